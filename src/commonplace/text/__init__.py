@@ -1,0 +1,1 @@
+"""Pure text work: tokens, queries, passages, redaction, project names, titles."""
