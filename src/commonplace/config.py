@@ -1,0 +1,132 @@
+"""Settings: defaults < TOML file < environment < command line.
+
+Read on every start, also by hooks, so it uses nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from commonplace.errors import InvalidInput
+
+DATABASE_NAME = "commonplace.db"
+PROFILES = ("all", "core", "kiro", "memories", "ecm", "sekha")
+EMBEDDERS = ("builtin", "endpoint", "off")
+DURABILITY = ("full", "normal")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a person can set. The field names are the TOML keys; COMMONPLACE_<NAME> the variables."""
+
+    data_dir: Path
+    profile: str = "all"
+    space: str = "default"
+    durability: str = "full"
+    embedder: str = "builtin"
+    embedder_threads: int = 2
+    endpoint_url: str = ""
+    endpoint_model: str = ""
+    endpoint_key: str = ""
+    endpoint_timeout: float = 10.0
+    query_timeout: float = 10.0
+    busy_timeout: float = 30.0
+    host: str = "127.0.0.1"
+    port: int = 8765
+
+    @property
+    def database(self) -> Path:
+        return self.data_dir / DATABASE_NAME
+
+
+def default_data_dir(env: Mapping[str, str]) -> Path:
+    """Where the operating system wants a program's data to be."""
+    home = Path(env.get("HOME") or env.get("USERPROFILE") or Path.home())
+    if sys.platform == "win32":
+        return Path(env.get("LOCALAPPDATA") or home / "AppData" / "Local") / "commonplace"
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "commonplace"
+    return Path(env.get("XDG_DATA_HOME") or home / ".local" / "share") / "commonplace"
+
+
+def load(overrides: Mapping[str, object] | None = None, env: Mapping[str, str] | None = None) -> Settings:
+    """Settings for this process. `overrides` come from the command line; None values in it are ignored."""
+    env = os.environ if env is None else env
+    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    data_dir = Path(
+        str(
+            given.get("data_dir")
+            or env.get("COMMONPLACE_DATA_DIR")
+            or env.get("KIRO_MEMORY_DATA_DIR")
+            or default_data_dir(env)
+        )
+    ).expanduser()
+    layers = (_from_file(data_dir, env), _from_environment(env), given)
+    settings = Settings(data_dir=data_dir)
+    for layer in layers:
+        settings = replace(settings, **{k: _typed(k, v) for k, v in layer.items() if k != "data_dir"})
+    return _checked(settings)
+
+
+def _from_file(data_dir: Path, env: Mapping[str, str]) -> dict[str, object]:
+    named = env.get("COMMONPLACE_CONFIG")
+    path = Path(named).expanduser() if named else data_dir / "config.toml"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        if named:
+            raise InvalidInput(f"The configuration file {path} does not exist.", "Correct COMMONPLACE_CONFIG.") from None
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"The configuration file {path} cannot be read: {error}.") from error
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(f"The configuration file {path} is not valid TOML: {error}.") from error
+    known = {f.name for f in fields(Settings)}
+    unknown = sorted(set(values) - known)
+    if unknown:
+        raise InvalidInput(
+            f"The configuration file {path} has unknown settings: {', '.join(unknown)}.",
+            f"Known settings: {', '.join(sorted(known - {'data_dir'}))}.",
+        )
+    return values
+
+
+def _from_environment(env: Mapping[str, str]) -> dict[str, object]:
+    names = {f"COMMONPLACE_{f.name.upper()}": f.name for f in fields(Settings)}
+    return {field: env[name] for name, field in names.items() if env.get(name)}
+
+
+def _typed(name: str, value: object) -> object:
+    kind = type(getattr(Settings(data_dir=Path()), name))
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, kind) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        try:
+            return kind(value)
+        except ValueError:
+            pass
+    raise InvalidInput(f"Setting {name} must be of type {kind.__name__}, not {value!r}.")
+
+
+def _checked(settings: Settings) -> Settings:
+    for name, allowed in (("profile", PROFILES), ("embedder", EMBEDDERS), ("durability", DURABILITY)):
+        value = getattr(settings, name)
+        if value not in allowed:
+            raise InvalidInput(f"Setting {name} is {value!r}.", f"Choose one of {', '.join(allowed)}.")
+    if settings.embedder == "endpoint" and not (settings.endpoint_url and settings.endpoint_model):
+        raise InvalidInput("The embedder is an endpoint, but endpoint_url or endpoint_model is not set.")
+    for name in ("endpoint_timeout", "query_timeout", "busy_timeout"):
+        if not 0 < getattr(settings, name) <= 3600:
+            raise InvalidInput(f"Setting {name} must be a number of seconds above 0.")
+    if not 0 <= settings.port <= 65535:
+        raise InvalidInput(f"Setting port is {settings.port}.", "Choose 0 (any free port) to 65535.")
+    return settings

@@ -1,0 +1,141 @@
+"""Every error Commonplace can answer with: a stable code, a sentence, a next step.
+
+CommonplaceError                INTERNAL_ERROR       exit 1   500
+├── InvalidInput                VALIDATION_ERROR     exit 2   422
+│   └── UnknownArgument         VALIDATION_ERROR     exit 2   422
+├── NotFound                    NOT_FOUND            exit 3   404
+├── Conflict                    CONFLICT             exit 4   409
+├── TooLarge                    TOO_LARGE            exit 2   413
+├── TimedOut                    TIMEOUT              exit 6   504
+├── EmbedderUnavailable         EMBEDDER_UNAVAILABLE exit 7   503
+└── StoreError                  DB_ERROR             exit 5   500
+    ├── StoreBusy               SERVICE_UNAVAILABLE  exit 5   503
+    ├── StoreReadOnly           DB_READ_ONLY         exit 5   503
+    ├── StoreFull               DB_FULL              exit 5   507
+    ├── StoreCorrupt            DB_CORRUPT           exit 5   500
+    └── StoreTooNew             DB_TOO_NEW           exit 5   500
+
+Front doors render these; nothing below them prints or formats an error.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class CommonplaceError(Exception):
+    """Base of the tree. `message` says what happened, `hint` what to do next."""
+
+    code: ClassVar[str] = "INTERNAL_ERROR"
+    exit_code: ClassVar[int] = 1
+    http_status: ClassVar[int] = 500
+    default_hint: ClassVar[str] = "Run `commonplace status` and look at the server's standard error."
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = self.default_hint if hint is None else hint
+
+
+class InvalidInput(CommonplaceError):
+    """An argument has a wrong type, range or shape."""
+
+    code = "VALIDATION_ERROR"
+    exit_code = 2
+    http_status = 422
+    default_hint = "Correct the argument and call again."
+
+
+class UnknownArgument(InvalidInput):
+    """An argument that the tool does not have; the hint names those it has."""
+
+
+class NotFound(CommonplaceError):
+    """No such item, session, project or stream in this space."""
+
+    code = "NOT_FOUND"
+    exit_code = 3
+    http_status = 404
+    default_hint = "Look the id up with a search or a list."
+
+
+class Conflict(CommonplaceError):
+    """The thing was changed by someone else since it was read, or its state forbids the call."""
+
+    code = "CONFLICT"
+    exit_code = 4
+    http_status = 409
+    default_hint = "Read it again and repeat the change on what is there now."
+
+
+class TooLarge(CommonplaceError):
+    """More text than one item or query may hold."""
+
+    code = "TOO_LARGE"
+    exit_code = 2
+    http_status = 413
+    default_hint = "Split it into smaller parts."
+
+
+class TimedOut(CommonplaceError):
+    """The deadline of a query passed; it was interrupted and changed nothing."""
+
+    code = "TIMEOUT"
+    exit_code = 6
+    http_status = 504
+    default_hint = "Ask a narrower question, or name a project."
+
+
+class EmbedderUnavailable(CommonplaceError):
+    """No vectors can be made now; keyword recall goes on without them."""
+
+    code = "EMBEDDER_UNAVAILABLE"
+    exit_code = 7
+    http_status = 503
+    default_hint = "Keyword search still works. `commonplace status` tells why the embedder is down."
+
+
+class StoreError(CommonplaceError):
+    """The database refused."""
+
+    code = "DB_ERROR"
+    exit_code = 5
+    default_hint = "Check the data folder that `commonplace status` names."
+
+
+class StoreBusy(StoreError):
+    """Another process held the write lock for longer than the busy timeout."""
+
+    code = "SERVICE_UNAVAILABLE"
+    http_status = 503
+    default_hint = "Nothing was written. Try again; if it lasts, look for a stuck process using the data folder."
+
+
+class StoreReadOnly(StoreError):
+    """The data folder or its file cannot be written."""
+
+    code = "DB_READ_ONLY"
+    http_status = 503
+    default_hint = "Make the data folder writable, or point --data-dir elsewhere. Nothing was written."
+
+
+class StoreFull(StoreError):
+    """The disk or the quota is full; the write was rolled back."""
+
+    code = "DB_FULL"
+    http_status = 507
+    default_hint = "Free disk space and try again. Nothing was lost; the write was rolled back."
+
+
+class StoreCorrupt(StoreError):
+    """The file is not a database, or is damaged."""
+
+    code = "DB_CORRUPT"
+    default_hint = "Keep the file. Restore the newest copy from the `backups` folder beside it, or choose another --data-dir."
+
+
+class StoreTooNew(StoreError):
+    """The file was written by a newer version of Commonplace."""
+
+    code = "DB_TOO_NEW"
+    default_hint = "Upgrade Commonplace, or point --data-dir at another folder. The file was not touched."

@@ -1,0 +1,59 @@
+"""One identity, three spellings: an integer, a UUIDv7, and the UUID's last twelve hex digits."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from dataclasses import dataclass
+
+from commonplace.errors import InvalidInput
+
+_UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
+_SHORT = re.compile(r"[0-9a-f]{12}")
+MAX_INTEGER = 2**63 - 1
+
+_lock = threading.Lock()
+_last = 0
+
+
+def new_uid(now_ms: int) -> str:
+    """A UUIDv7. Within a process they never go back, so that sorting by uid is sorting by birth."""
+    global _last
+    with _lock:
+        # 12 bits of sequence below the 48 bits of time; a burst or a clock going back borrows from the future.
+        _last = max(now_ms << 12, _last + 1)
+        stamp = _last
+    random = int.from_bytes(os.urandom(8), "big") & ((1 << 62) - 1)
+    number = (stamp >> 12) << 80 | 0x7 << 76 | (stamp & 0xFFF) << 64 | 0b10 << 62 | random
+    digits = f"{number:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A spelled identity: the readings to try, in order."""
+
+    text: str
+    number: int | None = None
+    uid: str | None = None
+    short: str | None = None
+
+
+def ref(value: int | str) -> Ref:
+    """Read any spelling of an item's identity."""
+    if isinstance(value, bool):
+        raise InvalidInput(f"{value!r} is not an id.")
+    text = str(value).strip().lower().removeprefix("#")
+    number = int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else None
+    if _UUID.fullmatch(text):
+        digits = text.replace("-", "")
+        uid = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+        return Ref(text, uid=uid)
+    short = text if _SHORT.fullmatch(text) and isinstance(value, str) else None
+    if number is None and short is None:
+        raise InvalidInput(
+            f"{str(value)[:60]!r} is not an id.",
+            "An id is a number, a UUID, or the last twelve hex digits of one.",
+        )
+    return Ref(text, number=number, short=short)

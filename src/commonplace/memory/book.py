@@ -1,0 +1,65 @@
+"""The open memory: a store, a clock, and the part that understands meaning. Every verb takes one of these."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from commonplace.config import Settings
+from commonplace.embed import Embedder
+from commonplace.memory.meaning import Meaning
+from commonplace.store import Store
+
+Clock = Callable[[], int]
+
+
+def wall_clock() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """What the verbs need to work."""
+
+    settings: Settings
+    store: Store
+    meaning: Meaning
+    clock: Clock
+
+    def close(self) -> None:
+        self.meaning.stop()
+        self.store.close()
+
+
+def open_book(settings: Settings, clock: Clock = wall_clock) -> Book:
+    """Open the store of these settings, creating or migrating it where needed. Loads no model."""
+    from commonplace.store.sqlite.store import SqliteStore
+
+    store = SqliteStore(
+        settings.database,
+        space=settings.space,
+        durability=settings.durability,
+        busy_timeout=settings.busy_timeout,
+        query_timeout=settings.query_timeout,
+        now_ms=clock(),
+    )
+    return Book(settings, store, Meaning(store, _embedder(settings), clock), clock)
+
+
+def _embedder(settings: Settings) -> Embedder | None:
+    if settings.embedder == "off":
+        return None
+    if settings.embedder == "endpoint":
+        from commonplace.embed.endpoint import EndpointEmbedder
+
+        return EndpointEmbedder(
+            settings.endpoint_url,
+            settings.endpoint_model,
+            api_key=settings.endpoint_key or None,
+            timeout=settings.endpoint_timeout,
+        )
+    from commonplace.embed.minilm import MiniLM
+
+    return MiniLM(threads=settings.embedder_threads)

@@ -1,0 +1,52 @@
+"""Browse: what is there, newest first, page by page; and the projects it belongs to."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+from commonplace.errors import InvalidInput
+from commonplace.memory.book import Book
+from commonplace.model import Item, Project, Scope
+
+MAX_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some items, and where the next page begins."""
+
+    items: tuple[Item, ...]
+    next_cursor: str | None
+
+
+def browse(book: Book, scope: Scope, limit: int = 20, cursor: str | None = None) -> Page:
+    """Live items inside the scope, newest first."""
+    if not 1 <= limit <= MAX_PAGE:
+        raise InvalidInput(f"limit is {limit}.", f"Choose 1 to {MAX_PAGE}.")
+    items = book.store.newest(scope, limit + 1, _position(cursor) if cursor else None)
+    page, more = items[:limit], len(items) > limit
+    return Page(tuple(page), _cursor(page[-1]) if more else None)
+
+
+def projects(book: Book) -> list[Project]:
+    """Every project, the one used last first."""
+    return book.store.projects()
+
+
+def add_alias(book: Book, project: str, alias: str) -> None:
+    """Let a project answer to another name as well."""
+    book.store.alias_project(project, alias, book.clock())
+
+
+def _cursor(item: Item) -> str:
+    return base64.urlsafe_b64encode(f"{item.created_ms}:{item.id}".encode()).decode().rstrip("=")
+
+
+def _position(cursor: str) -> tuple[int, int]:
+    try:
+        created, id_ = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode().split(":")
+        return int(created), int(id_)
+    except (ValueError, binascii.Error) as error:
+        raise InvalidInput("The cursor is not one of ours.", "Take it unchanged from the previous page.") from error

@@ -1,0 +1,125 @@
+"""The semantic half: vectors of questions at once, vectors of what was written a moment later.
+
+If the embedder cannot work, keyword recall goes on, and `state` says why to whoever asks.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import uuid
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from commonplace.embed import Embedder
+from commonplace.errors import CommonplaceError, EmbedderUnavailable
+from commonplace.store import Store
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+BATCH = 16
+LEASE_MS = 60_000
+# How often a living process looks for what others wrote without embedding it.
+POLL_SECONDS = 2.0
+CACHED_QUESTIONS = 256
+
+
+class Meaning:
+    """Turns text into vectors for one store. `start` runs the background worker; without it, `catch_up` does."""
+
+    def __init__(self, store: Store, embedder: Embedder | None, clock: Callable[[], int]) -> None:
+        self._store, self._embedder, self._clock = store, embedder, clock
+        self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self._questions: dict[str, NDArray[float32]] = {}
+        self._adopted = False
+        self._failure = ""
+        self._wake, self._stop = threading.Event(), threading.Event()
+        self._worker: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def state(self) -> str:
+        """"off", "not loaded", "ready", or "failed: " and why."""
+        if self._embedder is None:
+            return "off"
+        if self._failure:
+            return f"failed: {self._failure}"
+        return self._embedder.state()
+
+    @property
+    def model(self) -> str | None:
+        return None if self._embedder is None else self._embedder.name
+
+    def of_question(self, text: str) -> NDArray[float32] | None:
+        """The vector of a question, or None when meaning is not available."""
+        if self._embedder is None or not text.strip():
+            return None
+        known = self._questions.get(text)
+        if known is not None:
+            return known
+        try:
+            vector = self._embed([text])[0]
+        except EmbedderUnavailable as error:
+            self._failure = error.message
+            return None
+        self._failure = ""
+        if len(self._questions) >= CACHED_QUESTIONS:
+            self._questions.clear()
+        self._questions[text] = vector
+        return vector
+
+    def catch_up(self, limit: int | None = None) -> int:
+        """Embed what waits, newest first, up to `limit` passages. Returns how many were done."""
+        done = 0
+        while self._embedder is not None and (limit is None or done < limit) and not self._stop.is_set():
+            step = BATCH if limit is None else min(BATCH, limit - done)
+            jobs = self._store.claim_jobs(self._owner, step, self._clock(), LEASE_MS)
+            if not jobs:
+                break
+            try:
+                vectors = self._embed([job.passage.text for job in jobs])
+            except EmbedderUnavailable as error:
+                self._failure = error.message
+                self._store.release_jobs(jobs, self._owner, error.message)
+                break
+            self._failure = ""
+            done += self._store.finish_jobs(jobs, vectors, self._owner)
+        return done
+
+    def start(self) -> None:
+        """Embed in the background from now on, for as long as the process lives."""
+        if self._embedder is None or self._worker is not None:
+            return
+        self._worker = threading.Thread(target=self._work, name="commonplace-meaning", daemon=True)
+        self._worker.start()
+
+    def wake(self) -> None:
+        """Something was written: embed it soon."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._wake.set()
+        if self._worker is not None:
+            self._worker.join(timeout=5)
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            try:
+                if self._store.pending():
+                    self.catch_up()
+            except CommonplaceError as error:
+                self._failure = error.message
+            self._wake.wait(POLL_SECONDS)
+            self._wake.clear()
+
+    def _embed(self, texts: list[str]) -> NDArray[float32]:
+        assert self._embedder is not None
+        vectors = self._embedder.embed(texts)
+        with self._lock:
+            if not self._adopted:
+                self._store.use_model(self._embedder.name, self._embedder.dim)
+                self._adopted = True
+        return vectors

@@ -1,0 +1,126 @@
+"""Recall: find what is meant, by its words and by its meaning, and say how likely each hit is an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.errors import TooLarge
+from commonplace.memory.book import Book
+from commonplace.model import Item, Scope
+from commonplace.ranking.diversity import distinct
+from commonplace.ranking.fusion import Evidence, best_first, fuse, lexical_signal
+from commonplace.ranking.relevance import is_noise, relevance
+from commonplace.store.columns import QUERY_COLUMNS, standing_text
+from commonplace.text.query import Query, parse
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+CANDIDATES = 100
+MAX_QUERY = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An item that answers, with its best passage and what speaks for it.
+
+    `relevance` is calibrated and means the same everywhere; `semantic` and `lexical` are 0 where unknown.
+    """
+
+    item: Item
+    passage_id: int
+    relevance: float
+    semantic: float
+    lexical: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """Hits, best first. `by_meaning` is False when only the words could be used."""
+
+    hits: tuple[Hit, ...]
+    total: int
+    by_meaning: bool
+
+
+def recall(book: Book, question: str, scope: Scope, limit: int = 10) -> Recalled:
+    """The best hits for a question. A query with operators is a filter; a plain question is ranked."""
+    return recall_each(book, question, [scope], limit)[0]
+
+
+def recall_each(book: Book, question: str, scopes: Sequence[Scope], limit: int) -> list[Recalled]:
+    """The same question asked of several scopes, understood once."""
+    if len(question) > MAX_QUERY:
+        raise TooLarge(f"The query has {len(question)} characters, more than {MAX_QUERY}.", "Ask a shorter question.")
+    query = parse(question, QUERY_COLUMNS)
+    vector = book.meaning.of_question(query.text)
+    return [_recall(book, query, vector, scope, limit) for scope in scopes]
+
+
+def evidence_for(book: Book, question: str, items: Sequence[Item]) -> dict[int, tuple[float, float]]:
+    """(semantic, lexical) of given items towards a question, found by it or not."""
+    query = parse(question, QUERY_COLUMNS)
+    vector = book.meaning.of_question(query.text)
+    passages = book.store.passages_of([item.id for item in items])
+    asked = [passage for group in passages.values() for passage in group]
+    answer = book.store.search_text(query, Scope(), CANDIDATES, also=asked)
+    cosines = {} if vector is None else book.store.cosines(vector, asked)
+    scores = {hit.passage_id: hit.score for hit in answer.hits}
+    best = max(scores.values(), default=0.0)
+    signals = {}
+    for item_id, group in passages.items():
+        evidence = [Evidence(scores.get(p, 0.0), cosines.get(p), answer.found.get(p, 0.0)) for p in group]
+        semantic = max((max(0.0, e.cosine or 0.0) for e in evidence), default=0.0)
+        signals[item_id] = (semantic, max((lexical_signal(e, best) for e in evidence), default=0.0))
+    return signals
+
+
+def _recall(
+    book: Book, query: Query, vector: NDArray[float32] | None, scope: Scope, limit: int
+) -> Recalled:
+    evidence, owner, total = _candidates(book, query, vector, scope, max(CANDIDATES, 2 * limit))
+    if not query.strict:
+        evidence = {passage: e for passage, e in evidence.items() if not is_noise(e)}
+    order = best_first(fuse(evidence), newest=owner)
+    chosen: dict[int, int] = {}
+    for passage in order:
+        chosen.setdefault(owner[passage], passage)
+    # Twice as many as asked for, so that dropping near-duplicates does not leave gaps.
+    first = dict(list(chosen.items())[: 2 * limit])
+    items = book.store.get(first)
+    found = [items[item_id] for item_id in first if item_id in items]
+    best = max((e.bm25 for e in evidence.values()), default=0.0)
+    hits = [
+        Hit(
+            item,
+            first[item.id],
+            relevance(evidence[first[item.id]]),
+            max(0.0, evidence[first[item.id]].cosine or 0.0),
+            lexical_signal(evidence[first[item.id]], best),
+        )
+        for item in distinct(found, _words_of)
+    ]
+    return Recalled(tuple(hits[:limit]), max(total, len(chosen)), vector is not None)
+
+
+def _candidates(
+    book: Book, query: Query, vector: NDArray[float32] | None, scope: Scope, k: int
+) -> tuple[dict[int, Evidence], Mapping[int, int], int]:
+    """Evidence by passage, the item each passage belongs to, and how many matched."""
+    near = [] if vector is None or query.strict else book.store.search_vectors(vector, scope, k)
+    answer = book.store.search_text(query, scope, k, also=[hit.passage_id for hit in near])
+    cosines = {hit.passage_id: hit.cosine for hit in near}
+    unknown = [hit.passage_id for hit in answer.hits if hit.passage_id not in cosines]
+    if vector is not None and unknown:
+        cosines |= book.store.cosines(vector, unknown)
+    scores = {hit.passage_id: hit.score for hit in answer.hits}
+    owner = {hit.passage_id: hit.item_id for hit in (*near, *answer.hits)}
+    evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), answer.found.get(p, 0.0)) for p in owner}
+    return evidence, owner, answer.total
+
+
+def _words_of(item: Item) -> str:
+    return standing_text(item.kind, item.type, item.title, item.body, item.details, ()) + f" {item.project}"

@@ -1,0 +1,202 @@
+"""Remember: validate, clean, redact, hash and cut what someone wants kept, then write it once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from commonplace.errors import InvalidInput, TooLarge
+from commonplace.memory.book import Book
+from commonplace.model import DETAIL_FIELDS, KINDS, Draft, Item, Kind, Passage, Stored
+from commonplace.store.columns import standing_text
+from commonplace.text.names import normalise_project
+from commonplace.text.redact import redact
+from commonplace.text.split import split
+from commonplace.text.summarise import title_of
+from commonplace.text.tokens import count_tokens
+
+MAX_TITLE = 500
+MAX_TEXT = 1_000_000
+MAX_TAGS, MAX_TAG = 50, 100
+MAX_SESSION = 200
+# Year 1 and year 9999: what every calendar on the way out can say.
+EARLIEST_MS, LATEST_MS = -62_135_596_800_000, 253_402_300_799_999
+
+_TYPE = re.compile(r"[\w][\w .:/-]{0,99}")
+# What neither a database column nor a JSON reply can carry.
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_DEFAULT_TYPE: Mapping[Kind, str] = {
+    "observation": "observation",
+    "memory": "note",
+    "message": "message",
+    "summary": "summary",
+    "checkpoint": "checkpoint",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What someone asks to have remembered, in their words."""
+
+    content: str = ""
+    kind: Kind = "memory"
+    type: str = ""
+    title: str = ""
+    details: Mapping[str, str] = field(default_factory=dict)
+    meta: Mapping[str, object] = field(default_factory=dict)
+    project: str | None = None
+    session: str | None = None
+    tags: Sequence[str] = ()
+    importance: float | None = None
+    created_ms: int | None = None
+    uid: str | None = None
+
+
+def remember(book: Book, note: Note) -> Stored:
+    """Keep one thing. Saying the same again in the same place finds it instead of repeating it."""
+    return remember_all(book, [note])[0]
+
+
+def remember_all(book: Book, notes: Sequence[Note]) -> list[Stored]:
+    """Keep several things in one transaction: all of them, or, if one is wrong, none."""
+    now = book.clock()
+    stored = book.store.put([draft_of(note, now) for note in notes], now)
+    book.meaning.wake()
+    return stored
+
+
+def draft_of(note: Note, now_ms: int) -> Draft:
+    """The note as it will be stored."""
+    if note.kind not in KINDS:
+        raise InvalidInput(f"{note.kind!r} is not a kind of item.", f"Choose one of {', '.join(KINDS)}.")
+    details = _details(note)
+    content = _clean(note.content, "content")
+    title = _clean(note.title, "title").strip() or title_of(_first(content, *details.values()))
+    if not (title or content.strip() or any(details.values())):
+        raise InvalidInput("There is nothing to remember: content and title are empty.", "Give some content.")
+    if len(title) > MAX_TITLE:
+        raise TooLarge(f"The title has {len(title)} characters, more than {MAX_TITLE}.", "Put the rest in the content.")
+    draft = Draft(
+        kind=note.kind,
+        type=_type(note),
+        title=title,
+        body=content,
+        content_hash=b"",
+        details=details,
+        meta=_meta(note.meta),
+        project=None if note.project is None else normalise_project(note.project),
+        session=_session(note.session),
+        tags=_tags(note.tags),
+        importance=_importance(note.importance),
+        tokens=count_tokens(content or details.get("narrative", "")),
+        created_ms=now_ms if note.created_ms is None else _time(note.created_ms),
+        uid=note.uid,
+    )
+    when = note.created_ms if note.kind != "memory" else None
+    return finished(draft, when)
+
+
+def finished(draft: Draft, when_ms: int | None = None) -> Draft:
+    """A draft with its passages cut and its content hashed; `when_ms` tells repeated events apart."""
+    whole = standing_text(draft.kind, draft.type, draft.title, draft.body, draft.details, draft.tags)
+    pieces = split(whole)
+    passages = (Passage(0),) if len(pieces) < 2 else tuple(Passage(n, p.text) for n, p in enumerate(pieces))
+    return replace(draft, passages=passages, content_hash=_hash(draft, when_ms))
+
+
+def draft_from(item: Item) -> Draft:
+    """An item as a draft again, to be changed and rewritten."""
+    return Draft(
+        kind=item.kind,
+        type=item.type,
+        title=item.title,
+        body=item.body,
+        content_hash=item.content_hash,
+        details=item.details,
+        meta=item.meta,
+        project=item.project,
+        session=item.session,
+        tags=item.tags,
+        importance=item.importance,
+        tokens=item.tokens,
+        created_ms=item.created_ms,
+        uid=item.uid,
+    )
+
+
+def _hash(draft: Draft, when_ms: int | None) -> bytes:
+    """What makes it the same thing. A statement is the same whenever it is made; an event only within its session."""
+    place = [draft.kind, draft.session if draft.kind != "memory" else None, when_ms]
+    content = [draft.type, draft.title, draft.body.strip(), sorted((k, v) for k, v in draft.details.items() if v)]
+    return hashlib.sha256(json.dumps([place, content], ensure_ascii=False).encode()).digest()
+
+
+def _details(note: Note) -> dict[str, str]:
+    known = DETAIL_FIELDS[note.kind]
+    unknown = sorted(set(note.details) - set(known))
+    if unknown:
+        raise InvalidInput(
+            f"A {note.kind} has no field {', '.join(map(repr, unknown))}.", f"Its fields are {', '.join(known)}."
+        )
+    return {name: _clean(value, name) for name, value in note.details.items() if value}
+
+
+def _clean(text: str, name: str) -> str:
+    if not isinstance(text, str):
+        raise InvalidInput(f"{name} must be text.")
+    if len(text) > MAX_TEXT:
+        raise TooLarge(f"{name} has {len(text)} characters, more than {MAX_TEXT}.")
+    return redact(_UNSTORABLE.sub("\ufffd", text))
+
+
+def _first(*texts: str) -> str:
+    return next((text for text in texts if text.strip()), "")
+
+
+def _type(note: Note) -> str:
+    type_ = note.type.strip() or _DEFAULT_TYPE[note.kind]
+    if not _TYPE.fullmatch(type_):
+        raise InvalidInput(f"{type_[:60]!r} cannot be a type.", "Use up to 100 letters, digits, spaces and . : / - _.")
+    return type_
+
+
+def _session(session: str | None) -> str | None:
+    if session is None:
+        return None
+    session = _UNSTORABLE.sub("\ufffd", session).strip()
+    if not 0 < len(session) <= MAX_SESSION:
+        raise InvalidInput(f"A session's name has 1 to {MAX_SESSION} characters.")
+    return session
+
+
+def _tags(tags: Sequence[str]) -> tuple[str, ...]:
+    if len(tags) > MAX_TAGS:
+        raise TooLarge(f"{len(tags)} tags are more than {MAX_TAGS}.")
+    cleaned = [_clean(tag, "tag").strip() for tag in tags]
+    if any(not 0 < len(tag) <= MAX_TAG for tag in cleaned):
+        raise InvalidInput(f"A tag has 1 to {MAX_TAG} characters.")
+    return tuple(dict.fromkeys(cleaned))
+
+
+def _importance(importance: float | None) -> float | None:
+    if importance is not None and not 0.0 <= importance <= 10.0:
+        raise InvalidInput("Invalid importance.", "Must be between 0.0 and 10.0.")
+    return importance
+
+
+def _time(created_ms: int) -> int:
+    if not EARLIEST_MS <= created_ms <= LATEST_MS:
+        raise InvalidInput("The time lies outside the years 1 to 9999.", "Give milliseconds since 1970.")
+    return created_ms
+
+
+def _meta(meta: Mapping[str, object]) -> Mapping[str, object]:
+    try:
+        text = json.dumps(meta, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"metadata cannot be written as JSON: {error}.") from error
+    cleaned: Mapping[str, object] = json.loads(_clean(text, "metadata"))
+    return cleaned

@@ -1,0 +1,28 @@
+"""Status: what is kept where, and whether everything that should work does."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import commonplace
+from commonplace.memory.book import Book
+
+
+def status(book: Book) -> dict[str, object]:
+    """Counts, engine, model and what waits, as plain data."""
+    counts = book.store.counts()
+    return {
+        "version": commonplace.__version__,
+        "data_dir": str(book.settings.data_dir),
+        "space": book.settings.space,
+        "store": dict(book.store.describe()),
+        "counts": {key: value for key, value in asdict(counts).items() if key != "pending"},
+        "total": sum(counts.items.values()),
+        "pending": counts.pending,
+        "model": {"name": book.meaning.model, "state": book.meaning.state, "embedder": book.settings.embedder},
+        "search": "keywords and meaning" if _understands(book) else "keywords only",
+    }
+
+
+def _understands(book: Book) -> bool:
+    return not book.meaning.state.startswith(("off", "failed"))

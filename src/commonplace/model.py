@@ -1,0 +1,158 @@
+"""Plain data passed between rooms. No behaviour beyond what a value knows about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["observation", "memory", "message", "summary", "checkpoint"]
+KINDS: tuple[Kind, ...] = ("observation", "memory", "message", "summary", "checkpoint")
+
+# What only one kind has, by its own names. Stored together as the item's `details`.
+DETAIL_FIELDS: Mapping[Kind, tuple[str, ...]] = {
+    "observation": ("subtitle", "narrative", "facts", "concepts", "files_read", "files_modified"),
+    "memory": ("subtitle", "narrative", "facts", "concepts", "files_read", "files_modified", "category", "paths"),
+    "message": ("role", "speaker"),
+    "summary": ("request", "investigated", "learned", "completed", "next_steps", "notes"),
+    "checkpoint": ("task", "progress", "next_steps", "open_questions", "relevant_files", "snapshot"),
+}
+
+KNOWLEDGE_TYPES = frozenset({"decision", "constraint", "heuristic", "rejected"})
+MEMORY_TYPES = ("rule", "decision", "fact", "note", "skill", "constraint", "heuristic", "rejected")
+
+EMPTY: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of an item that is indexed and ranked; `text` is None when the item is its only passage."""
+
+    seq: int
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An item about to be written: validated, redacted, hashed and cut, but without an identity yet."""
+
+    kind: Kind
+    type: str
+    title: str
+    body: str
+    content_hash: bytes
+    details: Mapping[str, str] = field(default_factory=dict)
+    meta: Mapping[str, object] = field(default_factory=dict)
+    project: str | None = None
+    session: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: float | None = None
+    tokens: int = 0
+    created_ms: int = 0
+    passages: tuple[Passage, ...] = (Passage(0),)
+    uid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One remembered thing, as it is in the store."""
+
+    id: int
+    uid: str
+    kind: Kind
+    type: str
+    title: str
+    body: str
+    details: Mapping[str, str]
+    meta: Mapping[str, object]
+    project: str | None
+    session: str | None
+    tags: tuple[str, ...]
+    importance: float | None
+    status: str
+    tokens: int
+    created_ms: int
+    updated_ms: int
+    rev: int
+    forgotten_ms: int | None = None
+    superseded_by: int | None = None
+    content_hash: bytes = b""
+
+    @property
+    def short_id(self) -> str:
+        return self.uid[-12:]
+
+    @property
+    def is_knowledge(self) -> bool:
+        return self.type in KNOWLEDGE_TYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of one draft: its item's id, and whether the same content was there already."""
+
+    id: int
+    uid: str
+    duplicate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which part of a space a question is about. Empty tuples and None mean "no restriction".
+
+    `project` is any spelling of a project; `with_global` adds the items that belong to none.
+    """
+
+    project: str | None = None
+    with_global: bool = False
+    only_global: bool = False
+    kinds: tuple[Kind, ...] = ()
+    types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TextHit:
+    """A passage found by words; `score` is BM25, higher is better, comparable within one answer only."""
+
+    passage_id: int
+    item_id: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class VectorHit:
+    """A passage found by meaning; `cosine` is exact to the precision of the stored vector."""
+
+    passage_id: int
+    item_id: int
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class PassageText:
+    """A passage with the text that stands for it, for embedding or for showing."""
+
+    id: int
+    item_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One line of an item's history: what it was before `op` made it what came after."""
+
+    rev: int
+    op: str
+    at_ms: int
+    before: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Where things belong: a canonical name and the other names it answers to."""
+
+    id: int
+    name: str
+    aliases: tuple[str, ...]
+    items: int
+    last_ms: int | None

@@ -1,0 +1,1 @@
+"""How what was found is ordered, scored and cut. Pure: numbers in, numbers out."""

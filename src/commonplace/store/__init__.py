@@ -1,0 +1,95 @@
+"""Where everything is kept. `Store` is what every engine offers; all SQL lives in the engines.
+
+A store is bound to one space. Every write is one transaction; when the call returns, the words are searchable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from commonplace.identity import Ref
+from commonplace.model import Change, Draft, Item, Kind, PassageText, Project, Scope, Stored, TextHit, VectorHit
+from commonplace.text.query import Query
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+    Vector = NDArray[float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A passage that waits for its vector, leased to the caller."""
+
+    id: int
+    passage: PassageText
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What is in the space, and what still waits."""
+
+    items: Mapping[str, int]
+    projects: int
+    sessions: int
+    passages: int
+    vectors: int
+    pending: int
+    forgotten: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextAnswer:
+    """Passages found by words.
+
+    `hits` are the best by BM25; `found` tells for each of them, and for each passage asked about, which share of the
+    query's words (weighted by how rare they are) stands in it. `total` counts matches up to a bound.
+    """
+
+    hits: tuple[TextHit, ...]
+    found: Mapping[int, float]
+    total: int
+
+
+class Store(Protocol):
+    """One space of one database."""
+
+    # Writing. All of a call happens, or nothing.
+    def put(self, drafts: Sequence[Draft], now_ms: int) -> list[Stored]: ...
+    def rewrite(self, item_id: int, draft: Draft, now_ms: int, expect_rev: int | None = None) -> Item: ...
+    def forget(self, item_ids: Sequence[int], now_ms: int) -> list[int]: ...
+    def restore(self, item_ids: Sequence[int], now_ms: int) -> list[int]: ...
+    def supersede(self, old_id: int, new_id: int, now_ms: int) -> None: ...
+
+    # Reading.
+    def resolve(self, refs: Sequence[Ref]) -> list[int | None]: ...
+    def get(self, item_ids: Iterable[int]) -> dict[int, Item]: ...
+    def newest(self, scope: Scope, limit: int, before: tuple[int, int] | None = None) -> list[Item]: ...
+    def around(self, anchor: Item, before: int, after: int, kinds: Sequence[Kind]) -> list[Item]: ...
+    def history(self, item_id: int) -> list[Change]: ...
+    def projects(self) -> list[Project]: ...
+    def find_project(self, name: str) -> str | None: ...
+    def alias_project(self, name: str, alias: str, now_ms: int) -> None: ...
+    def counts(self) -> Counts: ...
+
+    # Finding.
+    def search_text(self, query: Query, scope: Scope, k: int, also: Sequence[int] = ()) -> TextAnswer: ...
+    def search_vectors(self, query: Vector, scope: Scope, k: int) -> list[VectorHit]: ...
+    def cosines(self, query: Vector, passage_ids: Sequence[int]) -> dict[int, float]: ...
+    def passages_of(self, item_ids: Sequence[int]) -> dict[int, list[int]]: ...
+    def passage_texts(self, passage_ids: Sequence[int]) -> dict[int, PassageText]: ...
+
+    # Work that comes later.
+    def use_model(self, name: str, dim: int) -> None: ...
+    def claim_jobs(self, owner: str, limit: int, now_ms: int, lease_ms: int) -> list[Job]: ...
+    def finish_jobs(self, jobs: Sequence[Job], vectors: Vector, owner: str) -> int: ...
+    def release_jobs(self, jobs: Sequence[Job], owner: str, error: str) -> None: ...
+    def pending(self) -> int: ...
+
+    # Keeping.
+    def describe(self) -> Mapping[str, object]: ...
+    def close(self) -> None: ...

@@ -1,0 +1,198 @@
+"""One SQLite file, opened by many processes and threads: connections, transactions, errors.
+
+A connection belongs to one thread of one process. Writes go through `write()`, one at a time per process, each a
+`BEGIN IMMEDIATE` transaction, so a busy file means waiting, never an upgrade that cannot succeed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import apsw
+
+from commonplace.errors import (
+    CommonplaceError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    TimedOut,
+)
+
+# Below this, two processes that write one WAL file can corrupt it (the WAL-reset bug).
+OLDEST_SAFE_SQLITE = 3051003
+PROGRESS_STEPS = 5000
+
+# Connections inherited by a fork: kept unreachable but alive, because closing one would drop the parent's locks.
+_inherited: list[object] = []
+
+
+class Database:
+    """The file and this process's connections to it."""
+
+    def __init__(self, path: Path, *, durability: str = "full", busy_timeout: float = 30.0) -> None:
+        if apsw.SQLITE_VERSION_NUMBER < OLDEST_SAFE_SQLITE:
+            raise StoreError(f"SQLite {apsw.sqlite_lib_version()} is too old to share a file safely.", "Upgrade apsw.")
+        self.path = path
+        self._synchronous = {"full": "FULL", "normal": "NORMAL"}[durability]
+        self._busy_ms = int(busy_timeout * 1000)
+        self._connections = _Connections()
+        self._writing = threading.Lock()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget_inherited)
+
+    def connection(self) -> apsw.Connection:
+        """This thread's connection, opened on first use."""
+        connection = self._connections.mine()
+        if connection is None:
+            connection = self._open()
+            self._connections.keep(connection)
+        return connection
+
+    @contextlib.contextmanager
+    def read(self, deadline: float | None = None) -> Iterator[apsw.Connection]:
+        """A consistent view of the file. After `deadline` seconds the query is interrupted with TimedOut."""
+        with _translated(self.path):
+            connection = self.connection()
+            if connection.in_transaction:
+                yield connection
+                return
+            if deadline is not None:
+                end = time.monotonic() + deadline
+                connection.set_progress_handler(lambda: time.monotonic() > end, PROGRESS_STEPS)
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                if deadline is not None:
+                    connection.set_progress_handler(None)
+                connection.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def write(self) -> Iterator[apsw.Connection]:
+        """One transaction: everything in the block happens, or nothing."""
+        with _translated(self.path), self._writing:
+            connection = self.connection()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                # A full disk may have rolled back already.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def backup(self, target: Path) -> None:
+        """A complete copy through SQLite's online backup; plain file copies lose data and locks."""
+        with _translated(self.path):
+            partial = target.with_suffix(".partial")
+            partial.unlink(missing_ok=True)
+            _create_private(partial)
+            copy = apsw.Connection(str(partial))
+            try:
+                with copy.backup("main", self.connection(), "main") as backup:
+                    backup.step(-1)
+                if copy.pragma("quick_check") != "ok":
+                    raise StoreCorrupt(f"The backup {target} of {self.path} failed its check.")
+            finally:
+                copy.close()
+            os.replace(partial, target)
+
+    def close(self) -> None:
+        """Close this process's connections; the last process to close folds the WAL into the file."""
+        connections, self._connections = self._connections, _Connections()
+        for connection in connections.all:
+            with contextlib.suppress(apsw.Error):
+                connection.close()
+
+    def _open(self) -> apsw.Connection:
+        _create_private(self.path)
+        connection = apsw.Connection(str(self.path))
+        connection.set_busy_timeout(self._busy_ms)
+        # Switching a new file to WAL needs a moment alone, for which SQLite does not call the busy handler.
+        _patiently(lambda: connection.pragma("journal_mode", "wal"), self._busy_ms / 1000)
+        connection.pragma("synchronous", self._synchronous)
+        connection.pragma("foreign_keys", True)
+        connection.pragma("recursive_triggers", True)
+        connection.pragma("trusted_schema", False)
+        connection.pragma("temp_store", 2)
+        connection.pragma("cache_size", -8192)
+        connection.pragma("journal_size_limit", 64 * 1024 * 1024)
+        return connection
+
+    def _forget_inherited(self) -> None:
+        _inherited.append(self._connections)
+        self._connections = _Connections()
+        self._writing = threading.Lock()
+
+
+class _Connections:
+    """One connection per thread, and a list of all of them so that closing reaches every thread's."""
+
+    def __init__(self) -> None:
+        self.all: list[apsw.Connection] = []
+        self._local = threading.local()
+
+    def mine(self) -> apsw.Connection | None:
+        return getattr(self._local, "connection", None)
+
+    def keep(self, connection: apsw.Connection) -> None:
+        self._local.connection = connection
+        self.all.append(connection)
+
+
+def _create_private(path: Path) -> None:
+    """Make the file readable by its owner only before SQLite would make it by the umask."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise StoreReadOnly(f"The data folder {path.parent} cannot be written: {error.strerror}.") from error
+
+
+def _patiently(step: Callable[[], object], seconds: float) -> None:
+    """Repeat a step that may meet a lock which SQLite itself would not wait for."""
+    end = time.monotonic() + seconds
+    pause = threading.Event()
+    while True:
+        try:
+            step()
+            return
+        except apsw.BusyError:
+            if time.monotonic() > end:
+                raise
+            pause.wait(0.01)
+
+
+@contextlib.contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """SQLite's errors as ours, so that no other room has to know apsw."""
+    try:
+        yield
+    except CommonplaceError:
+        raise
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(f"The store {path} is locked by another process.") from error
+    except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError) as error:
+        raise StoreReadOnly(f"The store {path} cannot be written: {error}.") from error
+    except apsw.FullError as error:
+        raise StoreFull(f"The disk that holds {path} is full.") from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise StoreCorrupt(f"The file {path} is damaged or is not a Commonplace store: {error}.") from error
+    except apsw.InterruptError as error:
+        raise TimedOut("The query took longer than its deadline and was interrupted.") from error
+    except apsw.IOError as error:
+        full = getattr(error, "extendedresult", 0) in (apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_FSYNC)
+        kind = StoreFull if full else StoreError
+        raise kind(f"The disk that holds {path} refused a write or a read: {error}.") from error
+    except apsw.Error as error:
+        raise StoreError(f"The store {path} refused: {error}.") from error

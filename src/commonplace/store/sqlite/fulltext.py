@@ -1,0 +1,248 @@
+"""Finding passages by their words, at a bounded cost.
+
+A plain question is an OR of its words, ranked by BM25. Ranking every row that holds a common word is what makes
+full-text search slow, so a word that stands in a great many rows does not find passages by itself when rarer words
+are there: it only counts for those already found. A question of nothing but common words takes the newest rows
+that hold them all. A query with operators is a filter, and every hit satisfies it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import apsw
+
+from commonplace.model import KINDS, TextHit
+from commonplace.store import TextAnswer
+from commonplace.store.columns import WEIGHTS
+from commonplace.store.sqlite.scope import Filter
+from commonplace.text.query import Query, Word, to_fts5, words_to_fts5
+from commonplace.text.tokens import index_text
+
+# A word in more rows than this share, within these bounds, is common.
+COMMON_SHARE, COMMON_LEAST, COMMON_MOST = 0.2, 2_000, 10_000
+NEWEST = 2_000
+SAMPLE = 5_000
+# How many passages are asked, one by one, whether a common word stands in them.
+ASKED = 48
+
+_BM25 = f"-bm25(passages_fts, {', '.join(map(str, WEIGHTS))})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Within:
+    """A filter as the full-text table can apply it; `loose` if rows outside may slip through to the last check."""
+
+    require: str
+    exclude: str
+    loose: bool
+    rows: int
+
+    def around(self, expression: str) -> str:
+        wrapped = f"({expression})"
+        if self.require:
+            wrapped = f"({wrapped} AND {self.require})"
+        if self.exclude:
+            wrapped = f"({wrapped} NOT {self.exclude})"
+        return wrapped
+
+
+def search(
+    connection: apsw.Connection, space_id: int, query: Query, filter_: Filter, k: int, also: Sequence[int]
+) -> TextAnswer:
+    """The best `k` passages inside the filter, and the share of the words found in them and in `also`."""
+    within = _within(connection, space_id, filter_)
+    if query.strict and query.tree is not None:
+        return _strict(connection, space_id, query, filter_, within, k)
+    if not query.words:
+        return TextAnswer((), {}, 0)
+    return _plain(connection, space_id, query.words, filter_, within, k, also)
+
+
+def _strict(
+    connection: apsw.Connection, space_id: int, query: Query, filter_: Filter, within: _Within, k: int
+) -> TextAnswer:
+    assert query.tree is not None
+    expression = to_fts5(query.tree)
+    if query.inverted:
+        expression = f"{_any([f'==s{space_id}'])} NOT {expression}"
+    match = within.around(expression)
+    total, scored = 0, []
+    # Passages first, then the wholes of items that were cut: see 0001_everything.sql.
+    for side, bound in ((">", NEWEST), ("<", NEWEST)):
+        rows = connection.execute(
+            f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid {side} 0 ORDER BY rowid DESC LIMIT ?",
+            (match, bound),
+        ).fetchall()
+        if not rows:
+            continue
+        total += len(rows)
+        scored += connection.execute(
+            f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ? AND rowid BETWEEN ? AND ?"
+            " ORDER BY score DESC, rowid DESC LIMIT ?",
+            (match, rows[-1][0], rows[0][0], _reach(k, within)),
+        ).fetchall()
+    hits = _inside(connection, space_id, filter_, scored, wholes=True)
+    hits.sort(key=lambda hit: (-hit.score, -hit.passage_id))
+    return TextAnswer(tuple(hits[:k]), {hit.passage_id: 1.0 for hit in hits[:k]}, total)
+
+
+def _plain(
+    connection: apsw.Connection,
+    space_id: int,
+    words: Sequence[Word],
+    filter_: Filter,
+    within: _Within,
+    k: int,
+    also: Sequence[int],
+) -> TextAnswer:
+    common_from = int(min(max(within.rows * COMMON_SHARE, COMMON_LEAST), COMMON_MOST))
+    rows_of = [_rows_with(connection, within.around(words_to_fts5([word])), common_from) for word in words]
+    rare = [n for n, rows in enumerate(rows_of) if 0 < len(rows) < common_from]
+    common = [n for n, rows in enumerate(rows_of) if len(rows) >= common_from]
+    worth = [_idf(within.rows, len(rows)) for rows in rows_of]
+    for n in common:
+        worth[n] = _idf(within.rows, _estimated(connection, words_to_fts5([words[n]]), within.rows))
+
+    scored: list[tuple[int, float]] = []
+    if rare:
+        match = within.around(words_to_fts5([words[n] for n in rare]))
+        scored = connection.execute(
+            f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0"
+            " ORDER BY score DESC, rowid DESC LIMIT ?",
+            (match, _reach(k, within)),
+        ).fetchall()
+    if len(common) > 1 or not rare:
+        value = sum(worth[n] for n in common)
+        known = {rowid for rowid, _score in scored}
+        together = _newest(connection, within, [words[n] for n in common], "AND", _reach(k, within))
+        if len(together) < k and not rare:
+            together += _newest(connection, within, [words[n] for n in common], "OR", _reach(k, within))
+        scored += [(rowid, value) for rowid in dict.fromkeys(together) if rowid not in known]
+
+    hits = _inside(connection, space_id, filter_, scored, wholes=False)[:k]
+    asked = [*(hit.passage_id for hit in hits), *also]
+    found = _found(connection, words, rows_of, worth, frozenset(common), asked)
+    return TextAnswer(tuple(hits), found, sum(len(rows_of[n]) for n in rare) or len(hits))
+
+
+def _found(
+    connection: apsw.Connection,
+    words: Sequence[Word],
+    rows_of: Sequence[list[int]],
+    worth: Sequence[float],
+    common: frozenset[int],
+    asked: Sequence[int],
+) -> dict[int, float]:
+    """The share of the words' worth that stands in each of the passages asked about."""
+    passages = list(dict.fromkeys(asked))
+    whole = sum(worth) or 1.0
+    value = dict.fromkeys(passages, 0.0)
+    half = ASKED // 2
+    few = dict.fromkeys([*passages[:half], *passages[-half:]])
+    for n, word in enumerate(words):
+        if n in common:
+            rows = connection.execute(
+                "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?"
+                " AND rowid IN (SELECT value FROM json_each(?))",
+                (words_to_fts5([word]), json.dumps(list(few))),
+            )
+            present = {row[0] for row in rows}
+        else:
+            present = set(rows_of[n])
+        for passage in value.keys() & present:
+            value[passage] += worth[n]
+    return {passage: total / whole for passage, total in value.items()}
+
+
+def _rows_with(connection: apsw.Connection, match: str, limit: int) -> list[int]:
+    rows = connection.execute(
+        "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0 LIMIT ?", (match, limit)
+    )
+    return [row[0] for row in rows]
+
+
+def _newest(connection: apsw.Connection, within: _Within, words: list[Word], operator: Literal["AND", "OR"], limit: int) -> list[int]:
+    rows = connection.execute(
+        "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0 ORDER BY rowid DESC LIMIT ?",
+        (within.around(words_to_fts5(words, operator)), limit),
+    )
+    return [row[0] for row in rows]
+
+
+def _estimated(connection: apsw.Connection, expression: str, rows: int) -> int:
+    """How many rows hold a common word, judged by the newest few thousand: counting them all would cost too much."""
+    (highest,) = connection.execute("SELECT coalesce(max(id), 0) FROM passages").fetchall()[0]
+    (seen,) = connection.execute(
+        "SELECT count(*) FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ?", (expression, highest - SAMPLE)
+    ).fetchall()[0]
+    return int(rows * seen / max(1, min(SAMPLE, highest)))
+
+
+def _idf(rows: int, with_word: int) -> float:
+    return math.log(1.0 + (max(rows, with_word) - with_word + 0.5) / (with_word + 0.5))
+
+
+def _inside(
+    connection: apsw.Connection, space_id: int, filter_: Filter, scored: Sequence[tuple[int, float]], *, wholes: bool
+) -> list[TextHit]:
+    """Scored rows as hits, without those that the full-text filter let slip through, in the order given."""
+    condition, bindings = filter_.sql()
+    cut = "AND p.text IS NULL" if wholes else ""
+    score = dict(scored)
+    rows = connection.execute(
+        f"""
+        SELECT p.id, p.id, i.id FROM passages p JOIN items i ON i.id = p.item_id
+         WHERE p.id IN (SELECT value FROM json_each(?1)) {cut} AND i.space_id = ?2 AND {condition}
+        UNION ALL
+        SELECT -i.id, p.id, i.id FROM items i JOIN passages p ON p.item_id = i.id AND p.seq = 0
+         WHERE i.id IN (SELECT -value FROM json_each(?1) WHERE value < 0) AND i.space_id = ?2 AND {condition}
+        """,
+        (json.dumps(list(score)), space_id, *bindings, *bindings),
+    )
+    found = {rowid: TextHit(passage_id, item_id, score[rowid]) for rowid, passage_id, item_id in rows}
+    return [found[rowid] for rowid in score if rowid in found]
+
+
+def _within(connection: apsw.Connection, space_id: int, filter_: Filter) -> _Within:
+    """Choose, by how many rows each way would touch, what the full-text table filters and what is left to the end."""
+    tally = connection.execute("SELECT project_id, kind, items FROM tally WHERE space_id = ?", (space_id,)).fetchall()
+    total = sum(row[2] for row in tally)
+    require, exclude, loose, rows = [], [], False, total
+    if filter_.projects:
+        inside = sum(n for project, _kind, n in tally if project in filter_.projects)
+        rows = min(rows, inside)
+        if inside * 2 > total:
+            loose = True
+        else:
+            require.append(_any(f"==s{space_id}p{project}" for project in filter_.projects))
+    if filter_.kinds:
+        inside = sum(n for _project, kind, n in tally if kind in filter_.kinds)
+        rows = min(rows, inside)
+        if inside * 2 > total:
+            exclude += [f"==s{space_id}k{kind}" for kind in KINDS if kind not in filter_.kinds]
+        else:
+            require.append(_any(f"==s{space_id}k{kind}" for kind in filter_.kinds))
+    if filter_.types:
+        loose = True
+        require.append(" OR ".join(f"type : {_phrase(index_text(type_))}" for type_ in filter_.types))
+    (spaces,) = connection.execute("SELECT count(*) FROM spaces").fetchall()[0]
+    if spaces > 1 and not require:
+        require.append(_any([f"==s{space_id}"]))
+    return _Within(" AND ".join(f"({part})" for part in require), _any(exclude) if exclude else "", loose, rows)
+
+
+def _any(tokens: Iterable[str]) -> str:
+    return "scope : (" + " OR ".join(map(_phrase, tokens)) + ")"
+
+
+def _phrase(tokens: str) -> str:
+    return f'"{tokens}"'
+
+
+def _reach(k: int, within: _Within) -> int:
+    return k * 5 if within.loose else k

@@ -1,0 +1,106 @@
+"""Passages and what is derived from them in the same transaction: full-text rows, embedding jobs, the tally.
+
+Only live items are indexed. Forgetting takes the derived rows away, restoring makes them anew from the item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import apsw
+
+from commonplace.model import Draft, Item, Kind, Passage
+from commonplace.store.columns import COLUMNS, columns_of
+from commonplace.store.sqlite.scope import NO_PROJECT
+from commonplace.text.tokens import index_text
+
+_INSERT_FTS = (
+    f"INSERT INTO passages_fts (rowid, {', '.join(COLUMNS)}, scope) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
+)
+
+
+def add(connection: apsw.Connection, space_id: int, item_id: int, project_id: int | None, draft: Draft) -> None:
+    """Cut, index and queue a new or rewritten item."""
+    add_passages(connection, space_id, item_id, draft.passages)
+    columns = columns_of(draft.kind, draft.type, draft.title, draft.body, draft.details, draft.tags)
+    _derive(connection, space_id, item_id, project_id, draft.kind, columns)
+
+
+def add_passages(connection: apsw.Connection, space_id: int, item_id: int, passages: Sequence[Passage]) -> None:
+    for passage in passages:
+        connection.execute(
+            "INSERT INTO passages (space_id, item_id, seq, text) VALUES (?, ?, ?, ?)",
+            (space_id, item_id, passage.seq, passage.text),
+        )
+
+
+def show(connection: apsw.Connection, space_id: int, project_id: int | None, item: Item) -> None:
+    """Index an item again from its rows."""
+    columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
+    _derive(connection, space_id, item.id, project_id, item.kind, columns)
+
+
+def hide(connection: apsw.Connection, item_id: int) -> None:
+    """Take an item's words, vectors and jobs away; its passages stay."""
+    connection.execute(
+        "DELETE FROM passages_fts WHERE rowid IN (SELECT id FROM passages WHERE item_id = ?1 UNION ALL SELECT -?1)",
+        (item_id,),
+    )
+    for table in ("vectors", "jobs"):
+        connection.execute(
+            f"DELETE FROM {table} WHERE passage_id IN (SELECT id FROM passages WHERE item_id = ?)", (item_id,)
+        )
+
+
+def drop_passages(connection: apsw.Connection, item_id: int) -> None:
+    """Forget how an item was cut, because its text changes."""
+    hide(connection, item_id)
+    for sql in (
+        "DELETE FROM edges WHERE src IN (SELECT id FROM passages WHERE item_id = ?)",
+        "DELETE FROM edges WHERE dst IN (SELECT id FROM passages WHERE item_id = ?)",
+        "DELETE FROM cluster_passages WHERE passage_id IN (SELECT id FROM passages WHERE item_id = ?)",
+        "DELETE FROM passages WHERE item_id = ?",
+    ):
+        connection.execute(sql, (item_id,))
+
+
+def count(connection: apsw.Connection, space_id: int, project_id: int | None, kind: Kind, difference: int) -> None:
+    """Keep the tally of live items."""
+    connection.execute(
+        "INSERT INTO tally (space_id, project_id, kind, items) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (space_id, project_id, kind) DO UPDATE SET items = items + excluded.items",
+        (space_id, project_id or NO_PROJECT, kind, difference),
+    )
+
+
+def scope_tokens(space_id: int, project_id: int | None, kind: Kind) -> str:
+    """What a full-text row says of where it belongs. The double mark keeps these apart from any word of a text."""
+    return f"==s{space_id} ==s{space_id}p{project_id or NO_PROJECT} ==s{space_id}k{kind}"
+
+
+def _derive(
+    connection: apsw.Connection,
+    space_id: int,
+    item_id: int,
+    project_id: int | None,
+    kind: Kind,
+    columns: Mapping[str, str],
+) -> None:
+    scope = scope_tokens(space_id, project_id, kind)
+    passages = connection.execute("SELECT id, text FROM passages WHERE item_id = ? ORDER BY seq", (item_id,)).fetchall()
+    words = {name: index_text(text) for name, text in columns.items() if text}
+    if len(passages) == 1:
+        _insert(connection, passages[0][0], words, scope)
+    else:
+        _insert(connection, -item_id, words, scope)
+        head = {name: words[name] for name in ("title", "tags", "type", "speaker") if name in words}
+        for passage_id, text in passages:
+            _insert(connection, passage_id, head | {"text": index_text(text)}, scope)
+    for passage_id, _text in passages:
+        connection.execute(
+            "INSERT OR IGNORE INTO jobs (space_id, kind, passage_id) VALUES (?, 'embed', ?)", (space_id, passage_id)
+        )
+
+
+def _insert(connection: apsw.Connection, rowid: int, words: Mapping[str, str], scope: str) -> None:
+    connection.execute(_INSERT_FTS, (rowid, *(words.get(name, "") for name in COLUMNS), scope))

@@ -1,0 +1,316 @@
+"""Rows of `items` and what hangs on them: reading, writing, history, forgetting."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import apsw
+
+from commonplace.errors import Conflict, NotFound
+from commonplace.identity import Ref, new_uid
+from commonplace.model import Change, Draft, Item, Kind, Stored
+from commonplace.store.sqlite import index, projects, sessions
+from commonplace.store.sqlite.scope import NO_PROJECT, Filter
+
+_SELECT = """
+SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, s.key,
+       CASE WHEN i.tagged THEN (SELECT json_group_array(tag) FROM item_tags t WHERE t.item_id = i.id) END,
+       i.importance, i.status, i.tokens, i.created_ms, i.updated_ms, i.rev, i.forgotten_ms, i.superseded_by,
+       i.content_hash
+  FROM items i LEFT JOIN projects p ON p.id = i.project_id LEFT JOIN sessions s ON s.id = i.session_id
+"""
+_SAME = "space_id = ? AND coalesce(project_id, 0) = ? AND content_hash = ?"
+
+
+def get(connection: apsw.Connection, space_id: int, item_ids: Iterable[int]) -> dict[int, Item]:
+    """Items by id, forgotten ones too; ids that do not exist are absent."""
+    ids = [i for i in dict.fromkeys(item_ids) if -(2**63) <= i < 2**63]
+    rows = connection.execute(
+        _SELECT + " WHERE i.space_id = ? AND i.id IN (SELECT value FROM json_each(?))", (space_id, json.dumps(ids))
+    )
+    return {item.id: item for item in map(_item, rows)}
+
+
+def get_one(connection: apsw.Connection, space_id: int, item_id: int) -> Item:
+    item = get(connection, space_id, [item_id]).get(item_id)
+    if item is None:
+        raise NotFound(f"There is no item {item_id}.")
+    return item
+
+
+def newest(
+    connection: apsw.Connection, space_id: int, filter_: Filter, limit: int, before: tuple[int, int] | None
+) -> list[Item]:
+    """Live items, newest first; `before` is the (created_ms, id) to go on from."""
+    condition, bindings = filter_.sql()
+    if before:
+        condition += " AND (i.created_ms, i.id) < (?, ?)"
+        bindings += before
+    rows = connection.execute(
+        f"{_SELECT} WHERE i.space_id = ? AND {condition} ORDER BY i.created_ms DESC, i.id DESC LIMIT ?",
+        [space_id, *bindings, limit],
+    )
+    return [_item(row) for row in rows]
+
+
+def around(
+    connection: apsw.Connection, space_id: int, anchor: Item, before: int, after: int, kinds: Sequence[Kind]
+) -> list[Item]:
+    """The anchor with its neighbours in time, from its own project, oldest first."""
+    row = connection.execute("SELECT project_id FROM items WHERE id = ?", (anchor.id,)).fetchone()
+    project = NO_PROJECT if row is None or row[0] is None else int(row[0])
+    condition, bindings = Filter(projects=(project,), kinds=tuple(kinds)).sql()
+    found: list[Item] = []
+    for sign, order, limit in (("<", "DESC", before), (">", "ASC", after)):
+        rows = connection.execute(
+            f"{_SELECT} WHERE i.space_id = ? AND {condition} AND (i.created_ms, i.id) {sign} (?, ?)"
+            f" ORDER BY i.created_ms {order}, i.id {order} LIMIT ?",
+            [space_id, *bindings, anchor.created_ms, anchor.id, limit],
+        )
+        found += map(_item, rows)
+    return sorted([*found, anchor], key=lambda item: (item.created_ms, item.id))
+
+
+def resolve(connection: apsw.Connection, space_id: int, ref: Ref) -> int | None:
+    """The integer id behind any spelling."""
+    for clause, value in (("uid = ?", ref.uid), ("substr(uid, -12) = ?", ref.short), ("id = ?", ref.number)):
+        if value is None:
+            continue
+        rows = connection.execute(f"SELECT id FROM items WHERE space_id = ? AND {clause} LIMIT 2", (space_id, value))
+        ids = [int(row[0]) for row in rows]
+        if len(ids) == 1:
+            return ids[0]
+    return None
+
+
+def passages_of(connection: apsw.Connection, space_id: int, item_ids: Sequence[int]) -> dict[int, list[int]]:
+    """The ids of each item's passages, in their order."""
+    rows = connection.execute(
+        "SELECT item_id, id FROM passages WHERE space_id = ? AND item_id IN (SELECT value FROM json_each(?))"
+        " ORDER BY item_id, seq",
+        (space_id, json.dumps(list(item_ids))),
+    )
+    found: dict[int, list[int]] = {}
+    for item_id, passage_id in rows:
+        found.setdefault(item_id, []).append(passage_id)
+    return found
+
+
+def put(connection: apsw.Connection, space_id: int, draft: Draft, now_ms: int) -> Stored:
+    """Write one item with its passages, words and job, or find that it is there already."""
+    project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
+    session_id = None
+    if draft.session is not None:
+        session_id = sessions.find_or_create(connection, space_id, draft.session, project_id, draft.created_ms)
+    uid = draft.uid or new_uid(now_ms)
+    row = connection.execute(
+        """
+        INSERT INTO items (uid, space_id, project_id, session_id, kind, type, title, body, details, meta, importance,
+                           tokens, tagged, content_hash, created_ms, updated_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (space_id, coalesce(project_id, 0), content_hash) DO NOTHING RETURNING id
+        """,
+        (
+            uid,
+            space_id,
+            project_id,
+            session_id,
+            draft.kind,
+            draft.type,
+            draft.title,
+            draft.body,
+            _json(draft.details),
+            _json(draft.meta),
+            draft.importance,
+            draft.tokens,
+            bool(draft.tags),
+            draft.content_hash,
+            draft.created_ms,
+            now_ms,
+        ),
+    ).fetchone()
+    if row is None:
+        return _found_again(connection, space_id, project_id, draft, now_ms)
+    item_id = int(row[0])
+    _write_tags(connection, space_id, item_id, draft.tags)
+    index.add(connection, space_id, item_id, project_id, draft)
+    index.count(connection, space_id, project_id, draft.kind, +1)
+    return Stored(item_id, uid, duplicate=False)
+
+
+def rewrite(
+    connection: apsw.Connection, space_id: int, item_id: int, draft: Draft, now_ms: int, expect_rev: int | None
+) -> Item:
+    """Replace an item's content, keeping what it was in its history."""
+    old = get_one(connection, space_id, item_id)
+    if expect_rev is not None and old.rev != expect_rev:
+        raise Conflict(f"Item {item_id} is at revision {old.rev}, not {expect_rev}.")
+    project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
+    twin = connection.execute(
+        f"SELECT id FROM items WHERE {_SAME} AND id <> ?", (space_id, project_id or 0, draft.content_hash, item_id)
+    ).fetchone()
+    if twin:
+        raise Conflict(
+            f"Item {twin[0]} already says exactly this in the same place.", f"Keep {twin[0]} and forget {item_id}."
+        )
+    _remember_before(connection, space_id, old, "edit", now_ms)
+    old_project = _project_of(connection, item_id)
+    connection.execute(
+        """
+        UPDATE items SET project_id = ?, type = ?, title = ?, body = ?, details = ?, meta = ?, importance = ?,
+               tokens = ?, tagged = ?, content_hash = ?, updated_ms = ?, rev = rev + 1
+         WHERE id = ?
+        """,
+        (
+            project_id,
+            draft.type,
+            draft.title,
+            draft.body,
+            _json(draft.details),
+            _json(draft.meta),
+            draft.importance,
+            draft.tokens,
+            bool(draft.tags),
+            draft.content_hash,
+            now_ms,
+            item_id,
+        ),
+    )
+    connection.execute("DELETE FROM item_tags WHERE item_id = ?", (item_id,))
+    _write_tags(connection, space_id, item_id, draft.tags)
+    index.drop_passages(connection, item_id)
+    if old.forgotten_ms is None and old.superseded_by is None:
+        index.add(connection, space_id, item_id, project_id, draft)
+        index.count(connection, space_id, old_project, old.kind, -1)
+        index.count(connection, space_id, project_id, old.kind, +1)
+    else:
+        index.add_passages(connection, space_id, item_id, draft.passages)
+    return get_one(connection, space_id, item_id)
+
+
+def forget(connection: apsw.Connection, space_id: int, item_id: int, now_ms: int) -> bool:
+    """Take an item out of every answer but its own history. False if it was forgotten already."""
+    item = get_one(connection, space_id, item_id)
+    if item.forgotten_ms is not None:
+        return False
+    _remember_before(connection, space_id, item, "forget", now_ms)
+    connection.execute("UPDATE items SET forgotten_ms = ?, rev = rev + 1 WHERE id = ?", (now_ms, item_id))
+    if item.superseded_by is None:
+        index.hide(connection, item_id)
+        index.count(connection, space_id, _project_of(connection, item_id), item.kind, -1)
+    return True
+
+
+def restore(connection: apsw.Connection, space_id: int, item_id: int, now_ms: int) -> bool:
+    """Undo forgetting and superseding. False if the item is live already."""
+    item = get_one(connection, space_id, item_id)
+    if item.forgotten_ms is None and item.superseded_by is None:
+        return False
+    _remember_before(connection, space_id, item, "restore", now_ms)
+    connection.execute(
+        "UPDATE items SET forgotten_ms = NULL, superseded_by = NULL, valid_until_ms = NULL, rev = rev + 1 WHERE id = ?",
+        (item_id,),
+    )
+    project_id = _project_of(connection, item_id)
+    index.show(connection, space_id, project_id, item)
+    index.count(connection, space_id, project_id, item.kind, +1)
+    return True
+
+
+def supersede(connection: apsw.Connection, space_id: int, old_id: int, new_id: int, now_ms: int) -> None:
+    """Mark an item as replaced by another: it leaves search and context, and stays in history."""
+    old, new = get_one(connection, space_id, old_id), get_one(connection, space_id, new_id)
+    if old.id == new.id or new.superseded_by == old.id:
+        raise Conflict(f"Item {old_id} cannot be superseded by {new_id}: they would replace each other.")
+    if old.superseded_by == new.id:
+        return
+    _remember_before(connection, space_id, old, "supersede", now_ms)
+    connection.execute(
+        "UPDATE items SET superseded_by = ?, valid_until_ms = ?, rev = rev + 1 WHERE id = ?", (new_id, now_ms, old_id)
+    )
+    if old.forgotten_ms is None and old.superseded_by is None:
+        index.hide(connection, old_id)
+        index.count(connection, space_id, _project_of(connection, old_id), old.kind, -1)
+
+
+def history(connection: apsw.Connection, space_id: int, item_id: int) -> list[Change]:
+    rows = connection.execute(
+        "SELECT rev, op, at_ms, before FROM history WHERE space_id = ? AND item_id = ? ORDER BY id", (space_id, item_id)
+    )
+    return [Change(rev, op, at_ms, json.loads(before)) for rev, op, at_ms, before in rows]
+
+
+def _found_again(
+    connection: apsw.Connection, space_id: int, project_id: int | None, draft: Draft, now_ms: int
+) -> Stored:
+    item_id, uid, forgotten = connection.execute(
+        f"SELECT id, uid, forgotten_ms FROM items WHERE {_SAME}", (space_id, project_id or 0, draft.content_hash)
+    ).fetchall()[0]
+    if forgotten is not None:
+        # Saying again what was forgotten is wanting it back.
+        restore(connection, space_id, int(item_id), now_ms)
+    return Stored(int(item_id), str(uid), duplicate=True)
+
+
+def _remember_before(connection: apsw.Connection, space_id: int, item: Item, op: str, now_ms: int) -> None:
+    before = {
+        "type": item.type,
+        "title": item.title,
+        "body": item.body,
+        "details": item.details,
+        "meta": item.meta,
+        "project": item.project,
+        "tags": item.tags,
+        "importance": item.importance,
+        "forgotten_ms": item.forgotten_ms,
+        "superseded_by": item.superseded_by,
+    }
+    connection.execute(
+        "INSERT INTO history (space_id, item_id, rev, op, at_ms, before) VALUES (?, ?, ?, ?, ?, ?)",
+        (space_id, item.id, item.rev, op, now_ms, _json(before)),
+    )
+
+
+def _project_of(connection: apsw.Connection, item_id: int) -> int | None:
+    row = connection.execute("SELECT project_id FROM items WHERE id = ?", (item_id,)).fetchone()
+    return None if row is None or row[0] is None else int(row[0])
+
+
+def _write_tags(connection: apsw.Connection, space_id: int, item_id: int, tags: tuple[str, ...]) -> None:
+    for tag in tags:
+        connection.execute(
+            "INSERT OR IGNORE INTO item_tags (space_id, tag, item_id) VALUES (?, ?, ?)", (space_id, tag, item_id)
+        )
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else "{}"
+
+
+def _item(row: tuple[Any, ...]) -> Item:
+    id_, uid, kind, type_, title, body, details, meta, project, session, tags, importance, status, tokens = row[:14]
+    created_ms, updated_ms, rev, forgotten_ms, superseded_by, content_hash = row[14:]
+    return Item(
+        id=id_,
+        uid=uid,
+        kind=kind,
+        type=type_,
+        title=title,
+        body=body,
+        details={} if details == "{}" else json.loads(details),
+        meta={} if meta == "{}" else json.loads(meta),
+        project=project,
+        session=session,
+        tags=tuple(json.loads(tags)) if tags else (),
+        importance=importance,
+        status=status,
+        tokens=tokens,
+        created_ms=created_ms,
+        updated_ms=updated_ms,
+        rev=rev,
+        forgotten_ms=forgotten_ms,
+        superseded_by=superseded_by,
+        content_hash=content_hash,
+    )

@@ -1,0 +1,56 @@
+"""A question's scope as this engine can filter by it: project ids, kinds and types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import apsw
+
+from commonplace.model import KINDS, Kind, Scope
+from commonplace.store.sqlite import projects
+
+# Stored where a project id is expected, for items that belong to no project.
+NO_PROJECT = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Resolved scope. Empty tuples mean no restriction."""
+
+    projects: tuple[int, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+    types: tuple[str, ...] = ()
+
+    def sql(self, alias: str = "i") -> tuple[str, list[object]]:
+        """A condition on `items` for what is live and inside, with its bindings."""
+        clauses = [f"{alias}.forgotten_ms IS NULL AND {alias}.superseded_by IS NULL"]
+        bindings: list[object] = []
+        if self.projects:
+            ids = [p for p in self.projects if p != NO_PROJECT]
+            either = [f"{alias}.project_id IN ({_marks(ids)})"] if ids else []
+            if NO_PROJECT in self.projects:
+                either.append(f"{alias}.project_id IS NULL")
+            clauses.append("(" + " OR ".join(either) + ")")
+            bindings += ids
+        for column, values in (("kind", self.kinds), ("type", self.types)):
+            if values:
+                clauses.append(f"{alias}.{column} IN ({_marks(values)})")
+                bindings += values
+        return " AND ".join(clauses), bindings
+
+
+def resolve(connection: apsw.Connection, space_id: int, scope: Scope) -> Filter | None:
+    """The filter of a scope, or None when it names a project that nobody has written to."""
+    kinds = () if set(scope.kinds) == set(KINDS) else scope.kinds
+    if scope.only_global:
+        return Filter((NO_PROJECT,), kinds, scope.types)
+    if scope.project is None:
+        return Filter((), kinds, scope.types)
+    found = projects.find(connection, space_id, scope.project)
+    if scope.with_global:
+        found = (*found, NO_PROJECT)
+    return Filter(found, kinds, scope.types) if found else None
+
+
+def _marks(values: tuple[object, ...] | list[int] | tuple[str, ...]) -> str:
+    return ", ".join("?" * len(values))

@@ -1,0 +1,222 @@
+"""The SQLite engine: each method is one transaction over the statements of its neighbours."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import apsw
+
+from commonplace.identity import Ref
+from commonplace.model import Change, Draft, Item, Kind, PassageText, Project, Scope, Stored, VectorHit
+from commonplace.store import Counts, Job, TextAnswer
+from commonplace.store.sqlite import fulltext, items, jobs, projects, vectors
+from commonplace.store.sqlite.database import Database
+from commonplace.store.sqlite.migrate import migrate
+from commonplace.store.sqlite.scope import resolve
+from commonplace.text.query import Query
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+
+class SqliteStore:
+    """One space of one SQLite file, shared with any number of other processes."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        space: str = "default",
+        durability: str = "full",
+        busy_timeout: float = 30.0,
+        query_timeout: float = 10.0,
+        now_ms: int = 0,
+    ) -> None:
+        self._database = Database(path, durability=durability, busy_timeout=busy_timeout)
+        self._query_timeout = query_timeout
+        self.schema = migrate(self._database)
+        self._space_id = self._find_space(space, now_ms)
+        self._model: tuple[int, str, int] | None = None
+        self._matrix: vectors.SignMatrix | None = None
+        self._matrix_lock = threading.Lock()
+
+    # Writing.
+
+    def put(self, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:
+        with self._database.write() as connection:
+            return [items.put(connection, self._space_id, draft, now_ms) for draft in drafts]
+
+    def rewrite(self, item_id: int, draft: Draft, now_ms: int, expect_rev: int | None = None) -> Item:
+        with self._database.write() as connection:
+            return items.rewrite(connection, self._space_id, item_id, draft, now_ms, expect_rev)
+
+    def forget(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
+        with self._database.write() as connection:
+            return [i for i in item_ids if items.forget(connection, self._space_id, i, now_ms)]
+
+    def restore(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
+        with self._database.write() as connection:
+            return [i for i in item_ids if items.restore(connection, self._space_id, i, now_ms)]
+
+    def supersede(self, old_id: int, new_id: int, now_ms: int) -> None:
+        with self._database.write() as connection:
+            items.supersede(connection, self._space_id, old_id, new_id, now_ms)
+
+    def alias_project(self, name: str, alias: str, now_ms: int) -> None:
+        with self._database.write() as connection:
+            projects.alias(connection, self._space_id, name, alias)
+
+    # Reading.
+
+    def resolve(self, refs: Sequence[Ref]) -> list[int | None]:
+        with self._database.read() as connection:
+            return [items.resolve(connection, self._space_id, ref) for ref in refs]
+
+    def get(self, item_ids: Iterable[int]) -> dict[int, Item]:
+        with self._database.read() as connection:
+            return items.get(connection, self._space_id, item_ids)
+
+    def newest(self, scope: Scope, limit: int, before: tuple[int, int] | None = None) -> list[Item]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, scope)
+            return [] if filter_ is None else items.newest(connection, self._space_id, filter_, limit, before)
+
+    def around(self, anchor: Item, before: int, after: int, kinds: Sequence[Kind]) -> list[Item]:
+        with self._database.read(self._query_timeout) as connection:
+            return items.around(connection, self._space_id, anchor, before, after, kinds)
+
+    def history(self, item_id: int) -> list[Change]:
+        with self._database.read() as connection:
+            return items.history(connection, self._space_id, item_id)
+
+    def projects(self) -> list[Project]:
+        with self._database.read(self._query_timeout) as connection:
+            return projects.listing(connection, self._space_id)
+
+    def find_project(self, name: str) -> str | None:
+        with self._database.read() as connection:
+            return projects.canonical_name(connection, self._space_id, name)
+
+    def counts(self) -> Counts:
+        with self._database.read() as connection:
+            return self._counts(connection)
+
+    # Finding.
+
+    def search_text(self, query: Query, scope: Scope, k: int, also: Sequence[int] = ()) -> TextAnswer:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, scope)
+            if filter_ is None:
+                return TextAnswer((), {}, 0)
+            return fulltext.search(connection, self._space_id, query, filter_, k, also)
+
+    def search_vectors(self, query: NDArray[float32], scope: Scope, k: int) -> list[VectorHit]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, scope)
+            matrix = self._current_matrix(connection)
+            if filter_ is None or matrix is None:
+                return []
+            return matrix.nearest(connection, query, filter_, k)
+
+    def cosines(self, query: NDArray[float32], passage_ids: Sequence[int]) -> dict[int, float]:
+        with self._database.read(self._query_timeout) as connection:
+            if self._model is None:
+                return {}
+            hits = vectors.score(connection, self._space_id, self._model[0], query, passage_ids)
+            return {hit.passage_id: hit.cosine for hit in hits}
+
+    def passages_of(self, item_ids: Sequence[int]) -> dict[int, list[int]]:
+        with self._database.read() as connection:
+            return items.passages_of(connection, self._space_id, item_ids)
+
+    def passage_texts(self, passage_ids: Sequence[int]) -> dict[int, PassageText]:
+        with self._database.read() as connection:
+            return jobs.passage_texts(connection, self._space_id, passage_ids)
+
+    # Work that comes later.
+
+    def use_model(self, name: str, dim: int) -> None:
+        with self._database.read() as connection:
+            row = connection.execute("SELECT id FROM models WHERE name = ?", (name,)).fetchone()
+            settled = row is not None and jobs.current_model(connection, self._space_id) == name
+        if settled and row is not None:
+            self._model = (int(row[0]), name, dim)
+            return
+        with self._database.write() as connection:
+            self._model = (jobs.use_model(connection, self._space_id, name, dim), name, dim)
+
+    def claim_jobs(self, owner: str, limit: int, now_ms: int, lease_ms: int) -> list[Job]:
+        with self._database.write() as connection:
+            return jobs.claim(connection, self._space_id, owner, limit, now_ms, lease_ms)
+
+    def finish_jobs(self, done: Sequence[Job], made: NDArray[float32], owner: str) -> int:
+        with self._database.write() as connection:
+            if self._model is None or jobs.current_model(connection, self._space_id) != self._model[1]:
+                return 0
+            return jobs.finish(connection, self._space_id, self._model[0], done, made, owner)
+
+    def release_jobs(self, given_up: Sequence[Job], owner: str, error: str) -> None:
+        with self._database.write() as connection:
+            jobs.release(connection, given_up, owner, error)
+
+    def pending(self) -> int:
+        with self._database.read() as connection:
+            return jobs.pending(connection, self._space_id)
+
+    # Keeping.
+
+    def describe(self) -> Mapping[str, object]:
+        return {
+            "engine": "sqlite",
+            "version": apsw.sqlite_lib_version(),
+            "path": str(self._database.path),
+            "schema": self.schema,
+        }
+
+    def backup(self, target: Path) -> None:
+        self._database.backup(target)
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _find_space(self, name: str, now_ms: int) -> int:
+        select = "SELECT id FROM spaces WHERE name = ?"
+        with self._database.read() as connection:
+            row = connection.execute(select, (name,)).fetchone()
+        if row is None:
+            with self._database.write() as connection:
+                connection.execute("INSERT OR IGNORE INTO spaces (name, created_ms) VALUES (?, ?)", (name, now_ms))
+                row = connection.execute(select, (name,)).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    def _current_matrix(self, connection: apsw.Connection) -> vectors.SignMatrix | None:
+        if self._model is None or jobs.current_model(connection, self._space_id) != self._model[1]:
+            return None
+        model_id, _name, dim = self._model
+        with self._matrix_lock:
+            if self._matrix is None or self._matrix.model_id != model_id:
+                self._matrix = vectors.SignMatrix(self._space_id, model_id, dim)
+            return self._matrix
+
+    def _counts(self, connection: apsw.Connection) -> Counts:
+        def one(sql: str) -> int:
+            return int(connection.execute(sql, (self._space_id,)).fetchall()[0][0])
+
+        tally = connection.execute(
+            "SELECT kind, sum(items) FROM tally WHERE space_id = ? GROUP BY kind", (self._space_id,)
+        )
+        return Counts(
+            items=dict(tally.fetchall()),
+            projects=one("SELECT count(*) FROM projects WHERE space_id = ?"),
+            sessions=one("SELECT count(*) FROM sessions WHERE space_id = ?"),
+            passages=one("SELECT count(*) FROM passages WHERE space_id = ?"),
+            vectors=one("SELECT count(*) FROM vectors WHERE space_id = ?"),
+            pending=jobs.pending(connection, self._space_id),
+            forgotten=one("SELECT count(*) FROM items WHERE space_id = ? AND forgotten_ms IS NOT NULL"),
+            bytes=int(connection.pragma("page_count")) * int(connection.pragma("page_size")),
+        )
