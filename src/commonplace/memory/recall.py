@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CANDIDATES = 100
-MAX_QUERY = 100_000
+MAX_QUERY = 10_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""The Model Context Protocol door: stdio and streamable HTTP on the official SDK, both protocol eras."""

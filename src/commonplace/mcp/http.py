@@ -1,0 +1,117 @@
+"""The HTTP transport: /mcp for agents and /health for people and scripts, on the loopback interface only."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import logging
+import socket
+import sys
+from collections.abc import AsyncIterator
+
+import uvicorn
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from commonplace.config import Settings
+from commonplace.errors import CommonplaceError, InvalidInput
+from commonplace.mcp.server import build
+from commonplace.memory.book import Book, open_book
+from commonplace.memory.status import status
+
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+GUARD = TransportSecuritySettings(
+    enable_dns_rebinding_protection=True,
+    allowed_hosts=[*_LOOPBACK, *(f"{host}:*" for host in _LOOPBACK)],
+    allowed_origins=[f"http://{host}{port}" for host in _LOOPBACK for port in ("", ":*")],
+)
+
+
+class HostGuard:
+    """Refuses foreign Host and Origin headers on every route, so that no web page can reach the memory."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._check = TransportSecurityMiddleware(GUARD)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            refusal = await self._check.validate_request(Request(scope, receive), is_post=False)
+            if refusal is not None:
+                await refusal(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def application(book: Book, profile: str) -> ASGIApp:
+    """The whole site as one ASGI application."""
+    server = build(book, profile)
+    protocol = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=GUARD)
+
+    def health(_request: Request) -> Response:
+        try:
+            return JSONResponse({"status": "ok", **status(book)})
+        except CommonplaceError as error:
+            body = {"status": "failing", "error": {"code": error.code, "message": error.message, "details": error.hint}}
+            return JSONResponse(body, status_code=error.http_status)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        book.meaning.start()
+        async with server.session_manager.run():
+            yield
+
+    routes = [Route("/health", health), Mount("/", app=protocol)]
+    return HostGuard(Starlette(routes=routes, lifespan=lifespan))
+
+
+def run(settings: Settings) -> None:
+    """Serve until interrupted."""
+    if not _is_loopback(settings.host):
+        raise InvalidInput(
+            f"{settings.host!r} is not a loopback address, and there are no keys yet to protect it.",
+            "Use 127.0.0.1, ::1 or localhost.",
+        )
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="commonplace: %(message)s")
+    book = open_book(settings)
+    try:
+        with _listening(settings.host, settings.port) as sock:
+            address = _address(sock)
+            print(f"Commonplace is at {address}/mcp (health: {address}/health). Ctrl-C ends it.", file=sys.stderr)
+            server = uvicorn.Server(
+                uvicorn.Config(application(book, settings.profile), log_level="warning", access_log=False)
+            )
+            server.run(sockets=[sock])
+    finally:
+        book.close()
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if sys.platform != "win32":
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host.strip("[]"), port))
+    except OSError as error:
+        sock.close()
+        raise InvalidInput(f"Port {port} cannot be opened: {error.strerror}.", "Choose another --port, or 0.") from error
+    return sock
+
+
+def _address(sock: socket.socket) -> str:
+    host, port = sock.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,102 @@
+"""Resources: an item, a project's context, and the rules, as documents a host can attach."""
+
+from __future__ import annotations
+
+import json
+import re
+from urllib.parse import quote, unquote
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from commonplace.dialects import kiro
+from commonplace.errors import CommonplaceError
+from commonplace.memory.book import Book
+from commonplace.memory.browse import browse, projects
+from commonplace.model import Item, Scope
+from commonplace.text.redact import redact
+
+MOST_PROJECTS = 50
+MOST_RULES = 200
+CONTEXT_TOKENS = 2000
+
+TEMPLATES = (
+    types.ResourceTemplate(
+        name="item",
+        title="Remembered item",
+        uri_template="memory://item/{id}",
+        description="One item in full, by number, UUID or short id.",
+        mime_type="application/json",
+    ),
+    types.ResourceTemplate(
+        name="project-context",
+        title="Project context",
+        uri_template="memory://project/{project}/context",
+        description="What to know before working on a project.",
+        mime_type="application/json",
+    ),
+    types.ResourceTemplate(
+        name="project-rules",
+        title="Project rules",
+        uri_template="memory://project/{project}/rules",
+        description="The rules of a project and those that hold everywhere.",
+        mime_type="text/markdown",
+    ),
+)
+
+_ITEM = re.compile(r"memory://item/([^/]+)")
+_CONTEXT = re.compile(r"memory://project/([^/]+)/context")
+_RULES = re.compile(r"memory://project/([^/]+)/rules")
+
+
+def listed(book: Book) -> list[types.Resource]:
+    """The rules, and a context for each of the projects used last."""
+    rules = types.Resource(
+        name="rules", title="Rules", uri="memory://rules", description="Rules that hold everywhere.",
+        mime_type="text/markdown",
+    )
+    return [rules] + [
+        types.Resource(
+            name=f"context-{project.name}",
+            title=f"Context of {project.name}",
+            uri=f"memory://project/{quote(project.name, safe='')}/context",
+            mime_type="application/json",
+        )
+        for project in projects(book)[:MOST_PROJECTS]
+    ]
+
+
+def read(book: Book, uri: str) -> types.ReadResourceResult:
+    """The document behind an address of ours."""
+    try:
+        mime_type, text = _document(book, uri)
+    except CommonplaceError as error:
+        raise MCPError(types.INVALID_PARAMS, error.message, {"uri": uri, "details": error.hint}) from error
+    contents = types.TextResourceContents(uri=uri, mime_type=mime_type, text=redact(text))
+    return types.ReadResourceResult(contents=[contents])
+
+
+def _document(book: Book, uri: str) -> tuple[str, str]:
+    if uri == "memory://rules":
+        return "text/markdown", _rules(book, None)
+    if match := _RULES.fullmatch(uri):
+        return "text/markdown", _rules(book, unquote(match[1]))
+    if match := _CONTEXT.fullmatch(uri):
+        arguments = {"project": unquote(match[1]), "token_budget": CONTEXT_TOKENS, "query": None}
+        return "application/json", kiro.get_context(book, arguments).text
+    if match := _ITEM.fullmatch(uri):
+        return "application/json", json.dumps(kiro.full_record(book, unquote(match[1])), ensure_ascii=False)
+    raise MCPError(types.INVALID_PARAMS, f"Resource not found: {uri}", {"uri": uri})
+
+
+def _rules(book: Book, project: str | None) -> str:
+    """Markdown with the headings of the memories.sh reference."""
+    sections = []
+    if project is not None:
+        sections.append(("## Project Rules", browse(book, Scope(project=project, types=("rule",)), MOST_RULES).items))
+    sections.append(("## Global Rules", browse(book, Scope(only_global=True, types=("rule",)), MOST_RULES).items))
+    return "\n\n".join(f"{heading}\n{_bullets(items)}" for heading, items in sections)
+
+
+def _bullets(items: tuple[Item, ...]) -> str:
+    return "\n".join(f"- {item.body.strip()} ({item.short_id})" for item in items) or "None yet."

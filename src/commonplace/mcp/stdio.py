@@ -1,0 +1,30 @@
+"""The stdio transport: an editor starts us, speaks JSON-RPC on our standard streams, and closes them to end."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import anyio
+from mcp.server.stdio import stdio_server
+
+from commonplace.config import Settings
+from commonplace.mcp.server import build
+from commonplace.memory.book import open_book
+
+
+def run(settings: Settings) -> None:
+    """Serve until standard input closes. Standard output carries protocol only; all else goes to standard error."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="commonplace: %(message)s")
+    book = open_book(settings)
+    try:
+        server = build(book, settings.profile)
+        book.meaning.start()
+
+        async def serve() -> None:
+            async with stdio_server() as (reading, writing):
+                await server.run(reading, writing, server.create_initialization_options())
+
+        anyio.run(serve)
+    finally:
+        book.close()
