@@ -1,0 +1,67 @@
+"""Does the right-hand side of `password = ...` look like a secret someone typed, or like code?
+
+Code must survive: `token = getToken()`, `password: str`, `secret = os.environ["X"]` hold no secret.
+"""
+
+from __future__ import annotations
+
+import re
+
+_TEMPLATE = re.compile(
+    r"^[$%@<{*.\[]|^(?:env|process|os|config|settings|vault|arn|ref|secret|ssm)[.:]|[$%#{]\{|%\(|\.\.\.",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(
+    r"(?:your|my|some|the|a|an|insert|enter|replace|add|new|old|test|fake|dummy|example|change)(?:[-_ .]?[a-z]+)*"
+    r"|none|null|undefined|true|false|string|required|optional|redacted|hidden|masked|[x*.•_-]+",
+    re.IGNORECASE,
+)
+_LOCATION = re.compile(r"(?:[a-z][a-z0-9+.-]*:/|~?/|\.{1,2}/|[a-z]:\\)", re.IGNORECASE)
+_WORDY = re.compile(r"(?:[A-Za-z]+|[vV]?[0-9]{1,4})(?:[-_./:@ ](?:[A-Za-z]+|[vV]?[0-9]{1,4}))*")
+_DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*)+")
+_TYPE = re.compile(r"[A-Za-z]{2,8}(?:8|16|32|64|128|255|256|384|512)(?:_t)?")
+_CHANGE = re.compile(r"[a-z][A-Z0-9]|[A-Z][0-9]|[0-9][A-Za-z]")
+_HUMP = re.compile(r"[A-Z]")
+_SYMBOL = re.compile(r"[^\w./:\\-]")
+
+
+def looks_secret(value: str, *, password: bool, quoted: bool, env: bool, loose: bool) -> bool:
+    """Whether a value is a secret literal.
+
+    `password`: it belongs to a password, which people choose shorter and simpler than keys. `quoted`: it is a string
+    literal. `env`: it is unquoted in an UPPER_CASE=value line or a command-line flag, where no code stands. `loose`:
+    unquoted as in YAML or a query string.
+    """
+    if len(value) < 6 or _is_reference(value):
+        return False
+    if password and (quoted or env):
+        return _is_typed_password(value, env)
+    if quoted or env:
+        return len(value) >= 8 and _is_random(value)
+    if _DOTTED.fullmatch(value) or _TYPE.fullmatch(value):
+        return False
+    if password and loose:
+        return any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and "pass" not in value.lower()
+    return len(value) >= 16 and _is_random(value) and len(_CHANGE.findall(value)) >= 3
+
+
+def _is_reference(value: str) -> bool:
+    return bool(_TEMPLATE.search(value) or _PLACEHOLDER.fullmatch(value) or _LOCATION.match(value))
+
+
+def _is_typed_password(value: str, env: bool) -> bool:
+    if " " in value:
+        return False
+    if any(map(str.isdigit, value)) or _SYMBOL.search(value):
+        return not (env and _DOTTED.fullmatch(value))
+    # Letters only: in an env file that is a weak password; in a string literal it may be any word.
+    return env and "_" not in value and not _DOTTED.fullmatch(value)
+
+
+def _is_random(value: str) -> bool:
+    if " " in value or value.isdigit() or _WORDY.fullmatch(value):
+        # Letters alone are random when capitals come thicker than in any camelCase name.
+        return (
+            value.isalpha() and len(value) >= 20 and len(_HUMP.findall(value)) * 3 > len(value) and not value.isupper()
+        )
+    return any(map(str.isdigit, value)) or len(value) >= 20

@@ -1,0 +1,206 @@
+"""Secrets go, code stays, and neither hostile nor repeated text makes a difference."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commonplace.text.redact import RULES, redact, redact_counted
+
+# Put together at run time so that no scanner takes this file for a leak.
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+MIXED = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3gH5"
+HEX = "a8f5f167f44f4964e6c998dee827110c"
+
+SECRETS = [
+    ("AKIA" + "IOSFODNN7EXAMPLE", "aws-key-id"),
+    ("aws_secret_access_key = " + "wJalrXUtnFEMI/K7MDENG/bPxRfiCY" + "EXAMPLEKEY", "aws-secret"),
+    ("AWS_SECRET_ACCESS_KEY=" + "wJalrXUtnFEMI/K7MDENG/bPxRfiCY" + "EXAMPLEKEY", "aws-secret"),
+    ("eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmN", "jwt"),
+    ("eyJ" + "hbGciOiJub25lIn0.eyJ" + "zdWIiOiIxIn0.", "jwt"),
+    ("ghp_" + MIXED, "github-token"),
+    ("gho_" + MIXED, "github-token"),
+    ("ghs_" + MIXED, "github-token"),
+    ("github_pat_" + "11ABCDEFG0_" + MIXED, "github-token"),
+    ("glpat-" + MIXED[:20], "gitlab-token"),
+    ("xoxb-" + "123456789012-" + MIXED, "slack-token"),
+    ("https://hooks.slack.com/services/" + "T0000/B0000/" + MIXED, "webhook"),
+    ("sk-ant-" + "api03-" + MIXED, "anthropic-key"),
+    ("sk-proj-" + MIXED, "openai-key"),
+    ("sk-" + MIXED, "openai-key"),
+    ("sk-sekha-" + HEX, "sekha-key"),
+    ("AIza" + "SyA" + MIXED, "google-key"),
+    ("sk_live_" + MIXED, "stripe-key"),
+    ("rk_live_" + MIXED, "stripe-key"),
+    ("whsec_" + MIXED, "stripe-key"),
+    ("npm_" + MIXED, "npm-token"),
+    ("pypi-" + "AgEIcHlwaS5vcmcC" + MIXED, "pypi-token"),
+    ("hf_" + MIXED, "huggingface-token"),
+    ("SG." + MIXED[:22] + "." + MIXED, "sendgrid-key"),
+    ("SK" + HEX, "twilio-key"),
+    ("AccountName=x;AccountKey=" + MIXED + "+/==;", "azure-key"),
+    ("https://x.blob.core.windows.net/a?sv=1&sig=" + MIXED, "azure-key"),
+    ("https://" + MIXED + "@github.com/acme/x", "url-token"),
+    ("Authorization: Bearer abcdef123456", "authorization"),
+    ("Authorization: Basic dXNlcjpwYXNz", "authorization"),
+    ('"Authorization": "Bearer abcdefgh12345678"', "authorization"),
+    ("Bearer abcdefghijklmnop1234", "bearer-token"),
+    ('password = "hunter2"', "password"),
+    ("DB_PASSWORD=hunter2!x", "password"),
+    ("DB_PASSWORD=correcthorse", "password"),
+    ("password: hunter22", "password"),
+    ("(password: hunter22)", "password"),
+    ('{"password": "s3cr3t-pw"}', "password"),
+    (r"{\"password\": \"s3cr3t-pw\"}", "password"),
+    ('config["password"] = "hunter22"', "password"),
+    ('password: str = "hunter2"', "password"),
+    ("mysql --password hunter22", "password"),
+    ("export API_TOKEN=abc123def456", "secret"),
+    ('const apiKey: string = "abcd1234efgh5678"', "secret"),
+    (f"client_secret: '{HEX}'", "secret"),
+    (f"api_key={HEX}", "secret"),
+    (f"X-API-Key: {HEX}", "secret"),
+    ("--api-key=abc123def456", "secret"),
+    ("SECRET_KEY = 'django-insecure-#x1!abc$defg'", "secret"),
+]
+
+
+@pytest.mark.parametrize(("text", "kind"), SECRETS)
+def test_a_secret_is_replaced_by_its_kind(text: str, kind: str) -> None:
+    redacted, counts = redact_counted(f"before {text} after")
+    assert counts == {kind: 1}
+    assert f"[REDACTED:{kind}]" in redacted
+    assert redacted.startswith("before ")
+    assert redacted.endswith(" after")
+
+
+def test_every_kind_is_tested() -> None:
+    assert {rule.kind for rule in RULES} == {kind for _, kind in SECRETS} | {"private-key", "url-password"}
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted"),
+    [
+        ("postgres://user:pass@host:5432/db", "postgres://user:[REDACTED:url-password]@host:5432/db"),
+        ("postgres://user:p@ss@host/db", "postgres://user:[REDACTED:url-password]@host/db"),
+        ("redis://:hunter2@localhost:6379", "redis://:[REDACTED:url-password]@localhost:6379"),
+        (f"https://x.io/cb?token={HEX}&x=1", "https://x.io/cb?token=[REDACTED:secret]&x=1"),
+        ('password = "hunter2"  # old', 'password = "[REDACTED:password]"  # old'),
+    ],
+)
+def test_only_the_secret_goes(text: str, redacted: str) -> None:
+    assert redact(text) == redacted
+
+
+@pytest.mark.parametrize(
+    "code",
+    """
+token = getToken()
+password: str
+secret = os.environ["X"]
+const token = useToken()
+token: string
+max_tokens=40961234
+tokenizer = "bert-base-uncased-v2"
+password = request.form["password"]
+let password = user.password;
+if (password === confirmPassword2) {
+api_key = settings.API_KEY2
+token = response.data.accessToken1
+secret: my-k8s-secret-1
+password: "Password is required"
+password = input("Enter your password: ")
+"token": "access_token"
+token_count: 123456789
+PWD=/home/someone/project1
+Authorization: Bearer ${token}
+headers["Authorization"] = "Bearer " + token
+"Authorization": f"Bearer {token}"
+Authorization: Bearer YOUR_ACCESS_TOKEN
+postgres://user:${DB_PASS}@host/db
+postgres://user@host/db
+git@github.com:acme/my-api.git
+API_KEY="YOUR_API_KEY"
+password = "********"
+sk-button-primary-large
+def hf_hub_download(): npm_config_registry=x
+sha 3f786850e387550fdab836ed7e6dc881de23001b
+secret = hashlib.sha256(b"abc").hexdigest()
+connect(password=password1)
+token: uint256
+token: JWTv2
+self.token = token2
+const apiKey = process.env.OPENAI_API_KEY;
+export TOKEN=$(cat file1)
+key: value1234567
+keyboard = "qwerty12345"
+The bearer of this message; Bearer authentication is used
+password = generate_password(length=16)
+secret_name = "prod/db-12"
+func(token=token, password=pw)
+const token: Token = await fetchToken(id1);
+https://example.com:8080/path@2x.png
+token := r.Header.Get("X-Token-1")
+-----BEGIN PRIVATE KEY----- is the header line
+tokens = ["abc123def456ghi789"]
+token = tokens[0]
+import { token as token2 } from "./token-utils2"
+The token is kept in memory and the password is hashed with argon2id.
+""".strip().splitlines(),
+)
+def test_code_and_prose_about_secrets_survive(code: str) -> None:
+    assert redact(code) == code
+
+
+def test_a_private_key_goes_with_its_body() -> None:
+    header, footer = "-----BEGIN RSA PRIVATE " + "KEY-----", "-----END RSA PRIVATE " + "KEY-----"
+    body = "Proc-Type: 4,ENCRYPTED\nDEK-Info: A,B\n\n" + (MIXED + "\n") * 3
+    assert redact(f"x\n{header}\n{body}{footer}\ny") == "x\n[REDACTED:private-key]\ny"
+    assert redact(f"x\n{header}\n{body}") == "x\n[REDACTED:private-key]\n"
+    assert redact(f'"{header}\\n{MIXED}\\n{footer}\\n"') == '"[REDACTED:private-key]\\n"'
+
+
+def test_secrets_are_counted_by_kind() -> None:
+    assert redact_counted(f"ghp_{MIXED} and ghp_{MIXED} and sk-sekha-{HEX}")[1] == {"github-token": 2, "sekha-key": 1}
+    assert redact_counted("nothing here") == ("nothing here", {})
+
+
+pieces = st.one_of(
+    st.sampled_from([text for text, _ in SECRETS]),
+    st.sampled_from(
+        ["password", "token", "api_key", "=", ": ", '"', "'", "://", "@", "&", "]", "[REDACTED:x]", "Bearer "]
+    ),
+    st.text(alphabet="abKEY019-_./=+ \n\u0130é", max_size=24),
+)
+
+
+@settings(derandomize=True, deadline=None, max_examples=500)
+@given(st.lists(pieces, max_size=12).map("".join))
+def test_redacting_twice_changes_nothing_more(text: str) -> None:
+    once = redact(text)
+    assert redact(once) == once
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.text())
+def test_any_text_can_be_redacted(text: str) -> None:
+    assert redact(redact(text)) == redact(text)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "eyJ-", "eyJaaaaaaaaaa.", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n", "a://", "a://a:",
+        "password=", "password: ", "password='", "password=(", 'password="\'', "token: ", "token", "secret_key_",
+        "a_secret", "ghp_", "xoxb-", "Bearer ", "authorization:", "authorization: bearer a", "SG.", "key_", "sk-",
+        "--a-a-", "aws", "aws_secret", "AccountKey=", "SharedAccessSignature=", "&sig=", "key=&", "A", " ", "-",
+    ],
+)  # fmt: skip
+def test_a_megabyte_of_hostile_text_takes_linear_time(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    started = time.perf_counter()
+    redact(text)
+    assert time.perf_counter() - started < 4
