@@ -1,0 +1,1 @@
+"""The command line: every capability without an agent. `main.py` has the table of commands."""

@@ -1,0 +1,127 @@
+"""What every command is given: where the store is, how to answer, and a help page with examples."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+
+import click
+
+from commonplace.cli.terminal import plain
+from commonplace.config import Settings, load
+
+if TYPE_CHECKING:
+    from commonplace.memory.book import Book
+
+P = ParamSpec("P")
+
+
+@dataclass(slots=True)
+class Call:
+    """One run of the command line."""
+
+    command: str = ""
+    data_dir: str | None = None
+    json: bool = False
+
+    def settings(self, **overrides: object) -> Settings:
+        """Settings of this run; values that are None were not given."""
+        return load({"data_dir": self.data_dir, **overrides})
+
+    @contextlib.contextmanager
+    def book(self) -> Iterator[Book]:
+        """The memory, open for the length of the block."""
+        from commonplace.memory.book import open_book
+
+        book = open_book(self.settings())
+        try:
+            yield book
+        finally:
+            book.close()
+
+    def project_here(self) -> str | None:
+        """The project of the current folder; None outside any."""
+        from commonplace.text.names import detect_project
+
+        try:
+            return detect_project(Path.cwd())
+        except OSError:
+            # The folder was removed under us.
+            return None
+
+    def reply(self, data: Mapping[str, Any]) -> None:
+        """The answer to a program."""
+        click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+
+    def say(self, text: str, **style: Any) -> None:
+        """A line of the answer to a person."""
+        click.secho(plain(text), **style)
+
+    def note(self, text: str) -> None:
+        """A remark beside the answer, which programs do not need."""
+        if not self.json:
+            click.secho(plain(text), err=True, fg="yellow")
+
+
+class Command(click.Command):
+    """A command whose help ends with examples."""
+
+    examples: tuple[str, ...] = ()
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_examples(self.examples, formatter)
+
+
+def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
+    """The Examples section, unwrapped so that a line can be copied."""
+    with formatter.section("Examples"):
+        for line in examples:
+            formatter.write(f"{'':{formatter.current_indent}}$ {line}\n")
+
+
+def command(name: str, *examples: str) -> Callable[[Callable[Concatenate[Call, P], None]], click.Command]:
+    """Make a command of a function whose first parameter is the Call. Every command has --json and --data-dir."""
+
+    def decorate(function: Callable[Concatenate[Call, P], None]) -> click.Command:
+        made = click.command(name, cls=Command)(pass_call(function))
+        made.examples = examples
+        made.params += [json_option(), data_dir_option()]
+        return made
+
+    return decorate
+
+
+pass_call = click.make_pass_decorator(Call, ensure=True)
+
+
+def json_option() -> click.Option:
+    return click.Option(
+        ["--json", "json_"], is_flag=True, expose_value=False, callback=_set_json, help="Answer in JSON, for programs."
+    )
+
+
+def data_dir_option() -> click.Option:
+    return click.Option(
+        ["--data-dir"],
+        metavar="PATH",
+        expose_value=False,
+        callback=_set_data_dir,
+        help="Where the store is (else COMMONPLACE_DATA_DIR, else your data folder).",
+    )
+
+
+def _set_json(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    call = ctx.ensure_object(Call)
+    call.json = call.json or value
+
+
+def _set_data_dir(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is None:
+        return
+    if not value.strip() or "\0" in value:
+        raise click.BadParameter("it is empty.", ctx, param)
+    ctx.ensure_object(Call).data_dir = value

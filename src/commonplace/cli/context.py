@@ -1,0 +1,45 @@
+"""`context`: what to know before working on a project, as an agent gets it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from commonplace.cli import tables
+from commonplace.cli.call import Call, command
+from commonplace.cli.search import embed_what_waits
+from commonplace.dialects.kiro import NO_PROJECT, TOOLS
+from commonplace.memory.book import Book
+
+
+@command(
+    "context",
+    "commonplace context",
+    "commonplace context my-api --budget 4000",
+    'commonplace context my-api --query "rate limiting" --json',
+)
+@click.argument("project", required=False)
+@click.option("--query", help="What you are about to do, to rank by relevance.")
+@click.option("--budget", type=click.IntRange(1), default=2000, show_default=True, help="Most tokens.")
+def context(call: Call, project: str | None, query: str | None, budget: int) -> None:
+    """Decisions and rules first, then what is recent or answers the query, the last summaries and the checkpoint.
+
+    PROJECT is found from the current folder if omitted. With --json it is what `get_context` answers to an agent.
+    """
+    wanted = project if project is not None else call.project_here() or NO_PROJECT
+    arguments: dict[str, Any] = {"project": wanted, "token_budget": budget, "query": query}
+    with call.book() as book:
+        if query:
+            embed_what_waits(book)
+        data = answer(book, "get_context", arguments)
+    if call.json:
+        call.reply(data)
+        return
+    tables.context(data)
+
+
+def answer(book: Book, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What an agent would get from this tool of the Kiro dialect."""
+    return next(known for known in TOOLS if known.name == tool).run(book, arguments).data

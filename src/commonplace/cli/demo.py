@@ -1,0 +1,180 @@
+"""`demo`: the whole thing in a few seconds, on a temporary store that is gone afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from commonplace.cli import tables
+from commonplace.cli.call import Call, command
+from commonplace.cli.context import answer
+from commonplace.cli.records import hit_record
+from commonplace.memory.book import Book, open_book
+from commonplace.memory.recall import recall
+from commonplace.memory.remember import Note, remember
+from commonplace.model import Scope
+
+PROJECT = "github.com/acme/my-api"
+HOUR = 3_600_000
+
+# (hours ago, what was said or done)
+STORY = (
+    (200, Note("After logging in, people get a signed JWT; it is refreshed silently for 30 days.", type="decision")),
+    (150, Note("The service must answer within 200 ms, also when the cache is cold.", type="constraint")),
+    (120, Note("MongoDB was tried for orders and dropped: we need transactions across tables.", type="rejected")),
+    (
+        26,
+        Note(
+            kind="observation",
+            type="file-write",
+            title="Modified src/auth/tokens.py",
+            details={
+                "narrative": "Rotate the refresh token on every use and reject one that is presented twice.",
+                "concepts": "security, api",
+                "files_modified": "src/auth/tokens.py",
+            },
+        ),
+    ),
+    (
+        25,
+        Note(
+            kind="observation",
+            type="command",
+            title="pytest tests/auth",
+            details={"narrative": "Ran the authentication tests: 47 passed.", "concepts": "testing, security"},
+        ),
+    ),
+    (
+        3,
+        Note(
+            kind="observation",
+            type="file-write",
+            title="Modified deploy/nginx.conf",
+            details={
+                "narrative": "Limit each client address to 20 requests per second, with a burst of 40.",
+                "concepts": "throttling, infrastructure",
+                "files_modified": "deploy/nginx.conf",
+            },
+        ),
+    ),
+    (
+        2,
+        Note(
+            kind="summary",
+            session="monday",
+            details={
+                "request": "Harden the log-in",
+                "completed": "Refresh tokens rotate; nginx limits requests per client.",
+                "next_steps": "Tell the mobile team about the new 429 answers.",
+            },
+        ),
+    ),
+    (
+        1,
+        Note(
+            kind="checkpoint",
+            session="monday",
+            details={"task": "Write the runbook for token rotation", "progress": "Outline done, examples missing"},
+        ),
+    ),
+)
+QUESTIONS = ("how do we keep users signed in?", "what protects us from somebody flooding the server?")
+OPERATORS = 'concepts:security AND (token* OR "47 passed") NOT nginx'
+
+
+@command("demo", "commonplace demo", "commonplace demo --json")
+def demo(call: Call) -> None:
+    """Remember a few things about a small project, find them by meaning, and print the context an agent would get.
+
+    Works offline on a temporary store; your own memory is not touched.
+    """
+    report: dict[str, Any] = {}
+    with _temporary_book(call) as book:
+        _remember_the_story(call, book, report)
+        for question in QUESTIONS:
+            _ask(call, book, question, "Found by meaning: the answer shares hardly a word with", report)
+        _ask(call, book, OPERATORS, "Operators filter strictly:", report)
+        _give_context(call, book, report)
+    if call.json:
+        call.reply(report)
+
+
+def _remember_the_story(call: Call, book: Book, report: dict[str, Any]) -> None:
+    _caption(call, f"Remembering {len(STORY)} things about {PROJECT}")
+    now, spent = book.clock(), []
+    for hours, note in STORY:
+        start = time.perf_counter()
+        remember(book, replace(note, project=PROJECT, created_ms=now - hours * HOUR))
+        spent.append(_ms(start))
+        if not call.json:
+            said = note.content or note.details.get("narrative") or note.details.get("completed") or note.title
+            click.echo(f"  {note.type or note.kind:<11} {said or note.details.get('task', '')}")
+    start = time.perf_counter()
+    understood = book.meaning.catch_up()
+    report["write_ms"], report["understand_ms"] = round(sorted(spent)[len(spent) // 2], 2), round(_ms(start), 1)
+    report["understood"] = understood
+    _timing(call, f"a write took {report['write_ms']} ms (median) and was searchable at once")
+    if understood:
+        _timing(call, f"loading the model and understanding all of it took {report['understand_ms']:.0f} ms, once")
+    else:
+        call.note(f"  The embedder is {book.meaning.state}: what follows is found by keywords only.")
+
+
+def _ask(call: Call, book: Book, question: str, caption: str, report: dict[str, Any]) -> None:
+    _caption(call, f"{caption}\n  $ commonplace search '{question}'")
+    start = time.perf_counter()
+    found = recall(book, question, Scope(project=PROJECT), 3)
+    took = round(_ms(start), 1)
+    results = [hit_record(hit) for hit in found.hits]
+    asked = {"query": question, "ms": took, "by_meaning": found.by_meaning, "results": results}
+    report.setdefault("searches", []).append(asked)
+    if call.json:
+        return
+    if results:
+        tables.results(results)
+    else:
+        click.echo("  (nothing)")
+    _timing(call, f"answered in {took} ms")
+
+
+def _give_context(call: Call, book: Book, report: dict[str, Any]) -> None:
+    _caption(call, "What an agent gets before it starts to work\n  $ commonplace context my-api --budget 1000\n")
+    start = time.perf_counter()
+    arguments = {"project": "my-api", "token_budget": 1000, "query": None}
+    report["context"] = answer(book, "get_context", arguments)
+    report["context_ms"] = round(_ms(start), 1)
+    if not call.json:
+        tables.context(report["context"])
+        _timing(call, f"answered in {report['context_ms']} ms")
+
+
+@contextlib.contextmanager
+def _temporary_book(call: Call) -> Iterator[Book]:
+    # On Windows a file may be held open a moment longer by a scanner; that must not fail the demo.
+    with tempfile.TemporaryDirectory(prefix="commonplace-demo-", ignore_cleanup_errors=True) as folder:
+        book = open_book(replace(call.settings(), data_dir=Path(folder)))
+        try:
+            yield book
+        finally:
+            book.close()
+
+
+def _caption(call: Call, text: str) -> None:
+    if not call.json:
+        click.secho(f"\n{text}", bold=True)
+
+
+def _timing(call: Call, text: str) -> None:
+    if not call.json:
+        click.secho(f"  ({text})", dim=True)
+
+
+def _ms(start: float) -> float:
+    return (time.perf_counter() - start) * 1000

@@ -1,0 +1,50 @@
+"""`list`: what is there, newest first, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from commonplace.cli import tables
+from commonplace.cli.call import Call, command
+from commonplace.cli.records import record
+from commonplace.memory.browse import browse
+from commonplace.model import KINDS, Kind, Scope
+
+
+@command(
+    "list",
+    "commonplace list",
+    "commonplace list --project my-api --type decision --type constraint",
+    "commonplace list --kind observation --limit 100 --json",
+)
+@click.option("--project", help="Only this project; all projects if omitted.")
+@click.option("--global", "everywhere", is_flag=True, help="Only what belongs to no project.")
+@click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only this kind; may be repeated.")
+@click.option("--type", "types", multiple=True, help="Only this type; may be repeated.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Items per page.")
+@click.option("--cursor", help="Where the page before ended, as it was printed there.")
+def list_(
+    call: Call,
+    project: str | None,
+    everywhere: bool,
+    kinds: Sequence[Kind],
+    types: Sequence[str],
+    limit: int,
+    cursor: str | None,
+) -> None:
+    """What is remembered, newest first, a page at a time."""
+    scope = Scope(project=project, only_global=everywhere, kinds=tuple(kinds), types=tuple(types))
+    with call.book() as book:
+        page = browse(book, scope, limit, cursor)
+        records = [record(item) for item in page.items]
+    if call.json:
+        call.reply({"items": records, "next_cursor": page.next_cursor})
+        return
+    if not records:
+        call.note("Nothing is there.")
+        return
+    tables.listing(records)
+    if page.next_cursor:
+        call.note(f"More: --cursor {page.next_cursor}")

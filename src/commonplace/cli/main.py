@@ -1,0 +1,150 @@
+"""`commonplace`: the table of commands, and what happens when one of them cannot answer.
+
+Commands are imported when they are run, so that `--help` and one-shot commands start fast.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from commonplace.cli.call import Call, data_dir_option, json_option, write_examples
+from commonplace.cli.failure import CLOSED_PIPE, PipeClosed, report
+from commonplace.cli.terminal import colour, speak_utf8
+
+# name, where it is defined, what it does. `--help` reads only this.
+COMMANDS: tuple[tuple[str, str, str], ...] = (
+    ("add", "commonplace.cli.add:add", "Remember something, or many things from a JSONL file."),
+    ("search", "commonplace.cli.search:search", "Find what was remembered, by words and by meaning."),
+    ("context", "commonplace.cli.context:context", "What to know before working on a project."),
+    ("timeline", "commonplace.cli.timeline:timeline", "What happened before and after something."),
+    ("show", "commonplace.cli.show:show", "Everything about items, by their ids."),
+    ("list", "commonplace.cli.list:list_", "Newest first, page by page."),
+    ("edit", "commonplace.cli.edit:edit", "Change what is remembered; its history keeps what it was."),
+    ("history", "commonplace.cli.show:history", "What an item was before each change."),
+    ("forget", "commonplace.cli.forget:forget", "Take items out of every answer. `restore` undoes it."),
+    ("restore", "commonplace.cli.forget:restore", "Bring forgotten items back."),
+    ("projects", "commonplace.cli.projects:projects", "Projects and the names they answer to."),
+    ("status", "commonplace.cli.status:status", "What is kept where, and whether everything works."),
+    ("mcp", "commonplace.cli.serve:mcp", "Serve an agent over stdio (MCP)."),
+    ("serve", "commonplace.cli.serve:serve", "Serve over HTTP on this machine (MCP at /mcp)."),
+    ("demo", "commonplace.cli.demo:demo", "See it work in a few seconds, on a temporary store."),
+)
+
+EXAMPLES = (
+    'commonplace add "Sessions are kept in Redis for 30 days" --type decision',
+    'commonplace search "how long does a login last"',
+    "commonplace context",
+)
+
+
+class CommandTable(click.Group):
+    """A group whose commands stay unimported until one of them is run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name, _where, _what in COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        for name, where, _what in COMMANDS:
+            if name == cmd_name:
+                module, _, attribute = where.partition(":")
+                found = getattr(import_module(module), attribute)
+                assert isinstance(found, click.Command)
+                return found
+        return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            name, command, rest = super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            raise click.NoSuchCommand(error.command_name, possibilities=self.list_commands(ctx), ctx=ctx) from None
+        ctx.ensure_object(Call).command = name or ""
+        return name, command, rest
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, what) for name, _where, what in COMMANDS])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_examples(EXAMPLES, formatter)
+        formatter.write("\nRun `commonplace COMMAND --help` for the options and examples of a command.\n")
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            # Before click sees it: there a closed pipe is exit code 1, like any failure.
+            if is_closed_pipe(error):
+                raise PipeClosed from error
+            raise
+
+
+def _show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        import commonplace
+
+        click.echo(f"commonplace {commonplace.__version__}")
+        ctx.exit()
+
+
+@click.command(cls=CommandTable, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
+)
+def commonplace() -> None:
+    """One memory for every AI agent, and for you: local, offline, searchable by words and by meaning."""
+
+
+commonplace.params += [json_option(), data_dir_option()]
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code."""
+    speak_utf8()
+    call = Call(json="--json" in _options(arguments))
+    try:
+        code = commonplace.main(
+            args=list(arguments), prog_name="commonplace", standalone_mode=False, obj=call, color=colour()
+        )
+        sys.stdout.flush()
+    except PipeClosed:
+        return _hang_up()
+    except Exception as error:
+        if isinstance(error, OSError) and is_closed_pipe(error):
+            return _hang_up()
+        return report(error, call)
+    return code if isinstance(code, int) else 0
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def is_closed_pipe(error: OSError) -> bool:
+    """Whether the reader of our output went away; Windows says EINVAL for that."""
+    return error.errno == errno.EPIPE or (sys.platform == "win32" and error.errno == errno.EINVAL)
+
+
+def _options(arguments: Sequence[str]) -> Sequence[str]:
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
+
+
+def _hang_up() -> int:
+    """Point stdout nowhere, so that the interpreter's last flush does not complain either."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return CLOSED_PIPE
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""An item as a flat record: what `--json` prints, under the names that `add --jsonl` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from commonplace.dialects.kiro import iso_time
+from commonplace.memory.recall import Hit
+from commonplace.memory.staleness import is_stale
+from commonplace.model import DETAIL_FIELDS, Change, Item, Project
+from commonplace.text.redact import redact
+
+
+def record(item: Item) -> dict[str, Any]:
+    """Everything about an item. Of the fields of its kind, those that it has."""
+    details = {name: redact(item.details[name]) for name in DETAIL_FIELDS[item.kind] if item.details.get(name)}
+    return {
+        **_head(item),
+        "content": redact(item.body),
+        **details,
+        "project": item.project,
+        "session": item.session,
+        "tags": [redact(tag) for tag in item.tags],
+        "importance": item.importance,
+        **_born(item),
+        "updated_at": iso_time(item.updated_ms),
+        "updated_at_epoch": item.updated_ms,
+        "rev": item.rev,
+        "is_stale": is_stale(item),
+        "forgotten_at": None if item.forgotten_ms is None else iso_time(item.forgotten_ms),
+        "superseded_by": item.superseded_by,
+        "metadata": dict(item.meta),
+    }
+
+
+def hit_record(hit: Hit) -> dict[str, Any]:
+    """A search result: the item in short, and what speaks for it."""
+    item = hit.item
+    return {
+        **_head(item),
+        "content": content_of(item),
+        "project": item.project,
+        **_born(item),
+        "relevance": round(hit.relevance, 4),
+        "semantic": round(hit.semantic, 4),
+        "lexical": round(hit.lexical, 4),
+        "is_stale": is_stale(item),
+    }
+
+
+def change_record(change: Change) -> dict[str, Any]:
+    """One line of an item's history; `before` is what it was, with `body` under its outer name."""
+    before: dict[str, Any] = {
+        "content" if name == "body" else name: redact(value) if isinstance(value, str) else value
+        for name, value in change.before.items()
+    }
+    return {
+        "rev": change.rev,
+        "op": change.op,
+        "at": iso_time(change.at_ms),
+        "at_epoch": change.at_ms,
+        "before": before,
+    }
+
+
+def project_record(project: Project) -> dict[str, Any]:
+    return {
+        "name": project.name,
+        "aliases": list(project.aliases),
+        "items": project.items,
+        "last_at": None if project.last_ms is None else iso_time(project.last_ms),
+        "last_at_epoch": project.last_ms,
+    }
+
+
+def brief(item: Item) -> dict[str, Any]:
+    """Which item it was, for replies to a change."""
+    return {**_head(item), "project": item.project}
+
+
+def content_of(item: Item) -> str:
+    """What an item says: its text, or else what its own fields tell."""
+    if item.body.strip():
+        return redact(item.body)
+    return redact(told(item.kind, item.details))
+
+
+def told(kind: str, details: Mapping[str, str]) -> str:
+    """The fields of an item without a text, as one text."""
+    if details.get("narrative"):
+        return details["narrative"]
+    fields = next((names for known, names in DETAIL_FIELDS.items() if known == kind), ())
+    return "\n".join(f"{name}: {details[name]}" for name in fields if details.get(name) and name != "snapshot")
+
+
+def id_of(text: str) -> int | str:
+    """An id as typed: a short number is the integer it looks like, anything else stays as it is spelled."""
+    bare = text.strip().removeprefix("#")
+    return int(bare) if bare.isascii() and bare.isdecimal() and len(bare) < 12 else text
+
+
+def _head(item: Item) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "uid": item.uid,
+        "short_id": item.short_id,
+        "kind": item.kind,
+        "type": item.type,
+        "title": redact(item.title),
+    }
+
+
+def _born(item: Item) -> dict[str, Any]:
+    return {"created_at": iso_time(item.created_ms), "created_at_epoch": item.created_ms}

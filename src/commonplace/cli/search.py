@@ -1,0 +1,81 @@
+"""`search`: find what was remembered, by its words and by its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from commonplace.cli import tables
+from commonplace.cli.call import Call, command
+from commonplace.cli.records import hit_record
+from commonplace.cli.terminal import read_stdin
+from commonplace.errors import InvalidInput, StoreError
+from commonplace.memory.book import Book
+from commonplace.memory.recall import recall
+from commonplace.model import KINDS, Kind, Scope
+
+# What a search embeds at most before it answers: about a second of work.
+CATCH_UP = 64
+MOST = 1000
+
+
+@command(
+    "search",
+    'commonplace search "how do we keep users logged in"',
+    "commonplace search 'authentication AND middleware NOT oauth' --project my-api",
+    "commonplace search 'title:auth*' --kind observation --limit 5",
+    "commonplace search '\"token validation\"' --json",
+)
+@click.argument("query", nargs=-1, required=True)
+@click.option("--project", help="Only this project; all projects if omitted.")
+@click.option("--global", "everywhere", is_flag=True, help="Only what belongs to no project.")
+@click.option("--limit", type=click.IntRange(1, MOST), default=10, show_default=True, help="Most results.")
+@click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only this kind; may be repeated.")
+@click.option("--type", "types", multiple=True, help="Only this type; may be repeated.")
+def search(
+    call: Call,
+    query: Sequence[str],
+    project: str | None,
+    everywhere: bool,
+    limit: int,
+    kinds: Sequence[Kind],
+    types: Sequence[str],
+) -> None:
+    """Find what was remembered.
+
+    A plain question is ranked by words and by meaning. With operators the query is a filter that every result
+    satisfies: AND, OR, NOT, "a phrase", prefix*, column:term (title, text, narrative, facts, concepts, files, tags,
+    type) and parentheses. `-` reads the query from a pipe.
+    """
+    question = read_stdin() if tuple(query) == ("-",) else " ".join(query)
+    if not question.strip():
+        raise InvalidInput("The query is empty.", "Give some words to look for.")
+    scope = Scope(project=project, only_global=everywhere, kinds=tuple(kinds), types=tuple(types))
+    with call.book() as book:
+        embed_what_waits(book)
+        found = recall(book, question, scope, limit)
+        results = [hit_record(hit) for hit in found.hits]
+        state = book.meaning.state
+    if call.json:
+        call.reply({"results": results, "total": found.total, "by_meaning": found.by_meaning})
+        return
+    if not found.by_meaning:
+        call.note(f"Found by keywords only: the embedder is {state}.")
+    if not results:
+        call.note("Nothing was found.")
+        return
+    tables.results(results)
+    if found.total > len(results):
+        call.note(f"{len(results)} of {found.total} shown; --limit shows more.")
+
+
+def embed_what_waits(book: Book) -> None:
+    """Let meaning work right after `add`, without any server. A store that cannot be written still answers."""
+    if book.meaning.state == "off":
+        return
+    try:
+        if book.store.pending():
+            book.meaning.catch_up(limit=CATCH_UP)
+    except StoreError:
+        pass

@@ -1,0 +1,34 @@
+"""`mcp` and `serve`: the memory as a server, over stdio or HTTP."""
+
+from __future__ import annotations
+
+import click
+
+from commonplace.cli.call import Call, command
+from commonplace.config import PROFILES
+
+profile_option = click.option("--profile", type=click.Choice(PROFILES), help="Which tools to offer (default: all).")
+
+
+@command("mcp", "commonplace mcp --help", "commonplace mcp --profile core", "commonplace mcp --data-dir ./memory")
+@profile_option
+def mcp(call: Call, profile: str | None) -> None:
+    """Serve one agent over stdio (Model Context Protocol). Agents start this themselves.
+
+    Put `commonplace` with the argument `mcp` into the agent's MCP configuration. Standard output carries the protocol
+    and nothing else; messages for people go to standard error.
+    """
+    from commonplace.mcp.stdio import run
+
+    run(call.settings(profile=profile))
+
+
+@command("serve", "commonplace serve --help", "commonplace serve --port 8765", "commonplace serve --profile core")
+@click.option("--host", help="Address to listen on (default: 127.0.0.1, this machine only).")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default: 8765; 0 takes a free one).")
+@profile_option
+def serve(call: Call, host: str | None, port: int | None, profile: str | None) -> None:
+    """Serve any number of agents over HTTP (Model Context Protocol at /mcp). Ctrl-C stops it."""
+    from commonplace.mcp.http import run
+
+    run(call.settings(host=host, port=port, profile=profile))

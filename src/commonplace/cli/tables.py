@@ -1,0 +1,204 @@
+"""Answers for people: tables, colour and progress in a terminal, plain lines in a pipe.
+
+In a pipe a table is tab separated with a header and whole cells, so that it can be cut, sorted and read by anything;
+`rich` is imported for terminals only. Everything stored is hostile here: it passes `plain` or `one_line` on its way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commonplace.cli.terminal import one_line, plain
+from commonplace.cli.times import ago
+from commonplace.dialects.kiro import iso_time
+from commonplace.text.names import base_name
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Row = Mapping[str, Any]
+# How a column looks in a terminal; columns that are not here are plain.
+STYLES = {"id": "cyan", "type": "magenta", "project": "green", "when": "dim", "relevance": "bold", "position": "dim"}
+NUMBERS = frozenset({"id", "relevance", "items", "position", "rev"})
+# Shown by `show` only with --all: they matter to programs.
+TECHNICAL = ("uid", "created_at_epoch", "updated_at_epoch", "rev", "metadata", "short_id", "updated_at")
+
+
+def results(rows: Sequence[Row]) -> None:
+    """Search hits, best first."""
+    table(
+        ("id", "type", "title", "project", "when", "relevance"),
+        [{**row, "when": row["created_at_epoch"], "relevance": f"{row['relevance']:.0%}"} for row in rows],
+    )
+
+
+def listing(rows: Sequence[Row]) -> None:
+    """Items, newest first."""
+    table(
+        ("id", "kind", "type", "title", "project", "when"), [{**row, "when": row["created_at_epoch"]} for row in rows]
+    )
+
+
+def timeline(rows: Sequence[Row]) -> None:
+    """Moments, oldest first; the anchor is at 0."""
+    table(
+        ("position", "id", "type", "title", "when"),
+        [{**row, "position": f"{row['position']:+d}", "when": row["created_at_epoch"]} for row in rows],
+    )
+
+
+def projects(rows: Sequence[Row]) -> None:
+    table(
+        ("project", "items", "when", "aliases"),
+        [
+            {**row, "project": row["name"], "when": row["last_at_epoch"], "aliases": ", ".join(row["aliases"])}
+            for row in rows
+        ],
+    )
+
+
+def history(changes: Sequence[Row]) -> None:
+    """What an item was before each change."""
+    table(
+        ("rev", "op", "when", "type", "title", "content"),
+        [{**change["before"], **change, "when": change["at_epoch"]} for change in changes],
+    )
+
+
+def table(columns: Sequence[str], rows: Sequence[Row]) -> None:
+    """Rows under a header. The column `when` holds milliseconds; title and content get what width is left."""
+    console = _terminal()
+    if console is None:
+        click.echo("\t".join(columns))
+        for row in rows:
+            click.echo("\t".join(_cell(column, row.get(column), brief=False) for column in columns))
+        return
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False)
+    for column in columns:
+        wide = column in ("title", "content", "aliases")
+        made.add_column(
+            column,
+            style=STYLES.get(column),
+            justify="right" if column in NUMBERS else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+            ratio=1 if wide else None,
+        )
+    for row in rows:
+        made.add_row(*(Text(_cell(column, row.get(column), brief=True)) for column in columns))
+    console.print(made)
+
+
+def records(rows: Sequence[Row], *, everything: bool) -> None:
+    """Items, each with its fields and then its text."""
+    for number, row in enumerate(rows):
+        if number:
+            click.echo()
+        click.secho(f"{row['kind']} {row['id']}: {one_line(row['title'])}", bold=True)
+        for name, value in row.items():
+            if name in ("id", "kind", "title", "content") or (name in TECHNICAL and not everything):
+                continue
+            if everything or value not in (None, "", [], {}, False):
+                click.secho(f"  {name}: ", nl=False, fg="cyan")
+                click.echo(_value(value))
+        if row["content"].strip() and row["content"].strip() != row["title"].strip():
+            click.echo("\n" + plain(row["content"]).strip())
+
+
+def context(data: Mapping[str, Any]) -> None:
+    """A context package as Markdown."""
+    _heading(1, f"What to know about {one_line(data['project'])}")
+    if not (data["items"] or data["summaries"] or data["checkpoint"]):
+        click.echo("\nNothing is remembered here yet.")
+    for entry in data["items"]:
+        _heading(2, f"{one_line(entry['title'])}")
+        click.secho(f"{entry['type']} {entry['id']}, {entry['created_at'][:10]}, score {entry['score']:.2f}", dim=True)
+        if entry["content"].strip() != entry["title"].strip():
+            click.echo(plain(entry["content"]))
+    for summary in data["summaries"]:
+        _heading(2, f"Session: {one_line(summary['request'] or '')}")
+        _fields(summary, ("investigated", "learned", "completed", "next_steps", "notes"))
+    if data["checkpoint"]:
+        _heading(2, f"Where it stopped: {one_line(data['checkpoint']['task'] or '')}")
+        _fields(data["checkpoint"], ("progress", "next_steps", "open_questions", "relevant_files"))
+    left = data["totalCount"] - data["returnedCount"]
+    note = f"{data['tokensUsed']} of {data['tokenBudget']} tokens used" + (f", {left} items left out" if left else "")
+    click.secho(f"\n({note})", dim=True)
+
+
+def status(data: Mapping[str, Any]) -> None:
+    """What is kept where, line by line."""
+    counts, model, store = data["counts"], data["model"], data["store"]
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in counts["items"].items() if number) or "nothing yet"
+    lines = {
+        "version": data["version"],
+        "data folder": data["data_dir"],
+        "store": f"{store['engine']} {store['version']}, schema {store['schema']}, {counts['bytes'] / 1e6:.1f} MB",
+        "items": f"{data['total']:,} ({kinds}), {counts['forgotten']:,} forgotten",
+        "projects": f"{counts['projects']:,}, sessions {counts['sessions']:,}",
+        "passages": f"{counts['passages']:,}, vectors {counts['vectors']:,}",
+        "pending": f"{data['pending']:,} passages wait for a vector",
+        "model": f"{model['name'] or 'none'} ({model['state']})",
+        "search": data["search"],
+    }
+    for name, value in lines.items():
+        click.secho(f"{name + ':':<13}", nl=False, fg="cyan")
+        click.echo(one_line(str(value)))
+
+
+@contextlib.contextmanager
+def progress(what: str, total: int | None) -> Iterator[Callable[[int], object]]:
+    """A bar on stderr; the block calls what it is given with how many bytes were done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.advance(task, done)
+
+
+def _terminal() -> Console | None:
+    """A console that shows text as it is, or None when no person is at the other end."""
+    if not sys.stdout.isatty():
+        return None
+    from rich.console import Console
+
+    return Console(markup=False, emoji=False, highlight=False)
+
+
+def _cell(column: str, value: object, *, brief: bool) -> str:
+    if column == "when" and isinstance(value, int):
+        if brief:
+            return ago(value, time.time_ns() // 1_000_000)
+        return iso_time(value)
+    if column == "project":
+        return one_line(base_name(str(value))) if value and brief else one_line(str(value or "global"))
+    return "" if value is None else one_line(str(value))
+
+
+def _value(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return one_line(", ".join(map(str, value)))
+    return plain(str(value)).replace("\n", "\n    ")
+
+
+def _heading(level: int, text: str) -> None:
+    click.echo("\n" if level > 1 else "", nl=False)
+    click.secho(f"{'#' * level} {text}", bold=True)
+
+
+def _fields(row: Row, names: Sequence[str]) -> None:
+    for name in names:
+        if row.get(name):
+            click.echo(f"- {name.replace('_', ' ')}: {plain(str(row[name]))}")

@@ -1,0 +1,55 @@
+"""Text on its way to a terminal: UTF-8 everywhere, and nothing in it that a terminal would obey."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import sys
+
+# Escape sequences (CSI, OSC and the other string kinds, two-character ones), whole, so that no "[31m" stays behind.
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[ -/]*[0-~]?"
+)
+# Other control characters but tab and newline, and those that make text read in another order than it is stored.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+# Four bytes for each of the million characters that a text may have, and some to notice that there are more.
+MOST_BYTES = 4 * 1_000_000 + 4
+
+
+def plain(text: str) -> str:
+    """The text without anything that moves the cursor, colours, rings or reorders."""
+    return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
+
+
+def one_line(text: str) -> str:
+    """The text as one line of a table."""
+    return " ".join(plain(text).split())
+
+
+def colour() -> bool | None:
+    """False when NO_COLOR asks for none; None lets the terminal decide."""
+    return False if os.environ.get("NO_COLOR") else None
+
+
+def speak_utf8() -> None:
+    """Write UTF-8 whatever the locale or code page says, and never fail on a character."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            with contextlib.suppress(OSError, ValueError):
+                stream.reconfigure(encoding="utf-8", errors="replace")
+
+
+def read_stdin() -> str:
+    """What is piped in, as UTF-8; bytes that are not are replaced."""
+    data = sys.stdin.buffer.read(MOST_BYTES)
+    return data.decode("utf-8-sig", errors="replace").rstrip("\r\n")
+
+
+def stdin_is_piped() -> bool:
+    """Whether something other than a person is at the other end of stdin."""
+    return sys.stdin is not None and not sys.stdin.closed and not sys.stdin.isatty()

@@ -1,0 +1,45 @@
+"""Times as people and programs write them, and as people read them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from commonplace.errors import InvalidInput
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_HINT = "Write it like 2025-03-15, 2025-03-15T14:30, 2025-03-15T14:30:00Z, or as milliseconds since 1970."
+
+
+def moment(text: str, *, local: bool) -> int:
+    """Milliseconds since 1970 of an ISO 8601 time or of a number of milliseconds.
+
+    A time without an offset is local when a person typed it, and UTC when it comes from a file.
+    """
+    text = text.strip()
+    if re.fullmatch(r"-?[0-9]{9,15}", text):
+        number = int(text)
+        if 10**9 <= number < 10**10:
+            raise InvalidInput(f"{text} looks like seconds since 1970.", _HINT)
+        return number
+    try:
+        parsed = datetime.fromisoformat(text)
+        if parsed.tzinfo is None:
+            parsed = parsed.astimezone() if local else parsed.replace(tzinfo=UTC)
+        return (parsed - _EPOCH) // timedelta(milliseconds=1)
+    except (ValueError, OverflowError, OSError):
+        raise InvalidInput(f"{text[:60]!r} is not a time.", _HINT) from None
+
+
+def ago(then_ms: int, now_ms: int) -> str:
+    """How long ago, as people say it; a date when that says more."""
+    seconds = (now_ms - then_ms) // 1000
+    for limit, unit, name in ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (14 * 86_400, 86_400, "d")):
+        if 0 <= seconds < limit:
+            return "now" if seconds < 10 else f"{seconds // unit} {name} ago"
+    return date(then_ms)
+
+
+def date(ms: int) -> str:
+    """The day, in UTC."""
+    return (_EPOCH + timedelta(milliseconds=ms)).date().isoformat()
