@@ -19,6 +19,7 @@ import apsw
 from commonplace.model import KINDS, TextHit
 from commonplace.store import TextAnswer
 from commonplace.store.columns import WEIGHTS
+from commonplace.store.sqlite import passages
 from commonplace.store.sqlite.scope import Filter
 from commonplace.text.query import Query, Word, to_fts5, words_to_fts5
 from commonplace.text.tokens import index_text
@@ -27,8 +28,8 @@ from commonplace.text.tokens import index_text
 COMMON_SHARE, COMMON_LEAST, COMMON_MOST = 0.2, 2_000, 10_000
 NEWEST = 2_000
 SAMPLE = 5_000
-# How many passages are asked, one by one, whether a common word stands in them.
-ASKED = 48
+# How many passages are read to see whether a common word stands in them.
+READ = 32
 
 _BM25 = f"-bm25(passages_fts, {', '.join(map(str, WEIGHTS))})"
 
@@ -91,6 +92,20 @@ def _strict(
     return TextAnswer(tuple(hits[:k]), {hit.passage_id: 1.0 for hit in hits[:k]}, total)
 
 
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """A plain question's words by how many rows hold them, and what each is worth."""
+
+    words: Sequence[Word]
+    rare: tuple[int, ...]
+    common: tuple[int, ...]
+    worth: tuple[float, ...]
+    matches: int
+
+    def of(self, numbers: Iterable[int]) -> list[Word]:
+        return [self.words[n] for n in numbers]
+
+
 def _plain(
     connection: apsw.Connection,
     space_id: int,
@@ -100,70 +115,82 @@ def _plain(
     k: int,
     also: Sequence[int],
 ) -> TextAnswer:
-    common_from = int(min(max(within.rows * COMMON_SHARE, COMMON_LEAST), COMMON_MOST))
-    rows_of = [_rows_with(connection, within.around(words_to_fts5([word])), common_from) for word in words]
-    rare = [n for n, rows in enumerate(rows_of) if 0 < len(rows) < common_from]
-    common = [n for n, rows in enumerate(rows_of) if len(rows) >= common_from]
-    worth = [_idf(within.rows, len(rows)) for rows in rows_of]
-    for n in common:
-        worth[n] = _idf(within.rows, _estimated(connection, words_to_fts5([words[n]]), within.rows))
-
+    weighed = _weigh(connection, words, within)
+    reach = _reach(k, within)
     scored: list[tuple[int, float]] = []
-    if rare:
-        match = within.around(words_to_fts5([words[n] for n in rare]))
+    if weighed.rare:
         scored = connection.execute(
             f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0"
             " ORDER BY score DESC, rowid DESC LIMIT ?",
-            (match, _reach(k, within)),
+            (within.around(words_to_fts5(weighed.of(weighed.rare))), reach),
         ).fetchall()
-    if len(common) > 1 or not rare:
-        value = sum(worth[n] for n in common)
+    together: list[int] = []
+    if len(weighed.common) > 1 or not weighed.rare:
+        common = weighed.of(weighed.common)
+        together = _newest(connection, within, common, "AND", reach)
+        either = _newest(connection, within, common, "OR", reach) if len(together) < k and not weighed.rare else []
         known = {rowid for rowid, _score in scored}
-        together = _newest(connection, within, [words[n] for n in common], "AND", _reach(k, within))
-        if len(together) < k and not rare:
-            together += _newest(connection, within, [words[n] for n in common], "OR", _reach(k, within))
-        scored += [(rowid, value) for rowid in dict.fromkeys(together) if rowid not in known]
-
+        value = sum(weighed.worth[n] for n in weighed.common)
+        scored += [(rowid, value) for rowid in dict.fromkeys([*together, *either]) if rowid not in known]
     hits = _inside(connection, space_id, filter_, scored, wholes=False)[:k]
-    asked = [*(hit.passage_id for hit in hits), *also]
-    found = _found(connection, words, rows_of, worth, frozenset(common), asked)
-    return TextAnswer(tuple(hits), found, sum(len(rows_of[n]) for n in rare) or len(hits))
+    asked = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
+    found = _found(connection, space_id, weighed, within, frozenset(together), asked)
+    return TextAnswer(tuple(hits), found, max(weighed.matches, len(hits)))
+
+
+def _weigh(connection: apsw.Connection, words: Sequence[Word], within: _Within) -> _Weighed:
+    common_from = int(min(max(within.rows * COMMON_SHARE, COMMON_LEAST), COMMON_MOST))
+    count = [_count(connection, within.around(words_to_fts5([word])), common_from) for word in words]
+    rare = tuple(n for n, rows in enumerate(count) if 0 < rows < common_from)
+    common = tuple(n for n, rows in enumerate(count) if rows >= common_from)
+    for n in common:
+        count[n] = _estimated(connection, words_to_fts5([words[n]]), within.rows)
+    worth = tuple(_idf(within.rows, rows) for rows in count)
+    return _Weighed(words, rare, common, worth, sum(count[n] for n in rare))
 
 
 def _found(
     connection: apsw.Connection,
-    words: Sequence[Word],
-    rows_of: Sequence[list[int]],
-    worth: Sequence[float],
-    common: frozenset[int],
+    space_id: int,
+    weighed: _Weighed,
+    within: _Within,
+    together: frozenset[int],
     asked: Sequence[int],
 ) -> dict[int, float]:
     """The share of the words' worth that stands in each of the passages asked about."""
-    passages = list(dict.fromkeys(asked))
-    whole = sum(worth) or 1.0
-    value = dict.fromkeys(passages, 0.0)
-    half = ASKED // 2
-    few = dict.fromkeys([*passages[:half], *passages[-half:]])
-    for n, word in enumerate(words):
-        if n in common:
-            rows = connection.execute(
-                "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?"
-                " AND rowid IN (SELECT value FROM json_each(?))",
-                (words_to_fts5([word]), json.dumps(list(few))),
-            )
-            present = {row[0] for row in rows}
-        else:
-            present = set(rows_of[n])
-        for passage in value.keys() & present:
-            value[passage] += worth[n]
-    return {passage: total / whole for passage, total in value.items()}
+    value = dict.fromkeys(asked, 0.0)
+    for n in weighed.rare:
+        for passage in value.keys() & _rows(connection, within.around(words_to_fts5([weighed.words[n]]))):
+            value[passage] += weighed.worth[n]
+    if weighed.common:
+        unread = [passage for passage in asked if passage not in together]
+        half = READ // 2
+        read = _read(connection, space_id, [*unread[:half], *unread[half:][-half:]])
+        for n in weighed.common:
+            for passage in value:
+                if passage in together or weighed.words[n].token in read.get(passage, ()):
+                    value[passage] += weighed.worth[n]
+    whole = sum(weighed.worth) or 1.0
+    return {passage: worth / whole for passage, worth in value.items()}
 
 
-def _rows_with(connection: apsw.Connection, match: str, limit: int) -> list[int]:
-    rows = connection.execute(
-        "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0 LIMIT ?", (match, limit)
-    )
-    return [row[0] for row in rows]
+def _read(connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]) -> dict[int, set[str]]:
+    """The words of a few passages: quicker than asking the index for each of them."""
+    return {id_: set(index_text(p.text).split()) for id_, p in passages.texts(connection, space_id, passage_ids).items()}
+
+
+def _count(connection: apsw.Connection, match: str, limit: int) -> int:
+    """How many passages match, counted up to a limit."""
+    (rows,) = connection.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0 LIMIT ?)",
+        (match, limit),
+    ).fetchall()[0]
+    return int(rows)
+
+
+def _rows(connection: apsw.Connection, match: str) -> set[int]:
+    rows = connection.execute("SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0", (match,))
+    return {row[0] for row in rows}
 
 
 def _newest(connection: apsw.Connection, within: _Within, words: list[Word], operator: Literal["AND", "OR"], limit: int) -> list[int]:
@@ -196,11 +223,13 @@ def _inside(
     score = dict(scored)
     rows = connection.execute(
         f"""
-        SELECT p.id, p.id, i.id FROM passages p JOIN items i ON i.id = p.item_id
-         WHERE p.id IN (SELECT value FROM json_each(?1)) {cut} AND i.space_id = ?2 AND {condition}
+        SELECT p.id, p.id, i.id FROM json_each(?1) j
+         CROSS JOIN passages p ON p.id = j.value {cut} CROSS JOIN items i ON i.id = p.item_id
+         WHERE i.space_id = ?2 AND {condition}
         UNION ALL
-        SELECT -i.id, p.id, i.id FROM items i JOIN passages p ON p.item_id = i.id AND p.seq = 0
-         WHERE i.id IN (SELECT -value FROM json_each(?1) WHERE value < 0) AND i.space_id = ?2 AND {condition}
+        SELECT j.value, p.id, i.id FROM json_each(?1) j
+         CROSS JOIN items i ON i.id = -j.value CROSS JOIN passages p ON p.space_id = ?2 AND p.item_id = i.id AND p.seq = 0
+         WHERE j.value < 0 AND i.space_id = ?2 AND {condition}
         """,
         (json.dumps(list(score)), space_id, *bindings, *bindings),
     )

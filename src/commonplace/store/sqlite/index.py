@@ -40,28 +40,31 @@ def show(connection: apsw.Connection, space_id: int, project_id: int | None, ite
     _derive(connection, space_id, item.id, project_id, item.kind, columns)
 
 
-def hide(connection: apsw.Connection, item_id: int) -> None:
+def hide(connection: apsw.Connection, space_id: int, item_id: int) -> None:
     """Take an item's words, vectors and jobs away; its passages stay."""
-    connection.execute(
-        "DELETE FROM passages_fts WHERE rowid IN (SELECT id FROM passages WHERE item_id = ?1 UNION ALL SELECT -?1)",
-        (item_id,),
-    )
-    for table in ("vectors", "jobs"):
+    passages = connection.execute(
+        "SELECT id FROM passages WHERE space_id = ? AND item_id = ?", (space_id, item_id)
+    ).fetchall()
+    connection.execute("DELETE FROM passages_fts WHERE rowid = ?", (-item_id,))
+    for (passage_id,) in passages:
+        connection.execute("DELETE FROM passages_fts WHERE rowid = ?", (passage_id,))
+        connection.execute("DELETE FROM vectors WHERE space_id = ? AND passage_id = ?", (space_id, passage_id))
         connection.execute(
-            f"DELETE FROM {table} WHERE passage_id IN (SELECT id FROM passages WHERE item_id = ?)", (item_id,)
+            "DELETE FROM jobs WHERE space_id = ? AND kind = 'embed' AND passage_id = ?", (space_id, passage_id)
         )
 
 
-def drop_passages(connection: apsw.Connection, item_id: int) -> None:
+def drop_passages(connection: apsw.Connection, space_id: int, item_id: int) -> None:
     """Forget how an item was cut, because its text changes."""
-    hide(connection, item_id)
+    hide(connection, space_id, item_id)
+    cut = "SELECT id FROM passages WHERE space_id = ?1 AND item_id = ?2"
     for sql in (
-        "DELETE FROM edges WHERE src IN (SELECT id FROM passages WHERE item_id = ?)",
-        "DELETE FROM edges WHERE dst IN (SELECT id FROM passages WHERE item_id = ?)",
-        "DELETE FROM cluster_passages WHERE passage_id IN (SELECT id FROM passages WHERE item_id = ?)",
-        "DELETE FROM passages WHERE item_id = ?",
+        f"DELETE FROM edges WHERE space_id = ?1 AND src IN ({cut})",
+        f"DELETE FROM edges WHERE space_id = ?1 AND dst IN ({cut})",
+        f"DELETE FROM cluster_passages WHERE passage_id IN ({cut})",
+        "DELETE FROM passages WHERE space_id = ?1 AND item_id = ?2",
     ):
-        connection.execute(sql, (item_id,))
+        connection.execute(sql, (space_id, item_id))
 
 
 def count(connection: apsw.Connection, space_id: int, project_id: int | None, kind: Kind, difference: int) -> None:
@@ -87,7 +90,9 @@ def _derive(
     columns: Mapping[str, str],
 ) -> None:
     scope = scope_tokens(space_id, project_id, kind)
-    passages = connection.execute("SELECT id, text FROM passages WHERE item_id = ? ORDER BY seq", (item_id,)).fetchall()
+    passages = connection.execute(
+        "SELECT id, text FROM passages WHERE space_id = ? AND item_id = ? ORDER BY seq", (space_id, item_id)
+    ).fetchall()
     words = {name: index_text(text) for name, text in columns.items() if text}
     if len(passages) == 1:
         _insert(connection, passages[0][0], words, scope)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import apsw
@@ -19,8 +20,11 @@ SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, 
        CASE WHEN i.tagged THEN (SELECT json_group_array(tag) FROM item_tags t WHERE t.item_id = i.id) END,
        i.importance, i.status, i.tokens, i.created_ms, i.updated_ms, i.rev, i.forgotten_ms, i.superseded_by,
        i.content_hash
-  FROM items i LEFT JOIN projects p ON p.id = i.project_id LEFT JOIN sessions s ON s.id = i.session_id
+  FROM {rows} LEFT JOIN projects p ON p.id = i.project_id LEFT JOIN sessions s ON s.id = i.session_id
 """
+# Cross joined, so that SQLite looks up what was asked for instead of walking an index and comparing.
+_BY_ID = _SELECT.format(rows="json_each(?2) j CROSS JOIN items i ON i.id = j.value")
+_BY_TIME = _SELECT.format(rows="items i")
 _SAME = "space_id = ? AND coalesce(project_id, 0) = ? AND content_hash = ?"
 
 
@@ -28,7 +32,7 @@ def get(connection: apsw.Connection, space_id: int, item_ids: Iterable[int]) -> 
     """Items by id, forgotten ones too; ids that do not exist are absent."""
     ids = [i for i in dict.fromkeys(item_ids) if -(2**63) <= i < 2**63]
     rows = connection.execute(
-        _SELECT + " WHERE i.space_id = ? AND i.id IN (SELECT value FROM json_each(?))", (space_id, json.dumps(ids))
+        _BY_ID + " WHERE i.space_id = ?1", (space_id, json.dumps(ids))
     )
     return {item.id: item for item in map(_item, rows)}
 
@@ -44,15 +48,19 @@ def newest(
     connection: apsw.Connection, space_id: int, filter_: Filter, limit: int, before: tuple[int, int] | None
 ) -> list[Item]:
     """Live items, newest first; `before` is the (created_ms, id) to go on from."""
-    condition, bindings = filter_.sql()
-    if before:
-        condition += " AND (i.created_ms, i.id) < (?, ?)"
-        bindings += before
-    rows = connection.execute(
-        f"{_SELECT} WHERE i.space_id = ? AND {condition} ORDER BY i.created_ms DESC, i.id DESC LIMIT ?",
-        [space_id, *bindings, limit],
-    )
-    return [_item(row) for row in rows]
+    found: list[Item] = []
+    # Project by project, so that each is one walk along an index.
+    for project in filter_.projects or (None,):
+        condition, bindings = replace(filter_, projects=() if project is None else (project,)).sql()
+        if before:
+            condition += " AND (i.created_ms, i.id) < (?, ?)"
+            bindings += before
+        rows = connection.execute(
+            f"{_BY_TIME} WHERE i.space_id = ? AND {condition} ORDER BY i.created_ms DESC, i.id DESC LIMIT ?",
+            [space_id, *bindings, limit],
+        )
+        found += map(_item, rows)
+    return sorted(found, key=lambda item: (item.created_ms, item.id), reverse=True)[:limit]
 
 
 def around(
@@ -65,7 +73,7 @@ def around(
     found: list[Item] = []
     for sign, order, limit in (("<", "DESC", before), (">", "ASC", after)):
         rows = connection.execute(
-            f"{_SELECT} WHERE i.space_id = ? AND {condition} AND (i.created_ms, i.id) {sign} (?, ?)"
+            f"{_BY_TIME} WHERE i.space_id = ? AND {condition} AND (i.created_ms, i.id) {sign} (?, ?)"
             f" ORDER BY i.created_ms {order}, i.id {order} LIMIT ?",
             [space_id, *bindings, anchor.created_ms, anchor.id, limit],
         )
@@ -83,19 +91,6 @@ def resolve(connection: apsw.Connection, space_id: int, ref: Ref) -> int | None:
         if len(ids) == 1:
             return ids[0]
     return None
-
-
-def passages_of(connection: apsw.Connection, space_id: int, item_ids: Sequence[int]) -> dict[int, list[int]]:
-    """The ids of each item's passages, in their order."""
-    rows = connection.execute(
-        "SELECT item_id, id FROM passages WHERE space_id = ? AND item_id IN (SELECT value FROM json_each(?))"
-        " ORDER BY item_id, seq",
-        (space_id, json.dumps(list(item_ids))),
-    )
-    found: dict[int, list[int]] = {}
-    for item_id, passage_id in rows:
-        found.setdefault(item_id, []).append(passage_id)
-    return found
 
 
 def put(connection: apsw.Connection, space_id: int, draft: Draft, now_ms: int) -> Stored:
@@ -180,7 +175,7 @@ def rewrite(
     )
     connection.execute("DELETE FROM item_tags WHERE item_id = ?", (item_id,))
     _write_tags(connection, space_id, item_id, draft.tags)
-    index.drop_passages(connection, item_id)
+    index.drop_passages(connection, space_id, item_id)
     if old.forgotten_ms is None and old.superseded_by is None:
         index.add(connection, space_id, item_id, project_id, draft)
         index.count(connection, space_id, old_project, old.kind, -1)
@@ -198,7 +193,7 @@ def forget(connection: apsw.Connection, space_id: int, item_id: int, now_ms: int
     _remember_before(connection, space_id, item, "forget", now_ms)
     connection.execute("UPDATE items SET forgotten_ms = ?, rev = rev + 1 WHERE id = ?", (now_ms, item_id))
     if item.superseded_by is None:
-        index.hide(connection, item_id)
+        index.hide(connection, space_id, item_id)
         index.count(connection, space_id, _project_of(connection, item_id), item.kind, -1)
     return True
 
@@ -231,7 +226,7 @@ def supersede(connection: apsw.Connection, space_id: int, old_id: int, new_id: i
         "UPDATE items SET superseded_by = ?, valid_until_ms = ?, rev = rev + 1 WHERE id = ?", (new_id, now_ms, old_id)
     )
     if old.forgotten_ms is None and old.superseded_by is None:
-        index.hide(connection, old_id)
+        index.hide(connection, space_id, old_id)
         index.count(connection, space_id, _project_of(connection, old_id), old.kind, -1)
 
 

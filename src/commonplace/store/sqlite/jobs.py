@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from commonplace.model import KINDS, PassageText
+from commonplace.model import KINDS
 from commonplace.store import Job
-from commonplace.store.columns import standing_text
+from commonplace.store.sqlite import passages
 from commonplace.store.sqlite.scope import NO_PROJECT
 from commonplace.store.sqlite.vectors import quantised
 
@@ -34,7 +34,7 @@ def claim(
         """,
         (owner, now_ms + lease_ms, space_id, now_ms, MAX_TRIES, limit),
     ).fetchall()
-    texts = passage_texts(connection, space_id, [row[1] for row in rows])
+    texts = passages.texts(connection, space_id, [row[1] for row in rows])
     return [Job(job_id, texts[passage_id]) for job_id, passage_id in rows if passage_id in texts]
 
 
@@ -57,7 +57,7 @@ def finish(
             (job.passage.id,),
         ).fetchall()[0]
         scale, blob = quantised(vector)
-        connection.execute("DELETE FROM vectors WHERE passage_id = ?", (job.passage.id,))
+        connection.execute("DELETE FROM vectors WHERE space_id = ? AND passage_id = ?", (space_id, job.passage.id))
         connection.execute(
             "INSERT INTO vectors (space_id, model_id, passage_id, project_id, kind, scale, v)"
             " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -104,22 +104,3 @@ def use_model(connection: apsw.Connection, space_id: int, name: str, dim: int) -
 def current_model(connection: apsw.Connection, space_id: int) -> str | None:
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (f"model:{space_id}",)).fetchone()
     return None if row is None else str(row[0])
-
-
-def passage_texts(
-    connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]
-) -> dict[int, PassageText]:
-    """The text that stands for each passage: its own, or its item's when it is the whole of it."""
-    rows = connection.execute(
-        """
-        SELECT p.id, p.item_id, p.text, i.kind, i.type, i.title, i.body, i.details
-          FROM passages p JOIN items i ON i.id = p.item_id
-         WHERE p.space_id = ? AND p.id IN (SELECT value FROM json_each(?))
-        """,
-        (space_id, json.dumps(list(passage_ids))),
-    )
-    found = {}
-    for id_, item_id, text, kind, type_, title, body, details in rows:
-        whole = text if text is not None else standing_text(kind, type_, title, body, json.loads(details), ())
-        found[id_] = PassageText(id_, item_id, whole)
-    return found

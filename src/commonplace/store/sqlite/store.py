@@ -12,7 +12,7 @@ import apsw
 from commonplace.identity import Ref
 from commonplace.model import Change, Draft, Item, Kind, PassageText, Project, Scope, Stored, VectorHit
 from commonplace.store import Counts, Job, TextAnswer
-from commonplace.store.sqlite import fulltext, items, jobs, projects, vectors
+from commonplace.store.sqlite import fulltext, items, jobs, passages, projects, vectors
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.migrate import migrate
 from commonplace.store.sqlite.scope import resolve
@@ -131,11 +131,11 @@ class SqliteStore:
 
     def passages_of(self, item_ids: Sequence[int]) -> dict[int, list[int]]:
         with self._database.read() as connection:
-            return items.passages_of(connection, self._space_id, item_ids)
+            return passages.of_items(connection, self._space_id, item_ids)
 
     def passage_texts(self, passage_ids: Sequence[int]) -> dict[int, PassageText]:
         with self._database.read() as connection:
-            return jobs.passage_texts(connection, self._space_id, passage_ids)
+            return passages.texts(connection, self._space_id, passage_ids)
 
     # Work that comes later.
 

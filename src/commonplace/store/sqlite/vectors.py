@@ -71,7 +71,7 @@ class SignMatrix:
         while True:
             rows = connection.execute(
                 "SELECT seq, passage_id, project_id, kind, v FROM vectors"
-                " WHERE seq > ? AND space_id = ? AND model_id = ? ORDER BY seq LIMIT ?",
+                " WHERE seq > ? AND +space_id = ? AND +model_id = ? ORDER BY seq LIMIT ?",
                 (self._seen, self.space_id, self.model_id, READ_ROWS),
             ).fetchall()
             if not rows:
@@ -139,8 +139,9 @@ def score(
     import numpy as np
 
     rows = connection.execute(
-        "SELECT v.passage_id, p.item_id, v.scale, v.v FROM vectors v JOIN passages p ON p.id = v.passage_id"
-        " WHERE v.passage_id IN (SELECT value FROM json_each(?)) AND v.model_id = ? AND v.space_id = ?",
+        "SELECT v.passage_id, p.item_id, v.scale, v.v FROM json_each(?1) j"
+        " CROSS JOIN vectors v ON v.space_id = ?3 AND v.passage_id = j.value AND v.model_id = ?2"
+        " CROSS JOIN passages p ON p.id = v.passage_id",
         (json.dumps(list(dict.fromkeys(passage_ids))), model_id, space_id),
     ).fetchall()
     if not rows:

@@ -78,8 +78,9 @@ CREATE UNIQUE INDEX items_same ON items (space_id, coalesce(project_id, 0), cont
 CREATE INDEX items_short ON items (space_id, substr(uid, -12));
 CREATE INDEX items_time ON items (space_id, project_id, created_ms, id)
     WHERE forgotten_ms IS NULL AND superseded_by IS NULL;
-CREATE INDEX items_kind ON items (space_id, kind, type, created_ms)
+CREATE INDEX items_type ON items (space_id, type, project_id, created_ms, id)
     WHERE forgotten_ms IS NULL AND superseded_by IS NULL;
+CREATE INDEX items_forgotten ON items (space_id, forgotten_ms) WHERE forgotten_ms IS NOT NULL;
 CREATE INDEX items_session ON items (session_id, created_ms) WHERE session_id IS NOT NULL;
 
 CREATE TABLE item_tags (
@@ -107,7 +108,7 @@ CREATE TABLE passages (
     item_id  INTEGER NOT NULL REFERENCES items (id),
     seq      INTEGER NOT NULL,
     text     TEXT,                          -- NULL: the whole item is this one passage
-    UNIQUE (item_id, seq)
+    UNIQUE (space_id, item_id, seq)
 ) STRICT;
 
 -- rowid > 0: a passage. rowid = -item id: the whole of an item cut into several, for queries that filter.
@@ -133,7 +134,7 @@ CREATE TABLE vectors (
     kind       INTEGER NOT NULL,            -- position in model.KINDS
     scale      REAL NOT NULL,
     v          BLOB NOT NULL,               -- int8, the truth
-    UNIQUE (passage_id, model_id)
+    UNIQUE (space_id, passage_id, model_id)
 ) STRICT;
 
 CREATE TABLE edges (
@@ -192,7 +193,7 @@ CREATE TABLE jobs (
     lease_until_ms INTEGER NOT NULL DEFAULT 0,
     owner          TEXT,
     error          TEXT,
-    UNIQUE (kind, passage_id)
+    UNIQUE (space_id, kind, passage_id)
 ) STRICT;
 
 CREATE TABLE keys (

@@ -1,0 +1,68 @@
+"""Stores of a given size, made through the production path and kept between runs.
+
+Vectors are drawn around random centres instead of embedded: at two hundred texts a second a million would take hours.
+Questions are embedded by the real model, so a search does all the work that it does in life.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.corpus import notes
+from commonplace import config
+from commonplace.memory.book import open_book
+from commonplace.memory.remember import remember_all
+
+BATCH = 500
+CENTRES = 1500
+
+
+@dataclass(frozen=True)
+class Built:
+    """A store ready to be asked, and how long it took to write its items (0 if it was there already)."""
+
+    data_dir: Path
+    items: int
+    ingest_seconds: float
+
+
+def store_of(size: int, folder: Path) -> Built:
+    """A store with `size` items, each with a vector."""
+    data_dir = folder / f"store-{size}"
+    if (data_dir / "ready").exists():
+        return Built(data_dir, size, float((data_dir / "ready").read_text(encoding="ascii")))
+    settings = config.load({"data_dir": str(data_dir), "embedder": "off"}, env={})
+    book = open_book(settings)
+    started = time.perf_counter()
+    batch = []
+    for note in notes(size):
+        batch.append(note)
+        if len(batch) == BATCH:
+            remember_all(book, batch)
+            batch = []
+    if batch:
+        remember_all(book, batch)
+    seconds = time.perf_counter() - started
+    _give_vectors(book)
+    book.close()
+    (data_dir / "ready").write_text(str(seconds), encoding="ascii")
+    return Built(data_dir, size, seconds)
+
+
+def _give_vectors(book: object) -> None:
+    from commonplace.embed.minilm import MiniLM
+    from commonplace.memory.book import Book
+
+    assert isinstance(book, Book)
+    model = MiniLM()
+    chance = np.random.default_rng(3)
+    centres = chance.standard_normal((CENTRES, model.dim)).astype(np.float32)
+    book.store.use_model(model.name, model.dim)
+    while jobs := book.store.claim_jobs("bench", 5000, book.clock(), 600_000):
+        made = centres[chance.integers(CENTRES, size=len(jobs))]
+        made = made + 0.7 * chance.standard_normal(made.shape).astype(np.float32)
+        book.store.finish_jobs(jobs, made / np.linalg.norm(made, axis=1, keepdims=True), "bench")

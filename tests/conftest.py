@@ -1,0 +1,83 @@
+"""No test touches the real home; every test has its own clock and store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
+
+from commonplace import config
+from commonplace.config import Settings
+from commonplace.memory.book import Book, open_book
+
+hypothesis_settings.register_profile(
+    "commonplace", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+hypothesis_settings.load_profile("commonplace")
+
+# 2025-03-15T14:30:00.000Z, the moment of the references' examples.
+THEN = 1_742_049_000_000
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self, now: int = THEN) -> None:
+        self.now = now
+
+    def __call__(self) -> int:
+        return self.now
+
+    def forward(self, *, days: float = 0, minutes: float = 0, ms: int = 0) -> int:
+        self.now += int(days * 86_400_000) + int(minutes * 60_000) + ms
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A temporary home, and no setting of whoever runs the tests."""
+    folder = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith(("COMMONPLACE_", "KIRO_MEMORY_", "XDG_")):
+            monkeypatch.delenv(name)
+    for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA"):
+        monkeypatch.setenv(name, str(folder))
+    return folder
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings of a store of its own, searched by words only."""
+    return config.load({"data_dir": str(tmp_path / "data"), "embedder": "off"})
+
+
+@pytest.fixture
+def book(settings: Settings, clock: Clock) -> Iterator[Book]:
+    """An open memory that knows words but not meaning."""
+    opened = open_book(settings, clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def wise_book(settings: Settings, clock: Clock) -> Iterator[Book]:
+    """An open memory with the built-in model."""
+    opened = open_book(replace(settings, embedder="builtin"), clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def open_again(settings: Settings, clock: Clock) -> Callable[[], Book]:
+    """Opens the same store once more, as another process would."""
+    return lambda: open_book(settings, clock)
