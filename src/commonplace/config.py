@@ -9,8 +9,9 @@ import os
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from commonplace.errors import InvalidInput
 
@@ -67,10 +68,10 @@ def load(overrides: Mapping[str, object] | None = None, env: Mapping[str, str] |
         )
     ).expanduser()
     layers = (_from_file(data_dir, env), _from_environment(env), given)
-    settings = Settings(data_dir=data_dir)
+    chosen: dict[str, Any] = {}
     for layer in layers:
-        settings = replace(settings, **{k: _typed(k, v) for k, v in layer.items() if k != "data_dir"})
-    return _checked(settings)
+        chosen |= {name: _typed(name, value) for name, value in layer.items() if name != "data_dir"}
+    return _checked(Settings(data_dir=data_dir, **chosen))
 
 
 def _from_file(data_dir: Path, env: Mapping[str, str]) -> dict[str, object]:
@@ -80,7 +81,9 @@ def _from_file(data_dir: Path, env: Mapping[str, str]) -> dict[str, object]:
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
         if named:
-            raise InvalidInput(f"The configuration file {path} does not exist.", "Correct COMMONPLACE_CONFIG.") from None
+            raise InvalidInput(
+                f"The configuration file {path} does not exist.", "Correct COMMONPLACE_CONFIG."
+            ) from None
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"The configuration file {path} cannot be read: {error}.") from error

@@ -90,8 +90,10 @@ def context(
         take(checkpoint, CHECKPOINT_SHARE)
     for summary in summaries[:1]:
         take(summary, SUMMARY_SHARE)
-    for entry in (*shown, *summaries):
+    for entry in shown:
         take(entry)
+    for summary in summaries:
+        take(summary)
 
     items = tuple(entry for entry in shown if entry.item.id in taken)
     kept = tuple(summary for summary in summaries if summary.id in taken)
@@ -112,9 +114,7 @@ def _ranked(book: Book, project: str, query: str | None) -> list[ContextItem]:
     around = Scope(project=project, with_global=True)
     always = book.store.newest(replace(around, types=LEADING_TYPES), LEADING)
     if query and query.strip():
-        inside, anywhere = recall_each(
-            book, query, [replace(around, kinds=EVENTS), Scope(kinds=EVENTS)], RECENT
-        )
+        inside, anywhere = recall_each(book, query, [replace(around, kinds=EVENTS), Scope(kinds=EVENTS)], RECENT)
         hits: dict[int, Hit] = {hit.item.id: hit for hit in inside.hits}
         hits |= {hit.item.id: hit for hit in anywhere.hits if hit.relevance >= ELSEWHERE}
         evidence = evidence_for(book, query, [item for item in always if item.id not in hits])
@@ -128,9 +128,7 @@ def _ranked(book: Book, project: str, query: str | None) -> list[ContextItem]:
     for item in items.values():
         semantic, lexical = evidence.get(item.id, (0.0, 0.0))
         same = canonical is not None and item.project == canonical
-        signals = Signals(
-            semantic, lexical, recency(item.created_ms, now), SAME_PROJECT if same else OTHER_PROJECT
-        )
+        signals = Signals(semantic, lexical, recency(item.created_ms, now), SAME_PROJECT if same else OTHER_PROJECT)
         score = composite(signals, with_query=bool(query and query.strip()))
         entries.append(ContextItem(item, _content(item), score, signals))
     entries.sort(key=lambda e: (*order_key(e.score, knowledge=e.leads), e.item.created_ms, e.item.id), reverse=True)

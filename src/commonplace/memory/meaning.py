@@ -41,7 +41,7 @@ class Meaning:
 
     @property
     def state(self) -> str:
-        """"off", "not loaded", "ready", or "failed: " and why."""
+        """ "off", "not loaded", "ready", or "failed: " and why."""
         if self._embedder is None:
             return "off"
         if self._failure:

@@ -78,9 +78,7 @@ def evidence_for(book: Book, question: str, items: Sequence[Item]) -> dict[int, 
     return signals
 
 
-def _recall(
-    book: Book, query: Query, vector: NDArray[float32] | None, scope: Scope, limit: int
-) -> Recalled:
+def _recall(book: Book, query: Query, vector: NDArray[float32] | None, scope: Scope, limit: int) -> Recalled:
     evidence, owner, total = _candidates(book, query, vector, scope, max(CANDIDATES, 2 * limit))
     if not query.strict:
         evidence = {passage: e for passage, e in evidence.items() if not is_noise(e)}
@@ -117,7 +115,7 @@ def _candidates(
     if vector is not None and unknown:
         cosines |= book.store.cosines(vector, unknown)
     scores = {hit.passage_id: hit.score for hit in answer.hits}
-    owner = {hit.passage_id: hit.item_id for hit in (*near, *answer.hits)}
+    owner = {hit.passage_id: hit.item_id for hit in near} | {hit.passage_id: hit.item_id for hit in answer.hits}
     evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), answer.found.get(p, 0.0)) for p in owner}
     return evidence, owner, answer.total
 

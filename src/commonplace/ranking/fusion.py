@@ -28,9 +28,7 @@ def fuse(evidence: Mapping[int, Evidence], meaning_weight: float = MEANING_WEIGH
     if not cosines:
         return words
     meaning = _scaled(cosines)
-    return {
-        key: meaning_weight * meaning.get(key, 0.0) + (1.0 - meaning_weight) * words[key] for key in evidence
-    }
+    return {key: meaning_weight * meaning.get(key, 0.0) + (1.0 - meaning_weight) * words[key] for key in evidence}
 
 
 def best_first(scores: Mapping[int, float], newest: Mapping[int, int]) -> list[int]:
@@ -54,5 +52,3 @@ def _scaled(values: Mapping[int, float], floor: float | None = None) -> dict[int
     if high <= low:
         return dict.fromkeys(values, 1.0 if high > 0.0 else 0.0)
     return {key: (value - low) / (high - low) for key, value in values.items()}
-
-

@@ -31,9 +31,7 @@ def recency(created_ms: int, now_ms: int, half_life_days: float = HALF_LIFE_DAYS
 def composite(signals: Signals, *, with_query: bool) -> float:
     """One number from four: 45/35/10/10 with a query, recency and project 70/30 without."""
     if with_query:
-        return (
-            0.45 * signals.semantic + 0.35 * signals.fts5 + 0.10 * signals.recency + 0.10 * signals.project_match
-        )
+        return 0.45 * signals.semantic + 0.35 * signals.fts5 + 0.10 * signals.recency + 0.10 * signals.project_match
     return 0.70 * signals.recency + 0.30 * signals.project_match
 
 

@@ -10,7 +10,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from commonplace.identity import Ref
-from commonplace.model import Change, Draft, Item, Kind, PassageText, Project, Scope, Stored, TextHit, VectorHit
+from commonplace.model import (
+    Change,
+    Draft,
+    Item,
+    Kind,
+    PassageText,
+    Project,
+    Scope,
+    Stored,
+    TextHit,
+    VectorHit,
+)
 from commonplace.text.query import Query
 
 if TYPE_CHECKING:

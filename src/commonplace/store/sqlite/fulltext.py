@@ -19,7 +19,7 @@ import apsw
 from commonplace.model import KINDS, TextHit
 from commonplace.store import TextAnswer
 from commonplace.store.columns import WEIGHTS
-from commonplace.store.sqlite import passages
+from commonplace.store.sqlite import passages, sql
 from commonplace.store.sqlite.scope import Filter
 from commonplace.text.query import Query, Word, to_fts5, words_to_fts5
 from commonplace.text.tokens import index_text
@@ -75,18 +75,20 @@ def _strict(
     total, scored = 0, []
     # Passages first, then the wholes of items that were cut: see 0001_everything.sql.
     for side, bound in ((">", NEWEST), ("<", NEWEST)):
-        rows = connection.execute(
+        rows = sql.rows(
+            connection,
             f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid {side} 0 ORDER BY rowid DESC LIMIT ?",
             (match, bound),
-        ).fetchall()
+        )
         if not rows:
             continue
         total += len(rows)
-        scored += connection.execute(
+        scored += sql.rows(
+            connection,
             f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ? AND rowid BETWEEN ? AND ?"
             " ORDER BY score DESC, rowid DESC LIMIT ?",
             (match, rows[-1][0], rows[0][0], _reach(k, within)),
-        ).fetchall()
+        )
     hits = _inside(connection, space_id, filter_, scored, wholes=True)
     hits.sort(key=lambda hit: (-hit.score, -hit.passage_id))
     return TextAnswer(tuple(hits[:k]), {hit.passage_id: 1.0 for hit in hits[:k]}, total)
@@ -119,11 +121,12 @@ def _plain(
     reach = _reach(k, within)
     scored: list[tuple[int, float]] = []
     if weighed.rare:
-        scored = connection.execute(
+        scored = sql.rows(
+            connection,
             f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0"
             " ORDER BY score DESC, rowid DESC LIMIT ?",
             (within.around(words_to_fts5(weighed.of(weighed.rare))), reach),
-        ).fetchall()
+        )
     together: list[int] = []
     if len(weighed.common) > 1 or not weighed.rare:
         common = weighed.of(weighed.common)
@@ -176,25 +179,31 @@ def _found(
 
 def _read(connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]) -> dict[int, set[str]]:
     """The words of a few passages: quicker than asking the index for each of them."""
-    return {id_: set(index_text(p.text).split()) for id_, p in passages.texts(connection, space_id, passage_ids).items()}
+    return {
+        id_: set(index_text(p.text).split()) for id_, p in passages.texts(connection, space_id, passage_ids).items()
+    }
 
 
 def _count(connection: apsw.Connection, match: str, limit: int) -> int:
     """How many passages match, counted up to a limit."""
-    (rows,) = connection.execute(
+    (rows,) = sql.rows(
+        connection,
         "SELECT count(*) FROM (SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0 LIMIT ?)",
         (match, limit),
-    ).fetchall()[0]
+    )[0]
     return int(rows)
 
 
 def _rows(connection: apsw.Connection, match: str) -> set[int]:
-    rows = connection.execute("SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0", (match,))
+    rows = sql.rows(connection, "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0", (match,))
     return {row[0] for row in rows}
 
 
-def _newest(connection: apsw.Connection, within: _Within, words: list[Word], operator: Literal["AND", "OR"], limit: int) -> list[int]:
-    rows = connection.execute(
+def _newest(
+    connection: apsw.Connection, within: _Within, words: list[Word], operator: Literal["AND", "OR"], limit: int
+) -> list[int]:
+    rows = sql.rows(
+        connection,
         "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0 ORDER BY rowid DESC LIMIT ?",
         (within.around(words_to_fts5(words, operator)), limit),
     )
@@ -203,10 +212,12 @@ def _newest(connection: apsw.Connection, within: _Within, words: list[Word], ope
 
 def _estimated(connection: apsw.Connection, expression: str, rows: int) -> int:
     """How many rows hold a common word, judged by the newest few thousand: counting them all would cost too much."""
-    (highest,) = connection.execute("SELECT coalesce(max(id), 0) FROM passages").fetchall()[0]
-    (seen,) = connection.execute(
-        "SELECT count(*) FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ?", (expression, highest - SAMPLE)
-    ).fetchall()[0]
+    (highest,) = sql.rows(connection, "SELECT coalesce(max(id), 0) FROM passages")[0]
+    (seen,) = sql.rows(
+        connection,
+        "SELECT count(*) FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ?",
+        (expression, highest - SAMPLE),
+    )[0]
     return int(rows * seen / max(1, min(SAMPLE, highest)))
 
 
@@ -221,7 +232,8 @@ def _inside(
     condition, bindings = filter_.sql()
     cut = "AND p.text IS NULL" if wholes else ""
     score = dict(scored)
-    rows = connection.execute(
+    rows = sql.rows(
+        connection,
         f"""
         SELECT p.id, p.id, i.id FROM json_each(?1) j
          CROSS JOIN passages p ON p.id = j.value {cut} CROSS JOIN items i ON i.id = p.item_id
@@ -239,7 +251,7 @@ def _inside(
 
 def _within(connection: apsw.Connection, space_id: int, filter_: Filter) -> _Within:
     """Choose, by how many rows each way would touch, what the full-text table filters and what is left to the end."""
-    tally = connection.execute("SELECT project_id, kind, items FROM tally WHERE space_id = ?", (space_id,)).fetchall()
+    tally = sql.rows(connection, "SELECT project_id, kind, items FROM tally WHERE space_id = ?", (space_id,))
     total = sum(row[2] for row in tally)
     require, exclude, loose, rows = [], [], False, total
     if filter_.projects:
@@ -259,7 +271,7 @@ def _within(connection: apsw.Connection, space_id: int, filter_: Filter) -> _Wit
     if filter_.types:
         loose = True
         require.append(" OR ".join(f"type : {_phrase(index_text(type_))}" for type_ in filter_.types))
-    (spaces,) = connection.execute("SELECT count(*) FROM spaces").fetchall()[0]
+    (spaces,) = sql.rows(connection, "SELECT count(*) FROM spaces")[0]
     if spaces > 1 and not require:
         require.append(_any([f"==s{space_id}"]))
     return _Within(" AND ".join(f"({part})" for part in require), _any(exclude) if exclude else "", loose, rows)

@@ -11,6 +11,7 @@ import apsw
 
 from commonplace.model import Draft, Item, Kind, Passage
 from commonplace.store.columns import COLUMNS, columns_of
+from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.scope import NO_PROJECT
 from commonplace.text.tokens import index_text
 
@@ -42,9 +43,7 @@ def show(connection: apsw.Connection, space_id: int, project_id: int | None, ite
 
 def hide(connection: apsw.Connection, space_id: int, item_id: int) -> None:
     """Take an item's words, vectors and jobs away; its passages stay."""
-    passages = connection.execute(
-        "SELECT id FROM passages WHERE space_id = ? AND item_id = ?", (space_id, item_id)
-    ).fetchall()
+    passages = sql.rows(connection, "SELECT id FROM passages WHERE space_id = ? AND item_id = ?", (space_id, item_id))
     connection.execute("DELETE FROM passages_fts WHERE rowid = ?", (-item_id,))
     for (passage_id,) in passages:
         connection.execute("DELETE FROM passages_fts WHERE rowid = ?", (passage_id,))
@@ -58,13 +57,13 @@ def drop_passages(connection: apsw.Connection, space_id: int, item_id: int) -> N
     """Forget how an item was cut, because its text changes."""
     hide(connection, space_id, item_id)
     cut = "SELECT id FROM passages WHERE space_id = ?1 AND item_id = ?2"
-    for sql in (
+    for statement in (
         f"DELETE FROM edges WHERE space_id = ?1 AND src IN ({cut})",
         f"DELETE FROM edges WHERE space_id = ?1 AND dst IN ({cut})",
         f"DELETE FROM cluster_passages WHERE passage_id IN ({cut})",
         "DELETE FROM passages WHERE space_id = ?1 AND item_id = ?2",
     ):
-        connection.execute(sql, (space_id, item_id))
+        connection.execute(statement, (space_id, item_id))
 
 
 def count(connection: apsw.Connection, space_id: int, project_id: int | None, kind: Kind, difference: int) -> None:
@@ -90,9 +89,9 @@ def _derive(
     columns: Mapping[str, str],
 ) -> None:
     scope = scope_tokens(space_id, project_id, kind)
-    passages = connection.execute(
-        "SELECT id, text FROM passages WHERE space_id = ? AND item_id = ? ORDER BY seq", (space_id, item_id)
-    ).fetchall()
+    passages = sql.rows(
+        connection, "SELECT id, text FROM passages WHERE space_id = ? AND item_id = ? ORDER BY seq", (space_id, item_id)
+    )
     words = {name: index_text(text) for name, text in columns.items() if text}
     if len(passages) == 1:
         _insert(connection, passages[0][0], words, scope)

@@ -12,7 +12,7 @@ import apsw
 from commonplace.errors import Conflict, NotFound
 from commonplace.identity import Ref, new_uid
 from commonplace.model import Change, Draft, Item, Kind, Stored
-from commonplace.store.sqlite import index, projects, sessions
+from commonplace.store.sqlite import index, projects, sessions, sql
 from commonplace.store.sqlite.scope import NO_PROJECT, Filter
 
 _SELECT = """
@@ -31,9 +31,7 @@ _SAME = "space_id = ? AND coalesce(project_id, 0) = ? AND content_hash = ?"
 def get(connection: apsw.Connection, space_id: int, item_ids: Iterable[int]) -> dict[int, Item]:
     """Items by id, forgotten ones too; ids that do not exist are absent."""
     ids = [i for i in dict.fromkeys(item_ids) if -(2**63) <= i < 2**63]
-    rows = connection.execute(
-        _BY_ID + " WHERE i.space_id = ?1", (space_id, json.dumps(ids))
-    )
+    rows = sql.rows(connection, _BY_ID + " WHERE i.space_id = ?1", (space_id, json.dumps(ids)))
     return {item.id: item for item in map(_item, rows)}
 
 
@@ -55,7 +53,8 @@ def newest(
         if before:
             condition += " AND (i.created_ms, i.id) < (?, ?)"
             bindings += before
-        rows = connection.execute(
+        rows = sql.rows(
+            connection,
             f"{_BY_TIME} WHERE i.space_id = ? AND {condition} ORDER BY i.created_ms DESC, i.id DESC LIMIT ?",
             [space_id, *bindings, limit],
         )
@@ -67,12 +66,13 @@ def around(
     connection: apsw.Connection, space_id: int, anchor: Item, before: int, after: int, kinds: Sequence[Kind]
 ) -> list[Item]:
     """The anchor with its neighbours in time, from its own project, oldest first."""
-    row = connection.execute("SELECT project_id FROM items WHERE id = ?", (anchor.id,)).fetchone()
+    row = sql.first(connection, "SELECT project_id FROM items WHERE id = ?", (anchor.id,))
     project = NO_PROJECT if row is None or row[0] is None else int(row[0])
     condition, bindings = Filter(projects=(project,), kinds=tuple(kinds)).sql()
     found: list[Item] = []
     for sign, order, limit in (("<", "DESC", before), (">", "ASC", after)):
-        rows = connection.execute(
+        rows = sql.rows(
+            connection,
             f"{_BY_TIME} WHERE i.space_id = ? AND {condition} AND (i.created_ms, i.id) {sign} (?, ?)"
             f" ORDER BY i.created_ms {order}, i.id {order} LIMIT ?",
             [space_id, *bindings, anchor.created_ms, anchor.id, limit],
@@ -86,7 +86,7 @@ def resolve(connection: apsw.Connection, space_id: int, ref: Ref) -> int | None:
     for clause, value in (("uid = ?", ref.uid), ("substr(uid, -12) = ?", ref.short), ("id = ?", ref.number)):
         if value is None:
             continue
-        rows = connection.execute(f"SELECT id FROM items WHERE space_id = ? AND {clause} LIMIT 2", (space_id, value))
+        rows = sql.rows(connection, f"SELECT id FROM items WHERE space_id = ? AND {clause} LIMIT 2", (space_id, value))
         ids = [int(row[0]) for row in rows]
         if len(ids) == 1:
             return ids[0]
@@ -100,7 +100,8 @@ def put(connection: apsw.Connection, space_id: int, draft: Draft, now_ms: int) -
     if draft.session is not None:
         session_id = sessions.find_or_create(connection, space_id, draft.session, project_id, draft.created_ms)
     uid = draft.uid or new_uid(now_ms)
-    row = connection.execute(
+    row = sql.first(
+        connection,
         """
         INSERT INTO items (uid, space_id, project_id, session_id, kind, type, title, body, details, meta, importance,
                            tokens, tagged, content_hash, created_ms, updated_ms)
@@ -125,7 +126,7 @@ def put(connection: apsw.Connection, space_id: int, draft: Draft, now_ms: int) -
             draft.created_ms,
             now_ms,
         ),
-    ).fetchone()
+    )
     if row is None:
         return _found_again(connection, space_id, project_id, draft, now_ms)
     item_id = int(row[0])
@@ -143,9 +144,11 @@ def rewrite(
     if expect_rev is not None and old.rev != expect_rev:
         raise Conflict(f"Item {item_id} is at revision {old.rev}, not {expect_rev}.")
     project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
-    twin = connection.execute(
-        f"SELECT id FROM items WHERE {_SAME} AND id <> ?", (space_id, project_id or 0, draft.content_hash, item_id)
-    ).fetchone()
+    twin = sql.first(
+        connection,
+        f"SELECT id FROM items WHERE {_SAME} AND id <> ?",
+        (space_id, project_id or 0, draft.content_hash, item_id),
+    )
     if twin:
         raise Conflict(
             f"Item {twin[0]} already says exactly this in the same place.", f"Keep {twin[0]} and forget {item_id}."
@@ -231,8 +234,10 @@ def supersede(connection: apsw.Connection, space_id: int, old_id: int, new_id: i
 
 
 def history(connection: apsw.Connection, space_id: int, item_id: int) -> list[Change]:
-    rows = connection.execute(
-        "SELECT rev, op, at_ms, before FROM history WHERE space_id = ? AND item_id = ? ORDER BY id", (space_id, item_id)
+    rows = sql.rows(
+        connection,
+        "SELECT rev, op, at_ms, before FROM history WHERE space_id = ? AND item_id = ? ORDER BY id",
+        (space_id, item_id),
     )
     return [Change(rev, op, at_ms, json.loads(before)) for rev, op, at_ms, before in rows]
 
@@ -240,9 +245,11 @@ def history(connection: apsw.Connection, space_id: int, item_id: int) -> list[Ch
 def _found_again(
     connection: apsw.Connection, space_id: int, project_id: int | None, draft: Draft, now_ms: int
 ) -> Stored:
-    item_id, uid, forgotten = connection.execute(
-        f"SELECT id, uid, forgotten_ms FROM items WHERE {_SAME}", (space_id, project_id or 0, draft.content_hash)
-    ).fetchall()[0]
+    item_id, uid, forgotten = sql.rows(
+        connection,
+        f"SELECT id, uid, forgotten_ms FROM items WHERE {_SAME}",
+        (space_id, project_id or 0, draft.content_hash),
+    )[0]
     if forgotten is not None:
         # Saying again what was forgotten is wanting it back.
         restore(connection, space_id, int(item_id), now_ms)
@@ -269,7 +276,7 @@ def _remember_before(connection: apsw.Connection, space_id: int, item: Item, op:
 
 
 def _project_of(connection: apsw.Connection, item_id: int) -> int | None:
-    row = connection.execute("SELECT project_id FROM items WHERE id = ?", (item_id,)).fetchone()
+    row = sql.first(connection, "SELECT project_id FROM items WHERE id = ?", (item_id,))
     return None if row is None or row[0] is None else int(row[0])
 
 

@@ -10,7 +10,7 @@ import apsw
 
 from commonplace.model import KINDS
 from commonplace.store import Job
-from commonplace.store.sqlite import passages
+from commonplace.store.sqlite import passages, sql
 from commonplace.store.sqlite.scope import NO_PROJECT
 from commonplace.store.sqlite.vectors import quantised
 
@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 MAX_TRIES = 5
 
 
-def claim(
-    connection: apsw.Connection, space_id: int, owner: str, limit: int, now_ms: int, lease_ms: int
-) -> list[Job]:
+def claim(connection: apsw.Connection, space_id: int, owner: str, limit: int, now_ms: int, lease_ms: int) -> list[Job]:
     """Lease the newest waiting passages: what was just said is what will be asked about."""
-    rows = connection.execute(
+    rows = sql.rows(
+        connection,
         """
         UPDATE jobs SET owner = ?1, lease_until_ms = ?2, tries = tries + 1
          WHERE id IN (SELECT id FROM jobs WHERE space_id = ?3 AND kind = 'embed' AND lease_until_ms <= ?4 AND tries < ?5
@@ -33,7 +32,7 @@ def claim(
         RETURNING id, passage_id
         """,
         (owner, now_ms + lease_ms, space_id, now_ms, MAX_TRIES, limit),
-    ).fetchall()
+    )
     texts = passages.texts(connection, space_id, [row[1] for row in rows])
     return [Job(job_id, texts[passage_id]) for job_id, passage_id in rows if passage_id in texts]
 
@@ -49,13 +48,14 @@ def finish(
     """Store the vectors of jobs that are still ours; those whose item changed meanwhile are left to others."""
     done = 0
     for job, vector in zip(jobs, vectors, strict=True):
-        mine = connection.execute("DELETE FROM jobs WHERE id = ? AND owner = ? RETURNING id", (job.id, owner)).fetchone()
+        mine = sql.first(connection, "DELETE FROM jobs WHERE id = ? AND owner = ? RETURNING id", (job.id, owner))
         if not mine:
             continue
-        project_id, kind = connection.execute(
+        project_id, kind = sql.rows(
+            connection,
             "SELECT i.project_id, i.kind FROM passages p JOIN items i ON i.id = p.item_id WHERE p.id = ?",
             (job.passage.id,),
-        ).fetchall()[0]
+        )[0]
         scale, blob = quantised(vector)
         connection.execute("DELETE FROM vectors WHERE space_id = ? AND passage_id = ?", (space_id, job.passage.id))
         connection.execute(
@@ -76,18 +76,16 @@ def release(connection: apsw.Connection, jobs: Sequence[Job], owner: str, error:
 
 
 def pending(connection: apsw.Connection, space_id: int) -> int:
-    (waiting,) = connection.execute(
-        "SELECT count(*) FROM jobs WHERE space_id = ? AND kind = 'embed'", (space_id,)
-    ).fetchall()[0]
+    (waiting,) = sql.rows(connection, "SELECT count(*) FROM jobs WHERE space_id = ? AND kind = 'embed'", (space_id,))[0]
     return int(waiting)
 
 
 def use_model(connection: apsw.Connection, space_id: int, name: str, dim: int) -> int:
     """Make this the space's model. Passages whose vectors another model made are queued again."""
     connection.execute("INSERT OR IGNORE INTO models (name, dim) VALUES (?, ?)", (name, dim))
-    (model_id,) = connection.execute("SELECT id FROM models WHERE name = ?", (name,)).fetchall()[0]
+    (model_id,) = sql.rows(connection, "SELECT id FROM models WHERE name = ?", (name,))[0]
     key = f"model:{space_id}"
-    current = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    current = sql.first(connection, "SELECT value FROM meta WHERE key = ?", (key,))
     if current is None or current[0] != name:
         connection.execute(
             "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
@@ -102,5 +100,5 @@ def use_model(connection: apsw.Connection, space_id: int, name: str, dim: int) -
 
 
 def current_model(connection: apsw.Connection, space_id: int) -> str | None:
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", (f"model:{space_id}",)).fetchone()
+    row = sql.first(connection, "SELECT value FROM meta WHERE key = ?", (f"model:{space_id}",))
     return None if row is None else str(row[0])

@@ -9,11 +9,13 @@ import apsw
 
 from commonplace.model import PassageText
 from commonplace.store.columns import standing_text
+from commonplace.store.sqlite import sql
 
 
 def texts(connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]) -> dict[int, PassageText]:
     """The text that stands for each passage: its own, or its item's when it is the whole of it."""
-    rows = connection.execute(
+    rows = sql.rows(
+        connection,
         """
         SELECT p.id, p.item_id, p.text, i.kind, i.type, i.title, i.body, i.details
           FROM json_each(?2) j CROSS JOIN passages p ON p.id = j.value CROSS JOIN items i ON i.id = p.item_id
@@ -30,7 +32,8 @@ def texts(connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]
 
 def of_items(connection: apsw.Connection, space_id: int, item_ids: Sequence[int]) -> dict[int, list[int]]:
     """The ids of each item's passages, in their order."""
-    rows = connection.execute(
+    rows = sql.rows(
+        connection,
         "SELECT p.item_id, p.id FROM json_each(?2) j CROSS JOIN passages p ON p.space_id = ?1 AND p.item_id = j.value"
         " ORDER BY p.item_id, p.seq",
         (space_id, json.dumps(list(item_ids))),

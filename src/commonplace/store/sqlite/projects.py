@@ -12,6 +12,7 @@ import apsw
 
 from commonplace.errors import Conflict, NotFound
 from commonplace.model import Project
+from commonplace.store.sqlite import sql
 from commonplace.text.names import normalise_project
 
 
@@ -44,9 +45,11 @@ def find_or_create(connection: apsw.Connection, space_id: int, raw: str, now_ms:
         connection.execute("UPDATE projects SET name = ? WHERE id = ?", (name, shorter))
         _add_alias(connection, space_id, folded, shorter)
         return shorter
-    (project_id,) = connection.execute(
-        "INSERT INTO projects (space_id, name, created_ms) VALUES (?, ?, ?) RETURNING id", (space_id, name, now_ms)
-    ).fetchall()[0]
+    (project_id,) = sql.rows(
+        connection,
+        "INSERT INTO projects (space_id, name, created_ms) VALUES (?, ?, ?) RETURNING id",
+        (space_id, name, now_ms),
+    )[0]
     _add_alias(connection, space_id, folded, project_id)
     return int(project_id)
 
@@ -68,13 +71,14 @@ def canonical_name(connection: apsw.Connection, space_id: int, raw: str) -> str 
     known = find(connection, space_id, raw)
     if len(known) != 1:
         return None
-    row = connection.execute("SELECT name FROM projects WHERE space_id = ? AND id = ?", (space_id, known[0])).fetchone()
+    row = sql.first(connection, "SELECT name FROM projects WHERE space_id = ? AND id = ?", (space_id, known[0]))
     return str(row[0]) if row else None
 
 
 def listing(connection: apsw.Connection, space_id: int) -> list[Project]:
     """Every project, the one used last first."""
-    rows = connection.execute(
+    rows = sql.rows(
+        connection,
         """
         SELECT p.id, p.name,
                (SELECT json_group_array(alias) FROM project_aliases a
@@ -93,14 +97,15 @@ def listing(connection: apsw.Connection, space_id: int) -> list[Project]:
 
 
 def _by_alias(connection: apsw.Connection, space_id: int, folded: str) -> int | None:
-    row = connection.execute(
-        "SELECT project_id FROM project_aliases WHERE space_id = ? AND alias = ?", (space_id, folded)
-    ).fetchone()
+    row = sql.first(
+        connection, "SELECT project_id FROM project_aliases WHERE space_id = ? AND alias = ?", (space_id, folded)
+    )
     return int(row[0]) if row else None
 
 
 def _ending_in(connection: apsw.Connection, space_id: int, folded: str) -> tuple[int, ...]:
-    rows = connection.execute(
+    rows = sql.rows(
+        connection,
         "SELECT DISTINCT project_id FROM project_aliases WHERE space_id = ?1 AND substr(alias, -length(?2)) = ?2",
         (space_id, "/" + folded),
     )
@@ -112,11 +117,12 @@ def _promotable(connection: apsw.Connection, space_id: int, folded: str) -> int 
     tails = folded.split("/")
     for start in range(1, len(tails)):
         tail = "/".join(tails[start:])
-        row = connection.execute(
+        row = sql.first(
+            connection,
             "SELECT a.project_id, p.name FROM project_aliases a JOIN projects p ON p.id = a.project_id"
             " WHERE a.space_id = ? AND a.alias = ?",
             (space_id, tail),
-        ).fetchone()
+        )
         if row and str(row[1]).casefold() == tail:
             return int(row[0])
     return None

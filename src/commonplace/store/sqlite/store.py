@@ -10,9 +10,27 @@ from typing import TYPE_CHECKING
 import apsw
 
 from commonplace.identity import Ref
-from commonplace.model import Change, Draft, Item, Kind, PassageText, Project, Scope, Stored, VectorHit
+from commonplace.model import (
+    Change,
+    Draft,
+    Item,
+    Kind,
+    PassageText,
+    Project,
+    Scope,
+    Stored,
+    VectorHit,
+)
 from commonplace.store import Counts, Job, TextAnswer
-from commonplace.store.sqlite import fulltext, items, jobs, passages, projects, vectors
+from commonplace.store.sqlite import (
+    fulltext,
+    items,
+    jobs,
+    passages,
+    projects,
+    sql,
+    vectors,
+)
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.migrate import migrate
 from commonplace.store.sqlite.scope import resolve
@@ -141,7 +159,7 @@ class SqliteStore:
 
     def use_model(self, name: str, dim: int) -> None:
         with self._database.read() as connection:
-            row = connection.execute("SELECT id FROM models WHERE name = ?", (name,)).fetchone()
+            row = sql.first(connection, "SELECT id FROM models WHERE name = ?", (name,))
             settled = row is not None and jobs.current_model(connection, self._space_id) == name
         if settled and row is not None:
             self._model = (int(row[0]), name, dim)
@@ -186,11 +204,11 @@ class SqliteStore:
     def _find_space(self, name: str, now_ms: int) -> int:
         select = "SELECT id FROM spaces WHERE name = ?"
         with self._database.read() as connection:
-            row = connection.execute(select, (name,)).fetchone()
+            row = sql.first(connection, select, (name,))
         if row is None:
             with self._database.write() as connection:
                 connection.execute("INSERT OR IGNORE INTO spaces (name, created_ms) VALUES (?, ?)", (name, now_ms))
-                row = connection.execute(select, (name,)).fetchone()
+                row = sql.first(connection, select, (name,))
         assert row is not None
         return int(row[0])
 
@@ -204,14 +222,14 @@ class SqliteStore:
             return self._matrix
 
     def _counts(self, connection: apsw.Connection) -> Counts:
-        def one(sql: str) -> int:
-            return int(connection.execute(sql, (self._space_id,)).fetchall()[0][0])
+        def one(question: str) -> int:
+            return int(sql.value(connection, question, (self._space_id,)))
 
-        tally = connection.execute(
-            "SELECT kind, sum(items) FROM tally WHERE space_id = ? GROUP BY kind", (self._space_id,)
+        tally = sql.rows(
+            connection, "SELECT kind, sum(items) FROM tally WHERE space_id = ? GROUP BY kind", (self._space_id,)
         )
         return Counts(
-            items=dict(tally.fetchall()),
+            items=dict(tally),
             projects=one("SELECT count(*) FROM projects WHERE space_id = ?"),
             sessions=one("SELECT count(*) FROM sessions WHERE space_id = ?"),
             passages=one("SELECT count(*) FROM passages WHERE space_id = ?"),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from commonplace.model import KINDS, VectorHit
+from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.scope import Filter
 
 if TYPE_CHECKING:
@@ -69,11 +70,12 @@ class SignMatrix:
         import numpy as np
 
         while True:
-            rows = connection.execute(
+            rows = sql.rows(
+                connection,
                 "SELECT seq, passage_id, project_id, kind, v FROM vectors"
                 " WHERE seq > ? AND +space_id = ? AND +model_id = ? ORDER BY seq LIMIT ?",
                 (self._seen, self.space_id, self.model_id, READ_ROWS),
-            ).fetchall()
+            )
             if not rows:
                 return
             seqs, passages, projects, kinds, blobs = zip(*rows, strict=True)
@@ -124,7 +126,8 @@ class SignMatrix:
             masks.append(np.isin(self._kinds[: self._size], [KINDS.index(kind) for kind in filter_.kinds]))
         if filter_.types:
             condition, bindings = Filter(types=filter_.types).sql()
-            rows = connection.execute(
+            rows = sql.rows(
+                connection,
                 f"SELECT p.id FROM items i JOIN passages p ON p.item_id = i.id WHERE i.space_id = ? AND {condition}",
                 [self.space_id, *bindings],
             )
@@ -138,12 +141,13 @@ def score(
     """Cosine of the query to each of these passages that has a vector, best first."""
     import numpy as np
 
-    rows = connection.execute(
+    rows = sql.rows(
+        connection,
         "SELECT v.passage_id, p.item_id, v.scale, v.v FROM json_each(?1) j"
         " CROSS JOIN vectors v ON v.space_id = ?3 AND v.passage_id = j.value AND v.model_id = ?2"
         " CROSS JOIN passages p ON p.id = v.passage_id",
         (json.dumps(list(dict.fromkeys(passage_ids))), model_id, space_id),
-    ).fetchall()
+    )
     if not rows:
         return []
     passages, items, scales, blobs = zip(*rows, strict=True)

@@ -1,0 +1,3 @@
+"""Commonplace: one memory for every AI agent."""
+
+__version__ = "0.1.0"
