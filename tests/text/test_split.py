@@ -18,6 +18,7 @@ def test_a_short_text_is_one_piece() -> None:
     assert split("hello") == [Piece("hello", 0, 5)]
     assert split("\n\n  indented\n") == [Piece("  indented", 2, 12)]
     assert len(split("x" * 2000)) == 1
+    assert [piece.text for piece in split("000\n    0", 1, 1)] == ["000", "0"]
 
 
 def test_a_blank_text_has_no_pieces() -> None:

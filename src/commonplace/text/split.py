@@ -47,7 +47,7 @@ def split(text: str, target: int = 400, limit: int = 500) -> list[Piece]:
     pieces: list[Piece] = []
     position = 0
     while visible := _NOT_SPACE.search(text, position, last):
-        start = _line_start(text, position, visible.start())
+        start = _line_start(text, position, visible.start(), min(_LONGEST_INDENT, target // 4))
         end = last if last - start <= limit else _cut(text, start, target, limit, fences)
         kept = len(text[start:end].rstrip()) + start
         pieces.append(Piece(text[start:kept], start, kept))
@@ -55,12 +55,12 @@ def split(text: str, target: int = 400, limit: int = 500) -> list[Piece]:
     return pieces
 
 
-def _line_start(text: str, position: int, visible: int) -> int:
+def _line_start(text: str, position: int, visible: int, longest: int) -> int:
     """Where a passage begins: with the indentation of its first line, which means something in code and lists."""
     line = text.rfind("\n", position, visible) + 1
     start = max(line, position)
     at_line_start = line > 0 or position == 0 or text[position - 1] == "\n"
-    return start if at_line_start and visible - start <= _LONGEST_INDENT else visible
+    return start if at_line_start and visible - start <= longest else visible
 
 
 def _fences(text: str, limit: int) -> list[tuple[int, int]]:
