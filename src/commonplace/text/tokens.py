@@ -38,8 +38,6 @@ _PAIRED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_RUN = re.compile(f"[{_PAIRED}]+|[^{_PAIRED}]+")
-_IS_PAIRED = re.compile(f"[{_PAIRED}]")
 
 _FUNCTION_WORDS = """
     a about above actually all also am an and any anybody anyone anything are aren as at be became because been being
@@ -155,7 +153,8 @@ def prefix_forms(text: str) -> tuple[Form, ...]:
 
 def is_paired(word: str) -> bool:
     """Whether a word is written in a script that is indexed as pairs of letters."""
-    return _IS_PAIRED.match(word) is not None
+    run = None if word.isascii() else _runs().match(word)
+    return run is not None and run[1] is not None
 
 
 def count_tokens(text: str) -> int:
@@ -175,8 +174,9 @@ def _names(chunk: str) -> list[Name]:
     if chunk.isascii():
         return [_identifier(chunk)]
     names: list[Name] = []
-    for run in _RUN.findall(chunk):
-        if not is_paired(run):
+    for found in _runs().finditer(chunk):
+        run = found[0]
+        if found[1] is None:
             if run.strip("_"):
                 names.append(_identifier(run))
         elif len(run) == 1:
@@ -243,3 +243,9 @@ _stemmer_lock = Lock()
 def _stemmer() -> Callable[[str], str]:
     stem_word: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord
     return stem_word
+
+
+@cache
+def _runs() -> re.Pattern[str]:
+    # Compiled on first need: classes this wide take milliseconds, and most texts never ask for them.
+    return re.compile(f"([{_PAIRED}]+)|[^{_PAIRED}]+")
