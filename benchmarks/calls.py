@@ -1,0 +1,73 @@
+"""One write, one search, one context over stdio, at several sizes of the store."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.client import StdioClient, commonplace_server, median_ms
+from benchmarks.corpus import common_questions, questions
+from benchmarks.stores import Built
+
+CALLS = 60
+
+
+def writes() -> list[tuple[str, str, str]]:
+    """A write acknowledged: durable and found by its words."""
+    with tempfile.TemporaryDirectory() as folder:
+        command, env = commonplace_server(Path(folder), embedder="off")
+        with StdioClient(command, env) as client:
+            client.call("add_memory", content="warm up")
+            taken = []
+            for number in range(CALLS):
+                text = f"Decision {number}: retry the upload queue {number} times before giving up on it"
+                began = time.perf_counter()
+                client.call("add_memory", content=text, type="decision", project_id="github.com/acme/my-api")
+                taken.append(time.perf_counter() - began)
+            found = client.call("search", query=f"decision {CALLS - 1}")
+            assert found["observations"], "an acknowledged write was not found"
+            pings = []
+            for _ in range(CALLS):
+                began = time.perf_counter()
+                client.request("ping")
+                pings.append(time.perf_counter() - began)
+    base = median_ms(pings)
+    return [
+        ("round trip of a ping", f"{base:.2f} ms", "1.00 x"),
+        ("one write over stdio, synced to disk", f"{median_ms(taken):.2f} ms", f"{median_ms(taken) / base:.1f} x"),
+    ]
+
+
+def reads(built: Built, smallest: dict[str, float]) -> list[tuple[str, str, str]]:
+    """Hybrid search and context with a warm model; ratios are to the smallest store of this run."""
+    command, env = commonplace_server(built.data_dir)
+    with StdioClient(command, env) as client:
+        before = client.megabytes()
+        client.call("search", query="warm up the model and the matrix")
+        kinds = {
+            "search": [("search", {"query": question}) for question in questions(CALLS)],
+            "search, common words only": [("search", {"query": question}) for question in common_questions(CALLS)],
+            "search in a project": [
+                ("search", {"query": question, "project": f"project-{n % 50}"})
+                for n, question in enumerate(questions(CALLS, seed=17))
+            ],
+            "context": [("get_context", {"project": f"project-{n % 50}"}) for n in range(CALLS)],
+            "context with a query": [
+                ("get_context", {"project": f"project-{n % 50}", "query": question})
+                for n, question in enumerate(questions(CALLS, seed=19))
+            ],
+        }
+        rows = []
+        for name, calls in kinds.items():
+            taken = []
+            for tool, arguments in calls:
+                began = time.perf_counter()
+                client.call(tool, **arguments)
+                taken.append(time.perf_counter() - began)
+            figure = median_ms(taken)
+            base = smallest.setdefault(name, figure)
+            rows.append((f"{name} at {built.items:,} items", f"{figure:.1f} ms", f"{figure / base:.1f} x"))
+        after = client.megabytes()
+    rows.append((f"memory at {built.items:,} items", f"{after:.0f} MB", f"{after / before:.1f} x"))
+    return rows
