@@ -5,9 +5,20 @@ Everything that happened or was stated is an observation here, whichever dialect
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
 from typing import Any
 
+from commonplace.dialects.kiro_records import (
+    NO_PROJECT,
+    context_entry,
+    context_item,
+    found,
+    full_observation,
+    iso_time,
+    moment,
+    observation,
+    summary,
+)
 from commonplace.dialects.kiro_schemas import CONTEXT, OBSERVATIONS, SEARCH, TIMELINE
 from commonplace.dialects.tool import Arguments, Param, Reply, Tool, as_json
 from commonplace.errors import InvalidInput
@@ -15,88 +26,70 @@ from commonplace.memory.book import Book
 from commonplace.memory.context import Context, ContextItem, context
 from commonplace.memory.fetch import fetch, fetch_one
 from commonplace.memory.recall import recall_each
-from commonplace.memory.staleness import is_stale
 from commonplace.memory.timeline import EVENTS, timeline
-from commonplace.model import DETAIL_FIELDS, Item, Scope
+from commonplace.model import Item, Scope
 from commonplace.ranking.budget import tokens_of
-from commonplace.text.names import base_name
+from commonplace.text.summarise import shorten
+
+__all__ = ["NO_PROJECT", "TOOLS", "full_record", "iso_time"]
 
 MAX_LIMIT = 50
 MAX_BUDGET = 200_000
-NO_PROJECT = "global"
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# What the counts of a context may take beyond the zeros of an empty one.
+_DIGITS = 6
+_NOTICE_TOKENS = 80
 
 
 def search(book: Book, arguments: Arguments) -> Reply:
     """Observations and summaries that answer a query, each up to the limit."""
-    query = _query(arguments["query"])
-    scope = _scope(arguments["project"])
-    limit = arguments["limit"]
+    query = arguments["query"]
+    if not query.strip():
+        raise InvalidInput("query is empty.", "Give some words to look for.")
+    where = _scope(arguments["project"])
     events, summaries = recall_each(
-        book,
-        query,
-        [
-            Scope(scope.project, only_global=scope.only_global, kinds=EVENTS),
-            Scope(scope.project, only_global=scope.only_global, kinds=("summary",)),
-        ],
-        limit,
+        book, query, [replace(where, kinds=EVENTS), replace(where, kinds=("summary",))], arguments["limit"]
     )
     data: dict[str, Any] = {
-        "observations": [_observation(hit.item) for hit in events.hits],
-        "summaries": [_summary(hit.item) for hit in summaries.hits],
+        "observations": [found(observation(hit.item)) for hit in events.hits],
+        "summaries": [found(summary(hit.item)) for hit in summaries.hits],
     }
-    if not events.by_meaning and book.meaning.state.startswith("failed"):
-        data["notice"] = f"Keyword search only: {book.meaning.state}"
-    return _reply(data)
+    return Reply(_told_once(book, data))
 
 
 def timeline_around(book: Book, arguments: Arguments) -> Reply:
     """What happened before and after an observation, in its project."""
     moments = timeline(book, arguments["anchor_id"], arguments["depth_before"], arguments["depth_after"])
-    rows = [
-        {
-            "id": moment.item.id,
-            "type": moment.item.type,
-            "title": moment.item.title,
-            "subtitle": _detail(moment.item, "subtitle"),
-            "narrative": _detail(moment.item, "narrative") or (moment.item.body or None),
-            "project": _project(moment.item),
-            **_times(moment.item),
-            "position": moment.position,
-        }
-        for moment in moments
-    ]
-    return _reply({"timeline": rows})
+    return Reply({"timeline": [moment(entry) for entry in moments]})
 
 
 def get_observations(book: Book, arguments: Arguments) -> Reply:
     """Full records in the order asked, and the ids that nothing answers to."""
-    found = fetch(book, arguments["ids"])
-    return _reply({"observations": [_full(item) for item in found.items], "missing": list(found.missing)})
+    fetched = fetch(book, arguments["ids"])
+    return Reply({"observations": [full_observation(item) for item in fetched.items], "missing": list(fetched.missing)})
 
 
 def get_context(book: Book, arguments: Arguments) -> Reply:
     """A context package that fits the budget as it is written here."""
-    budget = arguments["token_budget"]
-    project = arguments["project"].strip()
-    if not project:
+    budget, name = arguments["token_budget"], arguments["project"].strip()
+    if not name:
         raise InvalidInput("project is empty.", "Name a project, usually the repository's name.")
-    empty = Context(project, (), (), None, 0, truncated=True)
-    found = context(
+    nothing = _context(Context(name, (), (), None, 0, truncated=False), budget)
+    package = context(
         book,
-        project,
+        _scope(name).project,
         arguments["query"],
         budget,
         measure=_cost,
-        envelope=tokens_of(len(as_json(_context(empty, budget)))) + 4,
+        envelope=tokens_of(len(as_json(nothing))) + _DIGITS,
     )
-    return _reply(_context(found, budget))
+    data = _context(replace(package, project=name), budget)
+    room = budget - tokens_of(len(as_json(data)))
+    return Reply(_told_once(book, data) if room >= _NOTICE_TOKENS else data)
 
 
 def full_record(book: Book, id_: int | str) -> dict[str, Any]:
     """One item in full, by any spelling of its id."""
-    return _full(fetch_one(book, id_))
+    return full_observation(fetch_one(book, id_))
 
 
 TOOLS = (
@@ -153,12 +146,6 @@ TOOLS = (
 )
 
 
-def _query(query: str) -> str:
-    if not query.strip():
-        raise InvalidInput("query is empty.", "Give some words to look for.")
-    return query
-
-
 def _scope(project: str | None) -> Scope:
     if project is None or not project.strip():
         return Scope()
@@ -167,113 +154,27 @@ def _scope(project: str | None) -> Scope:
     return Scope(project=project)
 
 
-def _reply(data: dict[str, Any]) -> Reply:
-    return Reply(data, as_json(data))
+def _told_once(book: Book, data: dict[str, Any]) -> dict[str, Any]:
+    """The data, and if meaning has stopped working since anybody was told, why."""
+    failure = book.meaning.news()
+    return data | ({"notice": shorten(f"Keyword search only: {failure}", 4 * _NOTICE_TOKENS - 16)} if failure else {})
 
 
 def _cost(entry: ContextItem | Item) -> int:
     """What an entry takes in the reply, with the comma that follows it."""
-    if isinstance(entry, ContextItem):
-        row = _context_item(entry)
-    else:
-        row = _checkpoint(entry) if entry.kind == "checkpoint" else _summary(entry)
-    return tokens_of(len(as_json(row)) + 1)
+    return tokens_of(len(as_json(context_entry(entry))) + 1)
 
 
-def _context(found: Context, budget: int) -> dict[str, Any]:
+def _context(package: Context, budget: int) -> dict[str, Any]:
+    items = [context_item(entry) for entry in package.items]
     return {
-        "project": found.project,
-        "items": [_context_item(entry) for entry in found.items],
-        "summaries": [_summary(item) for item in found.summaries],
-        "checkpoint": _checkpoint(found.checkpoint) if found.checkpoint else None,
+        "project": package.project,
+        "items": items,
+        "summaries": [context_entry(item) for item in package.summaries],
+        "checkpoint": context_entry(package.checkpoint) if package.checkpoint else None,
         "tokenBudget": budget,
-        "tokensUsed": found.tokens_used,
-        "truncated": found.truncated,
-        "totalCount": found.total,
-        "returnedCount": len(found.items),
+        "tokensUsed": sum(tokens_of(len(item["content"])) for item in items),
+        "truncated": package.truncated,
+        "totalCount": package.total,
+        "returnedCount": len(items),
     }
-
-
-def _context_item(entry: ContextItem) -> dict[str, Any]:
-    item, signals = entry.item, entry.signals
-    return {
-        "id": item.id,
-        "title": item.title,
-        "content": entry.content,
-        "type": item.type,
-        "project": _project(item),
-        **_times(item),
-        "score": round(entry.score, 4),
-        "signals": {
-            "semantic": round(signals.semantic, 4),
-            "fts5": round(signals.fts5, 4),
-            "recency": round(signals.recency, 4),
-            "projectMatch": signals.project_match,
-        },
-    }
-
-
-def _observation(item: Item) -> dict[str, Any]:
-    """The fifteen fields of the reference. A field that an item does not have is null."""
-    return {
-        "id": item.id,
-        "type": item.type,
-        "title": item.title,
-        "subtitle": _detail(item, "subtitle") or _detail(item, "role"),
-        "text": item.body or None,
-        "narrative": _detail(item, "narrative") or _told(item),
-        "facts": _detail(item, "facts"),
-        "concepts": _detail(item, "concepts") or (", ".join(item.tags) or None),
-        "files_read": _detail(item, "files_read"),
-        "files_modified": _detail(item, "files_modified") or _detail(item, "relevant_files"),
-        "project": _project(item),
-        **_times(item),
-        "is_stale": int(is_stale(item)),
-        "discovery_tokens": item.tokens,
-    }
-
-
-def _full(item: Item) -> dict[str, Any]:
-    """A record with what the other dialects know of it."""
-    more = {"uid": item.uid, "kind": item.kind, "session_id": item.session, "tags": list(item.tags)}
-    return _observation(item) | more
-
-
-def _summary(item: Item) -> dict[str, Any]:
-    fields = {name: _detail(item, name) for name in DETAIL_FIELDS["summary"]}
-    fields["notes"] = fields["notes"] or item.body or None
-    fields["request"] = fields["request"] or item.title
-    return {"id": item.id, "session_id": item.session or "", "project": _project(item), **fields, **_times(item)}
-
-
-def _checkpoint(item: Item) -> dict[str, Any]:
-    fields = {name: _detail(item, name) for name in DETAIL_FIELDS["checkpoint"] if name != "snapshot"}
-    fields["task"] = fields["task"] or item.title
-    fields["progress"] = fields["progress"] or item.body or None
-    return {"id": item.id, "session_id": item.session or "", "project": _project(item), **fields, **_times(item)}
-
-
-def _told(item: Item) -> str | None:
-    """Summaries and checkpoints asked for by id: their fields, told in order."""
-    if item.kind not in ("summary", "checkpoint"):
-        return None
-    told = [f"{name}: {item.details[name]}" for name in DETAIL_FIELDS[item.kind] if item.details.get(name)]
-    return "\n".join(told) or None
-
-
-def _detail(item: Item, name: str) -> str | None:
-    return item.details.get(name) or None
-
-
-def _project(item: Item) -> str:
-    return base_name(item.project) if item.project else NO_PROJECT
-
-
-def _times(item: Item) -> dict[str, Any]:
-    return {"created_at": iso_time(item.created_ms), "created_at_epoch": item.created_ms}
-
-
-def iso_time(milliseconds: int) -> str:
-    """As the reference writes it: 2025-03-15T14:30:00.000Z."""
-    moment = _EPOCH + timedelta(milliseconds=milliseconds)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.").rjust(20, "0") + f"{milliseconds % 1000:03d}Z"

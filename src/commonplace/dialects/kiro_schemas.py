@@ -135,5 +135,7 @@ CONTEXT = _object(
         "truncated": {"type": "boolean"},
         "totalCount": {"type": "integer"},
         "returnedCount": {"type": "integer"},
-    }
+        "notice": {"type": "string"},
+    },
+    optional=("notice",),
 )

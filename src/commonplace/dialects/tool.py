@@ -13,10 +13,13 @@ from commonplace.text.redact import redact
 
 Dialect = Literal["kiro", "memories", "ecm", "sekha"]
 Arguments = Mapping[str, Any]
+_Type = type
 
 _JSON_NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
 # JSON numbers beyond this are not integers to every client.
 _LARGEST = 2**53
+# How much of a wrong argument an error repeats.
+_ECHO = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +27,13 @@ class Param:
     """One parameter. A number outside `least`..`most` is moved to the border; a wrong type is an error."""
 
     name: str
-    type: type
+    type: _Type
     description: str
     required: bool = False
     default: object = None
     least: int | None = None
     most: int | None = None
-    items: type | None = None
+    items: _Type | None = None
     max_items: int | None = None
     choices: tuple[str, ...] = ()
 
@@ -49,10 +52,11 @@ class Param:
         return schema
 
     def checked(self, value: object) -> object:
-        value = _typed(value, self.type, self.name)
-        if isinstance(value, int) and not isinstance(value, bool):
-            value = value if self.least is None else max(self.least, value)
-            value = value if self.most is None else min(self.most, value)
+        """The value as its type, moved into its range; anything else is an error that says what was expected."""
+        if value is None:
+            hint = None if self.required else "Leave it out for its default."
+            raise InvalidInput(f"{self.name} must be {_wanted(self.type)}, not null.", hint)
+        value = _typed(_clamped(value, self.least, self.most), self.type, self.name)
         if isinstance(value, list):
             if self.max_items is not None and len(value) > self.max_items:
                 raise InvalidInput(
@@ -62,16 +66,23 @@ class Param:
             if self.items is not None:
                 value = [_typed(entry, self.items, f"{self.name}[{n}]") for n, entry in enumerate(value)]
         if self.choices and value not in self.choices:
-            raise InvalidInput(f"{self.name} is {value!r}.", f"Choose one of {', '.join(self.choices)}.")
+            raise InvalidInput(f"{self.name} is {_echo(value)}.", f"Choose one of {', '.join(self.choices)}.")
         return value
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer: data for programs, and a text that stands alone for hosts that show only text."""
+    """An answer: data for programs, and a text that stands alone for hosts that show only text.
+
+    The text is the data as JSON, unless the dialect's reference answers in words.
+    """
 
     data: dict[str, Any]
-    text: str
+    words: str | None = None
+
+    @property
+    def text(self) -> str:
+        return as_json(self.data) if self.words is None else self.words
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,25 +115,25 @@ class Tool:
     def run(self, book: Book, arguments: Arguments) -> Reply:
         """Check the arguments, do it, and let no secret out."""
         reply = self.call(book, self.checked(arguments))
-        return Reply(_redacted(reply.data), redact(reply.text))
+        # Redacting JSON as text could tear it: a secret's pattern may span what stands between two strings.
+        return Reply(redacted(reply.data), None if reply.words is None else redact(reply.words))
 
     def checked(self, arguments: Arguments) -> dict[str, Any]:
         known = {param.name: param for param in self.params}
         unknown = sorted(set(arguments) - set(known))
         if unknown:
             raise UnknownArgument(
-                f"{self.name} has no argument {', '.join(map(repr, unknown))}.",
+                f"{self.name} has no argument {', '.join(map(_echo, unknown[:5]))}.",
                 f"Its arguments are {', '.join(known)}." if known else "It takes no arguments.",
             )
         values: dict[str, Any] = {}
         for param in self.params:
-            value = arguments.get(param.name)
-            if value is None:
-                if param.required:
-                    raise InvalidInput(f"{self.name} needs the argument {param.name!r}.", param.description)
-                values[param.name] = param.default
+            if param.name in arguments:
+                values[param.name] = param.checked(arguments[param.name])
+            elif param.required:
+                raise InvalidInput(f"{self.name} needs the argument {param.name!r}.", f"{param.description}.")
             else:
-                values[param.name] = param.checked(value)
+                values[param.name] = param.default
         return values
 
 
@@ -145,25 +156,46 @@ def nullable(type_: str, description: str = "") -> dict[str, object]:
     return {"type": [type_, "null"]} | ({"description": description} if description else {})
 
 
-def _typed(value: object, type_: type, name: str) -> object:
-    right = isinstance(value, type_) and (type_ is bool or not isinstance(value, bool))
-    if type_ in (int, float) and isinstance(value, (int, float)) and not isinstance(value, bool):
-        if type_ is float:
-            return float(value)
-        if float(value).is_integer() and abs(value) <= _LARGEST:
-            return int(value)
-    elif right:
-        return value
-    shown = type(value).__name__ if not isinstance(value, (int, float)) else repr(value)
-    wanted = "a whole number" if type_ is int else f"of type {_JSON_NAMES[type_]}"
-    raise InvalidInput(f"{name} must be {wanted}, not {shown}.")
-
-
-def _redacted(value: Any) -> Any:
+def redacted(value: Any) -> Any:
+    """A reply's data with the secrets taken out of every text in it."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):
-        return {key: _redacted(entry) for key, entry in value.items()}
+        return {key: redacted(entry) for key, entry in value.items()}
     if isinstance(value, list):
-        return [_redacted(entry) for entry in value]
+        return [redacted(entry) for entry in value]
     return value
+
+
+def _typed(value: object, type_: type, name: str) -> object:
+    if isinstance(value, bool) or type_ not in (int, float):
+        if isinstance(value, type_) and isinstance(value, bool) == (type_ is bool):
+            return value
+    elif isinstance(value, (int, float)):
+        if type_ is float and -1e300 < value < 1e300:
+            return float(value)
+        if type_ is int and abs(value) <= _LARGEST and value == int(value):
+            return int(value)
+    shown = _echo(value) if isinstance(value, (int, float)) else _JSON_NAMES.get(type(value), "null")
+    raise InvalidInput(f"{name} must be {_wanted(type_)}, not {shown}.")
+
+
+def _wanted(type_: type) -> str:
+    return "a whole number" if type_ is int else f"of type {_JSON_NAMES[type_]}"
+
+
+def _clamped(value: object, least: int | None, most: int | None) -> object:
+    """A whole number moved to the nearer border; anything else stays what it is, to be refused for that."""
+    if least is None or most is None or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    if isinstance(value, float) and not value.is_integer():
+        return value
+    return min(max(value, least), most)
+
+
+def _echo(value: object) -> str:
+    """A wrong argument as an error repeats it: no longer than a line."""
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        return "a number beyond 2**53"
+    shown = repr(value)
+    return shown if len(shown) <= _ECHO else f"{shown[:_ECHO]}…"

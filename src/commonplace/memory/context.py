@@ -6,13 +6,13 @@ first, whatever their age; then what is recent, or what a query asks for; the la
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from commonplace.memory.book import Book
 from commonplace.memory.recall import Hit, evidence_for, recall_each
-from commonplace.model import KNOWLEDGE_TYPES, Item, Scope
 from commonplace.memory.timeline import EVENTS
+from commonplace.model import KNOWLEDGE_TYPES, Item, Scope
 from commonplace.ranking.budget import Budget, tokens_of
 from commonplace.ranking.signals import OTHER_PROJECT, SAME_PROJECT, Signals, composite, order_key, recency
 from commonplace.text.summarise import shorten
@@ -21,10 +21,14 @@ LEADING_TYPES = (*sorted(KNOWLEDGE_TYPES), "rule")
 RECENT = 50
 LEADING = 100
 SUMMARIES = 5
+# No entry of any dialect is written in fewer tokens, so this tells how many could fit at most.
+LEAST_TOKENS = 40
 # What of the budget may go where before the rest has had its turn.
 LEADING_SHARE, CHECKPOINT_SHARE, SUMMARY_SHARE = 0.5, 0.65, 0.75
 # No single item takes more than this share; longer content is shortened and can be fetched by its id.
 ITEM_SHARE = 0.25
+# The checkpoint and the first summary are always wanted: if need be, with fields no longer than this.
+FIELD_LENGTHS = (4_000, 1_000, 400, 150, 60)
 # Something from another project has to answer the query rather well to be of use here.
 ELSEWHERE = 0.5
 
@@ -47,7 +51,7 @@ class ContextItem:
 class Context:
     """What fits the budget, and how much there was to choose from."""
 
-    project: str
+    project: str | None
     items: tuple[ContextItem, ...]
     summaries: tuple[Item, ...]
     checkpoint: Item | None
@@ -65,69 +69,73 @@ Measure = Callable[[ContextItem | Item], int]
 
 
 def context(
-    book: Book, project: str, query: str | None, token_budget: int, measure: Measure, envelope: int = 0
+    book: Book, project: str | None, query: str | None, token_budget: int, measure: Measure, envelope: int = 0
 ) -> Context:
-    """A context package for a project. `envelope` is what the empty reply costs."""
-    ranked = _ranked(book, project, query)
+    """A context package for a project, or for what belongs to none. `envelope` is what the empty reply costs."""
+    ranked = _ranked(book, project, query, max(RECENT, token_budget // LEAST_TOKENS))
     longest = max(80, int(token_budget * ITEM_SHARE) * 4)
-    shown = [replace(entry, content=shorten(entry.content, longest)) for entry in ranked]
-    here = Scope(project=project)
+    shown = [replace(entry, content=_within(entry.content, longest)) for entry in ranked]
+    here = Scope(project=project, only_global=project is None)
     summaries = _summaries(book, here, query)
     checkpoint = next(iter(book.store.newest(replace(here, kinds=("checkpoint",)), 1)), None)
 
     budget = Budget(token_budget, spent=envelope)
     taken: set[int] = set()
 
-    def take(entry: ContextItem | Item, share: float = 1.0) -> None:
+    def take(entry: ContextItem | Item, share: float = 1.0) -> bool:
         id_ = entry.id if isinstance(entry, Item) else entry.item.id
         if id_ not in taken and budget.spend(measure(entry), share):
             taken.add(id_)
+        return id_ in taken
+
+    def take_short(item: Item, share: float) -> Item:
+        return next((short for short in _shorter(item) if take(short, share)), item)
 
     leading = [entry for entry in shown if entry.leads]
     for entry in leading:
         take(entry, LEADING_SHARE)
-    if checkpoint:
-        take(checkpoint, CHECKPOINT_SHARE)
-    for summary in summaries[:1]:
-        take(summary, SUMMARY_SHARE)
+    last = take_short(checkpoint, CHECKPOINT_SHARE) if checkpoint else None
+    told = [*(take_short(summary, SUMMARY_SHARE) for summary in summaries[:1]), *summaries[1:]]
     for entry in shown:
         take(entry)
-    for summary in summaries:
+    for summary in told:
         take(summary)
 
     items = tuple(entry for entry in shown if entry.item.id in taken)
-    kept = tuple(summary for summary in summaries if summary.id in taken)
-    cut = any(entry.content != whole.content for entry, whole in zip(shown, ranked, strict=True) if entry in items)
+    kept = tuple(summary for summary in told if summary.id in taken)
+    whole = {entry.item.id: entry.content for entry in ranked}
+    cut = any(entry.content != whole[entry.item.id] for entry in items) or last != checkpoint or told != summaries
     return Context(
         project=project,
         items=items,
         summaries=kept,
-        checkpoint=checkpoint if checkpoint and checkpoint.id in taken else None,
+        checkpoint=last if last and last.id in taken else None,
         total=len(shown),
-        truncated=cut or len(items) < len(shown) or len(kept) < len(summaries),
+        truncated=cut or len(taken) < len(shown) + len(summaries) + (last is not None),
     )
 
 
-def _ranked(book: Book, project: str, query: str | None) -> list[ContextItem]:
+def _ranked(book: Book, project: str | None, query: str | None, most: int) -> list[ContextItem]:
     """Candidates in the order they should be shown, with whole contents."""
-    now, canonical = book.clock(), book.store.find_project(project)
-    around = Scope(project=project, with_global=True)
-    always = book.store.newest(replace(around, types=LEADING_TYPES), LEADING)
+    now, canonical = book.clock(), None if project is None else book.store.find_project(project)
+    here = Scope(project=project, only_global=project is None)
+    around = replace(here, with_global=True)
+    always = book.store.newest(replace(around, types=LEADING_TYPES), max(LEADING, most))
     if query and query.strip():
-        inside, anywhere = recall_each(book, query, [replace(around, kinds=EVENTS), Scope(kinds=EVENTS)], RECENT)
+        inside, anywhere = recall_each(book, query, [replace(around, kinds=EVENTS), Scope(kinds=EVENTS)], most)
         hits: dict[int, Hit] = {hit.item.id: hit for hit in inside.hits}
         hits |= {hit.item.id: hit for hit in anywhere.hits if hit.relevance >= ELSEWHERE}
         evidence = evidence_for(book, query, [item for item in always if item.id not in hits])
         evidence |= {id_: (hit.semantic, hit.lexical) for id_, hit in hits.items()}
         items = {item.id: item for item in (*always, *(hit.item for hit in hits.values()))}
     else:
-        recent = book.store.newest(Scope(project=project, kinds=EVENTS), RECENT)
+        recent = book.store.newest(replace(here, kinds=EVENTS), most)
         items = {item.id: item for item in (*always, *recent)}
         evidence = {}
     entries = []
     for item in items.values():
         semantic, lexical = evidence.get(item.id, (0.0, 0.0))
-        same = canonical is not None and item.project == canonical
+        same = item.project == canonical and (canonical is not None or project is None)
         signals = Signals(semantic, lexical, recency(item.created_ms, now), SAME_PROJECT if same else OTHER_PROJECT)
         score = composite(signals, with_query=bool(query and query.strip()))
         entries.append(ContextItem(item, _content(item), score, signals))
@@ -148,3 +156,15 @@ def _summaries(book: Book, here: Scope, query: str | None) -> list[Item]:
 def _content(item: Item) -> str:
     """What an item says, in one text."""
     return item.body.strip() or item.details.get("narrative", "").strip() or item.title
+
+
+def _within(text: str, longest: int) -> str:
+    return text if len(text) <= longest else shorten(text, longest)
+
+
+def _shorter(item: Item) -> Iterator[Item]:
+    """The item as it is, then with ever shorter fields."""
+    yield item
+    for longest in FIELD_LENGTHS:
+        details = {name: _within(value, longest) for name, value in item.details.items()}
+        yield replace(item, body=_within(item.body, longest), title=_within(item.title, longest), details=details)

@@ -34,7 +34,7 @@ class Meaning:
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._questions: dict[str, NDArray[float32]] = {}
         self._adopted = False
-        self._failure = ""
+        self._failure = self._told = ""
         self._wake, self._stop = threading.Event(), threading.Event()
         self._worker: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -47,6 +47,13 @@ class Meaning:
         if self._failure:
             return f"failed: {self._failure}"
         return self._embedder.state()
+
+    def news(self) -> str | None:
+        """Why meaning does not work, told once: None if it works, or if this was already said."""
+        state = self.state
+        failure = state if state.startswith("failed") else ""
+        told, self._told = self._told, failure
+        return failure if failure and failure != told else None
 
     @property
     def model(self) -> str | None:
