@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import apsw
@@ -210,12 +209,10 @@ def test_queries_are_hashable_and_equal_by_value() -> None:
     ],
     ids=range(20),
 )
-def test_enormous_queries_stay_cheap(query: str, index: apsw.Connection) -> None:
-    started = time.perf_counter()
+def test_enormous_queries_become_a_bounded_number_of_words(query: str, index: apsw.Connection) -> None:
     asked = ask(query)
     assert len(asked.words) <= MAX_WORDS
     run(index, asked)
-    assert time.perf_counter() - started < 1
 
 
 def test_the_largest_queries_the_grammar_takes_are_accepted_by_sqlite(index: apsw.Connection) -> None:
