@@ -29,7 +29,9 @@ def context(call: Call, project: str | None, query: str | None, budget: int) -> 
     PROJECT is found from the current folder if omitted. With --json it is what `get_context` answers to an agent.
     """
     wanted = project if project is not None else call.project_here() or NO_PROJECT
-    arguments: dict[str, Any] = {"project": wanted, "token_budget": budget, "query": query}
+    arguments: dict[str, Any] = {"project": wanted, "token_budget": budget}
+    if query is not None:
+        arguments["query"] = query
     with call.book() as book:
         if query:
             embed_what_waits(book)
@@ -42,4 +44,5 @@ def context(call: Call, project: str | None, query: str | None, budget: int) -> 
 
 def answer(book: Book, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """What an agent would get from this tool of the Kiro dialect."""
-    return next(known for known in TOOLS if known.name == tool).run(book, arguments).data
+    given = {name: value for name, value in arguments.items() if value is not None}
+    return next(known for known in TOOLS if known.name == tool).run(book, given).data
