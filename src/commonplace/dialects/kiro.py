@@ -20,7 +20,7 @@ from commonplace.dialects.kiro_records import (
     summary,
 )
 from commonplace.dialects.kiro_schemas import CONTEXT, OBSERVATIONS, SEARCH, TIMELINE
-from commonplace.dialects.tool import Arguments, Param, Reply, Tool, as_json
+from commonplace.dialects.tool import Arguments, Param, Reply, Tool, as_json, redacted
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.context import Context, ContextItem, context
@@ -31,7 +31,7 @@ from commonplace.model import Item, Scope
 from commonplace.ranking.budget import tokens_of
 from commonplace.text.summarise import shorten
 
-__all__ = ["NO_PROJECT", "TOOLS", "full_record", "iso_time"]
+__all__ = ["NO_PROJECT", "TOOLS", "context_text", "iso_time", "record_text"]
 
 MAX_LIMIT = 50
 MAX_BUDGET = 200_000
@@ -87,9 +87,15 @@ def get_context(book: Book, arguments: Arguments) -> Reply:
     return Reply(_told_once(book, data) if room >= _NOTICE_TOKENS else data)
 
 
-def full_record(book: Book, id_: int | str) -> dict[str, Any]:
-    """One item in full, by any spelling of its id."""
-    return full_observation(fetch_one(book, id_))
+def record_text(book: Book, id_: int | str) -> str:
+    """One item in full, by any spelling of its id, as get_observations answers."""
+    return as_json(redacted(full_observation(fetch_one(book, id_))))
+
+
+def context_text(book: Book, project: str, query: str = "", token_budget: int = 2000) -> str:
+    """A project's context, as get_context answers."""
+    reply = get_context(book, {"project": project, "query": query or None, "token_budget": token_budget})
+    return as_json(redacted(reply.data))
 
 
 TOOLS = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import logging
+import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -19,11 +20,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, InvalidInput
-from commonplace.mcp.server import build
+from commonplace.mcp.server import Workers, build
 from commonplace.memory.book import Book, open_book
 from commonplace.memory.status import status
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+GRACE_SECONDS = 5
 GUARD = TransportSecuritySettings(
     enable_dns_rebinding_protection=True,
     allowed_hosts=[*_LOOPBACK, *(f"{host}:*" for host in _LOOPBACK)],
@@ -49,12 +51,13 @@ class HostGuard:
 
 def application(book: Book, profile: str) -> ASGIApp:
     """The whole site as one ASGI application."""
-    server = build(book, profile)
+    workers = Workers()
+    server = build(book, profile, workers)
     protocol = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=GUARD)
 
-    def health(_request: Request) -> Response:
+    async def health(_request: Request) -> Response:
         try:
-            return JSONResponse({"status": "ok", **status(book)})
+            return JSONResponse({"status": "ok", **await workers.do(lambda: status(book))})
         except CommonplaceError as error:
             body = {"status": "failing", "error": {"code": error.code, "message": error.message, "details": error.hint}}
             return JSONResponse(body, status_code=error.http_status)
@@ -70,24 +73,38 @@ def application(book: Book, profile: str) -> ASGIApp:
 
 
 def run(settings: Settings) -> None:
-    """Serve until interrupted."""
+    """Serve until interrupted or terminated, then finish what is being answered and close the store."""
     if not _is_loopback(settings.host):
         raise InvalidInput(
             f"{settings.host!r} is not a loopback address, and there are no keys yet to protect it.",
             "Use 127.0.0.1, ::1 or localhost.",
         )
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="commonplace: %(message)s")
-    book = open_book(settings)
-    try:
-        with _listening(settings.host, settings.port) as sock:
-            address = _address(sock)
-            print(f"Commonplace is at {address}/mcp (health: {address}/health). Ctrl-C ends it.", file=sys.stderr)
-            server = uvicorn.Server(
-                uvicorn.Config(application(book, settings.profile), log_level="warning", access_log=False)
+    with _listening(settings.host, settings.port) as sock, contextlib.closing(open_book(settings)) as book:
+        server = uvicorn.Server(
+            uvicorn.Config(
+                application(book, settings.profile),
+                lifespan="on",
+                log_level="warning",
+                access_log=False,
+                timeout_graceful_shutdown=GRACE_SECONDS,
             )
+        )
+        # The server stops gracefully on a signal and then raises it again: by then it means "leave", not "die".
+        signal.signal(signal.SIGTERM, _leave)
+        address = _address(sock)
+        sys.stderr.write(f"Commonplace is at {address}/mcp (health: {address}/health). Ctrl-C ends it.\n")
+        sys.stderr.flush()
+        with contextlib.suppress(KeyboardInterrupt, _Leave):
             server.run(sockets=[sock])
-    finally:
-        book.close()
+
+
+class _Leave(Exception):
+    """We were asked to end."""
+
+
+def _leave(_signal: int, _frame: object) -> None:
+    raise _Leave
 
 
 def _is_loopback(host: str) -> bool:
@@ -106,9 +123,11 @@ def _listening(host: str, port: int) -> socket.socket:
         if sys.platform != "win32":
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host.strip("[]"), port))
+        # Bound is not taken: another server may bind as well until one of them listens.
+        sock.listen(socket.SOMAXCONN)
     except OSError as error:
         sock.close()
-        raise InvalidInput(f"Port {port} cannot be opened: {error.strerror}.", "Choose another --port, or 0.") from error
+        raise InvalidInput(f"Port {port} cannot be opened: {error.strerror}.", "Choose another port, or 0.") from error
     return sock
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from urllib.parse import quote, unquote
 
@@ -18,7 +17,6 @@ from commonplace.text.redact import redact
 
 MOST_PROJECTS = 50
 MOST_RULES = 200
-CONTEXT_TOKENS = 2000
 
 TEMPLATES = (
     types.ResourceTemplate(
@@ -72,7 +70,7 @@ def read(book: Book, uri: str) -> types.ReadResourceResult:
         mime_type, text = _document(book, uri)
     except CommonplaceError as error:
         raise MCPError(types.INVALID_PARAMS, error.message, {"uri": uri, "details": error.hint}) from error
-    contents = types.TextResourceContents(uri=uri, mime_type=mime_type, text=redact(text))
+    contents = types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)
     return types.ReadResourceResult(contents=[contents])
 
 
@@ -82,10 +80,9 @@ def _document(book: Book, uri: str) -> tuple[str, str]:
     if match := _RULES.fullmatch(uri):
         return "text/markdown", _rules(book, unquote(match[1]))
     if match := _CONTEXT.fullmatch(uri):
-        arguments = {"project": unquote(match[1]), "token_budget": CONTEXT_TOKENS, "query": None}
-        return "application/json", kiro.get_context(book, arguments).text
+        return "application/json", kiro.context_text(book, unquote(match[1]))
     if match := _ITEM.fullmatch(uri):
-        return "application/json", json.dumps(kiro.full_record(book, unquote(match[1])), ensure_ascii=False)
+        return "application/json", kiro.record_text(book, unquote(match[1]))
     raise MCPError(types.INVALID_PARAMS, f"Resource not found: {uri}", {"uri": uri})
 
 
@@ -95,7 +92,7 @@ def _rules(book: Book, project: str | None) -> str:
     if project is not None:
         sections.append(("## Project Rules", browse(book, Scope(project=project, types=("rule",)), MOST_RULES).items))
     sections.append(("## Global Rules", browse(book, Scope(only_global=True, types=("rule",)), MOST_RULES).items))
-    return "\n\n".join(f"{heading}\n{_bullets(items)}" for heading, items in sections)
+    return redact("\n\n".join(f"{heading}\n{_bullets(items)}" for heading, items in sections))
 
 
 def _bullets(items: tuple[Item, ...]) -> str:

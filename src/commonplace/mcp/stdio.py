@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 
@@ -9,7 +10,8 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from commonplace.config import Settings
-from commonplace.mcp.server import build
+from commonplace.mcp.lines import Answers, Questions
+from commonplace.mcp.server import Workers, build
 from commonplace.memory.book import open_book
 
 
@@ -18,13 +20,15 @@ def run(settings: Settings) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="commonplace: %(message)s")
     book = open_book(settings)
     try:
-        server = build(book, settings.profile)
+        server = build(book, settings.profile, Workers())
         book.meaning.start()
 
         async def serve() -> None:
             async with stdio_server() as (reading, writing):
-                await server.run(reading, writing, server.create_initialization_options())
+                answers = Answers(writing)
+                await server.run(Questions(reading, answers), answers, server.create_initialization_options())
 
-        anyio.run(serve)
+        with contextlib.suppress(KeyboardInterrupt):
+            anyio.run(serve)
     finally:
         book.close()
