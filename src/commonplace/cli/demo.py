@@ -26,7 +26,13 @@ HOUR = 3_600_000
 
 # (hours ago, what was said or done)
 STORY = (
-    (200, Note("After logging in, people get a signed JWT; it is refreshed silently for 30 days.", type="decision")),
+    (
+        200,
+        Note(
+            "Sessions persist for 30 days by a JWT cookie; no password is asked meanwhile.",
+            type="decision",
+        ),
+    ),
     (150, Note("The service must answer within 200 ms, also when the cache is cold.", type="constraint")),
     (120, Note("MongoDB was tried for orders and dropped: we need transactions across tables.", type="rejected")),
     (
@@ -59,7 +65,7 @@ STORY = (
             title="Modified deploy/nginx.conf",
             details={
                 "narrative": "Limit each client address to 20 requests per second, with a burst of 40.",
-                "concepts": "throttling, infrastructure",
+                "concepts": "infrastructure",
                 "files_modified": "deploy/nginx.conf",
             },
         ),
@@ -70,7 +76,7 @@ STORY = (
             kind="summary",
             session="monday",
             details={
-                "request": "Harden the log-in",
+                "request": "Harden authentication",
                 "completed": "Refresh tokens rotate; nginx limits requests per client.",
                 "next_steps": "Tell the mobile team about the new 429 answers.",
             },
@@ -85,7 +91,7 @@ STORY = (
         ),
     ),
 )
-QUESTIONS = ("how do we keep users signed in?", "what protects us from somebody flooding the server?")
+QUESTIONS = ("how do we keep users logged in?", "why did we not choose a NoSQL database?")
 OPERATORS = 'concepts:security AND (token* OR "47 passed") NOT nginx'
 
 
@@ -99,7 +105,7 @@ def demo(call: Call) -> None:
     with _temporary_book(call) as book:
         _remember_the_story(call, book, report)
         for question in QUESTIONS:
-            _ask(call, book, question, "Found by meaning: the answer shares hardly a word with", report)
+            _ask(call, book, question, "Found by meaning, with words that were never written down:", report)
         _ask(call, book, OPERATORS, "Operators filter strictly:", report)
         _give_context(call, book, report)
     if call.json:
@@ -147,8 +153,7 @@ def _ask(call: Call, book: Book, question: str, caption: str, report: dict[str, 
 def _give_context(call: Call, book: Book, report: dict[str, Any]) -> None:
     _caption(call, "What an agent gets before it starts to work\n  $ commonplace context my-api --budget 1000\n")
     start = time.perf_counter()
-    arguments = {"project": "my-api", "token_budget": 1000, "query": None}
-    report["context"] = answer(book, "get_context", arguments)
+    report["context"] = answer(book, "get_context", {"project": "my-api", "token_budget": 1000})
     report["context_ms"] = round(_ms(start), 1)
     if not call.json:
         tables.context(report["context"])

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from commonplace.cli.call import Call
-from commonplace.cli.terminal import plain
+from commonplace.cli.terminal import colour, plain
 from commonplace.errors import CommonplaceError, InvalidInput
 
 WRONG_USE = 2
@@ -65,10 +65,11 @@ def _tell(call: Call, code: str, message: str, hint: str, more: Mapping[str, obj
         # The stdout of `mcp` belongs to the protocol.
         click.echo(json.dumps({"error": body}, ensure_ascii=False, indent=2), err=call.command == "mcp")
         return
-    click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+    # Outside of click's context, which knew about colour.
+    click.secho("error: ", fg="red", bold=True, nl=False, err=True, color=colour())
     click.echo(plain(message), err=True)
     if hint:
-        click.secho("hint: ", fg="cyan", nl=False, err=True)
+        click.secho("hint: ", fg="cyan", nl=False, err=True, color=colour())
         click.echo(plain(hint), err=True)
 
 

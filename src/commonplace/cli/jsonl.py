@@ -53,7 +53,7 @@ class Bulk:
         except (InvalidInput, TooLarge):
             self._stop_at_first_bad()
         except CommonplaceError as error:
-            raise type(error)(f"{error.message} {self._so_far(self.waiting[0][0])}", error.hint) from error
+            raise type(error)(f"{error.message} {self.so_far(self.waiting[0][0])}", error.hint) from error
         self.stored += sum(not result.duplicate for result in results)
         self.duplicates += sum(result.duplicate for result in results)
         self.last_line = self.waiting[-1][0]
@@ -63,7 +63,7 @@ class Bulk:
         """Keep the good lines before a bad one, and tell where to go on."""
         self.flush()
         done = {"line": number, "stored": self.stored, "duplicates": self.duplicates}
-        raise Stopped(f"Line {number}: {error.message} {self._so_far(number)}", error.hint, done) from error
+        raise Stopped(f"Line {number}: {error.message} {self.so_far(number)}", error.hint, done) from error
 
     def _stop_at_first_bad(self) -> NoReturn:
         now = self.book.clock()
@@ -75,7 +75,7 @@ class Bulk:
                 self.stop(number, error)
         raise AssertionError("a batch was refused, but none of its lines")
 
-    def _so_far(self, number: int) -> str:
+    def so_far(self, number: int) -> str:
         before = f"Lines 1 to {self.last_line} are stored" if self.last_line else "No line is stored"
         return f"{before}; from line {number} on nothing is."
 
@@ -84,15 +84,19 @@ def add_lines(call: Call, source: str, *, kind: Kind, type_: str, project: str |
     """Remember every line of a file or of stdin. Kind, type and project are for lines that do not name theirs."""
     with _opened(source) as (stream, size), call.book() as book, _progress(size) as advance:
         bulk = Bulk(book)
-        for number, raw in enumerate(stream, 1):
-            if raw.strip():
-                try:
-                    note = note_of(raw, kind=kind, type_=type_, project=project)
-                except (InvalidInput, TooLarge) as error:
-                    bulk.stop(number, error)
-                bulk.add(number, note)
-            advance(len(raw))
-        bulk.flush()
+        try:
+            for number, raw in enumerate(stream, 1):
+                if raw.strip():
+                    try:
+                        note = note_of(raw, kind=kind, type_=type_, project=project)
+                    except (InvalidInput, TooLarge) as error:
+                        bulk.stop(number, error)
+                    bulk.add(number, note)
+                advance(len(raw))
+            bulk.flush()
+        except KeyboardInterrupt:
+            call.note(f"Interrupted. {bulk.so_far(bulk.last_line + 1)}")
+            raise
     if call.json:
         call.reply({"stored": bulk.stored, "duplicates": bulk.duplicates, "lines": bulk.stored + bulk.duplicates})
     else:

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from commonplace.cli.call import Call, data_dir_option, json_option, write_examples
-from commonplace.cli.failure import CLOSED_PIPE, PipeClosed, report
+from commonplace.cli.failure import CLOSED_PIPE, INTERRUPTED, PipeClosed, report
 from commonplace.cli.terminal import colour, speak_utf8
 
 # name, where it is defined, what it does. `--help` reads only this.
@@ -63,10 +63,9 @@ class CommandTable(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            name, command, rest = super().resolve_command(ctx, args)
-        except click.NoSuchCommand as error:
-            raise click.NoSuchCommand(error.command_name, possibilities=self.list_commands(ctx), ctx=ctx) from None
+        if not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
+            raise click.UsageError(_not_a_command(args[0]), ctx)
+        name, command, rest = super().resolve_command(ctx, args)
         ctx.ensure_object(Call).command = name or ""
         return name, command, rest
 
@@ -86,6 +85,13 @@ class CommandTable(click.Group):
             if is_closed_pipe(error):
                 raise PipeClosed from error
             raise
+
+
+def _not_a_command(name: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, [known for known, _where, _what in COMMANDS], 1)
+    return f"There is no command {name!r}." + (f" Did you mean {close[0]!r}?" if close else "")
 
 
 def _show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
@@ -118,7 +124,9 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except PipeClosed:
         return _hang_up()
-    except Exception as error:
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001 (whatever it is, a person gets a line and not a traceback)
         if isinstance(error, OSError) and is_closed_pipe(error):
             return _hang_up()
         return report(error, call)

@@ -48,8 +48,16 @@ def listing(rows: Sequence[Row]) -> None:
 def timeline(rows: Sequence[Row]) -> None:
     """Moments, oldest first; the anchor is at 0."""
     table(
-        ("position", "id", "type", "title", "when"),
-        [{**row, "position": f"{row['position']:+d}", "when": row["created_at_epoch"]} for row in rows],
+        ("position", "id", "type", "title", "narrative", "when"),
+        [
+            {
+                **row,
+                "position": f"{row['position']:+d}",
+                "narrative": "" if row["narrative"] == row["title"] else row["narrative"],
+                "when": row["created_at_epoch"],
+            }
+            for row in rows
+        ],
     )
 
 
@@ -72,7 +80,7 @@ def history(changes: Sequence[Row]) -> None:
 
 
 def table(columns: Sequence[str], rows: Sequence[Row]) -> None:
-    """Rows under a header. The column `when` holds milliseconds; title and content get what width is left."""
+    """Rows under a header. The column `when` holds milliseconds; texts get what width is left."""
     console = _terminal()
     if console is None:
         click.echo("\t".join(columns))
@@ -85,7 +93,7 @@ def table(columns: Sequence[str], rows: Sequence[Row]) -> None:
 
     made = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False)
     for column in columns:
-        wide = column in ("title", "content", "aliases")
+        wide = column in ("title", "narrative", "content", "aliases")
         made.add_column(
             column,
             style=STYLES.get(column),

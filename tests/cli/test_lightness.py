@@ -1,0 +1,81 @@
+"""One-shot commands start fast: nothing heavy is imported that the command does not use."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from commonplace.cli.main import COMMANDS
+
+from .conftest import Run
+
+HEAVY = {
+    *("rich", "mcp", "mcp_types", "numpy", "starlette", "uvicorn", "anyio", "pydantic", "httpx", "httpx2"),
+    *("onnxruntime", "tokenizers", "asyncio", "jsonschema", "importlib.metadata"),
+}
+SCRIPT = """
+import sys
+from commonplace.cli.main import run
+code = run(sys.argv[1:])
+import json
+print(json.dumps({"code": code, "modules": sorted(sys.modules)}), file=sys.stderr)
+"""
+
+
+def modules_of(*arguments: str, stdin: bytes = b"") -> set[str]:
+    command = [sys.executable, "-c", SCRIPT, *arguments]
+    done = subprocess.run(command, input=stdin, capture_output=True, env=os.environ, timeout=60, check=True)
+    told = json.loads(done.stderr.decode().splitlines()[-1])
+    assert told["code"] == 0, done
+    return set(told["modules"])
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",)])
+def test_the_overview_imports_no_command(arguments: tuple[str, ...]) -> None:
+    loaded = modules_of(*arguments)
+    ours = {where.partition(":")[0] for _name, where, _what in COMMANDS}
+    assert not loaded & (ours | HEAVY | {"apsw", "commonplace.memory", "commonplace.store"})
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("add", "Something new"),
+        ("add", "Something new", "--json"),
+        ("list", "--json"),
+        ("list",),
+        ("show", "1", "--json"),
+        ("status", "--json"),
+        ("search", "thing", "--json"),
+        ("context", "p", "--json"),
+        ("timeline", "1", "--json"),
+        ("edit", "1", "--title", "New", "--json"),
+        ("forget", "1", "--json"),
+        ("restore", "1", "--json"),
+        ("history", "1", "--json"),
+        ("projects", "--json"),
+    ],
+    ids=" ".join,
+)
+def test_a_command_imports_only_what_it_uses(run: Run, arguments: tuple[str, ...]) -> None:
+    run("add", "Some thing", "--project", "p")
+    loaded = modules_of(*arguments)
+    assert not loaded & HEAVY
+    ours = {where.partition(":")[0] for name, where, _what in COMMANDS if name != arguments[0]}
+    mine = {where.partition(":")[0] for name, where, _what in COMMANDS if name == arguments[0]}
+    # `context` embeds what waits as `search` does, `timeline` asks as `context` does.
+    shared = {"commonplace.cli.search", "commonplace.cli.context"}
+    assert not loaded & (ours - mine - shared)
+
+
+def test_status_and_add_do_not_load_the_model() -> None:
+    os_env = {**os.environ, "COMMONPLACE_EMBEDDER": "builtin"}
+    for arguments in (("add", "x"), ("status", "--json"), ("list", "--json")):
+        command = [sys.executable, "-c", SCRIPT, *arguments]
+        done = subprocess.run(command, capture_output=True, env=os_env, timeout=60, check=True)
+        told = json.loads(done.stderr.decode().splitlines()[-1])
+        assert told["code"] == 0 and not {"onnxruntime", "tokenizers", "numpy"} & set(told["modules"])
