@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.cli.terminal import one_line, plain
-from commonplace.cli.times import ago, moment
+from commonplace.cli.times import ago, iso, moment
 from commonplace.errors import InvalidInput
 
 from .conftest import Run
@@ -113,3 +113,7 @@ def test_how_long_ago() -> None:
     spans = {0: "now", 30: "30 s ago", 90: "1 min ago", 7_300: "2 h ago", 200_000: "2 d ago", 30 * 86_400: "2025-02-13"}
     assert {seconds: ago(now - seconds * 1000, now) for seconds in spans} == spans
     assert ago(now + 60_000, now) == "2025-03-15"
+    assert [iso(ms) for ms in (now + 7, -62_135_596_800_000)] == [
+        "2025-03-15T14:30:00.007Z",
+        "0001-01-01T00:00:00.000Z",
+    ]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from commonplace.dialects.kiro import iso_time
-from commonplace.memory.recall import Hit
+from commonplace.cli.times import iso
 from commonplace.memory.staleness import is_stale
 from commonplace.model import DETAIL_FIELDS, Change, Item, Project
 from commonplace.text.redact import redact
+
+if TYPE_CHECKING:
+    from commonplace.memory.recall import Hit
 
 
 def record(item: Item) -> dict[str, Any]:
@@ -24,11 +26,11 @@ def record(item: Item) -> dict[str, Any]:
         "tags": [redact(tag) for tag in item.tags],
         "importance": item.importance,
         **_born(item),
-        "updated_at": iso_time(item.updated_ms),
+        "updated_at": iso(item.updated_ms),
         "updated_at_epoch": item.updated_ms,
         "rev": item.rev,
         "is_stale": is_stale(item),
-        "forgotten_at": None if item.forgotten_ms is None else iso_time(item.forgotten_ms),
+        "forgotten_at": None if item.forgotten_ms is None else iso(item.forgotten_ms),
         "superseded_by": item.superseded_by,
         "metadata": dict(item.meta),
     }
@@ -58,7 +60,7 @@ def change_record(change: Change) -> dict[str, Any]:
     return {
         "rev": change.rev,
         "op": change.op,
-        "at": iso_time(change.at_ms),
+        "at": iso(change.at_ms),
         "at_epoch": change.at_ms,
         "before": before,
     }
@@ -69,7 +71,7 @@ def project_record(project: Project) -> dict[str, Any]:
         "name": project.name,
         "aliases": list(project.aliases),
         "items": project.items,
-        "last_at": None if project.last_ms is None else iso_time(project.last_ms),
+        "last_at": None if project.last_ms is None else iso(project.last_ms),
         "last_at_epoch": project.last_ms,
     }
 
@@ -112,4 +114,4 @@ def _head(item: Item) -> dict[str, Any]:
 
 
 def _born(item: Item) -> dict[str, Any]:
-    return {"created_at": iso_time(item.created_ms), "created_at_epoch": item.created_ms}
+    return {"created_at": iso(item.created_ms), "created_at_epoch": item.created_ms}

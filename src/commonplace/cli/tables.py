@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.cli.terminal import one_line, plain
-from commonplace.cli.times import ago
-from commonplace.dialects.kiro import iso_time
+from commonplace.cli.times import ago, iso
 from commonplace.text.names import base_name
 
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ def _cell(column: str, value: object, *, brief: bool) -> str:
     if column == "when" and isinstance(value, int):
         if brief:
             return ago(value, time.time_ns() // 1_000_000)
-        return iso_time(value)
+        return iso(value)
     if column == "project":
         return one_line(base_name(str(value))) if value and brief else one_line(str(value or "global"))
     return "" if value is None else one_line(str(value))

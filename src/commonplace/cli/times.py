@@ -31,15 +31,15 @@ def moment(text: str, *, local: bool) -> int:
         raise InvalidInput(f"{text[:60]!r} is not a time.", _HINT) from None
 
 
+def iso(ms: int) -> str:
+    """As programs read it: 2025-03-15T14:30:00.000Z."""
+    return (_EPOCH + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def ago(then_ms: int, now_ms: int) -> str:
     """How long ago, as people say it; a date when that says more."""
     seconds = (now_ms - then_ms) // 1000
     for limit, unit, name in ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (14 * 86_400, 86_400, "d")):
         if 0 <= seconds < limit:
             return "now" if seconds < 10 else f"{seconds // unit} {name} ago"
-    return date(then_ms)
-
-
-def date(ms: int) -> str:
-    """The day, in UTC."""
-    return (_EPOCH + timedelta(milliseconds=ms)).date().isoformat()
+    return iso(then_ms)[:10]

@@ -1,0 +1,34 @@
+"""`serve`: the server starts, answers and stops as a person expects."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+from .conftest import Run
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_serve_says_where_it_is_and_stops_on_ctrl_c() -> None:
+    command = [sys.executable, "-m", "commonplace", "serve", "--port", "0", "--profile", "core"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        address = re.search(r"http://127\.0\.0\.1:\d+", said)
+        assert address, said
+        with urllib.request.urlopen(f"{address[0]}/health", timeout=20) as answer:
+            assert json.load(answer)["status"] == "ok"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode in (0, 130) and out == "" and "Traceback" not in err
+
+
+def test_serve_refuses_what_it_cannot_protect(run: Run) -> None:
+    done = run("serve", "--host", "0.0.0.0", "--port", "0", "--json")
+    assert done.code == 2 and done.error["code"] == "VALIDATION_ERROR"
