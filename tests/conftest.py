@@ -24,6 +24,10 @@ hypothesis_settings.load_profile("commonplace")
 THEN = 1_742_049_000_000
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "promise(*ids): the promises of tests/promises that this test proves")
+
+
 class Clock:
     """A clock that stands still until it is moved."""
 

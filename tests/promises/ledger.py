@@ -1,0 +1,10 @@
+"""Every promise of every reference we speak. A new reference adds its module here."""
+
+from __future__ import annotations
+
+from tests.promises import kiro
+from tests.promises.promise import Promise
+
+BOOKS: tuple[tuple[Promise, ...], ...] = (kiro.PROMISES,)
+
+LEDGER: dict[str, Promise] = {promise.id: promise for book in BOOKS for promise in book}
