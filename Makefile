@@ -1,0 +1,61 @@
+# Two commands are enough: `make serve` to use it, `make test` to check it. Both install what they need first.
+
+PYTHON ?= python3
+UV ?= uv
+ARGS ?=
+
+VENV := .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install serve test lint types unit bench demo lock build clean
+
+help: ## List these targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | tr '@' '\t' | expand -t 18
+
+install: $(STAMP) ## Create .venv with everything in it, as locked
+
+$(STAMP): pyproject.toml requirements.lock $(wildcard packaging/*.py)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Commonplace needs Python 3.11 or newer. Name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $(STAMP)
+
+serve: install ## Run the HTTP server (more options: make serve ARGS="--port 9000")
+	$(BIN)/commonplace serve $(ARGS)
+
+test: lint types unit ## Lint, check types, run every test
+
+lint: install ## Check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install ## Check types
+	$(BIN)/mypy
+
+unit: install ## Run the tests (some of them: make unit ARGS="tests/embed -x")
+	$(BIN)/python -m pytest $(ARGS)
+
+bench: install ## Measure speed and quality
+	$(BIN)/python -m benchmarks.run $(ARGS)
+
+demo: install ## See what it does, in a throw-away memory
+	$(BIN)/commonplace demo $(ARGS)
+
+lock: ## Choose dependency versions again (needs uv)
+	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --upgrade --quiet \
+	  --generate-hashes --no-emit-index-url --no-header --no-annotate --output-file requirements.lock
+
+build: install ## Build the source distribution and the wheel into dist/
+	$(BIN)/python -m hatchling build
+
+clean: ## Remove everything that was built or installed
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -f src/commonplace/embed/model/model.onnx src/commonplace/embed/model/*.json src/commonplace/embed/model/*.part
