@@ -20,6 +20,7 @@ from commonplace.model import KINDS, TextHit
 from commonplace.store import TextAnswer
 from commonplace.store.columns import WEIGHTS
 from commonplace.store.sqlite import passages, sql
+from commonplace.store.sqlite.index import PART
 from commonplace.store.sqlite.scope import Filter
 from commonplace.text.query import Query, Word, to_fts5, words_to_fts5
 from commonplace.text.tokens import index_text
@@ -56,12 +57,18 @@ def search(
     connection: apsw.Connection, space_id: int, query: Query, filter_: Filter, k: int, also: Sequence[int]
 ) -> TextAnswer:
     """The best `k` passages inside the filter, and the share of the words found in them and in `also`."""
-    within = _within(connection, space_id, filter_)
     if query.strict and query.tree is not None:
+        within = _within(connection, space_id, filter_, exact=True)
         return _strict(connection, space_id, query, filter_, within, k)
     if not query.words:
         return TextAnswer((), {}, 0)
-    return _plain(connection, space_id, query.words, filter_, within, k, also)
+    within = _within(connection, space_id, filter_)
+    answer = _plain(connection, space_id, query.words, filter_, within, k, also)
+    if within.loose and len(answer.hits) < min(k, answer.total):
+        # Better matches outside took the places: worth the cost of keeping them out from the start.
+        within = _within(connection, space_id, filter_, exact=True)
+        answer = _plain(connection, space_id, query.words, filter_, within, k, also)
+    return answer
 
 
 def _strict(
@@ -71,14 +78,15 @@ def _strict(
     expression = to_fts5(query.tree)
     if query.inverted:
         expression = f"{_any([f'==s{space_id}'])} NOT {expression}"
-    match = within.around(expression)
+    whole = within.around(expression)
     total, scored = 0, []
-    # Passages first, then the wholes of items that were cut: see 0001_everything.sql.
-    for side, bound in ((">", NEWEST), ("<", NEWEST)):
+    # Items that are one passage, then the wholes of those that were cut (0001_everything.sql); the newest of each.
+    for side, newest, match in ((">", "DESC", f"{whole} NOT {_any([PART])}"), ("<", "ASC", whole)):
         rows = sql.rows(
             connection,
-            f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid {side} 0 ORDER BY rowid DESC LIMIT ?",
-            (match, bound),
+            f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid {side} 0"
+            f" ORDER BY rowid {newest} LIMIT ?",
+            (match, NEWEST),
         )
         if not rows:
             continue
@@ -87,9 +95,9 @@ def _strict(
             connection,
             f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ? AND rowid BETWEEN ? AND ?"
             " ORDER BY score DESC, rowid DESC LIMIT ?",
-            (match, rows[-1][0], rows[0][0], _reach(k, within)),
+            (match, *sorted((rows[0][0], rows[-1][0])), _reach(k, within)),
         )
-    hits = _inside(connection, space_id, filter_, scored, wholes=True)
+    hits = _inside(connection, space_id, filter_, scored)
     hits.sort(key=lambda hit: (-hit.score, -hit.passage_id))
     return TextAnswer(tuple(hits[:k]), {hit.passage_id: 1.0 for hit in hits[:k]}, total)
 
@@ -135,7 +143,7 @@ def _plain(
         known = {rowid for rowid, _score in scored}
         value = sum(weighed.worth[n] for n in weighed.common)
         scored += [(rowid, value) for rowid in dict.fromkeys([*together, *either]) if rowid not in known]
-    hits = _inside(connection, space_id, filter_, scored, wholes=False)[:k]
+    hits = _inside(connection, space_id, filter_, scored)[:k]
     asked = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
     found = _found(connection, space_id, weighed, within, frozenset(together), asked)
     return TextAnswer(tuple(hits), found, max(weighed.matches, len(hits)))
@@ -226,21 +234,21 @@ def _idf(rows: int, with_word: int) -> float:
 
 
 def _inside(
-    connection: apsw.Connection, space_id: int, filter_: Filter, scored: Sequence[tuple[int, float]], *, wholes: bool
+    connection: apsw.Connection, space_id: int, filter_: Filter, scored: Sequence[tuple[int, float]]
 ) -> list[TextHit]:
     """Scored rows as hits, without those that the full-text filter let slip through, in the order given."""
     condition, bindings = filter_.sql()
-    cut = "AND p.text IS NULL" if wholes else ""
     score = dict(scored)
     rows = sql.rows(
         connection,
         f"""
         SELECT p.id, p.id, i.id FROM json_each(?1) j
-         CROSS JOIN passages p ON p.id = j.value {cut} CROSS JOIN items i ON i.id = p.item_id
+         CROSS JOIN passages p ON p.id = j.value CROSS JOIN items i ON i.id = p.item_id
          WHERE i.space_id = ?2 AND {condition}
         UNION ALL
         SELECT j.value, p.id, i.id FROM json_each(?1) j
-         CROSS JOIN items i ON i.id = -j.value CROSS JOIN passages p ON p.space_id = ?2 AND p.item_id = i.id AND p.seq = 0
+         CROSS JOIN items i ON i.id = -j.value
+         CROSS JOIN passages p ON p.space_id = ?2 AND p.item_id = i.id AND p.seq = 0
          WHERE j.value < 0 AND i.space_id = ?2 AND {condition}
         """,
         (json.dumps(list(score)), space_id, *bindings, *bindings),
@@ -249,7 +257,7 @@ def _inside(
     return [found[rowid] for rowid in score if rowid in found]
 
 
-def _within(connection: apsw.Connection, space_id: int, filter_: Filter) -> _Within:
+def _within(connection: apsw.Connection, space_id: int, filter_: Filter, *, exact: bool = False) -> _Within:
     """Choose, by how many rows each way would touch, what the full-text table filters and what is left to the end."""
     tally = sql.rows(connection, "SELECT project_id, kind, items FROM tally WHERE space_id = ?", (space_id,))
     total = sum(row[2] for row in tally)
@@ -257,7 +265,7 @@ def _within(connection: apsw.Connection, space_id: int, filter_: Filter) -> _Wit
     if filter_.projects:
         inside = sum(n for project, _kind, n in tally if project in filter_.projects)
         rows = min(rows, inside)
-        if inside * 2 > total:
+        if inside * 2 > total and not exact:
             loose = True
         else:
             require.append(_any(f"==s{space_id}p{project}" for project in filter_.projects))

@@ -75,6 +75,10 @@ def count(connection: apsw.Connection, space_id: int, project_id: int | None, ki
     )
 
 
+# Said of each passage of an item that was cut: queries that filter look at the whole of it instead.
+PART = "==part"
+
+
 def scope_tokens(space_id: int, project_id: int | None, kind: Kind) -> str:
     """What a full-text row says of where it belongs. The double mark keeps these apart from any word of a text."""
     return f"==s{space_id} ==s{space_id}p{project_id or NO_PROJECT} ==s{space_id}k{kind}"
@@ -97,9 +101,9 @@ def _derive(
         _insert(connection, passages[0][0], words, scope)
     else:
         _insert(connection, -item_id, words, scope)
-        head = {name: words[name] for name in ("title", "tags", "type", "speaker") if name in words}
+        head = {name: words[name] for name in ("title", "files", "tags", "type", "speaker") if name in words}
         for passage_id, text in passages:
-            _insert(connection, passage_id, head | {"text": index_text(text)}, scope)
+            _insert(connection, passage_id, head | {"text": index_text(text)}, f"{scope} {PART}")
     for passage_id, _text in passages:
         connection.execute(
             "INSERT OR IGNORE INTO jobs (space_id, kind, passage_id) VALUES (?, 'embed', ?)", (space_id, passage_id)

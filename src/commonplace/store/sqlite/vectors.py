@@ -32,20 +32,24 @@ class SignMatrix:
     """The sign bits of one model's vectors in one space, caught up with the file before each use."""
 
     def __init__(self, space_id: int, model_id: int, dim: int) -> None:
-        import numpy as np
-
         self.space_id, self.model_id, self.dim = space_id, model_id, dim
         self._lock = threading.Lock()
+        self._empty()
+
+    def _empty(self) -> None:
+        """Start anew, with new arrays: another thread may still be reading the old ones."""
+        import numpy as np
+
         self._seen = self._size = 0
         # One row per 64 dimensions: the scan then runs along contiguous memory.
-        self._bits = np.empty(((dim + 63) // 64, 0), np.uint64)
+        self._bits = np.empty(((self.dim + 63) // 64, 0), np.uint64)
         self._passages = np.empty(0, np.int64)
         self._projects = np.empty(0, np.int64)
         self._kinds = np.empty(0, np.uint8)
         self._memo: tuple[bytes, int, NDArray[np.uint16]] = (b"", 0, np.empty(0, np.uint16))
 
     def nearest(
-        self, connection: apsw.Connection, query: NDArray[np.float32], filter_: Filter, k: int
+        self, connection: apsw.Connection, query: NDArray[np.float32], filter_: Filter, k: int, *, afresh: bool = False
     ) -> list[VectorHit]:
         """The `k` passages inside the filter whose vectors are nearest to the query."""
         import numpy as np
@@ -58,13 +62,13 @@ class SignMatrix:
         if mask is not None:
             inside = np.flatnonzero(mask)
             distances, passages = distances[inside], passages[inside]
-        wanted = max(RESCORED, k)
-        near = passages[_smallest(distances, wanted)].tolist()
+        near = passages[_smallest(distances, max(RESCORED, k))].tolist()
         hits = score(connection, self.space_id, self.model_id, query, near)
-        if len(hits) < len(set(near)) * (1 - GONE_SHARE):
-            with self._lock:
-                self._seen = self._size = 0
-        return hits[:k]
+        if afresh or len(hits) >= len(set(near)) * (1 - GONE_SHARE):
+            return hits[:k]
+        with self._lock:
+            self._empty()
+        return self.nearest(connection, query, filter_, k, afresh=True)
 
     def _catch_up(self, connection: apsw.Connection) -> None:
         import numpy as np
@@ -183,4 +187,5 @@ def _smallest(distances: NDArray[np.uint16], k: int) -> NDArray[np.intp]:
         return np.arange(len(distances))
     within = np.cumsum(np.bincount(distances))
     limit = int(np.searchsorted(within, k))
-    return np.flatnonzero(distances <= limit)[-2 * k :]
+    below = np.flatnonzero(distances < limit)
+    return np.concatenate([below, np.flatnonzero(distances == limit)[-(2 * k - len(below)) :]])

@@ -1,0 +1,191 @@
+"""The contract every engine keeps: tests here use only the Store protocol; a new engine is one line in ENGINES."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import pytest
+
+from commonplace.model import Draft, Kind, Passage, PassageText, Scope
+from commonplace.store import Job, Store
+from commonplace.store.columns import QUERY_COLUMNS
+from commonplace.store.sqlite.store import SqliteStore
+from commonplace.text.query import parse
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+# 2025-03-15T14:30:00.000Z
+THEN = 1_742_049_000_000
+LEASE = 60_000
+EVERYWHERE = Scope()
+
+# How to open (folder, space) with each engine. Opening the same folder twice gives two handles on one database.
+ENGINES: Mapping[str, Callable[[Path, str], Store]] = {
+    "sqlite": lambda folder, space: SqliteStore(folder / "store.db", space=space, now_ms=THEN),
+}
+
+
+class Opener(Protocol):
+    def __call__(self, space: str = "default", name: str = "one") -> Store: ...
+
+
+@pytest.fixture(params=ENGINES, scope="session")
+def engine(request: pytest.FixtureRequest) -> Callable[[Path, str], Store]:
+    opened: Callable[[Path, str], Store] = ENGINES[request.param]
+    return opened
+
+
+@pytest.fixture
+def open_store(engine: Callable[[Path, str], Store], tmp_path: Path) -> Iterator[Opener]:
+    """Opens a handle: same `name`, same database."""
+    handles: list[Store] = []
+
+    def opener(space: str = "default", name: str = "one") -> Store:
+        (tmp_path / name).mkdir(exist_ok=True)
+        handles.append(engine(tmp_path / name, space))
+        return handles[-1]
+
+    yield opener
+    for handle in handles:
+        handle.close()
+
+
+@pytest.fixture
+def store(open_store: Opener) -> Store:
+    return open_store()
+
+
+@pytest.fixture
+def neighbour(open_store: Opener) -> Store:
+    """Another handle on the same space, as another process has it."""
+    return open_store()
+
+
+def make_draft(
+    body: str = "",
+    *,
+    kind: Kind = "memory",
+    type: str = "note",  # noqa: A002
+    title: str = "",
+    project: str | None = None,
+    session: str | None = None,
+    at: int = THEN,
+    tags: Sequence[str] = (),
+    details: Mapping[str, str] | None = None,
+    parts: Sequence[str] = (),
+    uid: str | None = None,
+    importance: float | None = None,
+    meta: Mapping[str, object] | None = None,
+) -> Draft:
+    """A finished draft. `parts` cuts the body into several passages."""
+    body = body or "\n\n".join(parts)
+    said = json.dumps([kind, session, type, title, body, sorted((details or {}).items())])
+    return Draft(
+        kind=kind,
+        type=type,
+        title=title,
+        body=body,
+        content_hash=hashlib.sha256(said.encode()).digest(),
+        details=dict(details or {}),
+        meta=dict(meta or {}),
+        project=project,
+        session=session,
+        tags=tuple(tags),
+        importance=importance,
+        tokens=len(body) // 4,
+        created_ms=at,
+        passages=tuple(Passage(n, part) for n, part in enumerate(parts)) if len(parts) > 1 else (Passage(0),),
+        uid=uid,
+    )
+
+
+@pytest.fixture
+def draft() -> Callable[..., Draft]:
+    return make_draft
+
+
+class Words(Protocol):
+    def __call__(self, store: Store, query: str, scope: Scope = EVERYWHERE, k: int = 50) -> list[int]: ...
+
+
+@pytest.fixture
+def by_words() -> Words:
+    """Ids of the items that a query finds, best first, each once."""
+
+    def find(store: Store, query: str, scope: Scope = EVERYWHERE, k: int = 50) -> list[int]:
+        answer = store.search_text(parse(query, QUERY_COLUMNS), scope, k)
+        return list(dict.fromkeys(hit.item_id for hit in answer.hits))
+
+    return find
+
+
+class Embed(Protocol):
+    def __call__(
+        self,
+        store: Store,
+        vector_of: Callable[[PassageText], NDArray[float32]],
+        *,
+        model: str = "tiny",
+        dim: int = 8,
+        owner: str = "worker",
+        now: int = THEN,
+    ) -> int: ...
+
+
+@pytest.fixture
+def embed() -> Embed:
+    """Does every waiting job with hand-made vectors and tells how many were stored."""
+
+    def work(
+        store: Store,
+        vector_of: Callable[[PassageText], NDArray[float32]],
+        *,
+        model: str = "tiny",
+        dim: int = 8,
+        owner: str = "worker",
+        now: int = THEN,
+    ) -> int:
+        store.use_model(model, dim)
+        done = 0
+        while jobs := store.claim_jobs(owner, 100, now, LEASE):
+            stored = store.finish_jobs(jobs, stacked(jobs, vector_of), owner)
+            if not stored:
+                break
+            done += stored
+        return done
+
+    return work
+
+
+def stacked(jobs: Sequence[Job], vector_of: Callable[[PassageText], NDArray[float32]]) -> NDArray[float32]:
+    return np.stack([vector_of(job.passage) for job in jobs]).astype(np.float32)
+
+
+class Pointing(Protocol):
+    def __call__(self, *weights: float, dim: int = 8) -> NDArray[float32]: ...
+
+
+@pytest.fixture
+def pointing() -> Pointing:
+    """A unit vector with these first coordinates."""
+
+    def vector(*weights: float, dim: int = 8) -> NDArray[float32]:
+        values = np.zeros(dim, np.float32)
+        values[: len(weights)] = weights
+        length = float(np.linalg.norm(values))
+        return (values / length if length else values).astype(np.float32)
+
+    return vector
+
+
+@pytest.fixture(scope="session")
+def make() -> Callable[..., Draft]:
+    """`draft` for fixtures that live longer than a test."""
+    return make_draft

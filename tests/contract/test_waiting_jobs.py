@@ -1,0 +1,191 @@
+"""Passages that wait for a vector: leases, owners, failures, a change of model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from commonplace.errors import CommonplaceError
+from commonplace.model import Draft, Scope
+from commonplace.store import Job, Store
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+    from tests.contract.conftest import Embed, Pointing
+
+Make = Callable[..., Draft]
+NOW = 1_742_049_000_000
+LEASE = 60_000
+
+
+def ones(jobs: list[Job], dim: int = 8) -> NDArray[float32]:
+    return np.full((len(jobs), dim), dim**-0.5, np.float32)
+
+
+def test_every_passage_of_what_was_written_waits(store: Store, draft: Make) -> None:
+    store.put([draft("short"), draft(parts=["one", "two", "three"])], NOW)
+    assert store.pending() == 4
+    jobs = store.claim_jobs("me", 10, NOW, LEASE)
+    assert sorted(job.passage.text for job in jobs) == ["one", "short", "three", "two"]
+    assert store.pending() == 4, "claimed is not done"
+
+
+def test_what_was_written_last_is_claimed_first(store: Store, draft: Make) -> None:
+    store.put([draft(f"n{n}") for n in range(5)], NOW)
+    assert {job.passage.text for job in store.claim_jobs("me", 2, NOW, LEASE)} == {"n4", "n3"}
+    assert {job.passage.text for job in store.claim_jobs("me", 2, NOW, LEASE)} == {"n2", "n1"}
+
+
+def test_two_owners_never_hold_the_same_job(store: Store, neighbour: Store, draft: Make) -> None:
+    store.put([draft(f"n{n}") for n in range(6)], NOW)
+    mine = store.claim_jobs("me", 4, NOW, LEASE)
+    yours = neighbour.claim_jobs("you", 4, NOW + LEASE - 1, LEASE)
+    assert len(mine) == 4 and len(yours) == 2
+    assert not {job.id for job in mine} & {job.id for job in yours}
+    assert store.claim_jobs("me", 4, NOW, LEASE) == []
+
+
+def test_a_lease_that_ran_out_can_be_taken_by_another(store: Store, neighbour: Store, draft: Make) -> None:
+    store.use_model("tiny", 8)
+    neighbour.use_model("tiny", 8)
+    store.put([draft("one")], NOW)
+    mine = store.claim_jobs("me", 1, NOW, LEASE)
+    assert neighbour.claim_jobs("you", 1, NOW + LEASE - 1, LEASE) == []
+    yours = neighbour.claim_jobs("you", 1, NOW + LEASE, LEASE)
+    assert [job.passage for job in yours] == [job.passage for job in mine]
+    assert store.finish_jobs(mine, ones(mine), "me") == 0, "the lease was lost"
+    assert store.counts().vectors == 0
+    assert neighbour.finish_jobs(yours, ones(yours), "you") == 1
+    assert (store.counts().vectors, store.pending()) == (1, 0)
+    assert neighbour.finish_jobs(yours, ones(yours), "you") == 0, "done once is done"
+    assert store.counts().vectors == 1
+
+
+def test_a_lease_from_a_clock_that_went_back_does_not_last(store: Store, draft: Make) -> None:
+    store.put([draft("one")], NOW)
+    year = 365 * 86_400_000
+    assert len(store.claim_jobs("crashed", 1, NOW + year, LEASE)) == 1
+    assert len(store.claim_jobs("me", 1, NOW, LEASE)) == 1
+
+
+def test_a_released_job_is_free_at_once(store: Store, draft: Make) -> None:
+    store.put([draft("one")], NOW)
+    jobs = store.claim_jobs("me", 1, NOW, LEASE)
+    store.release_jobs(jobs, "you", "not yours to give")
+    assert store.claim_jobs("you", 1, NOW, LEASE) == []
+    store.release_jobs(jobs, "me", "endpoint down")
+    assert [job.id for job in store.claim_jobs("you", 1, NOW, LEASE)] == [job.id for job in jobs]
+
+
+def test_a_job_whose_workers_keep_dying_is_given_up_and_waits_no_longer(store: Store, draft: Make) -> None:
+    store.put([draft("poison")], NOW)
+    tries, now = 0, NOW
+    while store.claim_jobs("me", 1, now, LEASE):
+        tries, now = tries + 1, now + LEASE
+        assert tries < 100
+    assert tries >= 3
+    assert store.pending() == 0
+    store.put([draft("wholesome")], NOW)
+    assert [job.passage.text for job in store.claim_jobs("me", 9, now, LEASE)] == ["wholesome"]
+
+
+def test_an_embedder_that_was_down_for_long_costs_no_job(store: Store, draft: Make) -> None:
+    store.put([draft(f"n{n}") for n in range(3)], NOW)
+    for _ in range(50):
+        jobs = store.claim_jobs("me", 2, NOW, LEASE)
+        assert len(jobs) == 2
+        store.release_jobs(jobs, "me", "connection refused")
+    assert store.pending() == 3
+    assert len(store.claim_jobs("me", 9, NOW, LEASE)) == 3
+
+
+def test_what_was_rewritten_meanwhile_gets_the_vector_of_its_new_text(
+    store: Store, draft: Make, embed: Embed, pointing: Pointing
+) -> None:
+    store.use_model("tiny", 8)
+    (stored,) = store.put([draft("old")], NOW)
+    jobs = store.claim_jobs("me", 1, NOW, LEASE)
+    store.rewrite(stored.id, draft("new"), NOW)
+    assert store.finish_jobs(jobs, ones(jobs), "me") == 0
+    assert (store.counts().vectors, store.pending()) == (0, 1)
+    vectors = {"new": pointing(1.0)}
+    assert embed(store, lambda passage: vectors[passage.text]) == 1
+
+
+@pytest.mark.parametrize("brought_back", [False, True])
+def test_what_was_forgotten_meanwhile_gets_no_vector_from_the_old_lease(
+    store: Store, draft: Make, brought_back: bool
+) -> None:
+    store.use_model("tiny", 8)
+    (stored,) = store.put([draft("walrus")], NOW)
+    jobs = store.claim_jobs("me", 1, NOW, LEASE)
+    store.forget([stored.id], NOW)
+    if brought_back:
+        store.restore([stored.id], NOW)
+    assert store.finish_jobs(jobs, ones(jobs), "me") == 0
+    assert (store.counts().vectors, store.pending()) == (0, int(brought_back))
+
+
+def test_another_model_embeds_everything_again(store: Store, draft: Make, embed: Embed, pointing: Pointing) -> None:
+    store.put([draft("one"), draft(parts=["two", "three"])], NOW)
+    assert embed(store, lambda _: pointing(1.0), model="first") == 3
+    store.use_model("first", 8)
+    assert store.pending() == 0
+    store.use_model("second", 4)
+    assert store.pending() == 3
+    assert store.search_vectors(pointing(1.0, dim=4), Scope(), 5) == []
+    assert embed(store, lambda _: pointing(0.0, 1.0, dim=4), model="second", dim=4) == 3
+    assert (store.counts().vectors, store.pending()) == (3, 0)
+
+
+def test_a_model_of_the_same_name_with_another_dimension_is_another_model(
+    store: Store, draft: Make, embed: Embed, pointing: Pointing
+) -> None:
+    store.put([draft("one")], NOW)
+    assert embed(store, lambda _: pointing(1.0), model="nomic", dim=8) == 1
+    store.use_model("nomic", 4)
+    assert store.pending() == 1
+    assert embed(store, lambda _: pointing(1.0, dim=4), model="nomic", dim=4) == 1
+    assert store.counts().vectors == 1
+
+
+def test_vectors_of_the_wrong_dimension_are_refused(store: Store, draft: Make) -> None:
+    store.use_model("tiny", 8)
+    store.put([draft("one")], NOW)
+    jobs = store.claim_jobs("me", 1, NOW, LEASE)
+    with pytest.raises((CommonplaceError, ValueError)):
+        store.finish_jobs(jobs, ones(jobs, dim=7), "me")
+    assert (store.counts().vectors, store.pending()) == (0, 1)
+
+
+def test_a_change_of_model_gives_hopeless_jobs_another_chance(store: Store, draft: Make) -> None:
+    store.use_model("first", 8)
+    store.put([draft("poison for the first model")], NOW)
+    now = NOW
+    while store.claim_jobs("me", 1, now, LEASE):
+        now += LEASE
+    assert store.pending() == 0
+    store.use_model("second", 8)
+    assert store.pending() == 1
+    assert len(store.claim_jobs("me", 1, now, LEASE)) == 1
+
+
+def test_a_worker_of_the_model_before_neither_claims_nor_stores(store: Store, neighbour: Store, draft: Make) -> None:
+    store.use_model("old", 8)
+    store.put([draft("one"), draft("two")], NOW)
+    jobs = store.claim_jobs("me", 1, NOW, LEASE)
+    neighbour.use_model("new", 8)
+    assert store.finish_jobs(jobs, ones(jobs), "me") == 0
+    assert store.claim_jobs("me", 9, NOW, LEASE) == []
+    assert len(neighbour.claim_jobs("you", 9, NOW + LEASE, LEASE)) == 2
+
+
+def test_a_store_without_a_model_stores_no_vector(store: Store, draft: Make) -> None:
+    store.put([draft("one")], NOW)
+    jobs = store.claim_jobs("me", 1, NOW, LEASE)
+    assert store.finish_jobs(jobs, ones(jobs), "me") == 0
+    assert store.pending() == 1
