@@ -11,6 +11,7 @@ from commonplace.errors import InvalidInput
 
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
 _SHORT = re.compile(r"[0-9a-f]{12}")
+_NUMBER = re.compile(r"-?[0-9]{1,40}")
 MAX_INTEGER = 2**63 - 1
 
 _lock = threading.Lock()
@@ -45,15 +46,17 @@ def ref(value: int | str) -> Ref:
     if isinstance(value, bool):
         raise InvalidInput(f"{value!r} is not an id.")
     text = str(value).strip().lower().removeprefix("#")
-    number = int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else None
     if _UUID.fullmatch(text):
         digits = text.replace("-", "")
         uid = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
         return Ref(text, uid=uid)
     short = text if _SHORT.fullmatch(text) and isinstance(value, str) else None
-    if number is None and short is None:
+    is_number = _NUMBER.fullmatch(text) is not None
+    if not is_number and not short:
         raise InvalidInput(
             f"{str(value)[:60]!r} is not an id.",
             "An id is a number, a UUID, or the last twelve hex digits of one.",
         )
-    return Ref(text, number=number, short=short)
+    number = int(text) if is_number else None
+    # A number that no item can have is an id all the same: one that nothing answers to.
+    return Ref(text, number if number is not None and abs(number) <= MAX_INTEGER else None, short=short)

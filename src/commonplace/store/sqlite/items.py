@@ -98,7 +98,9 @@ def put(connection: apsw.Connection, space_id: int, draft: Draft, now_ms: int) -
     project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
     session_id = None
     if draft.session is not None:
-        session_id = sessions.find_or_create(connection, space_id, draft.session, project_id, draft.created_ms)
+        session_id = sessions.find_or_create(connection, space_id, draft.session, project_id, draft.created_ms, now_ms)
+    if draft.uid is not None:
+        _check_uid(connection, space_id, project_id, draft)
     uid = draft.uid or new_uid(now_ms)
     row = sql.first(
         connection,
@@ -143,6 +145,8 @@ def rewrite(
     old = get_one(connection, space_id, item_id)
     if expect_rev is not None and old.rev != expect_rev:
         raise Conflict(f"Item {item_id} is at revision {old.rev}, not {expect_rev}.")
+    if draft.kind != old.kind:
+        raise Conflict(f"Item {item_id} is a {old.kind} and stays one.", "Remember it anew and forget the old one.")
     project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
     twin = sql.first(
         connection,
@@ -220,8 +224,11 @@ def restore(connection: apsw.Connection, space_id: int, item_id: int, now_ms: in
 def supersede(connection: apsw.Connection, space_id: int, old_id: int, new_id: int, now_ms: int) -> None:
     """Mark an item as replaced by another: it leaves search and context, and stays in history."""
     old, new = get_one(connection, space_id, old_id), get_one(connection, space_id, new_id)
-    if old.id == new.id or new.superseded_by == old.id:
-        raise Conflict(f"Item {old_id} cannot be superseded by {new_id}: they would replace each other.")
+    above: Item | None = new
+    while above is not None:
+        if above.id == old.id:
+            raise Conflict(f"Item {old_id} cannot be superseded by {new_id}: they would replace each other.")
+        above = None if above.superseded_by is None else get_one(connection, space_id, above.superseded_by)
     if old.superseded_by == new.id:
         return
     _remember_before(connection, space_id, old, "supersede", now_ms)
@@ -245,15 +252,23 @@ def history(connection: apsw.Connection, space_id: int, item_id: int) -> list[Ch
 def _found_again(
     connection: apsw.Connection, space_id: int, project_id: int | None, draft: Draft, now_ms: int
 ) -> Stored:
-    item_id, uid, forgotten = sql.rows(
-        connection,
-        f"SELECT id, uid, forgotten_ms FROM items WHERE {_SAME}",
-        (space_id, project_id or 0, draft.content_hash),
+    item_id, uid = sql.rows(
+        connection, f"SELECT id, uid FROM items WHERE {_SAME}", (space_id, project_id or 0, draft.content_hash)
     )[0]
-    if forgotten is not None:
-        # Saying again what was forgotten is wanting it back.
-        restore(connection, space_id, int(item_id), now_ms)
+    # Saying again what was forgotten or superseded is wanting it back.
+    restore(connection, space_id, int(item_id), now_ms)
     return Stored(int(item_id), str(uid), duplicate=True)
+
+
+def _check_uid(connection: apsw.Connection, space_id: int, project_id: int | None, draft: Draft) -> None:
+    """A uid that is taken is fine for the same thing in the same place only."""
+    row = sql.first(
+        connection,
+        "SELECT id, coalesce(project_id, 0), content_hash FROM items WHERE space_id = ? AND uid = ?",
+        (space_id, draft.uid),
+    )
+    if row and row[1:] != (project_id or 0, draft.content_hash):
+        raise Conflict(f"Item {row[0]} has the uid {draft.uid} and says something else.", "Edit that item instead.")
 
 
 def _remember_before(connection: apsw.Connection, space_id: int, item: Item, op: str, now_ms: int) -> None:

@@ -18,20 +18,24 @@ if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
+# Also written in the index `jobs_waiting`.
 MAX_TRIES = 5
+
+_WAITING = f"space_id = ?1 AND kind = 'embed' AND tries < {MAX_TRIES}"
 
 
 def claim(connection: apsw.Connection, space_id: int, owner: str, limit: int, now_ms: int, lease_ms: int) -> list[Job]:
     """Lease the newest waiting passages: what was just said is what will be asked about."""
     rows = sql.rows(
         connection,
-        """
-        UPDATE jobs SET owner = ?1, lease_until_ms = ?2, tries = tries + 1
-         WHERE id IN (SELECT id FROM jobs WHERE space_id = ?3 AND kind = 'embed' AND lease_until_ms <= ?4 AND tries < ?5
-                      ORDER BY id DESC LIMIT ?6)
+        # A lease that ends long after one taken now would is from a clock that was wrong.
+        f"""
+        UPDATE jobs SET owner = ?2, lease_until_ms = ?3 + ?4, tries = tries + 1
+         WHERE id IN (SELECT id FROM jobs WHERE {_WAITING} AND lease_until_ms NOT BETWEEN ?3 + 1 AND ?3 + 2 * ?4
+                      ORDER BY id DESC LIMIT ?5)
         RETURNING id, passage_id
         """,
-        (owner, now_ms + lease_ms, space_id, now_ms, MAX_TRIES, limit),
+        (space_id, owner, now_ms, lease_ms, limit),
     )
     texts = passages.texts(connection, space_id, [row[1] for row in rows])
     return [Job(job_id, texts[passage_id]) for job_id, passage_id in rows if passage_id in texts]
@@ -48,7 +52,11 @@ def finish(
     """Store the vectors of jobs that are still ours; those whose item changed meanwhile are left to others."""
     done = 0
     for job, vector in zip(jobs, vectors, strict=True):
-        mine = sql.first(connection, "DELETE FROM jobs WHERE id = ? AND owner = ? RETURNING id", (job.id, owner))
+        mine = sql.first(
+            connection,
+            "DELETE FROM jobs WHERE id = ? AND space_id = ? AND owner = ? RETURNING id",
+            (job.id, space_id, owner),
+        )
         if not mine:
             continue
         project_id, kind = sql.rows(
@@ -67,38 +75,45 @@ def finish(
     return done
 
 
-def release(connection: apsw.Connection, jobs: Sequence[Job], owner: str, error: str) -> None:
-    """Give leases back after a failure, with its reason."""
+def release(connection: apsw.Connection, space_id: int, jobs: Sequence[Job], owner: str, error: str) -> None:
+    """Give leases back, with the reason. It was not the jobs' fault, so it does not count as a try."""
     connection.execute(
-        "UPDATE jobs SET lease_until_ms = 0, owner = NULL, error = ? WHERE owner = ? AND id IN (SELECT value FROM json_each(?))",
-        (error, owner, json.dumps([job.id for job in jobs])),
+        "UPDATE jobs SET lease_until_ms = 0, owner = NULL, error = ?, tries = tries - 1"
+        " WHERE space_id = ? AND owner = ? AND id IN (SELECT value FROM json_each(?))",
+        (error, space_id, owner, json.dumps([job.id for job in jobs])),
     )
 
 
 def pending(connection: apsw.Connection, space_id: int) -> int:
-    (waiting,) = sql.rows(connection, "SELECT count(*) FROM jobs WHERE space_id = ? AND kind = 'embed'", (space_id,))[0]
-    return int(waiting)
+    """How many passages still wait; those that failed too often do not."""
+    return int(sql.value(connection, f"SELECT count(*) FROM jobs WHERE {_WAITING}", (space_id,)))
 
 
 def use_model(connection: apsw.Connection, space_id: int, name: str, dim: int) -> int:
-    """Make this the space's model. Passages whose vectors another model made are queued again."""
+    """Make this the space's model. Passages whose vectors another model made are queued again, failed ones too."""
     connection.execute("INSERT OR IGNORE INTO models (name, dim) VALUES (?, ?)", (name, dim))
-    (model_id,) = sql.rows(connection, "SELECT id FROM models WHERE name = ?", (name,))[0]
-    key = f"model:{space_id}"
-    current = sql.first(connection, "SELECT value FROM meta WHERE key = ?", (key,))
-    if current is None or current[0] != name:
+    model_id = known_model(connection, name, dim)
+    assert model_id is not None
+    if current_model(connection, space_id) != model_id:
         connection.execute(
             "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            (key, name),
+            (f"model:{space_id}", str(model_id)),
         )
+        connection.execute("UPDATE jobs SET tries = 0 WHERE space_id = ? AND kind = 'embed'", (space_id,))
         connection.execute(
             "INSERT OR IGNORE INTO jobs (space_id, kind, passage_id)"
             " SELECT space_id, 'embed', passage_id FROM vectors WHERE space_id = ? AND model_id <> ?",
             (space_id, model_id),
         )
-    return int(model_id)
+    return model_id
 
 
-def current_model(connection: apsw.Connection, space_id: int) -> str | None:
+def known_model(connection: apsw.Connection, name: str, dim: int) -> int | None:
+    row = sql.first(connection, "SELECT id FROM models WHERE name = ? AND dim = ?", (name, dim))
+    return None if row is None else int(row[0])
+
+
+def current_model(connection: apsw.Connection, space_id: int) -> int | None:
+    """The model whose vectors the space compares."""
     row = sql.first(connection, "SELECT value FROM meta WHERE key = ?", (f"model:{space_id}",))
-    return None if row is None else str(row[0])
+    return None if row is None else int(row[0])

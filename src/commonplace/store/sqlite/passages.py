@@ -36,7 +36,7 @@ def of_items(connection: apsw.Connection, space_id: int, item_ids: Sequence[int]
         connection,
         "SELECT p.item_id, p.id FROM json_each(?2) j CROSS JOIN passages p ON p.space_id = ?1 AND p.item_id = j.value"
         " ORDER BY p.item_id, p.seq",
-        (space_id, json.dumps(list(item_ids))),
+        (space_id, json.dumps(list(dict.fromkeys(item_ids)))),
     )
     found: dict[int, list[int]] = {}
     for item_id, passage_id in rows:

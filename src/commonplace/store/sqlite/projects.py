@@ -82,7 +82,7 @@ def listing(connection: apsw.Connection, space_id: int) -> list[Project]:
         """
         SELECT p.id, p.name,
                (SELECT json_group_array(alias) FROM project_aliases a
-                 WHERE a.space_id = p.space_id AND a.project_id = p.id AND a.alias <> lower(p.name)),
+                 WHERE a.space_id = p.space_id AND a.project_id = p.id),
                (SELECT coalesce(sum(items), 0) FROM tally t WHERE t.space_id = p.space_id AND t.project_id = p.id),
                (SELECT max(created_ms) FROM items i WHERE i.space_id = p.space_id AND i.project_id = p.id
                    AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL) AS last
@@ -91,9 +91,13 @@ def listing(connection: apsw.Connection, space_id: int) -> list[Project]:
         (space_id,),
     )
     return [
-        Project(id=i, name=name, aliases=tuple(sorted(json.loads(aliases))), items=n, last_ms=last)
+        Project(id=i, name=name, aliases=_others(json.loads(aliases), name), items=n, last_ms=last)
         for i, name, aliases, n, last in rows
     ]
+
+
+def _others(aliases: list[str], name: str) -> tuple[str, ...]:
+    return tuple(sorted(alias for alias in aliases if alias != name.casefold()))
 
 
 def _by_alias(connection: apsw.Connection, space_id: int, folded: str) -> int | None:

@@ -9,7 +9,7 @@ from commonplace.store.sqlite import sql
 
 
 def find_or_create(
-    connection: apsw.Connection, space_id: int, key: str, project_id: int | None, started_ms: int
+    connection: apsw.Connection, space_id: int, key: str, project_id: int | None, started_ms: int, now_ms: int
 ) -> int:
     """The session an agent calls `key`, made on first mention; its project is learnt when one is first named."""
     row = sql.first(connection, "SELECT id, project_id FROM sessions WHERE space_id = ? AND key = ?", (space_id, key))
@@ -17,7 +17,7 @@ def find_or_create(
         (session_id,) = sql.rows(
             connection,
             "INSERT INTO sessions (uid, space_id, key, project_id, started_ms) VALUES (?, ?, ?, ?, ?) RETURNING id",
-            (new_uid(started_ms), space_id, key, project_id, started_ms),
+            (new_uid(now_ms), space_id, key, project_id, started_ms),
         )[0]
         return int(session_id)
     if row[1] is None and project_id is not None:

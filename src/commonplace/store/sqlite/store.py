@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from commonplace.errors import InvalidInput
 from commonplace.identity import Ref
 from commonplace.model import (
     Change,
@@ -58,7 +59,7 @@ class SqliteStore:
         self._query_timeout = query_timeout
         self.schema = migrate(self._database)
         self._space_id = self._find_space(space, now_ms)
-        self._model: tuple[int, str, int] | None = None
+        self._model: tuple[int, int] | None = None
         self._matrix: vectors.SignMatrix | None = None
         self._matrix_lock = threading.Lock()
 
@@ -159,27 +160,33 @@ class SqliteStore:
 
     def use_model(self, name: str, dim: int) -> None:
         with self._database.read() as connection:
-            row = sql.first(connection, "SELECT id FROM models WHERE name = ?", (name,))
-            settled = row is not None and jobs.current_model(connection, self._space_id) == name
-        if settled and row is not None:
-            self._model = (int(row[0]), name, dim)
-            return
-        with self._database.write() as connection:
-            self._model = (jobs.use_model(connection, self._space_id, name, dim), name, dim)
+            model = jobs.known_model(connection, name, dim)
+            settled = model is not None and jobs.current_model(connection, self._space_id) == model
+        if not settled:
+            with self._database.write() as connection:
+                model = jobs.use_model(connection, self._space_id, name, dim)
+        assert model is not None
+        self._model = (model, dim)
 
     def claim_jobs(self, owner: str, limit: int, now_ms: int, lease_ms: int) -> list[Job]:
         with self._database.write() as connection:
+            if self._model is not None and not self._is_current(connection):
+                return []
             return jobs.claim(connection, self._space_id, owner, limit, now_ms, lease_ms)
 
     def finish_jobs(self, done: Sequence[Job], made: NDArray[float32], owner: str) -> int:
+        if self._model is not None and made.shape != (len(done), self._model[1]):
+            raise InvalidInput(
+                f"Vectors of shape {made.shape} do not fit {len(done)} jobs of {self._model[1]} dimensions."
+            )
         with self._database.write() as connection:
-            if self._model is None or jobs.current_model(connection, self._space_id) != self._model[1]:
+            if self._model is None or not self._is_current(connection):
                 return 0
             return jobs.finish(connection, self._space_id, self._model[0], done, made, owner)
 
     def release_jobs(self, given_up: Sequence[Job], owner: str, error: str) -> None:
         with self._database.write() as connection:
-            jobs.release(connection, given_up, owner, error)
+            jobs.release(connection, self._space_id, given_up, owner, error)
 
     def pending(self) -> int:
         with self._database.read() as connection:
@@ -212,10 +219,14 @@ class SqliteStore:
         assert row is not None
         return int(row[0])
 
+    def _is_current(self, connection: apsw.Connection) -> bool:
+        """Whether the space still uses the model that this handle adopted."""
+        return self._model is not None and jobs.current_model(connection, self._space_id) == self._model[0]
+
     def _current_matrix(self, connection: apsw.Connection) -> vectors.SignMatrix | None:
-        if self._model is None or jobs.current_model(connection, self._space_id) != self._model[1]:
+        if self._model is None or not self._is_current(connection):
             return None
-        model_id, _name, dim = self._model
+        model_id, dim = self._model
         with self._matrix_lock:
             if self._matrix is None or self._matrix.model_id != model_id:
                 self._matrix = vectors.SignMatrix(self._space_id, model_id, dim)

@@ -50,7 +50,7 @@ CREATE INDEX sessions_project ON sessions (space_id, project_id, started_ms);
 
 CREATE TABLE items (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
-    uid            TEXT NOT NULL UNIQUE,    -- UUIDv7
+    uid            TEXT NOT NULL,           -- UUIDv7
     space_id       INTEGER NOT NULL REFERENCES spaces (id),
     project_id     INTEGER REFERENCES projects (id),
     session_id     INTEGER REFERENCES sessions (id),
@@ -72,7 +72,8 @@ CREATE TABLE items (
     valid_until_ms INTEGER,
     forgotten_ms   INTEGER,
     superseded_by  INTEGER REFERENCES items (id),
-    rev            INTEGER NOT NULL DEFAULT 1
+    rev            INTEGER NOT NULL DEFAULT 1,
+    UNIQUE (space_id, uid)
 ) STRICT;
 CREATE UNIQUE INDEX items_same ON items (space_id, coalesce(project_id, 0), content_hash);
 CREATE INDEX items_short ON items (space_id, substr(uid, -12));
@@ -121,8 +122,9 @@ CREATE VIRTUAL TABLE passages_fts USING fts5 (
 
 CREATE TABLE models (
     id   INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    dim  INTEGER NOT NULL
+    name TEXT NOT NULL,
+    dim  INTEGER NOT NULL,
+    UNIQUE (name, dim)
 ) STRICT;
 
 CREATE TABLE vectors (
@@ -195,6 +197,8 @@ CREATE TABLE jobs (
     error          TEXT,
     UNIQUE (space_id, kind, passage_id)
 ) STRICT;
+-- 5: jobs.MAX_TRIES. What was tried so often waits no longer.
+CREATE INDEX jobs_waiting ON jobs (space_id, kind, id) WHERE tries < 5;
 
 CREATE TABLE keys (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
