@@ -1,0 +1,106 @@
+"""The world of the Kiro reference's examples, ids included, and a way to call a tool as a front door does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from commonplace.dialects.profiles import ALL
+from commonplace.dialects.tool import Tool
+from commonplace.memory.book import Book
+from commonplace.memory.remember import Note, remember_all
+from tests.conftest import THEN, Clock
+
+MINUTE = 60_000
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in ALL}
+
+Call = Callable[..., dict[str, Any]]
+
+
+def calling(book: Book) -> Call:
+    """Calls a tool by name and checks that the answer has the shape the tool announces."""
+
+    def call(name: str, /, **arguments: Any) -> dict[str, Any]:
+        reply = TOOLS[name].run(book, arguments)
+        Draft202012Validator(TOOLS[name].output).validate(reply.data)
+        return reply.data
+
+    return call
+
+
+@pytest.fixture
+def call(book: Book) -> Call:
+    return calling(book)
+
+
+def happened(type_: str, title: str, narrative: str, minute: int, **details: str) -> Note:
+    """Something that an agent did on my-api, some minutes before or after half past two."""
+    return Note(
+        kind="observation",
+        type=type_,
+        title=title,
+        content=details.pop("text", ""),
+        details={"narrative": narrative, **details},
+        project="my-api",
+        session="session-abc",
+        created_ms=THEN + minute * MINUTE,
+    )
+
+
+FILLERS = [
+    Note(kind="observation", title=f"Watered plant {n}", project="garden", created_ms=THEN - (n + 60) * MINUTE)
+    for n in range(138)
+]
+EXAMPLE = [
+    happened("file-read", "auth.ts", "Read auth.ts to understand its structure", -10, files_read="src/auth.ts"),
+    happened("command", "npm test", "Ran npm test — 47 tests passed (success)", -5, facts="npm test"),
+    happened("file-read", "routes.ts", "Read routes.ts", -2, files_read="src/routes.ts"),
+    happened(
+        "file-write",
+        "Modified auth.ts",
+        "Added JWT verification middleware for authentication to Express routes",
+        0,
+        subtitle="edit src/auth.ts",
+        text='Input: {"path": "src/auth.ts"}',
+        facts="src/auth.ts",
+        concepts="security, api, middleware",
+        files_modified="src/auth.ts",
+    ),
+    happened("file-write", "Modified routes.ts", "Modified routes.ts — replacing 12 lines with 18 lines", 5),
+]
+SUMMARY = Note(
+    kind="summary",
+    project="my-api",
+    session="session-abc",
+    details={
+        "request": "my-api — authentication implementation — 2025-03-15",
+        "completed": "Modified auth.ts, Modified routes.ts",
+    },
+    created_ms=THEN + 210 * MINUTE,
+)
+CHECKPOINT = Note(
+    kind="checkpoint",
+    project="my-api",
+    session="session-abc",
+    details={"task": "Rate limit the login", "progress": "Limiter drafted", "next_steps": "Test it"},
+    created_ms=THEN + 200 * MINUTE,
+)
+DECISION = Note(
+    content="JWT provides stateless authentication suitable for our REST API. Decision made after comparing"
+    " session-based vs token-based auth.",
+    title="Use JWT for API authentication",
+    type="decision",
+    project="my-api",
+    created_ms=THEN - 7 * 24 * 60 * MINUTE,
+)
+
+
+@pytest.fixture
+def example(book: Book, clock: Clock) -> Book:
+    """Observations 139 to 143 as in the reference, then a summary (144), a checkpoint (145) and a decision (146)."""
+    remember_all(book, [*FILLERS, *EXAMPLE, SUMMARY, CHECKPOINT, DECISION])
+    clock.forward(minutes=240)
+    return book
