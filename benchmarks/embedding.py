@@ -19,13 +19,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "packaging")]
+from commonplace.embed.minilm import MODEL, MiniLM
 
-import minilm_graph  # noqa: E402
-import minilm_source  # noqa: E402
-
-from commonplace.embed.minilm import MODEL, MiniLM  # noqa: E402
+PACKAGING = Path(__file__).resolve().parent.parent / "packaging"
 
 ODD = ["", "a", "?!", "🎉🎉 done", "日本語のテキスト", "x" * 5_000, "the " * 600, "\x00", "1 2 3", "\ud800"]
 LINES = (1, 1, 1, 2, 3, 6, 12, 30)
@@ -33,7 +29,6 @@ ROUNDS = 3
 
 _FIRST_CALL = """
 import sys, time
-sys.path.insert(0, {src!r})
 import mcp.server
 from commonplace.embed.minilm import MiniLM
 start = time.perf_counter()
@@ -67,6 +62,10 @@ def varied_texts(count: int, seed: int = 7) -> list[str]:
 
 def fp32(folder: Path) -> MiniLM:
     """The same graph, unquantised, behind the same code."""
+    sys.path.append(str(PACKAGING))
+    import minilm_graph
+    import minilm_source
+
     source = minilm_source.fetch()
     (folder / "model.onnx").write_bytes(minilm_graph.build(source.tensors).SerializeToString())
     (folder / "tokenizer.json").write_bytes(source.tokenizer)
@@ -88,7 +87,7 @@ def first_call(texts: list[str], folder: Path) -> tuple[float, float]:
     """Seconds of a first `embed`, and peak megabytes after all texts, of a process that also loaded the MCP server."""
     path = folder / "texts"
     path.write_text("\x1e".join(texts), encoding="utf-8", errors="surrogatepass")
-    script = _FIRST_CALL.format(src=str(ROOT / "src"), texts=str(path))
+    script = _FIRST_CALL.format(texts=str(path))
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8", check=True)
     seconds, megabytes = done.stdout.split()
     return float(seconds), float(megabytes)
@@ -110,7 +109,7 @@ def main() -> None:
         small, large = MiniLM(threads=1), fp32(folder)
         timed = texts[::4]
         timers = {"int8": rate(small, timed), "fp32": rate(large, timed)}
-        best = {kind: 0.0 for kind in timers}
+        best = dict.fromkeys(timers, 0.0)
         for _ in range(ROUNDS):
             best = {kind: max(best[kind], measure()) for kind, measure in timers.items()}
         vectors = small.embed(texts)

@@ -131,7 +131,9 @@ class StoreCorrupt(StoreError):
     """The file is not a database, or is damaged."""
 
     code = "DB_CORRUPT"
-    default_hint = "Keep the file. Restore the newest copy from the `backups` folder beside it, or choose another --data-dir."
+    default_hint = (
+        "Keep the file. Restore the newest copy from the `backups` folder beside it, or choose another --data-dir."
+    )
 
 
 class StoreTooNew(StoreError):

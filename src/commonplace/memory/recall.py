@@ -79,7 +79,7 @@ def evidence_for(book: Book, question: str, items: Sequence[Item]) -> dict[int, 
 
 
 def _recall(book: Book, query: Query, vector: NDArray[float32] | None, scope: Scope, limit: int) -> Recalled:
-    evidence, owner, total = _candidates(book, query, vector, scope, max(CANDIDATES, 2 * limit))
+    evidence, owner, total = candidates(book, query, vector, scope, max(CANDIDATES, 2 * limit))
     if not query.strict:
         evidence = {passage: e for passage, e in evidence.items() if not is_noise(e)}
     order = best_first(fuse(evidence), newest=owner)
@@ -104,7 +104,7 @@ def _recall(book: Book, query: Query, vector: NDArray[float32] | None, scope: Sc
     return Recalled(tuple(hits[:limit]), max(total, len(chosen)), vector is not None)
 
 
-def _candidates(
+def candidates(
     book: Book, query: Query, vector: NDArray[float32] | None, scope: Scope, k: int
 ) -> tuple[dict[int, Evidence], Mapping[int, int], int]:
     """Evidence by passage, the item each passage belongs to, and how many matched."""

@@ -7,13 +7,13 @@ import math
 from commonplace.ranking.fusion import Evidence
 
 # A logistic model of two facts: how near in meaning, and how much of the question's words stands there.
-# Fitted on dialogues and coding chats against questions about something else; see benchmarks/calibration.py.
-INTERCEPT, COSINE, FOUND = -4.2, 8.0, 2.6
+# The border of 0.5 and the weight of the words are chosen by benchmarks/calibration.py; the steepness is a matter of taste.
+INTERCEPT, COSINE, FOUND = -4.2, 10.0, 5.5
 # Without a vector only the words speak.
 WORDS_INTERCEPT, WORDS_FOUND = -2.6, 5.2
 
-# Below this a passage found by meaning alone is noise, not an answer.
-NOISE = 0.25
+# Below these a passage is noise, not an answer: found by meaning alone, or by a stray word.
+NOISE, STRAY = 0.2, 0.06
 
 
 def relevance(evidence: Evidence) -> float:
@@ -24,8 +24,10 @@ def relevance(evidence: Evidence) -> float:
 
 
 def is_noise(evidence: Evidence) -> bool:
-    """Whether to leave a candidate out of an answer: no word of the question, and too far in meaning."""
-    return evidence.bm25 <= 0.0 and relevance(evidence) < NOISE
+    """Whether to leave a candidate out of an answer: too far in meaning for the words it shares with the question."""
+    if evidence.cosine is None:
+        return evidence.bm25 <= 0.0
+    return relevance(evidence) < (STRAY if evidence.bm25 > 0.0 else NOISE)
 
 
 def _logistic(x: float) -> float:

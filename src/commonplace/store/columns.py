@@ -66,7 +66,8 @@ def standing_text(
     columns = columns_of(kind, type_, title, body, details, tags)
     parts: list[str] = []
     for name in ("title", "subtitle", "narrative", "text", "facts", "concepts"):
-        part = columns.get(name, "").strip()
+        # A title cut short by "…" is still the beginning of its text.
+        part = columns.get(name, "").strip().removesuffix("…").rstrip()
         if part and not any(part in other for other in parts):
             parts = [other for other in parts if other not in part]
             parts.append(part)
