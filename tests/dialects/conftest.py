@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from tests.conftest import THEN, Clock
 
 from commonplace.dialects.profiles import ALL
 from commonplace.dialects.tool import Tool
 from commonplace.memory.book import Book
 from commonplace.memory.remember import Note, remember_all
-from tests.conftest import THEN, Clock
 
 MINUTE = 60_000
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in ALL}

@@ -8,10 +8,10 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.dialects.conftest import TOOLS, Call
 
 from commonplace.memory.book import Book
 from commonplace.memory.remember import Note, remember, remember_all
-from tests.dialects.conftest import TOOLS, Call
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=300) | st.sampled_from(
     ['"' * 200, "\\" * 300, "\n" * 50 + "x", "🦓" * 200, "word " * 2000, "x" * 5000, "password = hunter2-hunter2 " * 20]

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.conftest import THEN, Clock
+from tests.dialects.conftest import Call
 
 from commonplace.memory.book import Book
 from commonplace.memory.remember import Note, remember, remember_all
-from tests.conftest import THEN, Clock
-from tests.dialects.conftest import Call
 
 DAY = 86_400_000
 # Signals and scores are written with four digits.
@@ -21,10 +21,7 @@ ROUNDING = 2e-4
 
 def with_query(signals: dict[str, float]) -> float:
     return (
-        0.45 * signals["semantic"]
-        + 0.35 * signals["fts5"]
-        + 0.10 * signals["recency"]
-        + 0.10 * signals["projectMatch"]
+        0.45 * signals["semantic"] + 0.35 * signals["fts5"] + 0.10 * signals["recency"] + 0.10 * signals["projectMatch"]
     )
 
 

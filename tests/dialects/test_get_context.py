@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.conftest import THEN, Clock
+from tests.dialects.conftest import TOOLS, Call
+from tests.dialects.test_search import SUMMARY_FIELDS
 
 from commonplace.memory.book import Book
 from commonplace.memory.forget import forget
 from commonplace.memory.remember import Note, remember, remember_all
-from tests.conftest import THEN, Clock
-from tests.dialects.conftest import TOOLS, Call
-from tests.dialects.test_search import SUMMARY_FIELDS
 
 YEAR = 365 * 86_400_000
 
@@ -109,10 +109,9 @@ def test_without_a_query_the_newest_comes_first(book: Book, call: Call) -> None:
 def test_the_latest_checkpoint_is_there(book: Book, call: Call) -> None:
     assert call("get_context", project="my-api")["checkpoint"] is None
     for n, task in enumerate(("Old task", "New task")):
-        details = {"task": task, "progress": "half", "next_steps": "more", "open_questions": "why", "relevant_files": "a.py"}
-        remember(
-            book, Note(kind="checkpoint", session=f"s{n}", details=details, project="my-api", created_ms=THEN + n)
-        )
+        details = {"task": task, "progress": "half", "next_steps": "more", "open_questions": "why"}
+        details["relevant_files"] = "a.py"
+        remember(book, Note(kind="checkpoint", session=f"s{n}", details=details, project="my-api", created_ms=THEN + n))
     checkpoint = call("get_context", project="my-api")["checkpoint"]
     assert checkpoint["task"] == "New task"
     assert checkpoint["session_id"] == "s1"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.dialects.conftest import TOOLS, Call
+from tests.dialects.test_search import OBSERVATION_FIELDS
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.forget import forget
 from commonplace.memory.remember import Note, remember
-from tests.dialects.conftest import TOOLS, Call
-from tests.dialects.test_search import OBSERVATION_FIELDS
 
 
 @pytest.mark.promise("kiro:get_observations:example-call")

@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.conftest import THEN, Clock
+from tests.dialects.conftest import TOOLS, Call
 
 from commonplace.memory.book import Book
 from commonplace.memory.forget import forget
 from commonplace.memory.remember import Note, remember, remember_all
-from tests.conftest import THEN, Clock
-from tests.dialects.conftest import TOOLS, Call
 
 OBSERVATION_FIELDS = {
     "id": int, "type": str, "title": str, "subtitle": str, "text": str, "narrative": str, "facts": str,
@@ -137,7 +137,8 @@ def test_ten_of_each_category_by_default(book: Book, call: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "answered"), [(0, 1), (-5, 1), (1, 1), (5.0, 5), (50, 50), (51, 50), (10**9, 50), (10**400, 50), (1e300, 50)]
+    ("limit", "answered"),
+    [(0, 1), (-5, 1), (1, 1), (5.0, 5), (50, 50), (51, 50), (10**9, 50), (10**400, 50), (1e300, 50)],
 )
 @pytest.mark.promise("kiro:search:limit-max", "kiro:decided:limit-clamped")
 def test_a_limit_out_of_range_is_moved_to_its_border(book: Book, call: Call, limit: float, answered: int) -> None:
@@ -149,7 +150,8 @@ def test_a_limit_out_of_range_is_moved_to_its_border(book: Book, call: Call, lim
 def test_a_project_limits_the_search_and_none_searches_everywhere(book: Book, call: Call) -> None:
     for project in ("zoo", "circus", None):
         remember(book, Note(content=f"The zebra of {project}", project=project))
-        remember(book, Note(kind="summary", session=f"s-{project}", details={"request": f"zebra {project}"}, project=project))
+        request = {"request": f"zebra {project}"}
+        remember(book, Note(kind="summary", session=f"s-{project}", details=request, project=project))
     everywhere = call("search", query="zebra")
     assert {found["project"] for found in everywhere["observations"]} == {"zoo", "circus", "global"}
     assert {found["project"] for found in everywhere["summaries"]} == {"zoo", "circus", "global"}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.dialects.conftest import Call
 
 from commonplace.memory.book import Book
 from commonplace.memory.remember import Note, remember, remember_all
-from tests.dialects.conftest import Call
 
 NOTES = [
     Note(kind="observation", title="Login", details={"narrative": "authentication in the middleware"}),
@@ -95,14 +95,18 @@ def test_summaries_obey_the_query_as_well(book: Book, call: Call) -> None:
     assert [summary["session_id"] for summary in found] == ["b"]
 
 
-@pytest.mark.parametrize("query", ['"unbalanced', "(((", "AND", "NOT", "*", 'a" OR "', "title:", ")(", '""', "a AND (b", "-"])
+BROKEN = ['"unbalanced', "(((", "AND", "NOT", "*", 'a" OR "', "title:", ")(", '""', "a AND (b", "-"]
+STRANGE = ["authentication\0", "\ud800authentication", "authentication 🦓", "\x00", "\udfff", "🦓"]
+
+
+@pytest.mark.parametrize("query", BROKEN)
 @pytest.mark.promise("kiro:bad-input:unbalanced")
 def test_broken_grammar_is_plain_words(shelf: Book, call: Call, query: str) -> None:
     assert call("search", query=query).keys() == {"observations", "summaries"}
     assert "Login" in titles(call, f"authentication middleware {query}") or '"' in query or "*" in query or ":" in query
 
 
-@pytest.mark.parametrize("query", ["authentication\0", "\ud800authentication", "authentication 🦓", "\x00", "\udfff", "🦓"])
+@pytest.mark.parametrize("query", STRANGE)
 @pytest.mark.promise("kiro:bad-input:strange-text")
 def test_strange_characters_are_no_error(shelf: Book, call: Call, query: str) -> None:
     found = titles(call, query)

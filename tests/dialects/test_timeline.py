@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.conftest import THEN
+from tests.dialects.conftest import TOOLS, Call
 
 from commonplace.errors import NotFound
 from commonplace.memory.book import Book
 from commonplace.memory.forget import forget, restore
 from commonplace.memory.remember import Note, remember, remember_all
-from tests.conftest import THEN
-from tests.dialects.conftest import TOOLS, Call
 
 FIELDS = {
     "id": int, "type": str, "title": str, "subtitle": str, "narrative": str, "project": str, "created_at": str,
@@ -18,9 +18,9 @@ FIELDS = {
 
 
 def long_day(book: Book, count: int = 120) -> list[int]:
-    """Observations a minute apart; the ids in order of time."""
+    """Observations a millisecond apart; the ids in order of time."""
     notes = [
-        Note(kind="observation", title=f"Step {n}", project="my-api", created_ms=THEN + n * 60_000) for n in range(count)
+        Note(kind="observation", title=f"Step {n}", project="p", created_ms=THEN + n * 60_000) for n in range(count)
     ]
     return [stored.id for stored in remember_all(book, notes)]
 

@@ -40,17 +40,17 @@ PROMISES = (
     *fields(
         "kiro:search:observations",
         TOOLS,
-        "id number", "type string", "title string", "subtitle string?", "text string?", "narrative string?",
-        "facts string?", "concepts string?", "files_read string?", "files_modified string?", "project string",
-        "created_at string", "created_at_epoch number", "is_stale number", "discovery_tokens number",
-    ),  # fmt: skip
+        "id number, type string, title string, subtitle string?, text string?, narrative string?, "
+        "facts string?, concepts string?, files_read string?, files_modified string?, project string, "
+        "created_at string, created_at_epoch number, is_stale number, discovery_tokens number",
+    ),
     *fields(
         "kiro:search:summaries",
         TOOLS,
-        "id number", "session_id string", "project string", "request string?", "investigated string?",
-        "learned string?", "completed string?", "next_steps string?", "notes string?", "created_at string",
+        "id number, session_id string, project string, request string?, investigated string?, "
+        "learned string?, completed string?, next_steps string?, notes string?, created_at string, "
         "created_at_epoch number",
-    ),  # fmt: skip
+    ),
     *promises(
         "kiro:query",
         TOOLS,
@@ -78,9 +78,9 @@ PROMISES = (
     *fields(
         "kiro:timeline:timeline",
         TOOLS,
-        "id number", "type string", "title string", "subtitle string?", "narrative string?", "project string",
-        "created_at string", "created_at_epoch number", "position number",
-    ),  # fmt: skip
+        "id number, type string, title string, subtitle string?, narrative string?, project string, "
+        "created_at string, created_at_epoch number, position number",
+    ),
     *promises(
         "kiro:get_observations",
         TOOLS,
@@ -120,17 +120,20 @@ PROMISES = (
         second_example_call="the server page's example call answers likewise",
     ),
     *fields(
-        "kiro:get_context", TOOLS,
-        "project string", "items array", "summaries array", "tokenBudget number", "tokensUsed number",
-    ),  # fmt: skip
+        "kiro:get_context",
+        TOOLS,
+        "project string, items array, summaries array, tokenBudget number, tokensUsed number",
+    ),
     *fields(
         "kiro:get_context:items",
         TOOLS,
-        "id number", "title string", "content string", "type string", "project string", "created_at string",
-        "created_at_epoch number", "score number", "signals object",
-    ),  # fmt: skip
+        "id number, title string, content string, type string, project string, created_at string, "
+        "created_at_epoch number, score number, signals object",
+    ),
     *fields(
-        "kiro:get_context:signals", TOOLS, "semantic number", "fts5 number", "recency number", "projectMatch number"
+        "kiro:get_context:signals",
+        TOOLS,
+        "semantic number, fts5 number, recency number, projectMatch number",
     ),
     *promises(
         "kiro:decided",

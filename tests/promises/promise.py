@@ -19,11 +19,11 @@ def promises(prefix: str, source: str, /, **said: str) -> tuple[Promise, ...]:
     return tuple(Promise(f"{prefix}:{name.replace('_', '-')}", says, source) for name, says in said.items())
 
 
-def fields(prefix: str, source: str, *names: str) -> tuple[Promise, ...]:
-    """A promise for each field of a reply: `name type`, with `?` after the type if it may be null."""
+def fields(prefix: str, source: str, listed: str) -> tuple[Promise, ...]:
+    """A promise for each field of a reply: `name type, name type`, with `?` after the type if it may be null."""
     made = []
-    for name in names:
-        field, type_ = name.split()
+    for entry in listed.split(","):
+        field, type_ = entry.split()
         nullable = " or null" if type_.endswith("?") else ""
         made.append(Promise(f"{prefix}.{field}", f"the reply has {field}: {type_.rstrip('?')}{nullable}", source))
     return tuple(made)

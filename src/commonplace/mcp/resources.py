@@ -50,7 +50,10 @@ _RULES = re.compile(r"memory://project/([^/]+)/rules")
 def listed(book: Book) -> list[types.Resource]:
     """The rules, and a context for each of the projects used last."""
     rules = types.Resource(
-        name="rules", title="Rules", uri="memory://rules", description="Rules that hold everywhere.",
+        name="rules",
+        title="Rules",
+        uri="memory://rules",
+        description="Rules that hold everywhere.",
         mime_type="text/markdown",
     )
     return [rules] + [

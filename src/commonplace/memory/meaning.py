@@ -34,7 +34,7 @@ class Meaning:
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._questions: dict[str, NDArray[float32]] = {}
         self._adopted = False
-        self._failure = self._told = ""
+        self._failure, self._told = "", False
         self._wake, self._stop = threading.Event(), threading.Event()
         self._worker: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -49,11 +49,10 @@ class Meaning:
         return self._embedder.state()
 
     def news(self) -> str | None:
-        """Why meaning does not work, told once: None if it works, or if this was already said."""
+        """Why meaning does not work, told once until it works again; None if there is nothing new to say."""
         state = self.state
-        failure = state if state.startswith("failed") else ""
-        told, self._told = self._told, failure
-        return failure if failure and failure != told else None
+        told, self._told = self._told, state.startswith("failed")
+        return state if self._told and not told else None
 
     @property
     def model(self) -> str | None:
@@ -67,7 +66,7 @@ class Meaning:
         if known is not None:
             return known
         try:
-            vector = self._embed([text])[0]
+            vector: NDArray[float32] = self._embed([text])[0]
         except EmbedderUnavailable as error:
             self._failure = error.message
             return None
