@@ -178,10 +178,12 @@ class EndpointEmbedder:
         rows = np.array(vectors, dtype=np.float64)
         if rows.ndim != 2 or not np.isfinite(rows).all():
             raise ValueError("a vector holds something that is not a finite number")
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        if not (np.isfinite(lengths) & (lengths > 0)).all():
+        # By the largest number first: squares of very large or small ones would leave the range of floats.
+        largest = np.abs(rows).max(axis=1, keepdims=True)
+        if not largest.all():
             raise ValueError("a vector without direction")
-        unit: NDArray[float32] = (rows / lengths).astype(np.float32)
+        rows /= largest
+        unit: NDArray[float32] = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
         return unit
 
     def _refuse_while_pausing(self) -> None:
@@ -209,6 +211,8 @@ class EndpointEmbedder:
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
     return (str(error).strip() or type(error).__name__).splitlines()[0][:200]
 
 
