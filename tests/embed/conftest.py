@@ -1,0 +1,26 @@
+"""The real model, loaded once for all tests, and its fp32 form to compare with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import minilm_graph
+import minilm_source
+from commonplace.embed.minilm import MiniLM
+
+
+@pytest.fixture(scope="session")
+def model() -> MiniLM:
+    return MiniLM()
+
+
+@pytest.fixture(scope="session")
+def fp32(tmp_path_factory: pytest.TempPathFactory) -> MiniLM:
+    """The same graph before quantisation."""
+    folder: Path = tmp_path_factory.mktemp("fp32")
+    source = minilm_source.fetch()
+    (folder / "model.onnx").write_bytes(minilm_graph.build(source.tensors).SerializeToString())
+    (folder / "tokenizer.json").write_bytes(source.tokenizer)
+    return MiniLM(folder=folder)
