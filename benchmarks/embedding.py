@@ -6,7 +6,6 @@ library (prose, code, tables, names) cut to every length, and a few that nobody 
 
 from __future__ import annotations
 
-import argparse
 import random
 import subprocess
 import sys
@@ -93,15 +92,9 @@ def first_call(texts: list[str], folder: Path) -> tuple[float, float]:
     return float(seconds), float(megabytes)
 
 
-def likeness(one: NDArray[np.float32], other: NDArray[np.float32]) -> str:
-    cosines = (one * other).sum(axis=1)
-    return f"mean {cosines.mean():.5f}   min {cosines.min():.5f}"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--texts", type=int, default=1_000)
-    texts = varied_texts(parser.parse_args().texts)
+def figures(count: int = 1_000) -> list[tuple[str, str, str]]:
+    """Rows of what, figure and ratio."""
+    texts = varied_texts(count)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         # First, because a new process starts with the peak memory of the one that made it.
@@ -113,16 +106,25 @@ def main() -> None:
         for _ in range(ROUNDS):
             best = {kind: max(best[kind], measure()) for kind, measure in timers.items()}
         vectors = small.embed(texts)
-        alone = np.concatenate([small.embed([text]) for text in texts[::10]])
-        print(f"texts                     {len(texts)}")
-        print(f"fp32 texts/s (1 core)     {best['fp32']:.1f}")
-        print(f"int8 texts/s (1 core)     {best['int8']:.1f}   ratio {best['int8'] / best['fp32']:.2f}")
-        print(f"cosine int8 to fp32       {likeness(vectors, large.embed(texts))}")
-        print(f"cosine alone to in batch  {likeness(alone, vectors[::10])}")
-        print(f"first call                {seconds:.2f} s")
-        print(f"peak memory with mcp      {megabytes:.0f} MB")
-        print(f"model file                {(MODEL / 'model.onnx').stat().st_size / 1e6:.1f} MB")
+        exact = _cosines(vectors, large.embed(texts))
+        alone = _cosines(vectors[::10], np.concatenate([small.embed([text]) for text in texts[::10]]))
+    return [
+        ("fp32, texts per second of one core", f"{best['fp32']:.1f}", "1.00"),
+        ("int8, texts per second of one core", f"{best['int8']:.1f}", f"{best['int8'] / best['fp32']:.2f}"),
+        (f"cosine of int8 to fp32, mean of {count:,} texts", f"{exact.mean():.5f}", ""),
+        (f"cosine of int8 to fp32, worst of {count:,} texts", f"{exact.min():.5f}", ""),
+        ("cosine of a text alone to the same in a batch, worst", f"{alone.min():.5f}", ""),
+        ("first call, loading included", f"{seconds:.2f} s", ""),
+        ("peak memory, MCP server included", f"{megabytes:.0f} MB", ""),
+        ("model file", f"{(MODEL / 'model.onnx').stat().st_size / 1e6:.1f} MB", ""),
+    ]
+
+
+def _cosines(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:
+    cosines: NDArray[np.float32] = (one * other).sum(axis=1)
+    return cosines
 
 
 if __name__ == "__main__":
-    main()
+    for what, figure, ratio in figures():
+        print(f"{what:54} {figure:>10} {ratio:>6}")
