@@ -24,6 +24,7 @@ LEASE_MS = 60_000
 # How often a living process looks for what others wrote without embedding it.
 POLL_SECONDS = 2.0
 CACHED_QUESTIONS = 256
+OUSTED = "another process made this store use a different model"
 
 
 class Meaning:
@@ -90,8 +91,12 @@ class Meaning:
                 self._failure = error.message
                 self._store.release_jobs(jobs, self._owner, error.message)
                 break
-            self._failure = ""
-            done += self._store.finish_jobs(jobs, vectors, self._owner)
+            finished = self._store.finish_jobs(jobs, vectors, self._owner)
+            self._failure = "" if finished or self._store.uses_model(self._embedder.name) else OUSTED
+            if self._failure:
+                self._store.release_jobs(jobs, self._owner, OUSTED)
+                break
+            done += finished
         return done
 
     def start(self) -> None:
@@ -114,6 +119,8 @@ class Meaning:
     def _work(self) -> None:
         while not self._stop.is_set():
             try:
+                # First of all: vectors of another model have to be made anew.
+                self._adopt()
                 if self._store.pending():
                     self.catch_up()
             except CommonplaceError as error:
@@ -124,8 +131,12 @@ class Meaning:
     def _embed(self, texts: list[str]) -> NDArray[float32]:
         assert self._embedder is not None
         vectors = self._embedder.embed(texts)
+        self._adopt()
+        return vectors
+
+    def _adopt(self) -> None:
+        """Make the store compare vectors of this model, once."""
         with self._lock:
-            if not self._adopted:
+            if self._embedder is not None and not self._adopted:
                 self._store.use_model(self._embedder.name, self._embedder.dim)
                 self._adopted = True
-        return vectors

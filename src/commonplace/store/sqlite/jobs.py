@@ -117,3 +117,9 @@ def current_model(connection: apsw.Connection, space_id: int) -> int | None:
     """The model whose vectors the space compares."""
     row = sql.first(connection, "SELECT value FROM meta WHERE key = ?", (f"model:{space_id}",))
     return None if row is None else int(row[0])
+
+
+def current_name(connection: apsw.Connection, space_id: int) -> str | None:
+    """That model's name."""
+    row = sql.first(connection, "SELECT name FROM models WHERE id = ?", (current_model(connection, space_id),))
+    return None if row is None else str(row[0])

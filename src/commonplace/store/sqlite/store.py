@@ -33,7 +33,7 @@ from commonplace.store.sqlite import (
     vectors,
 )
 from commonplace.store.sqlite.database import Database
-from commonplace.store.sqlite.migrate import migrate
+from commonplace.store.sqlite.migrate import migrate, recognise
 from commonplace.store.sqlite.scope import resolve
 from commonplace.text.query import Query
 
@@ -55,7 +55,7 @@ class SqliteStore:
         query_timeout: float = 10.0,
         now_ms: int = 0,
     ) -> None:
-        self._database = Database(path, durability=durability, busy_timeout=busy_timeout)
+        self._database = Database(path, durability=durability, busy_timeout=busy_timeout, recognise=recognise)
         self._query_timeout = query_timeout
         self.schema = migrate(self._database)
         self._space_id = self._find_space(space, now_ms)
@@ -167,6 +167,10 @@ class SqliteStore:
                 model = jobs.use_model(connection, self._space_id, name, dim)
         assert model is not None
         self._model = (model, dim)
+
+    def uses_model(self, name: str) -> bool:
+        with self._database.read() as connection:
+            return jobs.current_name(connection, self._space_id) == name
 
     def claim_jobs(self, owner: str, limit: int, now_ms: int, lease_ms: int) -> list[Job]:
         with self._database.write() as connection:
