@@ -1,0 +1,111 @@
+"""Clients of the official SDK against our server: in this process, over stdio and over HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from commonplace.mcp.server import Workers, build
+from commonplace.memory.book import Book
+
+ERAS = ("legacy", "2026-07-28")
+DEADLINE = 60.0
+
+Story = Callable[[], Awaitable[None]]
+
+
+def play(story: Story) -> None:
+    """Run an asynchronous test. Nothing waits longer than the deadline."""
+
+    async def bounded() -> None:
+        with anyio.fail_after(DEADLINE):
+            await story()
+
+    anyio.run(bounded)
+
+
+@contextlib.asynccontextmanager
+async def connected(book: Book, era: str = "auto", profile: str = "all") -> AsyncIterator[Client]:
+    """A client of a server in this process."""
+    async with Client(build(book, profile, Workers()), mode=era, cache=None) as client:
+        yield client
+
+
+def data_of(result: types.CallToolResult) -> dict[str, Any]:
+    """The data of a reply, after checking that the text tells the same."""
+    (block,) = result.content
+    assert isinstance(block, types.TextContent)
+    assert result.structured_content is not None
+    data: dict[str, Any] = json.loads(block.text) if block.text.startswith("{") else result.structured_content
+    assert data == result.structured_content
+    return data
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """What a server of its own data folder needs: no model, and no settings of whoever runs the tests."""
+    kept = {name: os.environ[name] for name in ("PYTHONPATH", "PATH", "SYSTEMROOT") if name in os.environ}
+    home = str(folder / "home")
+    return {
+        **kept, "HOME": home, "USERPROFILE": home, "COMMONPLACE_DATA_DIR": str(folder / "data"),
+        "COMMONPLACE_EMBEDDER": "off", **more,
+    }  # fmt: skip
+
+
+@contextlib.asynccontextmanager
+async def spawned(folder: Path, *arguments: str, era: str = "auto", **env: str) -> AsyncIterator[Client]:
+    """A client of a `commonplace mcp` process."""
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", "commonplace", "mcp", *arguments], env=environment(folder, **env)
+    )
+    with (folder / "stderr.txt").open("a", encoding="utf-8") as errlog:
+        async with Client(stdio_client(server, errlog=errlog), mode=era, cache=None) as client:
+            yield client
+
+
+class Served:
+    """A `commonplace serve` process and its address."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "commonplace", "serve", *arguments],
+            env=environment(folder),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+        timer = threading.Timer(DEADLINE, self.process.kill)
+        timer.start()
+        assert self.process.stderr is not None
+        self.greeting = self.process.stderr.readline()
+        timer.cancel()
+        self.url = next((word for word in self.greeting.split() if word.startswith("http")), "").removesuffix("/mcp")
+
+    def end(self) -> tuple[int, str]:
+        """Terminate it; its exit code, and what it said on standard error since it greeted."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        _out, said = self.process.communicate(timeout=DEADLINE)
+        return self.process.returncode, said
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One HTTP server for the tests of a module."""
+    server = Served(tmp_path_factory.mktemp("served"), "--port", "0")
+    yield server
+    server.end()
