@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from commonplace.memory.book import Book
 from commonplace.memory.recall import Hit, evidence_for, recall_each
+from commonplace.memory.staleness import is_stale
 from commonplace.memory.timeline import EVENTS
 from commonplace.model import KNOWLEDGE_TYPES, Item, Scope
 from commonplace.ranking.budget import Budget, tokens_of
@@ -139,8 +140,12 @@ def _ranked(book: Book, project: str | None, query: str | None, most: int) -> li
         signals = Signals(semantic, lexical, recency(item.created_ms, now), SAME_PROJECT if same else OTHER_PROJECT)
         score = composite(signals, with_query=bool(query and query.strip()))
         entries.append(ContextItem(item, _content(item), score, signals))
-    entries.sort(key=lambda e: (*order_key(e.score, knowledge=e.leads), e.item.created_ms, e.item.id), reverse=True)
-    return entries
+    return sorted(entries, key=_order, reverse=True)
+
+
+def _order(entry: ContextItem) -> tuple[bool, float, int, int]:
+    item = entry.item
+    return (*order_key(entry.score, knowledge=entry.leads, stale=is_stale(item)), item.created_ms, item.id)
 
 
 def _summaries(book: Book, here: Scope, query: str | None) -> list[Item]:

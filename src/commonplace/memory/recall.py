@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from commonplace.errors import TooLarge
 from commonplace.memory.book import Book
+from commonplace.memory.staleness import is_stale
 from commonplace.model import Item, Scope
 from commonplace.ranking.diversity import distinct
 from commonplace.ranking.fusion import Evidence, best_first, fuse, lexical_signal
 from commonplace.ranking.relevance import is_noise, relevance
+from commonplace.ranking.signals import STALE_FACTOR
 from commonplace.store.columns import QUERY_COLUMNS, standing_text
 from commonplace.text.query import Query, parse
 
@@ -82,26 +84,25 @@ def _recall(book: Book, query: Query, vector: NDArray[float32] | None, scope: Sc
     evidence, owner, total = candidates(book, query, vector, scope, max(CANDIDATES, 2 * limit))
     if not query.strict:
         evidence = {passage: e for passage, e in evidence.items() if not is_noise(e)}
-    order = best_first(fuse(evidence), newest=owner)
+    scores = fuse(evidence)
     chosen: dict[int, int] = {}
-    for passage in order:
+    for passage in best_first(scores, newest=owner):
         chosen.setdefault(owner[passage], passage)
-    # Twice as many as asked for, so that dropping near-duplicates does not leave gaps.
+    # Twice as many as asked for, so that dropping near-duplicates and the stale does not leave gaps.
     first = dict(list(chosen.items())[: 2 * limit])
     items = book.store.get(first)
-    found = [items[item_id] for item_id in first if item_id in items]
+    found = sorted(
+        (items[item_id] for item_id in first if item_id in items),
+        key=lambda item: -scores[first[item.id]] * (STALE_FACTOR if is_stale(item) else 1.0),
+    )
     best = max((e.bm25 for e in evidence.values()), default=0.0)
-    hits = [
-        Hit(
-            item,
-            first[item.id],
-            relevance(evidence[first[item.id]]),
-            max(0.0, evidence[first[item.id]].cosine or 0.0),
-            lexical_signal(evidence[first[item.id]], best),
-        )
-        for item in distinct(found, _words_of)
-    ]
+    hits = [_hit(item, first[item.id], evidence[first[item.id]], best) for item in distinct(found, _words_of)]
     return Recalled(tuple(hits[:limit]), max(total, len(chosen)), vector is not None)
+
+
+def _hit(item: Item, passage_id: int, evidence: Evidence, best_bm25: float) -> Hit:
+    semantic = max(0.0, evidence.cosine or 0.0)
+    return Hit(item, passage_id, relevance(evidence), semantic, lexical_signal(evidence, best_bm25))
 
 
 def candidates(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 HALF_LIFE_DAYS = 7.0
 KNOWLEDGE_BOOST = 3.0
+STALE_FACTOR = 0.5
 SAME_PROJECT, OTHER_PROJECT = 1.0, 0.5
 
 _DAY_MS = 86_400_000
@@ -35,6 +36,6 @@ def composite(signals: Signals, *, with_query: bool) -> float:
     return 0.70 * signals.recency + 0.30 * signals.project_match
 
 
-def order_key(score: float, *, knowledge: bool) -> tuple[bool, float]:
-    """Larger comes first. Knowledge counts three times its score and stands before everything else."""
-    return (knowledge, score * (KNOWLEDGE_BOOST if knowledge else 1.0))
+def order_key(score: float, *, knowledge: bool, stale: bool = False) -> tuple[bool, float]:
+    """Larger comes first. Knowledge counts three times its score and stands before everything else; the stale sinks."""
+    return (knowledge, score * (KNOWLEDGE_BOOST if knowledge else 1.0) * (STALE_FACTOR if stale else 1.0))
