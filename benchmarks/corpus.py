@@ -13,10 +13,36 @@ PROJECTS = 50
 TYPES = ("file-write", "file-read", "command", "research", "decision", "tool-use")
 
 _SYLLABLES = [a + b for a in "bcdfghjklmnprstvz" for b in ("a", "e", "i", "o", "u", "ar", "en", "il", "or", "un")]
-_COMMON = (
-    "server request database query index cache token user session error test build deploy config api handler file"
-    " schema migration client retry timeout queue worker batch stream parser module"
-).split()
+_COMMON = [
+    "server",
+    "request",
+    "database",
+    "query",
+    "index",
+    "cache",
+    "token",
+    "user",
+    "session",
+    "error",
+    "test",
+    "build",
+    "deploy",
+    "config",
+    "api",
+    "handler",
+    "file",
+    "schema",
+    "migration",
+    "client",
+    "retry",
+    "timeout",
+    "queue",
+    "worker",
+    "batch",
+    "stream",
+    "parser",
+    "module",
+]
 
 
 def vocabulary(size: int = 60_000) -> list[str]:

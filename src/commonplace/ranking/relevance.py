@@ -7,7 +7,7 @@ import math
 from commonplace.ranking.fusion import Evidence
 
 # A logistic model of two facts: how near in meaning, and how much of the question's words stands there.
-# The border of 0.5 and the weight of the words are chosen by benchmarks/calibration.py; the steepness is a matter of taste.
+# The border of 0.5 and the weight of the words are chosen by benchmarks/calibration.py.
 INTERCEPT, COSINE, FOUND = -4.2, 10.0, 5.5
 # Without a vector only the words speak.
 WORDS_INTERCEPT, WORDS_FOUND = -2.6, 5.2
