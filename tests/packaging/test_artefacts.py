@@ -6,6 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
+import onnx
+import onnx.numpy_helper
 import pytest
 
 import minilm_artefacts
