@@ -1,7 +1,8 @@
 """One SQLite file, opened by many processes and threads: connections, transactions, errors.
 
 A connection belongs to one thread of one process. Writes go through `write()`, one at a time per process, each a
-`BEGIN IMMEDIATE` transaction, so a busy file means waiting, never an upgrade that cannot succeed.
+`BEGIN IMMEDIATE` transaction, so a busy file means waiting, never an upgrade that cannot succeed. A fork inherits no
+connection: even unused, one would make SQLite believe that the child holds the parent's locks, and lose its writes.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import contextlib
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import apsw
 
@@ -29,26 +32,34 @@ from commonplace.errors import (
 OLDEST_SAFE_SQLITE = 3051003
 PROGRESS_STEPS = 5000
 
-# Connections inherited by a fork: kept unreachable but alive, because closing one would drop the parent's locks.
-_inherited: list[object] = []
+Recognise = Callable[[apsw.Connection], None]
+"""Looks at a file before anything is done to it, and raises if it is not for us."""
 
 
 class Database:
     """The file and this process's connections to it."""
 
-    def __init__(self, path: Path, *, durability: str = "full", busy_timeout: float = 30.0) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        durability: str = "full",
+        busy_timeout: float = 30.0,
+        recognise: Recognise = lambda _connection: None,
+    ) -> None:
         if apsw.SQLITE_VERSION_NUMBER < OLDEST_SAFE_SQLITE:
             raise StoreError(f"SQLite {apsw.sqlite_lib_version()} is too old to share a file safely.", "Upgrade apsw.")
         self.path = path
         self._synchronous = {"full": "FULL", "normal": "NORMAL"}[durability]
         self._busy_ms = int(busy_timeout * 1000)
+        self._recognise = recognise
         self._connections = _Connections()
         self._writing = threading.Lock()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget_inherited)
+        self._forks = _Forks(self.close, busy_timeout)
 
     def connection(self) -> apsw.Connection:
         """This thread's connection, opened on first use."""
+        self._forks.check()
         connection = self._connections.mine()
         if connection is None:
             connection = self._open()
@@ -58,7 +69,7 @@ class Database:
     @contextlib.contextmanager
     def read(self, deadline: float | None = None) -> Iterator[apsw.Connection]:
         """A consistent view of the file. After `deadline` seconds the query is interrupted with TimedOut."""
-        with _translated(self.path):
+        with _translated(self.path), self._forks.kept_out():
             connection = self.connection()
             if connection.in_transaction:
                 yield connection
@@ -70,52 +81,65 @@ class Database:
             try:
                 yield connection
             finally:
-                if deadline is not None:
-                    connection.set_progress_handler(None)
-                connection.execute("ROLLBACK")
+                if not self._forks.torn:
+                    if deadline is not None:
+                        connection.set_progress_handler(None)
+                    connection.execute("ROLLBACK")
 
     @contextlib.contextmanager
     def write(self) -> Iterator[apsw.Connection]:
         """One transaction: everything in the block happens, or nothing."""
-        with _translated(self.path), self._writing:
+        with _translated(self.path), self._forks.kept_out(), self._writing:
             connection = self.connection()
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
+                self._forks.check()
                 connection.execute("COMMIT")
             except BaseException:
                 # A full disk may have rolled back already.
-                if connection.in_transaction:
+                if not self._forks.torn and connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
 
     def backup(self, target: Path) -> None:
         """A complete copy through SQLite's online backup; plain file copies lose data and locks."""
-        with _translated(self.path):
-            partial = target.with_suffix(".partial")
-            partial.unlink(missing_ok=True)
-            _create_private(partial)
-            copy = apsw.Connection(str(partial))
+        # Several processes may back up to the same name at once; each writes its own and the last one stays.
+        partial = target.with_name(f"{target.name}.{os.getpid()}-{threading.get_ident()}.partial")
+        with _translated(self.path), self._forks.kept_out():
             try:
-                with copy.backup("main", self.connection(), "main") as backup:
-                    backup.step(-1)
-                if copy.pragma("quick_check") != "ok":
-                    raise StoreCorrupt(f"The backup {target} of {self.path} failed its check.")
+                _create_private(partial)
+                copy = apsw.Connection(str(partial))
+                try:
+                    with copy.backup("main", self.connection(), "main") as backup:
+                        backup.step(-1)
+                    if copy.pragma("quick_check") != "ok":
+                        raise StoreCorrupt(f"The backup {target} of {self.path} failed its check.")
+                finally:
+                    copy.close()
+                partial.replace(target)
             finally:
-                copy.close()
-            os.replace(partial, target)
+                for leftover in (partial, *(partial.with_name(partial.name + end) for end in ("-wal", "-shm"))):
+                    leftover.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close this process's connections; the last process to close folds the WAL into the file."""
         connections, self._connections = self._connections, _Connections()
-        for connection in connections.all:
-            with contextlib.suppress(apsw.Error):
-                connection.close()
+        connections.close()
 
     def _open(self) -> apsw.Connection:
         _create_private(self.path)
         connection = apsw.Connection(str(self.path))
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self, connection: apsw.Connection) -> None:
         connection.set_busy_timeout(self._busy_ms)
+        self._recognise(connection)
         # Switching a new file to WAL needs a moment alone, for which SQLite does not call the busy handler.
         _patiently(lambda: connection.pragma("journal_mode", "wal"), self._busy_ms / 1000)
         connection.pragma("synchronous", self._synchronous)
@@ -125,27 +149,110 @@ class Database:
         connection.pragma("temp_store", 2)
         connection.pragma("cache_size", -8192)
         connection.pragma("journal_size_limit", 64 * 1024 * 1024)
-        return connection
-
-    def _forget_inherited(self) -> None:
-        _inherited.append(self._connections)
-        self._connections = _Connections()
-        self._writing = threading.Lock()
 
 
 class _Connections:
-    """One connection per thread, and a list of all of them so that closing reaches every thread's."""
+    """One connection per thread, known by thread so that closing reaches every one of them."""
 
     def __init__(self) -> None:
-        self.all: list[apsw.Connection] = []
         self._local = threading.local()
+        self._lock = threading.Lock()
+        self._of: dict[threading.Thread, apsw.Connection] = {}
 
     def mine(self) -> apsw.Connection | None:
         return getattr(self._local, "connection", None)
 
     def keep(self, connection: apsw.Connection) -> None:
+        """Remember this thread's connection, and close those of threads that have ended."""
         self._local.connection = connection
-        self.all.append(connection)
+        with self._lock:
+            for thread in [thread for thread in self._of if not thread.is_alive()]:
+                _close(self._of.pop(thread))
+            self._of[threading.current_thread()] = connection
+
+    def close(self) -> None:
+        with self._lock:
+            while self._of:
+                _close(self._of.popitem()[1])
+
+
+class _Forks:
+    """Lets a fork happen only between transactions, with every connection closed."""
+
+    everywhere: ClassVar[weakref.WeakSet[_Forks]] = weakref.WeakSet()
+
+    def __init__(self, close: Callable[[], None], patience: float) -> None:
+        self._close, self._patience = close, patience
+        # In a child: whether there was a transaction open at the fork. Its connections must not be touched.
+        self.torn = False
+        self._reset()
+        self.everywhere.add(self)
+
+    def _reset(self) -> None:
+        self._gate = threading.Condition()
+        self._coming = False
+        self._inside: dict[int, int] = {}
+
+    @contextlib.contextmanager
+    def kept_out(self) -> Iterator[None]:
+        """While inside, a fork by another thread waits."""
+        me = threading.get_ident()
+        with self._gate:
+            if me not in self._inside:
+                self._gate.wait_for(lambda: not self._coming)
+            self._inside[me] = self._inside.get(me, 0) + 1
+        try:
+            yield
+        finally:
+            with self._gate:
+                depth = self._inside.pop(me, 1) - 1
+                if depth:
+                    self._inside[me] = depth
+                self._gate.notify_all()
+
+    def check(self) -> None:
+        if self.torn:
+            raise StoreError(
+                "This process was forked in the middle of a transaction.", "Open the store in the new process."
+            )
+
+    def before(self) -> None:
+        self._gate.acquire()
+        self._coming = True
+        if threading.get_ident() not in self._inside:
+            self._gate.wait_for(lambda: not self._inside, self._patience)
+        if not self._inside:
+            self._close()
+
+    def after_in_parent(self) -> None:
+        self._coming = False
+        self._gate.notify_all()
+        self._gate.release()
+
+    def after_in_child(self) -> None:
+        self.torn = self.torn or bool(self._inside)
+        self._reset()
+
+
+def _at_each(step: Callable[[_Forks], None]) -> Callable[[], None]:
+    def at_each() -> None:
+        for forks in list(_Forks.everywhere):
+            step(forks)
+
+    return at_each
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_at_each(_Forks.before),
+        after_in_parent=_at_each(_Forks.after_in_parent),
+        after_in_child=_at_each(_Forks.after_in_child),
+    )
+
+
+def _close(connection: apsw.Connection) -> None:
+    with contextlib.suppress(apsw.Error):
+        connection.close()
 
 
 def _create_private(path: Path) -> None:

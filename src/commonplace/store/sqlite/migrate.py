@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 import time
+from functools import cache
 from importlib import resources
 
 import apsw
 
-from commonplace.errors import StoreTooNew
+from commonplace.errors import StoreCorrupt, StoreReadOnly, StoreTooNew
+from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.database import Database
 
 # "CmPl": tells our files from other SQLite files.
 APPLICATION_ID = 0x436D506C
 
 
+@cache
 def migrations() -> list[tuple[int, str, str]]:
     """(number, name, SQL) of every step, in order."""
     folder = resources.files("commonplace.store.sqlite") / "migrations"
@@ -26,6 +29,24 @@ def migrations() -> list[tuple[int, str, str]]:
     return sorted(steps)
 
 
+def recognise(connection: apsw.Connection) -> None:
+    """Refuse a file that is another program's, or a newer version's, before anything in it is changed."""
+    # One snapshot: another process may be creating the store at this moment.
+    connection.execute("BEGIN")
+    try:
+        version, application = _version(connection), int(connection.pragma("application_id"))
+        used = sql.value(connection, "SELECT EXISTS (SELECT 1 FROM sqlite_schema)")
+    finally:
+        connection.execute("ROLLBACK")
+    if application != APPLICATION_ID and (application or version or used):
+        raise StoreCorrupt(f"The file {connection.filename} is a database of another program.")
+    newest = migrations()[-1][0]
+    if version > newest:
+        raise StoreTooNew(
+            f"The store {connection.filename} has schema {version}; this version of Commonplace knows up to {newest}."
+        )
+
+
 def migrate(database: Database) -> int:
     """Apply what is missing and return the schema's version. Any number of processes may do this at once."""
     steps = migrations()
@@ -33,20 +54,16 @@ def migrate(database: Database) -> int:
     while True:
         with database.read() as connection:
             version = _version(connection)
-        if version > newest:
-            raise StoreTooNew(
-                f"The store {database.path} has schema {version}; this version of Commonplace knows up to {newest}."
-            )
-        if version == newest:
+        if version >= newest:
             return version
         if version:
             _back_up(database, version)
         with database.write() as connection:
             if _version(connection) != version:
                 continue
-            number, _name, sql = next(step for step in steps if step[0] > version)
+            number, _name, script = next(step for step in steps if step[0] > version)
             # Drained: apsw stops a script at its first row otherwise.
-            connection.execute(sql).fetchall()
+            connection.execute(script).fetchall()
             connection.pragma("user_version", number)
             connection.pragma("application_id", APPLICATION_ID)
 
@@ -57,6 +74,9 @@ def _version(connection: apsw.Connection) -> int:
 
 def _back_up(database: Database, version: int) -> None:
     folder = database.path.parent / "backups"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise StoreReadOnly(f"The folder {folder} for a backup before migrating cannot be made: {error}.") from error
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     database.backup(folder / f"{database.path.stem}-schema{version}-{stamp}.db")
