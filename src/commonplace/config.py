@@ -28,6 +28,7 @@ class Settings:
     data_dir: Path
     profile: str = "all"
     space: str = "default"
+    project: str = ""
     durability: str = "full"
     embedder: str = "builtin"
     embedder_threads: int = 2
@@ -59,14 +60,14 @@ def load(overrides: Mapping[str, object] | None = None, env: Mapping[str, str] |
     """Settings for this process. `overrides` come from the command line; None values in it are ignored."""
     env = os.environ if env is None else env
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
-    data_dir = Path(
+    data_dir = _path(
         str(
             given.get("data_dir")
             or env.get("COMMONPLACE_DATA_DIR")
             or env.get("KIRO_MEMORY_DATA_DIR")
             or default_data_dir(env)
         )
-    ).expanduser()
+    )
     layers = (_from_file(data_dir, env), _from_environment(env), given)
     chosen: dict[str, Any] = {}
     for layer in layers:
@@ -74,9 +75,18 @@ def load(overrides: Mapping[str, object] | None = None, env: Mapping[str, str] |
     return _checked(Settings(data_dir=data_dir, **chosen))
 
 
+def _path(name: str) -> Path:
+    try:
+        if "\0" in name:
+            raise ValueError("it holds a NUL character")
+        return Path(name).expanduser()
+    except (RuntimeError, ValueError) as error:
+        raise InvalidInput(f"{name!r} cannot be a path: {error}.") from error
+
+
 def _from_file(data_dir: Path, env: Mapping[str, str]) -> dict[str, object]:
     named = env.get("COMMONPLACE_CONFIG")
-    path = Path(named).expanduser() if named else data_dir / "config.toml"
+    path = _path(named) if named else data_dir / "config.toml"
     try:
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
@@ -91,12 +101,13 @@ def _from_file(data_dir: Path, env: Mapping[str, str]) -> dict[str, object]:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"The configuration file {path} is not valid TOML: {error}.") from error
-    known = {f.name for f in fields(Settings)}
+    # Where the data is decides which file is read, so the file cannot say it.
+    known = {f.name for f in fields(Settings)} - {"data_dir"}
     unknown = sorted(set(values) - known)
     if unknown:
         raise InvalidInput(
             f"The configuration file {path} has unknown settings: {', '.join(unknown)}.",
-            f"Known settings: {', '.join(sorted(known - {'data_dir'}))}.",
+            f"Known settings: {', '.join(sorted(known))}.",
         )
     return values
 
@@ -127,6 +138,10 @@ def _checked(settings: Settings) -> Settings:
             raise InvalidInput(f"Setting {name} is {value!r}.", f"Choose one of {', '.join(allowed)}.")
     if settings.embedder == "endpoint" and not (settings.endpoint_url and settings.endpoint_model):
         raise InvalidInput("The embedder is an endpoint, but endpoint_url or endpoint_model is not set.")
+    if not 1 <= settings.embedder_threads <= 256:
+        raise InvalidInput(f"Setting embedder_threads is {settings.embedder_threads}.", "Choose 1 to 256.")
+    if not 0 < len(settings.space) <= 200:
+        raise InvalidInput("Setting space must be a name of 1 to 200 characters.")
     for name in ("endpoint_timeout", "query_timeout", "busy_timeout"):
         if not 0 < getattr(settings, name) <= 3600:
             raise InvalidInput(f"Setting {name} must be a number of seconds above 0.")

@@ -18,17 +18,16 @@ def distinct(items: Iterable[_T], text: Callable[[_T], str], same: float = SAME)
     seen: list[frozenset[Hashable]] = []
     for item in items:
         words = frozenset(_WORD.findall(text(item).lower()))
-        if not any(_overlap(words, other) >= same for other in seen):
+        if not any(_alike(words, other, same) for other in seen):
             kept.append(item)
             seen.append(words)
     return kept
 
 
-def _overlap(a: frozenset[Hashable], b: frozenset[Hashable]) -> float:
-    if not a and not b:
-        return 1.0
+def _alike(a: frozenset[Hashable], b: frozenset[Hashable], same: float) -> bool:
     shorter, longer = sorted((len(a), len(b)))
-    if longer == 0 or shorter / longer < SAME:
-        return 0.0
+    # The lengths alone bound what can be shared.
+    if shorter < same * longer:
+        return False
     shared = len(a & b)
-    return shared / (len(a) + len(b) - shared)
+    return shared >= same * (len(a) + len(b) - shared)

@@ -1,0 +1,261 @@
+"""Numbers in, numbers out: bounds, directions and exact weights of everything that orders, scores or cuts."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.model import KNOWLEDGE_TYPES
+from commonplace.ranking.budget import Budget, tokens_of
+from commonplace.ranking.diversity import distinct
+from commonplace.ranking.fusion import Evidence, best_first, fuse, lexical_signal
+from commonplace.ranking.relevance import is_noise, relevance
+from commonplace.ranking.signals import Signals, composite, order_key, recency
+
+DAY = 86_400_000
+NOW = 1_742_049_000_000
+
+share = st.floats(0, 1)
+cosine = st.floats(-1, 1)
+bm25 = st.floats(0, 100)
+evidences = st.builds(Evidence, bm25=bm25, cosine=st.one_of(st.none(), cosine), found=share)
+signals = st.builds(Signals, share, share, share, share)
+# Never so close that rounding decides.
+steps = st.integers(0, 1000).map(lambda n: n / 1000)
+
+
+# Relevance.
+
+
+@given(evidences)
+def test_relevance_is_a_probability(evidence: Evidence) -> None:
+    assert 0.0 < relevance(evidence) < 1.0
+
+
+@given(cosine, cosine, share, bm25)
+def test_nearer_in_meaning_is_never_less_relevant(a: float, b: float, found: float, score: float) -> None:
+    low, high = sorted((a, b))
+    assert relevance(Evidence(score, low, found)) <= relevance(Evidence(score, high, found))
+
+
+@given(share, share, st.one_of(st.none(), cosine))
+def test_more_of_the_words_is_never_less_relevant(a: float, b: float, near: float | None) -> None:
+    low, high = sorted((a, b))
+    assert relevance(Evidence(1.0, near, low)) <= relevance(Evidence(1.0, near, high))
+
+
+def test_the_border_of_a_half_parts_answers_from_noise() -> None:
+    assert relevance(Evidence(5.0, 0.8, 1.0)) > 0.9
+    assert relevance(Evidence(5.0, None, 1.0)) > 0.5
+    assert relevance(Evidence(0.0, 0.6, 0.0)) > 0.5
+    assert relevance(Evidence(0.0, 0.1, 0.0)) < 0.1
+    assert relevance(Evidence(0.0, 0.0, 0.0)) < 0.05
+    assert relevance(Evidence(0.0, None, 0.0)) < 0.1
+
+
+@given(cosine, cosine, share, bm25)
+def test_what_is_noise_stays_noise_further_away(a: float, b: float, found: float, score: float) -> None:
+    low, high = sorted((a, b))
+    if is_noise(Evidence(score, high, found)):
+        assert is_noise(Evidence(score, low, found))
+
+
+def test_a_hit_by_words_is_no_noise_when_nothing_is_known_of_its_meaning() -> None:
+    assert not is_noise(Evidence(bm25=0.1, found=0.01))
+    assert is_noise(Evidence())
+    assert is_noise(Evidence(cosine=0.05))
+    assert not is_noise(Evidence(cosine=0.9))
+
+
+# Fusion.
+
+
+@given(st.dictionaries(st.integers(1, 50), evidences, max_size=12), share)
+def test_fused_scores_lie_between_nothing_and_one_for_every_candidate(
+    candidates: dict[int, Evidence], weight: float
+) -> None:
+    fused = fuse(candidates, weight)
+    assert fused.keys() == candidates.keys()
+    assert all(-1e-9 <= score <= 1.0 + 1e-9 for score in fused.values())
+
+
+@given(st.dictionaries(st.integers(1, 50), evidences, max_size=12))
+def test_the_order_does_not_depend_on_the_order_of_the_candidates(candidates: dict[int, Evidence]) -> None:
+    backwards = dict(reversed(candidates.items()))
+    newest = {key: key * 7 % 5 for key in candidates}
+    assert best_first(fuse(candidates), newest) == best_first(fuse(backwards), newest)
+
+
+@given(st.dictionaries(st.integers(1, 50), st.tuples(steps, steps), min_size=2, max_size=12), st.floats(0.1, 50))
+def test_the_order_does_not_depend_on_the_scale_of_bm25(scores: dict[int, tuple[float, float]], factor: float) -> None:
+    plain = fuse({key: Evidence(score, near) for key, (score, near) in scores.items()})
+    scaled = fuse({key: Evidence(score * factor, near) for key, (score, near) in scores.items()})
+    assert scaled == pytest.approx(plain, abs=1e-9)
+
+
+@given(st.dictionaries(st.integers(1, 50), st.tuples(steps, steps), min_size=2, max_size=12))
+def test_better_in_both_is_never_behind(scores: dict[int, tuple[float, float]]) -> None:
+    fused = fuse({key: Evidence(score, near) for key, (score, near) in scores.items()})
+    for a, (words_a, near_a) in scores.items():
+        for b, (words_b, near_b) in scores.items():
+            if words_a >= words_b and near_a >= near_b:
+                assert fused[a] >= fused[b] - 1e-9
+
+
+def test_without_any_vector_the_words_decide_alone() -> None:
+    assert fuse({1: Evidence(4.0), 2: Evidence(8.0), 3: Evidence(0.0)}) == {1: 0.5, 2: 1.0, 3: 0.0}
+    assert fuse({}) == {}
+
+
+def test_one_candidate_keeps_its_score() -> None:
+    assert fuse({1: Evidence(3.0, 0.4)})[1] == pytest.approx(1.0)
+    assert fuse({1: Evidence(0.0, 0.4)})[1] == pytest.approx(0.6)
+
+
+def test_what_has_no_vector_yet_is_not_lost_among_those_that_have() -> None:
+    fused = fuse({1: Evidence(9.0), 2: Evidence(1.0, 0.9), 3: Evidence(0.0, 0.1)})
+    assert fused[1] > fused[3]
+    assert fused[2] > fused[3]
+
+
+def test_equals_are_ordered_by_birth_then_by_key() -> None:
+    assert best_first({1: 0.5, 2: 0.5, 3: 0.5, 4: 0.9}, {1: 10, 2: 30, 3: 10}) == [4, 2, 3, 1]
+
+
+@given(evidences, bm25)
+def test_the_lexical_signal_is_bounded_by_what_was_found(evidence: Evidence, best: float) -> None:
+    signal = lexical_signal(evidence, best)
+    assert 0.0 <= signal <= min(1.0, evidence.found) + 1e-12
+
+
+def test_the_lexical_signal_of_the_best_hit_with_every_word_is_one() -> None:
+    assert lexical_signal(Evidence(7.0, None, 1.0), 7.0) == 1.0
+    assert lexical_signal(Evidence(7.0, None, 0.0), 7.0) == 0.0
+    assert lexical_signal(Evidence(0.0, None, 1.0), 0.0) == 0.5
+
+
+# The four signals.
+
+
+def test_recency_halves_every_seven_days() -> None:
+    for weeks in range(12):
+        assert recency(NOW - weeks * 7 * DAY, NOW) == pytest.approx(0.5**weeks, rel=1e-12)
+    assert recency(NOW, NOW) == 1.0
+    assert recency(NOW + 99 * DAY, NOW) == 1.0
+
+
+@given(st.integers(0, 40_000 * DAY), st.integers(0, 40_000 * DAY))
+def test_older_is_never_more_recent(a: int, b: int) -> None:
+    young, old = sorted((a, b))
+    assert 0.0 <= recency(NOW - old, NOW) <= recency(NOW - young, NOW) <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("given_", "with_query", "without"),
+    [
+        (Signals(1, 0, 0, 0), 0.45, 0.0),
+        (Signals(0, 1, 0, 0), 0.35, 0.0),
+        (Signals(0, 0, 1, 0), 0.10, 0.70),
+        (Signals(0, 0, 0, 1), 0.10, 0.30),
+        (Signals(1, 1, 1, 1), 1.0, 1.0),
+        (Signals(0, 0, 0, 0), 0.0, 0.0),
+    ],
+)
+def test_the_weights_are_those_of_the_reference(given_: Signals, with_query: float, without: float) -> None:
+    assert composite(given_, with_query=True) == pytest.approx(with_query, abs=1e-12)
+    assert composite(given_, with_query=False) == pytest.approx(without, abs=1e-12)
+
+
+@given(signals, st.booleans())
+def test_a_composite_is_bounded(four: Signals, with_query: bool) -> None:
+    assert 0.0 <= composite(four, with_query=with_query) <= 1.0 + 1e-12
+
+
+@given(share, share, st.booleans(), st.booleans())
+def test_knowledge_stands_before_everything_else(a: float, b: float, stale_a: bool, stale_b: bool) -> None:
+    assert order_key(a, knowledge=True, stale=stale_a) > order_key(b, knowledge=False, stale=stale_b)
+
+
+@given(steps, steps, st.booleans())
+def test_among_its_like_the_better_score_stands_first_and_the_stale_sinks(a: float, b: float, knowledge: bool) -> None:
+    if a > b:
+        assert order_key(a, knowledge=knowledge) > order_key(b, knowledge=knowledge)
+    if a > 0:
+        assert order_key(a, knowledge=knowledge) > order_key(a, knowledge=knowledge, stale=True)
+
+
+def test_knowledge_counts_three_times() -> None:
+    assert order_key(0.2, knowledge=True)[1] == pytest.approx(0.6)
+    assert frozenset({"decision", "constraint", "heuristic", "rejected"}) == KNOWLEDGE_TYPES
+
+
+# Saying a thing once.
+
+words = st.lists(st.sampled_from("alpha beta gamma delta epsilon zeta eta theta iota kappa".split()), max_size=14)
+texts = st.lists(words.map(" ".join), max_size=10)
+
+
+@given(texts)
+def test_what_is_distinct_is_a_part_in_the_same_order_and_stays_so(given_: list[str]) -> None:
+    numbered = list(enumerate(given_))
+    kept = distinct(numbered, lambda pair: pair[1])
+    assert kept == sorted(kept)
+    assert set(kept) <= set(numbered)
+    assert kept[:1] == numbered[:1]
+    assert distinct(kept, lambda pair: pair[1]) == kept
+
+
+@given(texts)
+def test_every_text_left_out_resembles_one_kept_before_it(given_: list[str]) -> None:
+    numbered = list(enumerate(given_))
+    kept = distinct(numbered, lambda pair: pair[1])
+    for number, text in numbered:
+        if (number, text) not in kept:
+            assert any(similar(text, other) >= 0.9 for at, other in kept if at < number)
+
+
+def similar(a: str, b: str) -> float:
+    one, two = set(a.lower().split()), set(b.lower().split())
+    return len(one & two) / len(one | two) if one | two else 1.0
+
+
+def test_case_and_punctuation_do_not_make_a_difference_but_a_word_does() -> None:
+    said = ["Use Redis, always!", "use redis always", "use valkey always", "never use redis"]
+    assert distinct(said, str) == [said[0], said[2], said[3]]
+
+
+def test_a_looser_border_can_be_asked_for() -> None:
+    said = ["a b c d", "a b c e", "a b c d e f", "x y z"]
+    assert distinct(said, str, same=0.5) == ["a b c d", "x y z"]
+    assert distinct(said, str) == said
+
+
+# The budget.
+
+
+@given(st.integers(0, 1000), st.lists(st.tuples(st.integers(-5, 400), st.sampled_from((0.5, 0.65, 0.75, 1.0)))))
+def test_a_budget_is_never_exceeded(tokens: int, costs: list[tuple[int, float]]) -> None:
+    budget = Budget(tokens)
+    spent = 0
+    for cost, part in costs:
+        fits = cost >= 0 and spent + cost <= tokens * part
+        assert budget.spend(cost, part) is fits
+        spent += cost if fits else 0
+        assert budget.spent == spent <= tokens
+
+
+def test_what_is_spent_already_counts() -> None:
+    budget = Budget(100, spent=90)
+    assert not budget.spend(11)
+    assert budget.spend(10)
+    assert not budget.spend(1)
+    assert budget.spend(0)
+
+
+@given(st.integers(0, 10**9))
+def test_a_token_is_four_characters_or_a_part_of_them(characters: int) -> None:
+    assert tokens_of(characters) == math.ceil(characters / 4)
+    assert 4 * tokens_of(characters) - characters in (0, 1, 2, 3)
