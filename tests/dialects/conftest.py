@@ -9,13 +9,13 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from tests.conftest import THEN, Clock
 
-from commonplace.dialects.profiles import ALL
+from commonplace.dialects import kiro, memories
 from commonplace.dialects.tool import Tool
 from commonplace.memory.book import Book
 from commonplace.memory.remember import Note, remember_all
 
 MINUTE = 60_000
-TOOLS: dict[str, Tool] = {tool.name: tool for tool in ALL}
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in (*memories.TOOLS, *kiro.TOOLS)}
 
 Call = Callable[..., dict[str, Any]]
 

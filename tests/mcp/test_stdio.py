@@ -1,0 +1,215 @@
+"""`commonplace mcp` as an editor runs it: a process, its standard streams, and nothing else on them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from tests.mcp.conftest import DEADLINE, ERAS, data_of, environment, play, spawned
+
+from commonplace.mcp import lines
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "by hand", "version": "1"},
+    },
+}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def calling(id_: int, name: str, **arguments: object) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+
+
+def piped(
+    folder: Path, *sent: dict[str, object] | str, arguments: tuple[str, ...] = (), **env: str
+) -> tuple[list[dict[str, Any]], subprocess.CompletedProcess[bytes]]:
+    """Write lines, close the pipe, and read what came back: messages, and how the process ended."""
+    raw = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in sent)
+    done = subprocess.run(
+        [sys.executable, "-m", "commonplace", "mcp", *arguments],
+        input=raw.encode(),
+        capture_output=True,
+        env=environment(folder, **env),
+        timeout=DEADLINE,
+        check=False,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()], done
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.promise("kiro:server:stdio", "kiro:server:command")
+def test_a_client_writes_and_finds_over_stdio(tmp_path: Path, era: str) -> None:
+    async def story() -> None:
+        async with spawned(tmp_path, era=era) as client:
+            assert client.protocol_version == ("2026-07-28" if era != "legacy" else "2025-11-25")
+            assert {"search", "add_memory"} <= {tool.name for tool in (await client.list_tools()).tools}
+            await client.call_tool("add_memory", {"content": "Deploy on Tuesdays", "project_id": "my-api"})
+            found = data_of(await client.call_tool("search", {"query": "deploy", "project": "my-api"}))
+            assert found["observations"][0]["text"] == "Deploy on Tuesdays"
+            failed = await client.call_tool("timeline", {"anchor_id": 99})
+            assert failed.is_error
+            assert data_of(failed)["error"]["code"] == "NOT_FOUND"
+        async with spawned(tmp_path, "--profile", "kiro", era=era) as client:
+            assert len((await client.list_tools()).tools) == 4
+            context = data_of(await client.call_tool("get_context", {"project": "my-api"}))
+            assert context["items"][0]["content"] == "Deploy on Tuesdays"
+
+    play(story)
+    assert (tmp_path / "stderr.txt").read_text() == ""
+
+
+def test_two_clients_on_one_store_see_each_others_writes(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with spawned(tmp_path, era="legacy") as one, spawned(tmp_path) as other:
+            writers: list[Client] = [one, other]
+
+            async def write(client: Client, n: int) -> None:
+                result = await client.call_tool("add_memory", {"content": f"zebra {n}", "project_id": "zoo"})
+                assert not result.is_error
+
+            async with anyio.create_task_group() as together:
+                for n in range(20):
+                    together.start_soon(write, writers[n % 2], n)
+            for client in writers:
+                found = data_of(await client.call_tool("search", {"query": "zebra AND zoo OR zebra", "limit": 50}))
+                assert {o["text"] for o in found["observations"]} == {f"zebra {n}" for n in range(20)}
+
+    play(story)
+
+
+@pytest.mark.promise("kiro:server:data-dir")
+def test_the_data_folder_of_the_reference_is_honoured(tmp_path: Path) -> None:
+    theirs = tmp_path / "contextkit"
+    sent = (INITIALIZE, INITIALIZED, calling(2, "add_memory", content="Kept there"))
+    _replies, done = piped(tmp_path, *sent, COMMONPLACE_DATA_DIR="", KIRO_MEMORY_DATA_DIR=str(theirs))
+    assert done.returncode == 0
+    assert (theirs / "commonplace.db").exists()
+    assert not (tmp_path / "data").exists()
+
+
+def test_everything_asked_before_the_end_is_answered(tmp_path: Path) -> None:
+    replies, done = piped(
+        tmp_path,
+        INITIALIZE,
+        INITIALIZED,
+        calling(2, "add_memory", content="The zebra arrived"),
+        calling(3, "search", query="zebra"),
+        {"jsonrpc": "2.0", "id": 4, "method": "tools/list"},
+    )
+    by_id = {reply["id"]: reply for reply in replies}
+    assert by_id.keys() == {1, 2, 3, 4}
+    assert by_id[3]["result"]["structuredContent"]["observations"][0]["text"] == "The zebra arrived"
+    assert done.returncode == 0
+    assert done.stderr == b""
+
+
+def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(tmp_path: Path) -> None:
+    replies, done = piped(
+        tmp_path,
+        INITIALIZE,
+        INITIALIZED,
+        "not json at all {",
+        "",
+        "[" * 100_000,
+        '{"jsonrpc":"2.0","id":7,"method":5}',
+        '{"jsonrpc":"2.0","id":8,"method":"no/such/method"}',
+        "[1, 2]",
+        calling(9, "search", query="still alive"),
+    )
+    errors = [reply["error"] for reply in replies if reply["id"] is None]
+    assert [error["code"] for error in errors] == [-32700, -32700, -32600]
+    by_id = {reply["id"]: reply for reply in replies if reply["id"] is not None}
+    assert by_id[7]["error"]["code"] == -32600
+    assert by_id[8]["error"]["code"] == -32601
+    assert by_id[9]["result"]["isError"] is False
+    assert done.returncode == 0
+
+
+def test_half_a_character_is_read_as_an_unknown_one(tmp_path: Path) -> None:
+    halved = json.dumps(calling(2, "add_memory", content="zebra \ud800!"))
+    replies, done = piped(
+        tmp_path, INITIALIZE, INITIALIZED, halved, json.dumps(calling(3, "search", query="\udfff zebra"))
+    )
+    by_id = {reply["id"]: reply for reply in replies}
+    assert by_id[2]["result"]["structuredContent"]["content"] == "zebra \ufffd!"
+    assert len(by_id[3]["result"]["structuredContent"]["observations"]) == 1
+    assert done.returncode == 0
+
+
+def test_standard_output_carries_protocol_only(tmp_path: Path) -> None:
+    noisy = tmp_path / "noisy"
+    noisy.mkdir()
+    # Python imports this first thing; it stands for libraries that print at the worst moment.
+    (noisy / "sitecustomize.py").write_text(
+        "import commonplace.memory.recall as recall, os, warnings\n"
+        "plain = recall.parse\n"
+        "def loud(*arguments):\n"
+        "    print('printed by a library')\n"
+        "    os.write(1, b'written past Python\\n')\n"
+        "    warnings.warn('a warning', stacklevel=2)\n"
+        "    return plain(*arguments)\n"
+        "recall.parse = loud\n"
+    )
+    path = os.pathsep.join(filter(None, [str(noisy), os.environ.get("PYTHONPATH", "")]))
+    replies, done = piped(
+        tmp_path,
+        INITIALIZE,
+        INITIALIZED,
+        calling(2, "search", query="zebra"),
+        PYTHONPATH=path,
+        PYTHONWARNINGS="always",
+        PYTHONUNBUFFERED="1",
+    )
+    assert [reply["id"] for reply in replies] == [1, 2]
+    assert b"printed by a library" in done.stderr
+    assert b"written past Python" in done.stderr
+    assert done.returncode == 0
+
+
+def test_it_ends_when_nothing_was_ever_said(tmp_path: Path) -> None:
+    replies, done = piped(tmp_path)
+    assert (replies, done.returncode, done.stderr) == ([], 0, b"")
+
+
+@pytest.mark.parametrize("profile", ["ecm", "sekha"])
+def test_a_profile_without_tools_is_refused_on_standard_error(tmp_path: Path, profile: str) -> None:
+    replies, done = piped(tmp_path, INITIALIZE, arguments=("--profile", profile))
+    assert replies == []
+    assert done.returncode == 2
+    assert f"Profile '{profile}' has no tools in this version".encode() in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_damaged_store_is_told_on_standard_error(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "commonplace.db").write_bytes(b"not a database " * 1000)
+    replies, done = piped(tmp_path, INITIALIZE)
+    assert replies == []
+    assert done.returncode == 5
+    assert b"Traceback" not in done.stderr
+
+
+def test_unfinished_answers_are_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "LAST_WORDS_SECONDS", 0.01)
+
+    async def story() -> None:
+        answers = lines.Answers(None)
+        answers.expect(1)
+        await answers.all_given()
+        answers.settle(1)
+        await answers.all_given()
+
+    play(story)
