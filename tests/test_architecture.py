@@ -44,6 +44,7 @@ OUTSIDE: dict[str, set[str]] = {
     "onnxruntime": {"embed"},
     "tokenizers": {"embed"},
     "Stemmer": {"text"},
+    "wcmatch": {"text"},
     "sqlite3": set(),
 }
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "handler", "base", "core"}

@@ -100,7 +100,8 @@ class Stored:
 class Scope:
     """Which part of a space a question is about. Empty tuples and None mean "no restriction".
 
-    `project` is any spelling of a project; `with_global` adds the items that belong to none.
+    `project` is any spelling of a project; `with_global` adds the items that belong to none. `tag` narrows lists to
+    items with a tag that contains it.
     """
 
     project: str | None = None
@@ -108,6 +109,7 @@ class Scope:
     only_global: bool = False
     kinds: tuple[Kind, ...] = ()
     types: tuple[str, ...] = ()
+    tag: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +158,18 @@ class Project:
     aliases: tuple[str, ...]
     items: int
     last_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A memory that arrives in chunks: open, finalized or cancelled."""
+
+    id: str
+    type: str
+    tags: tuple[str, ...]
+    project: str | None
+    status: str
+    created_ms: int
+    touched_ms: int
+    chunks: int = 0
+    characters: int = 0

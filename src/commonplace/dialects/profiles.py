@@ -1,15 +1,56 @@
-"""Which tools a server offers: one visible table, chosen by configuration and never by connection."""
+"""Which tools a server offers: one visible table, chosen by configuration and never by connection.
+
+Two dialects have a tool called `get_context`. Where both are offered, one tool stands for both: with `project` or
+`token_budget` it is Kiro's and answers JSON, otherwise it is memories.sh's and answers Markdown.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from commonplace.dialects import kiro, memories
-from commonplace.dialects.tool import Tool
+from commonplace.dialects.tool import Arguments, Reply, Tool
 from commonplace.errors import InvalidInput
+from commonplace.memory.book import Book
 
-ALL: tuple[Tool, ...] = (*kiro.TOOLS, *memories.TOOLS)
+DIALECTS: dict[str, tuple[Tool, ...]] = {"kiro": kiro.TOOLS, "memories": memories.TOOLS}
 
-CORE = ("get_context", "search", "timeline", "get_observations", "add_memory")
+CORE = ("get_context", "search", "timeline", "get_observations", "add_memory", "edit_memory", "forget_memory")
 """What an agent needs day to day; `connect` writes this profile."""
+
+_KIRO_CONTEXT = next(tool for tool in kiro.TOOLS if tool.name == "get_context")
+_MEMORIES_CONTEXT = next(tool for tool in memories.TOOLS if tool.name == "get_context")
+
+
+def get_context(book: Book, arguments: Arguments) -> Reply:
+    """Kiro's context if its arguments are there, else memories.sh's. Each refuses what only the other has."""
+    given = {name: value for name, value in arguments.items() if value is not None}
+    for_kiro = "project" in given or "token_budget" in given
+    chosen = _KIRO_CONTEXT if for_kiro else _MEMORIES_CONTEXT
+    return chosen.call(book, chosen.checked(given))
+
+
+def _either_context() -> Tool:
+    own = {param.name for param in _KIRO_CONTEXT.params}
+    params = [replace(param, required=False, default=None) for param in _KIRO_CONTEXT.params]
+    params += [replace(param, default=None) for param in _MEMORIES_CONTEXT.params if param.name not in own]
+    shapes: list[Any] = [tool.output["properties"] for tool in (_MEMORIES_CONTEXT, _KIRO_CONTEXT)]
+    return replace(
+        _KIRO_CONTEXT,
+        title="Context for a task",
+        description="What to know before a task. With project: decisions, rules, recent or relevant observations,"
+        " summaries and checkpoint as JSON within token_budget. Without: rules and relevant memories as Markdown.",
+        params=tuple(params),
+        output={"type": "object", "properties": shapes[0] | shapes[1]},
+        call=get_context,
+    )
+
+
+ALL: tuple[Tool, ...] = (
+    _either_context(),
+    *(tool for tools in DIALECTS.values() for tool in tools if tool.name != "get_context"),
+)
 
 
 def tools_of(profile: str) -> tuple[Tool, ...]:
@@ -17,11 +58,9 @@ def tools_of(profile: str) -> tuple[Tool, ...]:
     if profile == "all":
         return ALL
     if profile == "core":
-        return tuple(tool for tool in ALL if tool.name in CORE)
-    chosen = tuple(tool for tool in ALL if tool.dialect == profile)
-    if not chosen:
+        return tuple(tool for name in CORE for tool in ALL if tool.name == name)
+    if profile not in DIALECTS:
         raise InvalidInput(
-            f"Profile {profile!r} has no tools in this version.",
-            f"Choose all, core, {', '.join(sorted({tool.dialect for tool in ALL}))}.",
+            f"Profile {profile!r} has no tools in this version.", f"Choose all, core, {', '.join(DIALECTS)}."
         )
-    return chosen
+    return DIALECTS[profile]

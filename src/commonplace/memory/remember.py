@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from commonplace.errors import InvalidInput, TooLarge
+from commonplace.identity import ref
 from commonplace.memory.book import Book
 from commonplace.model import DETAIL_FIELDS, KINDS, Draft, Item, Kind, Passage, Stored
 from commonplace.store.columns import standing_text
+from commonplace.text.globs import checked_glob
 from commonplace.text.names import normalise_project
 from commonplace.text.redact import redact
 from commonplace.text.split import split
@@ -26,6 +28,7 @@ MAX_SESSION = 200
 EARLIEST_MS, LATEST_MS = -62_135_596_800_000, 253_402_300_799_999
 
 _TYPE = re.compile(r"[\w][\w .:/-]{0,99}")
+_CATEGORY = re.compile(r"\w[\w .-]{0,99}")
 # What neither a database column nor a JSON reply can carry.
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _DEFAULT_TYPE: Mapping[Kind, str] = {
@@ -68,8 +71,8 @@ def remember_all(book: Book, notes: Sequence[Note]) -> list[Stored]:
     return stored
 
 
-def draft_of(note: Note, now_ms: int) -> Draft:
-    """The note as it will be stored."""
+def draft_of(note: Note, now_ms: int, *, dated: bool = True) -> Draft:
+    """The note as it will be stored. `dated`: an event that says when it happened is another at another time."""
     if note.kind not in KINDS:
         raise InvalidInput(f"{note.kind!r} is not a kind of item.", f"Choose one of {', '.join(KINDS)}.")
     details = _details(note)
@@ -93,9 +96,9 @@ def draft_of(note: Note, now_ms: int) -> Draft:
         importance=_importance(note.importance),
         tokens=count_tokens(content or details.get("narrative", "")),
         created_ms=now_ms if note.created_ms is None else _time(note.created_ms),
-        uid=note.uid,
+        uid=_uid(note.uid),
     )
-    when = note.created_ms if note.kind != "memory" else None
+    when = note.created_ms if dated and note.kind != "memory" else None
     return finished(draft, when)
 
 
@@ -141,7 +144,12 @@ def _details(note: Note) -> dict[str, str]:
         raise InvalidInput(
             f"A {note.kind} has no field {', '.join(map(repr, unknown))}.", f"Its fields are {', '.join(known)}."
         )
-    return {name: _clean(value, name) for name, value in note.details.items() if value}
+    details = {name: _clean(value, name) for name, value in note.details.items() if value}
+    if "paths" in details:
+        details["paths"] = "\n".join(map(checked_glob, details["paths"].split("\n")))
+    if "category" in details:
+        details["category"] = _category(details["category"])
+    return details
 
 
 def _clean(text: str, name: str) -> str:
@@ -150,6 +158,17 @@ def _clean(text: str, name: str) -> str:
     if len(text) > MAX_TEXT:
         raise TooLarge(f"{name} has {len(text)} characters, more than {MAX_TEXT}.")
     return redact(_UNSTORABLE.sub("\ufffd", text))
+
+
+def _category(category: str) -> str:
+    """A name that can become a file or a folder on every system."""
+    name = category.strip()
+    if not _CATEGORY.fullmatch(name) or name.strip(".") == "":
+        raise InvalidInput(
+            f"{category[:60]!r} cannot be a category.",
+            "It becomes a file or folder name: up to 100 letters, digits, spaces and . - _, without slashes.",
+        )
+    return name
 
 
 def _first(*texts: str) -> str:
@@ -193,10 +212,30 @@ def _time(created_ms: int) -> int:
     return created_ms
 
 
+def _uid(uid: str | None) -> str | None:
+    if uid is None:
+        return None
+    spelled = ref(uid).uid
+    if spelled is None:
+        raise InvalidInput(f"{uid[:60]!r} is not a UUID.")
+    return spelled
+
+
 def _meta(meta: Mapping[str, object]) -> Mapping[str, object]:
     try:
-        text = json.dumps(meta, ensure_ascii=False)
-    except (TypeError, ValueError) as error:
+        text = json.dumps(_storable(meta), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"metadata cannot be written as JSON: {error}.") from error
-    cleaned: Mapping[str, object] = json.loads(_clean(text, "metadata"))
-    return cleaned
+    kept: Mapping[str, object] = json.loads(_clean(text, "metadata"))
+    return kept
+
+
+def _storable(value: object) -> object:
+    """JSON with every text in it cleaned by itself: escaped, a NUL or a key would pass unseen."""
+    if isinstance(value, str):
+        return _clean(value, "metadata")
+    if isinstance(value, Mapping):
+        return {_storable(key): _storable(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_storable(entry) for entry in value]
+    return value

@@ -5,7 +5,7 @@ A store is bound to one space. Every write is one transaction; when the call ret
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,6 +19,7 @@ from commonplace.model import (
     Project,
     Scope,
     Stored,
+    Stream,
     TextHit,
     VectorHit,
 )
@@ -66,6 +67,9 @@ class TextAnswer:
     total: int
 
 
+StreamCheck = Callable[[Stream | None], Stream]
+
+
 class Store(Protocol):
     """One space of one database."""
 
@@ -101,6 +105,15 @@ class Store(Protocol):
     def finish_jobs(self, jobs: Sequence[Job], vectors: Vector, owner: str) -> int: ...
     def release_jobs(self, jobs: Sequence[Job], owner: str, error: str) -> None: ...
     def pending(self) -> int: ...
+
+    # Streams. `check` sees the stream (None if there is none) inside the transaction; what it raises changes nothing.
+    def start_stream(self, stream: Stream) -> None: ...
+    def streams(self) -> list[Stream]: ...
+    def append_stream(self, stream_id: str, chunk: str, check: StreamCheck, now_ms: int) -> Stream: ...
+    def finalize_stream(
+        self, stream_id: str, draft_of: Callable[[Stream, str], Draft], check: StreamCheck, now_ms: int
+    ) -> tuple[Stream, Stored]: ...
+    def cancel_stream(self, stream_id: str, check: StreamCheck, now_ms: int) -> Stream: ...
 
     # Keeping.
     def describe(self) -> Mapping[str, object]: ...

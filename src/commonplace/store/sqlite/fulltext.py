@@ -276,6 +276,7 @@ def _within(connection: apsw.Connection, space_id: int, filter_: Filter, *, exac
             exclude += [f"==s{space_id}k{kind}" for kind in KINDS if kind not in filter_.kinds]
         else:
             require.append(_any(f"==s{space_id}k{kind}" for kind in filter_.kinds))
+    loose = loose or bool(filter_.tag)
     if filter_.types:
         loose = True
         require.append(" OR ".join(f"type : {_phrase(index_text(type_))}" for type_ in filter_.types))

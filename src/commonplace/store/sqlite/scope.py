@@ -20,6 +20,7 @@ class Filter:
     projects: tuple[int, ...] = ()
     kinds: tuple[Kind, ...] = ()
     types: tuple[str, ...] = ()
+    tag: str = ""
 
     def sql(self, alias: str = "i") -> tuple[str, list[object]]:
         """A condition on `items` for what is live and inside, with its bindings."""
@@ -36,20 +37,27 @@ class Filter:
             if values:
                 clauses.append(f"{alias}.{column} IN ({_marks(values)})")
                 bindings += values
+        if self.tag:
+            clauses.append(
+                f"EXISTS (SELECT 1 FROM item_tags t WHERE t.item_id = {alias}.id AND instr(lower(t.tag), lower(?)))"
+            )
+            bindings.append(self.tag)
         return " AND ".join(clauses), bindings
 
 
 def resolve(connection: apsw.Connection, space_id: int, scope: Scope) -> Filter | None:
     """The filter of a scope, or None when it names a project that nobody has written to."""
     kinds = () if set(scope.kinds) == set(KINDS) else scope.kinds
+    found: tuple[int, ...] = ()
     if scope.only_global:
-        return Filter((NO_PROJECT,), kinds, scope.types)
-    if scope.project is None:
-        return Filter((), kinds, scope.types)
-    found = projects.find(connection, space_id, scope.project)
-    if scope.with_global:
-        found = (*found, NO_PROJECT)
-    return Filter(found, kinds, scope.types) if found else None
+        found = (NO_PROJECT,)
+    elif scope.project is not None:
+        found = projects.find(connection, space_id, scope.project)
+        if scope.with_global:
+            found = (*found, NO_PROJECT)
+        if not found:
+            return None
+    return Filter(found, kinds, scope.types, scope.tag)
 
 
 def _marks(values: tuple[object, ...] | list[int] | tuple[str, ...]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,18 +20,11 @@ from commonplace.model import (
     Project,
     Scope,
     Stored,
+    Stream,
     VectorHit,
 )
-from commonplace.store import Counts, Job, TextAnswer
-from commonplace.store.sqlite import (
-    fulltext,
-    items,
-    jobs,
-    passages,
-    projects,
-    sql,
-    vectors,
-)
+from commonplace.store import Counts, Job, StreamCheck, TextAnswer
+from commonplace.store.sqlite import fulltext, items, jobs, passages, projects, sql, streams, vectors
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.migrate import migrate, recognise
 from commonplace.store.sqlite.scope import resolve
@@ -195,6 +188,35 @@ class SqliteStore:
     def pending(self) -> int:
         with self._database.read() as connection:
             return jobs.pending(connection, self._space_id)
+
+    # Streams.
+
+    def start_stream(self, stream: Stream) -> None:
+        with self._database.write() as connection:
+            streams.start(connection, self._space_id, stream)
+
+    def streams(self) -> list[Stream]:
+        with self._database.read() as connection:
+            return streams.open_ones(connection, self._space_id)
+
+    def append_stream(self, stream_id: str, chunk: str, check: StreamCheck, now_ms: int) -> Stream:
+        with self._database.write() as connection:
+            check(streams.get(connection, self._space_id, stream_id))
+            return streams.append(connection, self._space_id, stream_id, chunk, now_ms)
+
+    def finalize_stream(
+        self, stream_id: str, draft_of: Callable[[Stream, str], Draft], check: StreamCheck, now_ms: int
+    ) -> tuple[Stream, Stored]:
+        with self._database.write() as connection:
+            stream = check(streams.get(connection, self._space_id, stream_id))
+            made = streams.finalize(connection, self._space_id, stream, lambda text: draft_of(stream, text), now_ms)
+            return stream, made
+
+    def cancel_stream(self, stream_id: str, check: StreamCheck, now_ms: int) -> Stream:
+        with self._database.write() as connection:
+            stream = check(streams.get(connection, self._space_id, stream_id))
+            streams.cancel(connection, self._space_id, stream_id, now_ms)
+            return stream
 
     # Keeping.
 

@@ -128,8 +128,8 @@ class SignMatrix:
             masks.append(np.isin(self._projects[: self._size], filter_.projects))
         if filter_.kinds:
             masks.append(np.isin(self._kinds[: self._size], [KINDS.index(kind) for kind in filter_.kinds]))
-        if filter_.types:
-            condition, bindings = Filter(types=filter_.types).sql()
+        if filter_.types or filter_.tag:
+            condition, bindings = Filter(types=filter_.types, tag=filter_.tag).sql()
             rows = sql.rows(
                 connection,
                 f"SELECT p.id FROM items i JOIN passages p ON p.item_id = i.id WHERE i.space_id = ? AND {condition}",

@@ -1,0 +1,44 @@
+"""Revert: bring back what an item said before a change; that is a change too, and can be reverted in turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from commonplace.errors import InvalidInput, NotFound
+from commonplace.memory.book import Book
+from commonplace.memory.fetch import fetch_one
+from commonplace.memory.remember import Note, draft_of
+from commonplace.model import Item
+
+
+def revert(book: Book, id_: int | str, rev: int | None = None) -> Item:
+    """Rewrite an item as it was at revision `rev`, by default before its last change of content."""
+    item = fetch_one(book, id_)
+    changes = [change for change in book.store.history(item.id) if change.op == "edit"]
+    if not changes:
+        raise InvalidInput(f"Item {item.id} was never changed.", "There is nothing to revert to.")
+    known = {change.rev: change for change in changes}
+    change = changes[-1] if rev is None else known.get(rev)
+    if change is None:
+        raise NotFound(
+            f"Item {item.id} has no revision {rev} to go back to.", f"It has {', '.join(map(str, sorted(known)))}."
+        )
+    before: dict[str, Any] = dict(change.before)
+    now = book.clock()
+    note = Note(
+        content=before["body"],
+        kind=item.kind,
+        type=before["type"],
+        title=before["title"],
+        details=before["details"],
+        meta=before["meta"],
+        project=before["project"],
+        session=item.session,
+        tags=before["tags"],
+        importance=before["importance"],
+        created_ms=item.created_ms,
+        uid=item.uid,
+    )
+    reverted = book.store.rewrite(item.id, draft_of(note, now), now)
+    book.meaning.wake()
+    return reverted

@@ -1,0 +1,96 @@
+"""Streams: collect a memory chunk by chunk, from any process, then keep it as one or drop it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+
+from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
+from commonplace.memory.book import Book
+from commonplace.memory.remember import MAX_TEXT, Note, draft_of
+from commonplace.model import Draft, Item, Stream
+from commonplace.text.redact import redact
+
+MAX_CHUNK = 200_000
+MAX_CHUNKS = 10_000
+MAX_OPEN = 100
+IDLE_HOURS = 24
+_IDLE_MS = IDLE_HOURS * 3_600_000
+
+
+def start(book: Book, type_: str = "note", tags: Sequence[str] = (), project: str | None = None) -> Stream:
+    """Open a stream. Those that nobody touched for a day make room."""
+    now = book.clock()
+    draft = draft_of(Note("x", type=type_, tags=tags, project=project), now)
+    living = [stream for stream in book.store.streams() if not _is_idle(stream, now)]
+    if len(living) >= MAX_OPEN:
+        raise Conflict(f"{len(living)} streams are open, the most there may be.", "Finalize or cancel some of them.")
+    stream = Stream(f"stream_{secrets.token_hex(8)}", draft.type, draft.tags, draft.project, "open", now, now)
+    book.store.start_stream(stream)
+    return stream
+
+
+def append(book: Book, stream_id: str, chunk: str) -> Stream:
+    """Add a chunk; the reply counts what the stream holds now."""
+    if not chunk:
+        raise InvalidInput("The chunk is empty.", "Send some text.")
+    if len(chunk) > MAX_CHUNK:
+        raise TooLarge(f"The chunk has {len(chunk)} characters, more than {MAX_CHUNK}.", "Send it in smaller chunks.")
+    now = book.clock()
+
+    def check(stream: Stream | None) -> Stream:
+        found = _open(stream, stream_id, now)
+        if found.chunks >= MAX_CHUNKS:
+            raise TooLarge(f"{stream_id} has {found.chunks} chunks, the most there may be.", "Finalize it.")
+        if found.characters + len(chunk) > MAX_TEXT:
+            raise TooLarge(
+                f"{stream_id} would have more than {MAX_TEXT} characters.", "Finalize it, and start another."
+            )
+        return found
+
+    # Encoded so that no half of a character reaches the file; redacted before anything is written.
+    clean = redact(chunk.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd"))
+    return book.store.append_stream(stream_id, clean, check, now)
+
+
+def finalize(book: Book, stream_id: str) -> tuple[Item, Stream]:
+    """Make one memory of the chunks, in one transaction. A stream can be finalised once."""
+    now = book.clock()
+
+    def draft(stream: Stream, text: str) -> Draft:
+        if not text.strip():
+            raise InvalidInput(f"{stream_id} holds no text.", "Append chunks to it, or cancel it.")
+        return draft_of(Note(text, type=stream.type, tags=stream.tags, project=stream.project), now)
+
+    stream, stored = book.store.finalize_stream(stream_id, draft, lambda s: _open(s, stream_id, now), now)
+    book.meaning.wake()
+    return book.store.get([stored.id])[stored.id], replace(stream, status="finalized")
+
+
+def cancel(book: Book, stream_id: str) -> Stream:
+    """Drop a stream and all its chunks."""
+    now = book.clock()
+    return book.store.cancel_stream(stream_id, lambda s: _open(s, stream_id, now, idle_too=True), now)
+
+
+def open_streams(book: Book) -> list[Stream]:
+    """Streams that can still be continued, oldest first."""
+    now = book.clock()
+    return [stream for stream in book.store.streams() if not _is_idle(stream, now)]
+
+
+def _open(stream: Stream | None, stream_id: str, now_ms: int, *, idle_too: bool = False) -> Stream:
+    if stream is None:
+        raise NotFound(f"There is no stream {stream_id[:60]!r}.", "start_memory_stream opens one.")
+    if stream.status != "open":
+        raise Conflict(f"{stream_id} is {stream.status} already.", "Start another stream.")
+    if _is_idle(stream, now_ms) and not idle_too:
+        raise Conflict(
+            f"{stream_id} was idle for more than {IDLE_HOURS} hours and has expired.", "Start another stream."
+        )
+    return stream
+
+
+def _is_idle(stream: Stream, now_ms: int) -> bool:
+    return now_ms - stream.touched_ms > _IDLE_MS

@@ -1,0 +1,87 @@
+"""Streams: a memory that arrives in chunks, kept in the file so that any process can go on with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+
+import apsw
+
+from commonplace.model import Draft, Stored, Stream
+from commonplace.store.sqlite import items, projects, sql
+
+
+def start(connection: apsw.Connection, space_id: int, stream: Stream) -> None:
+    project_id = None
+    if stream.project is not None:
+        project_id = projects.find_or_create(connection, space_id, stream.project, stream.touched_ms)
+    connection.execute(
+        "INSERT INTO streams (id, space_id, project_id, type, tags, created_ms, touched_ms)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (stream.id, space_id, project_id, stream.type, json.dumps(stream.tags), stream.touched_ms, stream.touched_ms),
+    )
+
+
+def get(connection: apsw.Connection, space_id: int, stream_id: str) -> Stream | None:
+    """A stream with its sizes."""
+    found = _streams(connection, space_id, "AND s.id = ?", (stream_id,))
+    return found[0] if found else None
+
+
+def open_ones(connection: apsw.Connection, space_id: int) -> list[Stream]:
+    """Streams that are neither finalised nor cancelled, oldest first."""
+    return _streams(connection, space_id, "AND s.status = 'open' ORDER BY s.created_ms, s.id", ())
+
+
+def append(connection: apsw.Connection, space_id: int, stream_id: str, chunk: str, now_ms: int) -> Stream:
+    connection.execute(
+        "INSERT INTO stream_parts (stream_id, seq, text)"
+        " SELECT ?1, coalesce(max(seq), 0) + 1, ?2 FROM stream_parts WHERE stream_id = ?1",
+        (stream_id, chunk),
+    )
+    connection.execute("UPDATE streams SET touched_ms = ? WHERE space_id = ? AND id = ?", (now_ms, space_id, stream_id))
+    stream = get(connection, space_id, stream_id)
+    assert stream is not None
+    return stream
+
+
+def finalize(
+    connection: apsw.Connection, space_id: int, stream: Stream, draft_of: Callable[[str], Draft], now_ms: int
+) -> Stored:
+    """Make the memory and close the stream."""
+    parts = sql.rows(connection, "SELECT text FROM stream_parts WHERE stream_id = ? ORDER BY seq", (stream.id,))
+    stored = items.put(connection, space_id, draft_of("".join(part for (part,) in parts)), now_ms)
+    _close(connection, space_id, stream.id, "finalized", stored.id, now_ms)
+    return stored
+
+
+def cancel(connection: apsw.Connection, space_id: int, stream_id: str, now_ms: int) -> None:
+    """Close the stream and drop its chunks."""
+    _close(connection, space_id, stream_id, "cancelled", None, now_ms)
+
+
+def _close(
+    connection: apsw.Connection, space_id: int, stream_id: str, status: str, item_id: int | None, now_ms: int
+) -> None:
+    connection.execute(
+        "UPDATE streams SET status = ?, item_id = ?, touched_ms = ? WHERE space_id = ? AND id = ?",
+        (status, item_id, now_ms, space_id, stream_id),
+    )
+    connection.execute("DELETE FROM stream_parts WHERE stream_id = ?", (stream_id,))
+
+
+def _streams(connection: apsw.Connection, space_id: int, condition: str, bindings: Sequence[object]) -> list[Stream]:
+    rows = sql.rows(
+        connection,
+        f"""
+        SELECT s.id, s.type, s.tags, p.name, s.status, s.created_ms, s.touched_ms,
+               (SELECT count(*) FROM stream_parts t WHERE t.stream_id = s.id),
+               (SELECT coalesce(sum(length(text)), 0) FROM stream_parts t WHERE t.stream_id = s.id)
+          FROM streams s LEFT JOIN projects p ON p.id = s.project_id WHERE s.space_id = ? {condition}
+        """,
+        (space_id, *bindings),
+    )
+    return [
+        Stream(id_, type_, tuple(json.loads(tags)), project, status, created, touched, chunks, characters)
+        for id_, type_, tags, project, status, created, touched, chunks, characters in rows
+    ]
