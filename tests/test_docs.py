@@ -1,0 +1,73 @@
+"""The documentation keeps up: every setting, tool, prompt, error code and page is where a reader would look for it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from commonplace import errors
+from commonplace.config import Settings
+from commonplace.dialects.profiles import ALL
+from commonplace.mcp.prompts import PROMPTS
+from commonplace.mcp.resources import TEMPLATES
+from commonplace.store.columns import QUERY_COLUMNS
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+
+
+def page(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def error_classes() -> list[type[errors.CommonplaceError]]:
+    found, todo = [], [errors.CommonplaceError]
+    while todo:
+        found.append(todo.pop())
+        todo += found[-1].__subclasses__()
+    return [one for one in found if one.__module__ == errors.__name__]
+
+
+def test_every_setting_is_on_its_page() -> None:
+    assert [f.name for f in fields(Settings) if f"| `{f.name}` |" not in page("docs/settings.md")] == []
+
+
+def test_every_tool_prompt_and_resource_is_on_the_page_for_agents() -> None:
+    text = page("docs/mcp.md")
+    wanted = [tool.name for tool in ALL] + list(PROMPTS) + [template.uri_template for template in TEMPLATES]
+    assert [name for name in wanted if f"`{name}`" not in text] == []
+
+
+def test_every_error_code_is_on_its_page_with_its_exit_code() -> None:
+    text = page("docs/errors.md")
+    missing = [e.code for e in error_classes() if f"| `{e.code}` | {e.exit_code} |" not in text]
+    assert missing == []
+
+
+def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
+    drawn = errors.__doc__ or ""
+    for one in error_classes():
+        line = next((line for line in drawn.splitlines() if re.search(rf"\b{one.__name__}\b", line)), "")
+        assert one.code in line and str(one.exit_code) in line and str(one.http_status) in line, one.__name__
+
+
+def test_every_column_that_a_query_may_name_is_explained() -> None:
+    assert [name for name in QUERY_COLUMNS if f"`{name}`" not in page("docs/recall.md")] == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_between_pages_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\((?!http|#)([^)#]+)", path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    text = page("README.md")
+    assert [path.name for path in (ROOT / "docs").glob("*.md") if f"docs/{path.name}" not in text] == []
+
+
+def test_the_readme_shows_both_commands() -> None:
+    assert "make serve" in page("README.md") and "make test" in page("README.md")
