@@ -95,10 +95,10 @@ class Served:
         timer.cancel()
         self.url = next((word for word in self.greeting.split() if word.startswith("http")), "").removesuffix("/mcp")
 
-    def end(self) -> tuple[int, str]:
-        """Terminate it; its exit code, and what it said on standard error since it greeted."""
+    def end(self, by: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
+        """Signal it to end; its exit code, and what it said on standard error since it greeted."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+            self.process.send_signal(by)
         _out, said = self.process.communicate(timeout=DEADLINE)
         return self.process.returncode, said
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -14,9 +15,14 @@ import pytest
 from mcp import Client
 from tests.mcp.conftest import DEADLINE, ERAS, data_of, environment, play, spawned
 
+from commonplace import config
 from commonplace.mcp import lines
+from commonplace.memory.book import open_book
+from commonplace.memory.remember import Note, remember
 
-INITIALIZE = {
+Message = dict[str, object]
+
+INITIALIZE: Message = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
@@ -26,15 +32,15 @@ INITIALIZE = {
         "clientInfo": {"name": "by hand", "version": "1"},
     },
 }
-INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+INITIALIZED: Message = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
-def calling(id_: int, name: str, **arguments: object) -> dict[str, object]:
+def calling(id_: int, name: str, **arguments: object) -> Message:
     return {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
 
 
 def piped(
-    folder: Path, *sent: dict[str, object] | str, arguments: tuple[str, ...] = (), **env: str
+    folder: Path, *sent: Message | str, arguments: tuple[str, ...] = (), **env: str
 ) -> tuple[list[dict[str, Any]], subprocess.CompletedProcess[bytes]]:
     """Write lines, close the pipe, and read what came back: messages, and how the process ended."""
     raw = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in sent)
@@ -86,6 +92,24 @@ def test_two_clients_on_one_store_see_each_others_writes(tmp_path: Path) -> None
             for client in writers:
                 found = data_of(await client.call_tool("search", {"query": "zebra AND zoo OR zebra", "limit": 50}))
                 assert {o["text"] for o in found["observations"]} == {f"zebra {n}" for n in range(20)}
+
+    play(story)
+
+
+def test_a_question_is_understood_over_stdio(tmp_path: Path) -> None:
+    settings = config.load({"data_dir": str(tmp_path / "data"), "embedder": "builtin"}, env={})
+    with contextlib.closing(open_book(settings)) as book:
+        remember(book, Note(content="Sessions are kept in Redis and expire after thirty days", project="shop"))
+        remember(book, Note(content="Images are resized by a background worker", project="shop"))
+        book.meaning.catch_up()
+
+    async def story() -> None:
+        async with spawned(tmp_path, COMMONPLACE_EMBEDDER="builtin") as client:
+            arguments = {"query": "how long does a login last"}
+            found = data_of(await client.call_tool("search", arguments))
+            assert found["observations"][0]["text"].startswith("Sessions are kept")
+            context = data_of(await client.call_tool("get_context", {"project": "shop", **arguments}))
+            assert context["items"][0]["signals"]["semantic"] > 0.2
 
     play(story)
 

@@ -33,7 +33,7 @@ WAIT_FOR_WRITES = 1.0
 
 # What each tool is for in a session; told only of tools that the profile has.
 _ADVICE = {
-    "get_context": "At the start of a task call get_context with the project's name (the git repository's).",
+    "get_context": "At the start of a task call get_context for the project (the git repository's name).",
     "search": "Before deciding something that may have been decided, call search.",
     "add_memory": "When a decision, rule, fact or lesson worth keeping comes up, call add_memory.",
 }
