@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -206,6 +207,27 @@ def test_standard_output_carries_protocol_only(tmp_path: Path) -> None:
 def test_it_ends_when_nothing_was_ever_said(tmp_path: Path) -> None:
     replies, done = piped(tmp_path)
     assert (replies, done.returncode, done.stderr) == ([], 0, b"")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_although_nobody_closed_its_input(tmp_path: Path, by: signal.Signals) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "commonplace", "mcp"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(tmp_path),
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 1
+        process.send_signal(by)
+        assert process.wait(DEADLINE) == -by
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
 
 
 @pytest.mark.parametrize("profile", ["ecm", "sekha"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
+import signal
 import sys
 
 import anyio
@@ -28,7 +28,8 @@ def run(settings: Settings) -> None:
                 answers = Answers(writing)
                 await server.run(Questions(reading, answers), answers, server.create_initialization_options())
 
-        with contextlib.suppress(KeyboardInterrupt):
-            anyio.run(serve)
+        # Reading from a terminal cannot be interrupted, only ended; what was acknowledged is on the disk by then.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        anyio.run(serve)
     finally:
         book.close()
