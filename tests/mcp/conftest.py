@@ -41,7 +41,7 @@ def play(story: Story) -> None:
 @contextlib.asynccontextmanager
 async def connected(book: Book, era: str = "auto", profile: str = "all") -> AsyncIterator[Client]:
     """A client of a server in this process."""
-    async with Client(build(book, profile, Workers()), mode=era, cache=None) as client:
+    async with Client(build(lambda: book, profile, Workers()), mode=era, cache=None) as client:
         yield client
 
 

@@ -8,12 +8,15 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import anyio
+import apsw
 import pytest
 from mcp import Client
+from mcp.shared.exceptions import MCPError
 from tests.mcp.conftest import DEADLINE, ERAS, data_of, environment, play, spawned
 
 from commonplace import config
@@ -239,13 +242,50 @@ def test_a_profile_without_tools_is_refused_on_standard_error(tmp_path: Path, pr
     assert b"Traceback" not in done.stderr
 
 
-def test_a_damaged_store_is_told_on_standard_error(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "commonplace.db").write_bytes(b"not a database " * 1000)
-    replies, done = piped(tmp_path, INITIALIZE)
-    assert replies == []
-    assert done.returncode == 5
-    assert b"Traceback" not in done.stderr
+def damaged(folder: Path) -> None:
+    (folder / "commonplace.db").write_bytes(b"not a database " * 1000)
+
+
+def of_a_newer_version(folder: Path) -> None:
+    connection = apsw.Connection(str(folder / "commonplace.db"))
+    connection.execute("CREATE TABLE later (x); PRAGMA user_version = 999; PRAGMA application_id = 0x436D506C")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code"), [(damaged, "DB_CORRUPT"), (of_a_newer_version, "DB_TOO_NEW")], ids=["damaged", "newer"]
+)
+def test_a_store_that_cannot_be_opened_is_told_at_each_call_until_it_is_mended(
+    tmp_path: Path, spoil: Callable[[Path], None], code: str
+) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    spoil(folder)
+    before = (folder / "commonplace.db").read_bytes()
+
+    async def story() -> None:
+        async with spawned(tmp_path) as client:
+            assert (await client.list_tools()).tools
+            for _ in range(2):
+                failed = await client.call_tool("search", {"query": "anything"})
+                assert failed.is_error
+                assert data_of(failed)["error"]["code"] == code
+            with pytest.raises(MCPError):
+                await client.list_resources()
+            assert (folder / "commonplace.db").read_bytes() == before
+            for file in folder.iterdir():
+                file.unlink()
+            assert not (await client.call_tool("add_memory", {"content": "It works again"})).is_error
+
+    play(story)
+
+
+def test_a_folder_that_cannot_be_made_is_told_at_each_call(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file where the folder should be", encoding="utf-8")
+    replies, done = piped(tmp_path, INITIALIZE, INITIALIZED, calling(2, "search", query="anything"))
+    assert done.returncode == 0
+    assert replies[1]["result"]["isError"]
+    assert replies[1]["result"]["structuredContent"]["error"]["code"] == "DB_READ_ONLY"
 
 
 def test_unfinished_answers_are_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:

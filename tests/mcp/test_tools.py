@@ -40,7 +40,7 @@ def test_each_profile_lists_its_tools_in_a_fixed_order(book: Book, era: str) -> 
 @pytest.mark.parametrize("profile", ["ecm", "sekha"])
 def test_a_profile_without_tools_is_refused_by_name(book: Book, profile: str) -> None:
     with pytest.raises(Exception, match=f"Profile '{profile}' has no tools"):
-        build(book, profile, Workers())
+        build(lambda: book, profile, Workers())
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -52,7 +52,7 @@ class HostGuard:
 def application(book: Book, profile: str) -> ASGIApp:
     """The whole site as one ASGI application."""
     workers = Workers()
-    server = build(book, profile, workers)
+    server = build(lambda: book, profile, workers)
     protocol = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=GUARD)
 
     async def health(_request: Request) -> Response:

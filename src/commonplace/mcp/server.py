@@ -1,4 +1,4 @@
-"""One protocol server over one open book: tools from the profile, resources and prompts from their tables."""
+"""One protocol server over one book: tools from the profile, resources and prompts from their tables."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Workers:
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
 
-def build(book: Book, profile: str, workers: Workers) -> Server[Any]:
-    """A server that answers from the book with the tools of the profile."""
+def build(reach: Callable[[], Book], profile: str, workers: Workers) -> Server[Any]:
+    """A server that answers from the book, reached for at each call, with the tools of the profile."""
     tools = {tool.name: tool for tool in tools_of(profile)}
     listed = [_described(tool) for tool in tools.values()]
     writing = anyio.Lock()
@@ -67,30 +67,30 @@ def build(book: Book, profile: str, workers: Workers) -> Server[Any]:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}", {"known": sorted(tools)})
         if not tool.read_only:
             async with writing:
-                return await workers.do(lambda: _call(book, tool, params.arguments or {}))
+                return await workers.do(lambda: _call(reach, tool, params.arguments or {}))
         if writing.locked():
             with anyio.move_on_after(WAIT_FOR_WRITES):
                 async with writing:
                     pass
-        return await workers.do(lambda: _call(book, tool, params.arguments or {}))
+        return await workers.do(lambda: _call(reach, tool, params.arguments or {}))
 
     async def list_resources(_context: _Context, _params: object) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=await workers.do(lambda: resources.listed(book)))
+        return types.ListResourcesResult(resources=await workers.do(lambda: resources.listed(_reached(reach))))
 
     async def list_templates(_context: _Context, _params: object) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(resource_templates=list(resources.TEMPLATES))
 
     async def read_resource(_context: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        return await workers.do(lambda: resources.read(book, str(params.uri)))
+        return await workers.do(lambda: resources.read(_reached(reach), str(params.uri)))
 
     async def list_prompts(_context: _Context, _params: object) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=prompts.listed(tools))
 
     async def get_prompt(_context: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return await workers.do(lambda: prompts.filled(book, tools, params.name, params.arguments or {}))
+        return await workers.do(lambda: prompts.filled(_reached(reach), tools, params.name, params.arguments or {}))
 
     async def complete(_context: _Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        return await workers.do(lambda: prompts.completed(book, params.argument.name, params.argument.value))
+        return await workers.do(lambda: prompts.completed(_reached(reach), params.argument.name, params.argument.value))
 
     hint = CacheHint(ttl_ms=LISTS_FRESH_MS, scope="private")
     return Server(
@@ -139,10 +139,18 @@ def _described(tool: Tool) -> types.Tool:
     )
 
 
-def _call(book: Book, tool: Tool, arguments: dict[str, Any]) -> types.CallToolResult:
+def _reached(reach: Callable[[], Book]) -> Book:
+    """The book, or a protocol error where there is no other way to say that it cannot be opened."""
+    try:
+        return reach()
+    except CommonplaceError as error:
+        raise MCPError(types.INTERNAL_ERROR, error.message, {"code": error.code, "details": error.hint}) from error
+
+
+def _call(reach: Callable[[], Book], tool: Tool, arguments: dict[str, Any]) -> types.CallToolResult:
     """Run a tool; whatever goes wrong is an error that the model can read and act on."""
     try:
-        reply = tool.run(book, arguments)
+        reply = tool.run(reach(), arguments)
     except CommonplaceError as error:
         return _failed(error_body(tool.dialect, error))
     except Exception as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import signal
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import anyio
 from mcp.server.stdio import stdio_server
@@ -12,19 +14,25 @@ from mcp.server.stdio import stdio_server
 from commonplace.config import Settings
 from commonplace.mcp.lines import Answers, Questions
 from commonplace.mcp.server import Workers, build
-from commonplace.memory.book import open_book
+from commonplace.memory.shelf import Shelf
+from commonplace.text.names import detect_project
+
+# Seconds for the client's first questions, which need no store, before ours is opened unasked.
+OPEN_AFTER = 1.0
 
 
 def run(settings: Settings) -> None:
     """Serve until standard input closes. Standard output carries protocol only; all else goes to standard error."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="commonplace: %(message)s")
-    book = open_book(settings)
+    if not settings.project:
+        settings = replace(settings, project=detect_project(Path.cwd()) or "")
+    shelf = Shelf(settings)
     try:
-        server = build(book, settings.profile, Workers())
-        book.meaning.start()
+        server = build(shelf.book, settings.profile, Workers())
 
         async def serve() -> None:
             async with stdio_server() as (reading, writing):
+                shelf.open_soon(OPEN_AFTER)
                 answers = Answers(writing)
                 await server.run(Questions(reading, answers), answers, server.create_initialization_options())
 
@@ -32,4 +40,4 @@ def run(settings: Settings) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         anyio.run(serve)
     finally:
-        book.close()
+        shelf.close()

@@ -53,8 +53,10 @@ def columns_of(
         columns["title"] = ""
         columns["speaker"] = _joined(get("role", ""), get("speaker", ""))
     else:
-        for name in ("subtitle", "narrative", "facts", "concepts"):
+        for name in ("subtitle", "narrative", "facts"):
             columns[name] = get(name, "")
+        # Where nothing else is said, what an item is tagged with is what it is about.
+        columns["concepts"] = get("concepts", "") or columns["tags"]
         columns["files"] = _joined(get("files_read", ""), get("files_modified", ""), get("paths", ""))
     return columns
 

@@ -1,0 +1,46 @@
+"""Where a server that lives long keeps its book: opened when first needed, and tried again as long as that fails.
+
+A damaged or read-only store then does not keep the server from starting: whoever calls is told what is wrong, and
+the first call after it was mended works.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+
+from commonplace.config import Settings
+from commonplace.errors import CommonplaceError
+from commonplace.memory.book import Book, Clock, open_book, wall_clock
+
+
+class Shelf:
+    """Opens the book of these settings once; what is written in it is embedded in the background from then on."""
+
+    def __init__(self, settings: Settings, clock: Clock = wall_clock) -> None:
+        self._settings, self._clock = settings, clock
+        self._lock = threading.Lock()
+        self._book: Book | None = None
+
+    def book(self) -> Book:
+        """The open book, or the error that keeps it shut."""
+        with self._lock:
+            if self._book is None:
+                self._book = open_book(self._settings, self._clock)
+                self._book.meaning.start()
+            return self._book
+
+    def open_soon(self, seconds: float) -> None:
+        """Open it in the background after a moment, so that waiting work goes on even if nobody calls."""
+        timer = threading.Timer(seconds, self._try)
+        timer.daemon = True
+        timer.start()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._book is not None:
+                self._book.close()
+
+    def _try(self) -> None:
+        with contextlib.suppress(CommonplaceError):
+            self.book()
