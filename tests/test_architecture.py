@@ -45,6 +45,7 @@ OUTSIDE: dict[str, set[str]] = {
     "tokenizers": {"embed"},
     "Stemmer": {"text"},
     "wcmatch": {"text"},
+    "bracex": {"text"},
     "sqlite3": set(),
 }
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "handler", "base", "core"}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 
 from commonplace.errors import InvalidInput
 
 MAX_GLOB = 300
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# A file has to be matched quickly whatever someone's rule file says: few branches, and few ways to divide a path.
+MAX_BRANCHES, MAX_GLOBSTARS = 100, 3
+MAX_FILE, MAX_DEPTH = 4096, 100
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
@@ -21,13 +24,17 @@ def checked_glob(glob: str) -> str:
         else f"has more than {MAX_GLOB} characters"
         if len(cleaned) > MAX_GLOB
         else "has a control character"
-        if _CONTROL.search(cleaned)
+        if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in cleaned)
         else "is absolute"
         if cleaned.startswith(("/", "~")) or _DRIVE.match(cleaned)
         else "leaves the project"
         if ".." in cleaned.split("/")
         else "has an unbalanced bracket"
         if not _balanced(cleaned)
+        else f"has more than {MAX_GLOBSTARS} folders of any depth (**)"
+        if cleaned.count("**") > MAX_GLOBSTARS
+        else f"stands for more than {MAX_BRANCHES} patterns"
+        if not _is_small(cleaned)
         else ""
     )
     if problem:
@@ -42,9 +49,37 @@ def any_matches(globs: Iterable[str], files: Sequence[str]) -> bool:
     from wcmatch import glob as matcher
 
     flags = matcher.GLOBSTAR | matcher.BRACE | matcher.DOTGLOB | matcher.FORCEUNIX
-    patterns = [glob if "/" in glob else f"**/{glob}" for glob in globs]
-    names = [file.strip().replace("\\", "/").removeprefix("./") for file in files]
-    return any(matcher.globmatch(name, patterns, flags=flags) for name in names if name)
+    names = [name for file in files for name in _readings(file)]
+    for glob in globs:
+        pattern = glob if "/" in glob else f"**/{glob}"
+        # One that was kept before it would have been refused holds for nothing.
+        if _is_small(glob) and any(matcher.globmatch(name, pattern, flags=flags) for name in names):
+            return True
+    return False
+
+
+def _readings(file: str) -> Iterator[str]:
+    """A file's path relative to the project. Where that begins is unknown of an absolute one: every tail of it."""
+    name = file.strip().removeprefix("file://").replace("\\", "/")
+    absolute = name.startswith(("/", "~")) or _DRIVE.match(name) is not None
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if len(name) > MAX_FILE or len(parts) > MAX_DEPTH:
+        return
+    if not absolute:
+        yield "/".join(parts)
+        return
+    for start in range(len(parts)):
+        yield "/".join(parts[start:])
+
+
+def _is_small(glob: str) -> bool:
+    import bracex
+
+    try:
+        bracex.expand(glob, limit=MAX_BRANCHES)
+    except bracex.ExpansionLimitException:
+        return False
+    return glob.count("**") <= MAX_GLOBSTARS
 
 
 def _balanced(glob: str) -> bool:
