@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from dataclasses import dataclass
 
 from commonplace.errors import InvalidInput
@@ -11,6 +12,8 @@ from commonplace.memory.book import Book
 from commonplace.model import Item, Project, Scope
 
 MAX_PAGE = 1000
+
+_POSITION = re.compile(r"(-?[0-9]{1,15}):([0-9]{1,18})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,10 @@ def _cursor(item: Item) -> str:
 
 def _position(cursor: str) -> tuple[int, int]:
     try:
-        created, id_ = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode().split(":")
-        return int(created), int(id_)
-    except (ValueError, binascii.Error) as error:
-        raise InvalidInput("The cursor is not one of ours.", "Take it unchanged from the previous page.") from error
+        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+    except (ValueError, binascii.Error):
+        text = ""
+    position = _POSITION.fullmatch(text)
+    if not position:
+        raise InvalidInput("The cursor is not one of ours.", "Take it unchanged from the previous page.")
+    return int(position[1]), int(position[2])

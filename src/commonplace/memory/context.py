@@ -18,7 +18,8 @@ from commonplace.ranking.budget import Budget, tokens_of
 from commonplace.ranking.signals import OTHER_PROJECT, SAME_PROJECT, Signals, composite, order_key, recency
 from commonplace.text.summarise import shorten
 
-LEADING_TYPES = (*sorted(KNOWLEDGE_TYPES), "rule")
+RULE = "rule"
+LEADING_TYPES = (*sorted(KNOWLEDGE_TYPES), RULE)
 RECENT = 50
 LEADING = 100
 SUMMARIES = 5
@@ -92,8 +93,8 @@ def context(
     def take_short(item: Item, share: float) -> Item:
         return next((short for short in _shorter(item) if take(short, share)), item)
 
-    leading = [entry for entry in shown if entry.leads]
-    for entry in leading:
+    # Rules before all: they are to be followed whatever else is known.
+    for entry in sorted((entry for entry in shown if entry.leads), key=lambda entry: entry.item.type != RULE):
         take(entry, LEADING_SHARE)
     last = take_short(checkpoint, CHECKPOINT_SHARE) if checkpoint else None
     told = [*(take_short(summary, SUMMARY_SHARE) for summary in summaries[:1]), *summaries[1:]]
@@ -121,7 +122,11 @@ def _ranked(book: Book, project: str | None, query: str | None, most: int) -> li
     now, canonical = book.clock(), None if project is None else book.store.find_project(project)
     here = Scope(project=project, only_global=project is None)
     around = replace(here, with_global=True)
-    always = book.store.newest(replace(around, types=LEADING_TYPES), max(LEADING, most))
+    always = [
+        item
+        for types in ((RULE,), tuple(sorted(KNOWLEDGE_TYPES)))
+        for item in book.store.newest(replace(around, types=types, kinds=EVENTS), max(LEADING, most))
+    ]
     if query and query.strip():
         inside, anywhere = recall_each(book, query, [replace(around, kinds=EVENTS), Scope(kinds=EVENTS)], most)
         hits: dict[int, Hit] = {hit.item.id: hit for hit in inside.hits}

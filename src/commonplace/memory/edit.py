@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.fetch import fetch_one
-from commonplace.memory.remember import Note, draft_of
+from commonplace.memory.remember import Note, draft_from, draft_of, finished
 from commonplace.model import Item
 
 
@@ -47,6 +47,8 @@ def edit(book: Book, id_: int | str, changes: Changes, expect_rev: int | None = 
         created_ms=old.created_ms,
         uid=old.uid,
     )
-    item = book.store.rewrite(old.id, draft_of(note, now), now, expect_rev)
+    # Whether its time is part of what it is was decided when it was remembered.
+    dated = finished(draft_from(old)).content_hash != old.content_hash
+    item = book.store.rewrite(old.id, draft_of(note, now, dated=dated), now, expect_rev)
     book.meaning.wake()
     return item

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from commonplace.embed import Embedder
 from commonplace.errors import CommonplaceError, EmbedderUnavailable
-from commonplace.store import Store
+from commonplace.store import Job, Store
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -34,7 +34,7 @@ class Meaning:
         self._store, self._embedder, self._clock = store, embedder, clock
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._questions: dict[str, NDArray[float32]] = {}
-        self._adopted = False
+        self._adopted = self._ousted = False
         self._failure, self._told = "", False
         self._wake, self._stop = threading.Event(), threading.Event()
         self._worker: threading.Thread | None = None
@@ -45,8 +45,8 @@ class Meaning:
         """ "off", "not loaded", "ready", or "failed: " and why."""
         if self._embedder is None:
             return "off"
-        if self._failure:
-            return f"failed: {self._failure}"
+        if self._failure or self._ousted:
+            return f"failed: {self._failure or OUSTED}"
         return self._embedder.state()
 
     def news(self) -> str | None:
@@ -83,21 +83,32 @@ class Meaning:
         while self._embedder is not None and (limit is None or done < limit) and not self._stop.is_set():
             step = BATCH if limit is None else min(BATCH, limit - done)
             jobs = self._store.claim_jobs(self._owner, step, self._clock(), LEASE_MS)
+            self._ousted = self._adopted and not self._store.uses_model(self._embedder.name)
             if not jobs:
                 break
             try:
-                vectors = self._embed([job.passage.text for job in jobs])
+                finished = self._do(jobs)
             except EmbedderUnavailable as error:
                 self._failure = error.message
                 self._store.release_jobs(jobs, self._owner, error.message)
                 break
-            finished = self._store.finish_jobs(jobs, vectors, self._owner)
-            self._failure = "" if finished or self._store.uses_model(self._embedder.name) else OUSTED
-            if self._failure:
+            self._failure = ""
+            if not finished and not self._store.uses_model(self._embedder.name):
                 self._store.release_jobs(jobs, self._owner, OUSTED)
-                break
             done += finished
         return done
+
+    def _do(self, jobs: Sequence[Job]) -> int:
+        """Embed and store. If the embedder is well but refuses a text, the others are done without it."""
+        assert self._embedder is not None
+        try:
+            vectors = self._embed([job.passage.text for job in jobs])
+        except EmbedderUnavailable:
+            if self._embedder.state().startswith("failed"):
+                raise
+            # The refused one keeps its lease: tried again when that ends, and given up after a few times.
+            return sum(self._do([job]) for job in jobs) if len(jobs) > 1 else 0
+        return self._store.finish_jobs(jobs, vectors, self._owner)
 
     def start(self) -> None:
         """Embed in the background from now on, for as long as the process lives."""
@@ -125,6 +136,8 @@ class Meaning:
                     self.catch_up()
             except CommonplaceError as error:
                 self._failure = error.message
+            except Exception as error:  # noqa: BLE001 - without its worker the store would silently fall behind
+                self._failure = f"{type(error).__name__}: {error}"
             self._wake.wait(POLL_SECONDS)
             self._wake.clear()
 

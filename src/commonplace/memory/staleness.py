@@ -33,7 +33,10 @@ def is_stale(item: Item) -> bool:
 def _located(name: str, root: str | None) -> Path | None:
     if not name:
         return None
-    path = Path(name).expanduser() if name.startswith("~") else Path(name)
+    try:
+        path = Path(name).expanduser() if name.startswith("~") else Path(name)
+    except RuntimeError:
+        return None
     if path.is_absolute():
         return path
     return Path(root) / path if root else None
