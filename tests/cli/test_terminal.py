@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.cli.terminal import one_line, plain
-from commonplace.cli.times import ago, iso, moment
+from commonplace.text.times import ago, iso, moment
 from commonplace.errors import InvalidInput
 
 from .conftest import Run

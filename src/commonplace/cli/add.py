@@ -11,11 +11,11 @@ from commonplace.cli.call import Call, command
 from commonplace.cli.fields import field_option, listed, pairs, root_of
 from commonplace.cli.jsonl import add_lines
 from commonplace.cli.terminal import read_stdin, stdin_is_piped
-from commonplace.cli.times import moment
 from commonplace.errors import InvalidInput
 from commonplace.memory.remember import Note, remember
 from commonplace.model import KINDS, Item, Kind
 from commonplace.text.names import base_name
+from commonplace.text.times import moment
 
 
 @command(

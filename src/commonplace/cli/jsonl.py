@@ -13,11 +13,11 @@ from typing import IO, Any, NoReturn
 from commonplace.cli.call import Call
 from commonplace.cli.failure import Stopped
 from commonplace.cli.fields import listed, root_of
-from commonplace.cli.times import moment
 from commonplace.errors import CommonplaceError, InvalidInput, TooLarge
 from commonplace.memory.book import Book
 from commonplace.memory.remember import Note, draft_of, remember_all
 from commonplace.model import DETAIL_FIELDS, KINDS, Kind
+from commonplace.text.times import moment
 
 BATCH = 500
 DETAILS = tuple(dict.fromkeys(name for names in DETAIL_FIELDS.values() for name in names))

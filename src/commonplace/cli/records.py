@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from commonplace.cli.times import iso
 from commonplace.memory.staleness import is_stale
 from commonplace.model import DETAIL_FIELDS, Change, Item, Project
 from commonplace.text.redact import redact
+from commonplace.text.times import iso
 
 if TYPE_CHECKING:
     from commonplace.memory.recall import Hit

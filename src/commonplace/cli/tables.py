@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.cli.terminal import one_line, plain
-from commonplace.cli.times import ago, iso
 from commonplace.text.names import base_name
+from commonplace.text.times import ago, iso
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -14,7 +14,6 @@ from commonplace.dialects.kiro_records import (
     context_item,
     found,
     full_observation,
-    iso_time,
     moment,
     observation,
     summary,
@@ -31,7 +30,7 @@ from commonplace.model import Item, Scope
 from commonplace.ranking.budget import tokens_of
 from commonplace.text.summarise import shorten
 
-__all__ = ["NO_PROJECT", "TOOLS", "context_text", "iso_time", "record_text"]
+__all__ = ["NO_PROJECT", "TOOLS", "context_text", "record_text"]
 
 MAX_LIMIT = 50
 MAX_BUDGET = 200_000

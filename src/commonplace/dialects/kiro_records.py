@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from commonplace.dialects.tool import redacted
@@ -12,14 +11,13 @@ from commonplace.memory.timeline import Moment
 from commonplace.model import DETAIL_FIELDS, Item
 from commonplace.text.names import base_name
 from commonplace.text.summarise import shorten
+from commonplace.text.times import iso
 
 NO_PROJECT = "global"
 
 # A search result is for choosing; what is longer is had in full by its id.
 LONGEST_FOUND = 4_000
 LONGEST_TOLD = 300
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def observation(item: Item) -> dict[str, Any]:
@@ -111,12 +109,6 @@ def project_name(item: Item) -> str:
     return base_name(item.project) if item.project else NO_PROJECT
 
 
-def iso_time(milliseconds: int) -> str:
-    """As the reference writes it: 2025-03-15T14:30:00.000Z."""
-    moment = _EPOCH + timedelta(milliseconds=milliseconds)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.").rjust(20, "0") + f"{milliseconds % 1000:03d}Z"
-
-
 def cut(text: str | None, longest: int = LONGEST_FOUND) -> str | None:
     """A text as it is, or its beginning and an ellipsis."""
     return text if text is None or len(text) <= longest else text[: longest - 1].rstrip() + "…"
@@ -139,4 +131,4 @@ def _detail(item: Item, name: str) -> str | None:
 
 
 def _times(item: Item) -> dict[str, Any]:
-    return {"created_at": iso_time(item.created_ms), "created_at_epoch": item.created_ms}
+    return {"created_at": iso(item.created_ms), "created_at_epoch": item.created_ms}

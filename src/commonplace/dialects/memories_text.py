@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from commonplace.dialects.kiro_records import iso_time
 from commonplace.memory.contradictions import Contradiction
 from commonplace.memory.rules import Rules, paths_of
 from commonplace.model import Item
 from commonplace.text.names import base_name
 from commonplace.text.summarise import shorten
+from commonplace.text.times import iso
 
 LABELS = {"rule": "📌 RULE", "decision": "💡 DECISION", "fact": "📋 FACT", "note": "📝 NOTE", "skill": "🔧 SKILL"}
 LONGEST_LINE = 500
@@ -84,8 +84,8 @@ def row(item: Item) -> dict[str, Any]:
         "paths": list(paths_of(item)),
         "category": item.details.get("category"),
         "metadata": dict(item.meta),
-        "created_at": iso_time(item.created_ms),
-        "updated_at": iso_time(item.updated_ms),
+        "created_at": iso(item.created_ms),
+        "updated_at": iso(item.updated_ms),
     }
 
 

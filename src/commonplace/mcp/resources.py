@@ -9,14 +9,14 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from commonplace.dialects import kiro
+from commonplace.dialects.memories_text import rules_text
 from commonplace.errors import CommonplaceError
 from commonplace.memory.book import Book
-from commonplace.memory.browse import browse, projects
-from commonplace.model import Item, Scope
+from commonplace.memory.browse import projects
+from commonplace.memory.rules import rules
 from commonplace.text.redact import redact
 
 MOST_PROJECTS = 50
-MOST_RULES = 200
 
 TEMPLATES = (
     types.ResourceTemplate(
@@ -79,24 +79,11 @@ def read(book: Book, uri: str) -> types.ReadResourceResult:
 
 def _document(book: Book, uri: str) -> tuple[str, str]:
     if uri == "memory://rules":
-        return "text/markdown", _rules(book, None)
+        return "text/markdown", redact(rules_text(rules(book, None)))
     if match := _RULES.fullmatch(uri):
-        return "text/markdown", _rules(book, unquote(match[1]))
+        return "text/markdown", redact(rules_text(rules(book, unquote(match[1]))))
     if match := _CONTEXT.fullmatch(uri):
         return "application/json", kiro.context_text(book, unquote(match[1]))
     if match := _ITEM.fullmatch(uri):
         return "application/json", kiro.record_text(book, unquote(match[1]))
     raise MCPError(types.INVALID_PARAMS, f"Resource not found: {uri}", {"uri": uri})
-
-
-def _rules(book: Book, project: str | None) -> str:
-    """Markdown with the headings of the memories.sh reference."""
-    sections = []
-    if project is not None:
-        sections.append(("## Project Rules", browse(book, Scope(project=project, types=("rule",)), MOST_RULES).items))
-    sections.append(("## Global Rules", browse(book, Scope(only_global=True, types=("rule",)), MOST_RULES).items))
-    return redact("\n\n".join(f"{heading}\n{_bullets(items)}" for heading, items in sections))
-
-
-def _bullets(items: tuple[Item, ...]) -> str:
-    return "\n".join(f"- {item.body.strip()} ({item.short_id})" for item in items) or "None yet."
