@@ -26,8 +26,9 @@ DOORS: dict[str, set[str]] = {
     "store": {"text"},
     "memory": {"store", "ranking", "embed", "text"},
     "dialects": {"memory", "ranking", "text"},
+    "hosts": {"memory", "text"},
     "mcp": {"dialects", "memory", "text"},
-    "cli": {"dialects", "memory", "text"},
+    "cli": {"dialects", "hosts", "memory", "text"},
     "__main__": {"cli"},
 }
 # The command line starts the servers; it may open that one door.

@@ -1,0 +1,1 @@
+"""One file per editor or agent: where its rule files live, how to write them and how to read them."""

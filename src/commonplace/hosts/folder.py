@@ -1,0 +1,138 @@
+"""A project's folder: where it begins, which rule files are in it, and which of them may be read or written.
+
+Nothing is reached through a link that leaves the folder, whoever made it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path, PurePosixPath
+
+from commonplace.errors import CommonplaceError, Conflict, InvalidInput, TooLarge
+
+MAX_BYTES = 1_000_000
+MAX_FOUND = 1_000
+
+
+def project_folder(start: Path) -> Path:
+    """The top of the repository that a folder is in; the folder itself outside any."""
+    try:
+        here = start.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise InvalidInput(f"The folder {start} cannot be entered.", "Name an existing folder.") from error
+    if not here.is_dir():
+        raise InvalidInput(f"{start} is not a folder.", "Name the folder of the project.")
+    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+
+
+def exact_folder(start: Path) -> Path:
+    """A folder that someone named, and not the repository around it."""
+    project_folder(start)
+    return start.resolve()
+
+
+def find(root: Path, patterns: Iterable[str]) -> list[str]:
+    """Files that match, relative to the root, sorted; at most MAX_FOUND for each pattern."""
+    found: set[str] = set()
+    for pattern in patterns:
+        try:
+            matching = list(islice(root.glob(pattern), MAX_FOUND))
+        except (OSError, RuntimeError):
+            # A folder that cannot be listed, or links in a circle.
+            continue
+        found |= {path.relative_to(root).as_posix() for path in matching if not path.is_dir()}
+    return sorted(found)
+
+
+def read_inside(root: Path, path: str) -> bytes:
+    """A file's bytes, or the reason why it is not read."""
+    file = root / path
+    try:
+        inside = file.resolve(strict=True).is_relative_to(root)
+        status = file.stat()
+        if not inside:
+            raise Conflict(f"{path} is a link that leaves the project.")
+        if not stat.S_ISREG(status.st_mode):
+            raise Conflict(f"{path} is not a file.")
+        if status.st_size > MAX_BYTES:
+            raise TooLarge(f"{path} has {status.st_size:,} bytes, more than {MAX_BYTES:,}.")
+        return file.read_bytes()
+    except (OSError, RuntimeError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise Conflict(f"{path} cannot be read: {why}.") from error
+
+
+def as_text(data: bytes, path: str) -> str:
+    """UTF-8 text; a BOM stays in it."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Conflict(f"{path} is not UTF-8 text.", "Save it as UTF-8, then call again.") from error
+
+
+def read_writable(root: Path, path: str) -> bytes | None:
+    """What a file that is to be written holds now, None if it does not exist. Refuses what must not be written."""
+    _check_parents(root, path)
+    file = root / path
+    try:
+        status = file.lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _cannot(path, error) from error
+    if stat.S_ISLNK(status.st_mode):
+        raise Conflict(
+            f"{path} is a link to {file.readlink()}.",
+            "Put a file in its place, or name the targets to write, such as `commonplace generate agents`.",
+        )
+    if stat.S_ISDIR(status.st_mode):
+        raise Conflict(f"{path} is a folder, where a file should be.", "Move it out of the way.")
+    if not stat.S_ISREG(status.st_mode):
+        raise Conflict(f"{path} is not an ordinary file.", "Move it out of the way.")
+    if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+        raise Conflict(f"{path} belongs to another user.", "Run this as its owner, or take the file over first.")
+    # Asked of the mode as well: renaming over it would succeed, and a superuser may write anything.
+    if not status.st_mode & stat.S_IWUSR or not os.access(file, os.W_OK):
+        raise Conflict(f"{path} is read-only.", "Make it writable, or name the targets to write.")
+    if status.st_size > MAX_BYTES:
+        raise TooLarge(
+            f"{path} has {status.st_size:,} bytes, more than {MAX_BYTES:,}.", "It is too long for a rule file."
+        )
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise _cannot(path, error) from error
+
+
+def _check_parents(root: Path, path: str) -> None:
+    parts = PurePosixPath(path).parts
+    if not parts or PurePosixPath(path).is_absolute() or ".." in parts:
+        raise InvalidInput(f"{path!r} is not a path inside the project.")
+    folder = root
+    for part in parts[:-1]:
+        inner = folder / part
+        shown = inner.relative_to(root).as_posix()
+        try:
+            real = inner.resolve()
+            if not real.is_relative_to(root):
+                raise Conflict(f"{shown} leads out of the project, to {real}.", "Put a folder in place of the link.")
+            if not inner.exists():
+                if inner.is_symlink():
+                    raise Conflict(f"{shown} is a link to nothing.", "Remove the link.")
+                break
+            if not inner.is_dir():
+                raise Conflict(f"{shown} is not a folder, but {path} has to go into it.", "Move it out of the way.")
+        except (OSError, RuntimeError) as error:
+            raise _cannot(shown, error) from error
+        folder = inner
+    if not os.access(folder, os.W_OK | os.X_OK):
+        shown = folder.relative_to(root).as_posix()
+        raise Conflict(f"The folder {shown} is not writable.", "Make it writable, or name the targets to write.")
+
+
+def _cannot(path: str, error: Exception) -> CommonplaceError:
+    why = error.strerror if isinstance(error, OSError) else error
+    return Conflict(f"{path} cannot be used: {why}.", "Nothing was written.")

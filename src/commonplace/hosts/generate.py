@@ -1,0 +1,166 @@
+"""Generate: a project's rules in the files that agents read. Planned and checked first, then written at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from commonplace.errors import CommonplaceError, Conflict, InvalidInput
+from commonplace.hosts import front_matter, markers
+from commonplace.hosts.folder import as_text, find, read_inside, read_writable
+from commonplace.hosts.host import Host, RuleFile
+from commonplace.hosts.known import Known
+from commonplace.hosts.markdown import as_markdown
+from commonplace.hosts.statements import statements
+from commonplace.hosts.targets import chosen
+from commonplace.hosts.writing import Change, write_all
+from commonplace.memory.book import Book
+from commonplace.memory.rulebook import DEFAULT_TYPES, Rulebook, rulebook
+
+BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What became of every file, or would, and what a person should know about it."""
+
+    targets: tuple[str, ...]
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def changed(self) -> list[Change]:
+        return [change for change in self.changes if change.action != "unchanged"]
+
+
+def generate(
+    book: Book,
+    root: Path,
+    project: str | None,
+    targets: Sequence[str] = (),
+    types: Sequence[str] = DEFAULT_TYPES,
+    *,
+    write: bool = True,
+) -> Generated:
+    """Bring the rule files of a project up to date. Nothing is written unless everything can be."""
+    hosts = chosen(targets, root)
+    told = rulebook(book, project, types)
+    made = plan(told, root, hosts)
+    if write:
+        write_all(root, made.changes)
+    return made
+
+
+def plan(told: Rulebook, root: Path, hosts: Sequence[Host]) -> Generated:
+    """The changes that bring the files of these hosts up to date. Writes nothing."""
+    notes = [
+        f"Skill {skill.id} has no category, so it has no folder: `commonplace edit {skill.id} --field category=NAME`."
+        for skill in told.skills
+        if not skill.category
+    ]
+    changes: dict[str, Change] = {}
+    places: dict[str, str] = {}
+    for host in hosts:
+        for wanted in host.wants(told, root):
+            place = str((root / wanted.path).parent.resolve() / Path(wanted.path).name).casefold()
+            if place in places:
+                raise InvalidInput(
+                    f"{wanted.path} and {places[place]} are the same file.",
+                    "Two categories or targets need it: rename one category, or name the targets to write.",
+                )
+            places[place] = wanted.path
+            change = _written(root, wanted, host, notes)
+            if change is not None:
+                changes[wanted.path] = change
+    for host in hosts:
+        for path in find(root, (*host.homes, f"{host.skills}/*/SKILL.md")):
+            if path not in changes and _has_our_block(root, path):
+                changes[path] = _without_ours(root, path)
+    names = tuple(host.name for host in hosts)
+    return Generated(names, tuple(changes[path] for path in sorted(changes)), tuple(notes))
+
+
+def _written(root: Path, wanted: RuleFile, host: Host, notes: list[str]) -> Change | None:
+    """The change for a wanted file, None if all of it is said there already, outside of our block."""
+    before = read_writable(root, wanted.path)
+    bom, text = _opened(before, wanted.path)
+    cut = _cut(text, wanted.path)
+    inner = _inner(wanted, cut)
+    if not inner:
+        return None
+    front, cut = _fronted(wanted, text, cut, host, notes)
+    made = markers.block(inner, front_matter.digest(front) if front else "")
+    if not text:
+        after = front + made + "\n"
+    elif cut.block is None:
+        after = markers.appended(text, made)
+    else:
+        after = markers.replaced(cut, made)
+    if host.limit and len(after) > host.limit:
+        notes.append(f"{wanted.path} has {len(after):,} characters; {host.title} may read only {host.limit:,} of them.")
+    return Change(wanted.path, before, (bom + after).encode())
+
+
+def _inner(wanted: RuleFile, cut: markers.Parts) -> str:
+    if wanted.text:
+        return markers.disarmed(wanted.text)
+    outside = statements(front_matter.cut(cut.before)[1] + "\n\n" + cut.after)
+    said = Known((one.text, one.topic, one.paths) for one in outside)
+    return as_markdown([rule for rule in wanted.rules if not said.has_anywhere(rule.text, rule.topic)])
+
+
+def _fronted(
+    wanted: RuleFile, text: str, cut: markers.Parts, host: Host, notes: list[str]
+) -> tuple[str, markers.Parts]:
+    """The front matter that is ours to write, and the parts with it. Someone else's stays as it is."""
+    if not text:
+        return wanted.front, cut
+    head, rest = front_matter.cut(cut.before)
+    alone = not rest.strip() and not cut.after.strip()
+    ours = bool(head and cut.front_digest == front_matter.digest(head) and not rest.strip())
+    if cut.block is not None and (ours or (alone and not head)):
+        if head and front_matter.read(head) == front_matter.read(wanted.front):
+            return wanted.front, cut
+        eol = markers.line_end(cut.before + cut.block)
+        return wanted.front, markers.Parts(wanted.front.replace("\n", eol), cut.block, cut.after)
+    has, needs = (front_matter.globs_in(front_matter.read(h), host.glob_keys) for h in (head, wanted.front))
+    if set(has) != set(needs):
+        notes.append(f"{wanted.path} says itself to which files it applies; its front matter was left as it is.")
+    return "", cut
+
+
+def _without_ours(root: Path, path: str) -> Change:
+    """The change for a file that is not wanted any more: it goes if nothing else is in it."""
+    before = read_writable(root, path)
+    bom, text = _opened(before, path)
+    cut = _cut(text, path)
+    head, rest = front_matter.cut(cut.before)
+    ours = not head or cut.front_digest == front_matter.digest(head)
+    if ours and not rest.strip() and not cut.after.strip():
+        return Change(path, before, None)
+    return Change(path, before, (bom + markers.removed(cut)).encode())
+
+
+def _has_our_block(root: Path, path: str) -> bool:
+    """Whether a file of a host has our markers. Files that cannot be read have nothing of ours."""
+    try:
+        data = read_inside(root, path)
+    except CommonplaceError:
+        return False
+    return b"commonplace:begin" in data and _cut(_opened(data, path)[1], path).block is not None
+
+
+def _opened(data: bytes | None, path: str) -> tuple[str, str]:
+    text = as_text(data or b"", path)
+    return (BOM, text[1:]) if text.startswith(BOM) else ("", text)
+
+
+def _cut(text: str, path: str) -> markers.Parts:
+    try:
+        return markers.parts(text)
+    except markers.BadMarkers as error:
+        raise Conflict(
+            f"It cannot be told which part of {path} is ours: {error}.",
+            f"Leave one {markers.BEGIN} and one {markers.END} after it, or none.",
+        ) from error

@@ -1,0 +1,197 @@
+"""Learn: the rule files and skills that a project has, as memories. What is known already is not learned again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from commonplace.errors import CommonplaceError, InvalidInput, NotFound
+from commonplace.hosts import front_matter, markers
+from commonplace.hosts.chapters import OWN, file_name, skill_name
+from commonplace.hosts.folder import as_text, find, read_inside
+from commonplace.hosts.host import Host
+from commonplace.hosts.known import Known
+from commonplace.hosts.statements import statements
+from commonplace.hosts.targets import TARGETS
+from commonplace.memory.book import Book
+from commonplace.memory.remember import Note, remember_all
+from commonplace.memory.rulebook import SKILL, essence, rulebook
+from commonplace.model import MEMORY_TYPES
+from commonplace.text.globs import checked_glob
+
+MAX_FILES = 500
+EVERY_FILE = frozenset({"*", "**", "**/*"})
+SKILL_FILE = "SKILL.md"
+SUFFIXES = (".instructions.md", ".mdc", ".md", ".txt")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A rule file: under which root and path, of which host, in which category, about which files."""
+
+    root: Path
+    path: str
+    host: Host | None = None
+    category: str = ""
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Read:
+    """What became of one file."""
+
+    path: str
+    host: str = ""
+    added: list[Note] = field(default_factory=list)
+    known: int = 0
+    skipped: str = ""
+
+
+class Skipped(Exception):
+    """Why nothing is learned from a file."""
+
+
+def learn(book: Book, root: Path, project: str | None, given: Sequence[Path] = (), *, write: bool = True) -> list[Read]:
+    """Read these rule files and folders, or all that the project has, and keep what is new, all of it or nothing."""
+    told = rulebook(book, project, MEMORY_TYPES)
+    known = Known((rule.text, rule.topic, rule.paths) for rule in told.rules)
+    skills = {(_skill_key(skill.category), essence(skill.text)) for skill in told.skills}
+    reads = []
+    for number, source in enumerate(_sources(root, given)):
+        read = Read(source.path, source.host.name if source.host else "")
+        reads.append(read)
+        if number >= MAX_FILES:
+            read.skipped = f"more than {MAX_FILES} files"
+            continue
+        try:
+            notes = list(_notes(source))
+        except (CommonplaceError, Skipped) as error:
+            read.skipped = str(error).rstrip(".")
+            continue
+        for note in notes:
+            if _is_new(note, known, skills):
+                read.added.append(replace(note, project=project, meta={**note.meta, "learned_from": source.path}))
+            else:
+                read.known += 1
+    if write:
+        _keep(book, reads)
+    return reads
+
+
+def _keep(book: Book, reads: Sequence[Read]) -> None:
+    notes = [note for read in reads for note in read.added]
+    if notes:
+        remember_all(book, notes)
+
+
+def _is_new(note: Note, known: Known, skills: set[tuple[str, str]]) -> bool:
+    """Whether this was not said before, in the store or in another file; from now on it is said."""
+    if note.type == SKILL:
+        key = (_skill_key(note.details["category"]), essence(note.content))
+        new = key not in skills
+        skills.add(key)
+        return new
+    paths = tuple(glob for glob in note.details.get("paths", "").split("\n") if glob)
+    topic = note.details.get("subtitle", "")
+    if known.has(note.content, topic, paths):
+        return False
+    known.add(note.content, topic, paths)
+    return True
+
+
+def _notes(source: Source) -> Iterator[Note]:
+    """What a file says, outside of the part that we wrote."""
+    text = as_text(read_inside(source.root, source.path), source.path).removeprefix("\ufeff")
+    try:
+        cut = markers.parts(text)
+    except markers.BadMarkers as error:
+        raise Skipped(str(error)) from error
+    head, body = front_matter.cut(cut.before)
+    body = f"{body}\n\n{cut.after}".strip()
+    if not body:
+        raise Skipped("written by `commonplace generate`" if cut.block else "empty")
+    fields = front_matter.read(head)
+    description = fields.get("description", "")
+    on_demand = source.host is not None and source.host.on_demand(fields)
+    if PurePosixPath(source.path).name == SKILL_FILE or (on_demand and source.category):
+        meta = {"description": description} if isinstance(description, str) and description else {}
+        yield Note(body, type=SKILL, details={"category": source.category}, meta=meta)
+        return
+    keys = source.host.glob_keys if source.host else ()
+    globs = tuple(checked_glob(glob) for glob in front_matter.globs_in(fields, keys) if glob not in EVERY_FILE)
+    found = statements(body)
+    if not found:
+        raise Skipped("it holds no rules")
+    for one in found:
+        paths = tuple(map(checked_glob, one.paths)) or globs or source.paths
+        details = {"subtitle": one.topic, "category": source.category, "paths": "\n".join(paths)}
+        yield Note(one.text, type=one.type, details={name: value for name, value in details.items() if value})
+
+
+def _sources(root: Path, given: Sequence[Path]) -> list[Source]:
+    if not given:
+        return _all_in(root)
+    found: dict[tuple[Path, str], Source] = {}
+    for path in given:
+        for source in _named(root, path):
+            found.setdefault((source.root, source.path), source)
+    return list(found.values())
+
+
+def _all_in(root: Path) -> list[Source]:
+    """Every rule file that some host reads in this folder, host by host."""
+    sources: dict[str, Source] = {}
+    for host in TARGETS:
+        for pattern in (*host.homes, *host.older):
+            for path in find(root, [pattern]):
+                sources.setdefault(path, Source(root, path, host, _category(path, pattern)))
+        for path in find(root, [f"{host.skills}/*/{SKILL_FILE}"]):
+            sources.setdefault(path, Source(root, path, host, PurePosixPath(path).parent.name))
+    return list(sources.values())
+
+
+def _named(root: Path, given: Path) -> list[Source]:
+    """The rule files that a person means by a path. One outside of the project is a place of its own."""
+    place = Path(os.path.normpath(Path.cwd().resolve() / given))
+    if not place.exists():
+        raise NotFound(f"There is no file or folder {given}.", "Name a rule file, or a folder that has some.")
+    if not place.is_relative_to(root):
+        place = place.parent.resolve() / place.name
+    elif place.is_dir() and not place.resolve().is_relative_to(root):
+        raise InvalidInput(f"{given} is a link that leaves the project.", "Name the folder that it leads to.")
+    here = root if place.is_relative_to(root) else place if place.is_dir() else place.parent
+    known = _all_in(here)
+    inside = place.relative_to(here).as_posix()
+    if place.is_dir():
+        return known if here == place else [s for s in known if s.path.startswith(f"{inside}/")] or _all_in(place)
+    for source in known:
+        if source.path == inside:
+            return [source]
+    category = PurePosixPath(inside).parent.name if place.name == SKILL_FILE else ""
+    host = next((host for host in TARGETS if place.name in host.homes), None)
+    # A file such as AGENTS.md speaks about the folder it is in.
+    paths = (f"{PurePosixPath(inside).parent}/**",) if host and "/" in inside else ()
+    return [Source(here, inside, host, category or ("skill" if place.name == SKILL_FILE else ""), paths)]
+
+
+def _category(path: str, pattern: str) -> str:
+    """A file's name in a folder of rule files; sub-folders are part of it. Our own general file has none."""
+    fixed, wildcard, _rest = pattern.partition("*")
+    if not wildcard:
+        return ""
+    name = path.removeprefix(fixed).replace("/", "-")
+    suffix = next((suffix for suffix in SUFFIXES if name.endswith(suffix)), "")
+    name = name.removesuffix(suffix)
+    try:
+        return "" if name.casefold() == OWN else file_name(name, 0)
+    except InvalidInput:
+        return ""
+
+
+def _skill_key(category: str) -> str:
+    try:
+        return skill_name(category, 0)
+    except InvalidInput:
+        return category
