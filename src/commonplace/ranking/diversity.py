@@ -25,9 +25,8 @@ def distinct(items: Iterable[_T], text: Callable[[_T], str], same: float = SAME)
 
 
 def _alike(a: frozenset[Hashable], b: frozenset[Hashable], same: float) -> bool:
-    shorter, longer = sorted((len(a), len(b)))
     # The lengths alone bound what can be shared.
-    if shorter < same * longer:
+    if len(a) < same * len(b) or len(b) < same * len(a):
         return False
     shared = len(a & b)
     return shared >= same * (len(a) + len(b) - shared)

@@ -63,6 +63,8 @@ def search(
     if not query.words:
         return TextAnswer((), {}, 0)
     within = _within(connection, space_id, filter_)
+    if not within.rows:
+        return TextAnswer((), dict.fromkeys(also, 0.0), 0)
     answer = _plain(connection, space_id, query.words, filter_, within, k, also)
     if within.loose and len(answer.hits) < min(k, answer.total):
         # Better matches outside took the places: worth the cost of keeping them out from the start.

@@ -62,6 +62,8 @@ class SignMatrix:
         if mask is not None:
             inside = np.flatnonzero(mask)
             distances, passages = distances[inside], passages[inside]
+        if not len(passages):
+            return []
         near = passages[_smallest(distances, max(RESCORED, k))].tolist()
         hits = score(connection, self.space_id, self.model_id, query, near)
         if afresh or len(hits) >= len(set(near)) * (1 - GONE_SHARE):
