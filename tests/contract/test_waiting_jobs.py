@@ -184,6 +184,14 @@ def test_a_worker_of_the_model_before_neither_claims_nor_stores(store: Store, ne
     assert len(neighbour.claim_jobs("you", 9, NOW + LEASE, LEASE)) == 2
 
 
+def test_every_handle_knows_which_model_the_space_uses(store: Store, neighbour: Store) -> None:
+    assert not store.uses_model("first")
+    store.use_model("first", 8)
+    assert store.uses_model("first") and neighbour.uses_model("first")
+    neighbour.use_model("second", 8)
+    assert not store.uses_model("first") and store.uses_model("second")
+
+
 def test_a_store_without_a_model_stores_no_vector(store: Store, draft: Make) -> None:
     store.put([draft("one")], NOW)
     jobs = store.claim_jobs("me", 1, NOW, LEASE)
