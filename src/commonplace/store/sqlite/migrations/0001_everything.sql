@@ -198,7 +198,7 @@ CREATE TABLE jobs (
     UNIQUE (space_id, kind, passage_id)
 ) STRICT;
 -- 5: jobs.MAX_TRIES. What was tried so often waits no longer.
-CREATE INDEX jobs_waiting ON jobs (space_id, kind, id) WHERE tries < 5;
+CREATE INDEX jobs_waiting ON jobs (space_id, kind, id, tries) WHERE tries < 5;
 
 CREATE TABLE keys (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
