@@ -109,14 +109,18 @@ class Database:
         with _translated(self.path), self._forks.kept_out():
             try:
                 _create_private(partial)
+                # A connection of its own: what is committed is copied, even from within a transaction.
+                source = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+                source.set_busy_timeout(self._busy_ms)
                 copy = apsw.Connection(str(partial))
                 try:
-                    with copy.backup("main", self.connection(), "main") as backup:
+                    with copy.backup("main", source, "main") as backup:
                         backup.step(-1)
                     if copy.pragma("quick_check") != "ok":
                         raise StoreCorrupt(f"The backup {target} of {self.path} failed its check.")
                 finally:
                     copy.close()
+                    source.close()
                 partial.replace(target)
             finally:
                 for leftover in (partial, *(partial.with_name(partial.name + end) for end in ("-wal", "-shm"))):

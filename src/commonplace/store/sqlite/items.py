@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import apsw
 
 from commonplace.errors import Conflict, NotFound
 from commonplace.identity import Ref, new_uid
-from commonplace.model import Change, Draft, Item, Kind, Stored
+from commonplace.model import KINDS, Change, Draft, Item, Kind, Stored
 from commonplace.store.sqlite import index, projects, sessions, sql
 from commonplace.store.sqlite.scope import NO_PROJECT, Filter
 
@@ -47,9 +48,8 @@ def newest(
 ) -> list[Item]:
     """Live items, newest first; `before` is the (created_ms, id) to go on from."""
     found: list[Item] = []
-    # Project by project, so that each is one walk along an index.
-    for project in filter_.projects or (None,):
-        condition, bindings = replace(filter_, projects=() if project is None else (project,)).sql()
+    for walk in _walks(filter_):
+        condition, bindings = walk.sql()
         if before:
             condition += " AND (i.created_ms, i.id) < (?, ?)"
             bindings += before
@@ -59,7 +59,7 @@ def newest(
             [space_id, *bindings, limit],
         )
         found += map(_item, rows)
-    return sorted(found, key=lambda item: (item.created_ms, item.id), reverse=True)[:limit]
+    return sorted(found, key=_when, reverse=True)[:limit]
 
 
 def around(
@@ -68,17 +68,36 @@ def around(
     """The anchor with its neighbours in time, from its own project, oldest first."""
     row = sql.first(connection, "SELECT project_id FROM items WHERE id = ?", (anchor.id,))
     project = NO_PROJECT if row is None or row[0] is None else int(row[0])
-    condition, bindings = Filter(projects=(project,), kinds=tuple(kinds)).sql()
-    found: list[Item] = []
+    neighbours: list[Item] = []
     for sign, order, limit in (("<", "DESC", before), (">", "ASC", after)):
-        rows = sql.rows(
-            connection,
-            f"{_BY_TIME} WHERE i.space_id = ? AND {condition} AND (i.created_ms, i.id) {sign} (?, ?)"
-            f" ORDER BY i.created_ms {order}, i.id {order} LIMIT ?",
-            [space_id, *bindings, anchor.created_ms, anchor.id, limit],
-        )
-        found += map(_item, rows)
-    return sorted([*found, anchor], key=lambda item: (item.created_ms, item.id))
+        side: list[Item] = []
+        for walk in _walks(Filter(projects=(project,), kinds=tuple(kinds))):
+            condition, bindings = walk.sql()
+            rows = sql.rows(
+                connection,
+                f"{_BY_TIME} WHERE i.space_id = ? AND {condition} AND (i.created_ms, i.id) {sign} (?, ?)"
+                f" ORDER BY i.created_ms {order}, i.id {order} LIMIT ?",
+                [space_id, *bindings, anchor.created_ms, anchor.id, limit],
+            )
+            side += map(_item, rows)
+        neighbours += sorted(side, key=_when, reverse=order == "DESC")[:limit]
+    return sorted([*neighbours, anchor], key=_when)
+
+
+def _walks(filter_: Filter) -> Iterator[Filter]:
+    """The filter in parts that are each one walk along an index in the order of time."""
+    places: list[tuple[int, ...]] = [(project,) for project in filter_.projects]
+    types: list[tuple[str, ...]] = [(type_,) for type_ in filter_.types]
+    kinds: list[tuple[Kind, ...]] = [filter_.kinds]
+    if places and not types:
+        # With types the kind is checked on the way; without, it is part of the index.
+        kinds = [(kind,) for kind in filter_.kinds or KINDS]
+    for place, type_, kind in product(places or [()], types or [()], kinds):
+        yield replace(filter_, projects=place, types=type_, kinds=kind)
+
+
+def _when(item: Item) -> tuple[int, int]:
+    return item.created_ms, item.id
 
 
 def resolve(connection: apsw.Connection, space_id: int, ref: Ref) -> int | None:

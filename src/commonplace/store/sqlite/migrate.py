@@ -56,11 +56,11 @@ def migrate(database: Database) -> int:
             version = _version(connection)
         if version >= newest:
             return version
-        if version:
-            _back_up(database, version)
         with database.write() as connection:
             if _version(connection) != version:
                 continue
+            if version:
+                _back_up(database, version)
             number, _name, script = next(step for step in steps if step[0] > version)
             # Drained: apsw stops a script at its first row otherwise.
             connection.execute(script).fetchall()

@@ -44,7 +44,7 @@ class SignMatrix:
         # One row per 64 dimensions: the scan then runs along contiguous memory.
         self._bits = np.empty(((self.dim + 63) // 64, 0), np.uint64)
         self._passages = np.empty(0, np.int64)
-        self._projects = np.empty(0, np.int64)
+        self._projects = np.empty(0, np.int32)
         self._kinds = np.empty(0, np.uint8)
         self._memo: tuple[bytes, int, NDArray[np.uint16]] = (b"", 0, np.empty(0, np.uint16))
 
@@ -99,7 +99,7 @@ class SignMatrix:
 
         if size <= len(self._passages):
             return
-        room = max(1024, size, len(self._passages) * 3 // 2)
+        room = max(1024, size, len(self._passages) * 9 // 8)
         for name in ("_bits", "_passages", "_projects", "_kinds"):
             old: NDArray[Any] = getattr(self, name)
             new = np.empty((*old.shape[:-1], room), old.dtype)

@@ -77,7 +77,9 @@ CREATE TABLE items (
 ) STRICT;
 CREATE UNIQUE INDEX items_same ON items (space_id, coalesce(project_id, 0), content_hash);
 CREATE INDEX items_short ON items (space_id, substr(uid, -12));
-CREATE INDEX items_time ON items (space_id, project_id, created_ms, id)
+CREATE INDEX items_time ON items (space_id, created_ms, id)
+    WHERE forgotten_ms IS NULL AND superseded_by IS NULL;
+CREATE INDEX items_place ON items (space_id, project_id, kind, created_ms, id)
     WHERE forgotten_ms IS NULL AND superseded_by IS NULL;
 CREATE INDEX items_type ON items (space_id, type, project_id, created_ms, id)
     WHERE forgotten_ms IS NULL AND superseded_by IS NULL;
