@@ -15,7 +15,7 @@ from commonplace.text.grammar import parse_strict
 from commonplace.text.syntax import And, Node, Not, Or, Term, matches
 from commonplace.text.tokens import ACRONYMS, STOP_WORDS, Form, is_paired, stem, strip_marks, term_forms, words_of
 
-__all__ = ["And", "Node", "Not", "Or", "Query", "Term", "Word", "matches", "parse", "to_fts5", "words_to_fts5"]
+__all__ = ["And", "Node", "Not", "Or", "Query", "Term", "Word", "matches", "parse", "plain", "to_fts5", "words_to_fts5"]
 
 MAX_WORDS = 64
 """Plain words kept of a query: the first distinct ones."""
@@ -62,10 +62,15 @@ def parse(query: str, columns: Mapping[str, str]) -> Query:
     """
     parsed = parse_strict(query, columns)
     if parsed is None:
-        text = _tidy(query)
-        return Query(strict=False, tree=None, inverted=False, words=plain_words(text), text=text)
+        return plain(query)
     text = _tidy(" ".join(parsed.wanted))
     return Query(True, parsed.tree.node, parsed.tree.inverted, plain_words(text), text)
+
+
+def plain(question: str) -> Query:
+    """A question made of words, whatever operators they look like."""
+    text = _tidy(question)
+    return Query(strict=False, tree=None, inverted=False, words=plain_words(text), text=text)
 
 
 def plain_words(text: str) -> tuple[Word, ...]:
