@@ -101,7 +101,7 @@ class Scope:
     """Which part of a space a question is about. Empty tuples and None mean "no restriction".
 
     `project` is any spelling of a project; `with_global` adds the items that belong to none. `tag` narrows lists to
-    items with a tag that contains it.
+    items with a tag that contains it, or one of its comma separated parts.
     """
 
     project: str | None = None

@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from commonplace.dialects.memories_schemas import CONTEXT, FORGOTTEN, LIST, MEMORY, RULES, STREAM
+from commonplace.dialects.memories_schemas import CONTEXT, FORGOTTEN, LIST, MEMORY, RULES
+from commonplace.dialects.memories_streams import STREAM_TOOLS
 from commonplace.dialects.memories_text import (
+    contradicted,
     label,
     line,
     listing,
+    on_one_line,
     relevant_text,
     row,
+    rows,
     rules_text,
-    said,
     scope,
     warning,
 )
 from commonplace.dialects.tool import Arguments, Param, Reply, Tool
 from commonplace.errors import InvalidInput
-from commonplace.memory import streams
 from commonplace.memory.book import Book
 from commonplace.memory.contradictions import contradictions
 from commonplace.memory.edit import Changes, edit
+from commonplace.memory.enrich import enrich
 from commonplace.memory.fetch import fetch_one
 from commonplace.memory.forget import forget
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import Note, remember
-from commonplace.memory.rules import Rules, rules
-from commonplace.memory.supersede import supersede
-from commonplace.model import KINDS, MEMORY_TYPES, Item, Scope
+from commonplace.memory.rules import Rules, rules, within
+from commonplace.model import KINDS, Item, Scope
+from commonplace.text.globs import checked_glob
+from commonplace.text.summarise import shorten
 
 TYPES = ("rule", "decision", "fact", "note", "skill")
 MAX_LIMIT, MAX_LIST = 50, 100
-# Everything but rules, which are told anyway, and checkpoints, which are about a session.
+ROOM_OF_RULES = 200_000
+# Everything but checkpoints, which are about a session.
 _FOUND = tuple(kind for kind in KINDS if kind != "checkpoint")
 
 
@@ -40,39 +46,40 @@ def get_context(book: Book, arguments: Arguments) -> Reply:
     """Active rules, and what is relevant to the query."""
     project, files = _project(book, arguments), arguments["files"] or ()
     active = rules(book, project, files)
-    relevant: list[Item] = []
+    told = within(active, ROOM_OF_RULES)
     query = (arguments["query"] or "").strip()
-    if query:
-        # A few more than asked for: rules among the hits are shown above already.
-        hits = recall(book, query, _around(project, kinds=_FOUND), arguments["limit"] + MAX_LIMIT).hits
-        relevant = [hit.item for hit in hits if hit.item.type != "rule"][: arguments["limit"]]
-    text = "\n\n".join(part for part in (rules_text(active, files), relevant_text(relevant)) if part)
-    return Reply(_rules_data(active) | {"memories": [row(item) for item in relevant]}, text)
+    if not query:
+        return Reply(_rules_data(told) | {"memories": []}, rules_text(told, files))
+    # So many more than asked for that all of them could be rules, which are told above.
+    surplus = len(active.project) + len(active.everywhere) + active.elsewhere
+    hits = recall(book, query, _around(project, kinds=_FOUND), arguments["limit"] + surplus).hits
+    relevant = [hit.item for hit in hits if hit.item.type != "rule"][: arguments["limit"]]
+    text = f"{rules_text(told, files)}\n\n{relevant_text(relevant)}"
+    return _told_once(book, _rules_data(told) | {"memories": rows(relevant)}, text)
 
 
 def add_memory(book: Book, arguments: Arguments) -> Reply:
-    """Store a statement; the same one again in the same scope is found, not repeated."""
+    """Store a statement. The same one again in the same scope is found, and gets what tags and metadata are new."""
     _said_something(arguments["content"])
-    details = {"category": arguments["category"] or "", "paths": "\n".join(arguments["paths"] or ())}
+    tags, meta = arguments["tags"] or (), arguments["metadata"] or {}
     stored = remember(
         book,
         Note(
             content=arguments["content"].strip(),
             type=arguments["type"],
-            project=arguments["project_id"],
-            tags=arguments["tags"] or (),
-            details=details,
-            meta=arguments["metadata"] or {},
+            project=(arguments["project_id"] or "").strip() or None,
+            tags=tags,
+            details={"category": arguments["category"] or "", "paths": _globs(arguments["paths"] or ())},
+            meta=meta,
         ),
     )
     item = fetch_one(book, stored.id)
+    if stored.duplicate:
+        item = enrich(book, item, tags, meta)
+    found = contradictions(book, item)
     verb = "Already stored" if stored.duplicate else "Stored"
-    text = f"{verb} {item.type} ({scope(item)}): {said(item)}\nid: {item.short_id}"
-    found = [] if stored.duplicate else contradictions(book, item)
-    data = row(item) | {
-        "duplicate": stored.duplicate,
-        "contradicts": [{"id": one.item.short_id, "reason": one.reason, "content": said(one.item)} for one in found],
-    }
+    text = f"{verb} {item.type} ({scope(item)}): {on_one_line(item)}\nid: {item.short_id} ({label(item.type)})"
+    data = row(item) | {"duplicate": stored.duplicate, "contradicts": contradicted(found)}
     return Reply(data, "\n\n".join(part for part in (text, warning(found, item)) if part))
 
 
@@ -83,49 +90,51 @@ def search_memories(book: Book, arguments: Arguments) -> Reply:
     types = (arguments["type"],) if arguments["type"] else ()
     asked = _around(_project(book, arguments), kinds=_FOUND, types=types)
     found = [hit.item for hit in recall(book, arguments["query"], asked, arguments["limit"]).hits]
-    opening = f"Found {len(found)} {_noun(len(found))}{':' if found else '.'}"
-    return Reply({"memories": [row(item) for item in found]}, listing(opening, found))
+    return _told_once(book, {"memories": rows(found)}, listing(f"Found {_counted(found)}", found))
 
 
 def get_rules(book: Book, arguments: Arguments) -> Reply:
     """All active rules."""
     files = arguments["files"] or ()
-    active = rules(book, _project(book, arguments), files)
-    return Reply(_rules_data(active), rules_text(active, files))
+    told = within(rules(book, _project(book, arguments), files), ROOM_OF_RULES)
+    return Reply(_rules_data(told), rules_text(told, files))
 
 
 def list_memories(book: Book, arguments: Arguments) -> Reply:
     """The most recent memories."""
-    types = (arguments["type"],) if arguments["type"] else MEMORY_TYPES
-    asked = _around(_project(book, arguments), kinds=("memory",), types=types, tag=arguments["tags"] or "")
+    types = (arguments["type"],) if arguments["type"] else ()
+    tag = (arguments["tags"] or "").strip()
+    asked = _around(_project(book, arguments), kinds=("memory",), types=types, tag=tag)
     found = book.store.newest(asked, arguments["limit"])
-    opening = f"{len(found)} {_noun(len(found))}{':' if found else '.'}"
-    return Reply({"memories": [row(item) for item in found]}, listing(opening, found))
+    return Reply({"memories": rows(found)}, listing(_counted(found), found))
 
 
 def edit_memory(book: Book, arguments: Arguments) -> Reply:
-    """Change a memory, or say which other one it replaces."""
+    """Change a memory, or say which other one it replaces: both or neither."""
     details = {}
     if arguments["category"] is not None:
-        details["category"] = arguments["category"]
+        details["category"] = arguments["category"].strip()
     if arguments["paths"] is not None:
-        details["paths"] = "\n".join(arguments["paths"])
-    if arguments["content"] is not None:
-        _said_something(arguments["content"])
+        details["paths"] = _globs(arguments["paths"])
+    content = arguments["content"]
+    if content is not None:
+        _said_something(content)
     changes = Changes(
-        content=arguments["content"],
+        content=None if content is None else content.strip(),
         type=arguments["type"],
         tags=arguments["tags"],
         details=details or None,
         meta=arguments["metadata"],
     )
     old = arguments["supersedes"]
-    if old is None or changes != Changes():
-        edit(book, arguments["id"], changes)
-    if old is not None:
-        supersede(book, old, by=arguments["id"])
-    item = fetch_one(book, arguments["id"])
-    return Reply(row(item), f"Updated {line(item)}" + (f"\nIt supersedes {old}." if old is not None else ""))
+    item = edit(book, arguments["id"], changes, supersedes=old)
+    if old is None:
+        return Reply(row(item), f"Updated {line(item)}")
+    replaced = fetch_one(book, old)
+    undo = f"To undo: commonplace restore {replaced.id}"
+    return Reply(
+        row(item) | {"supersedes": replaced.short_id}, f"Updated {line(item)}\nIt supersedes {line(replaced)}\n{undo}"
+    )
 
 
 def forget_memory(book: Book, arguments: Arguments) -> Reply:
@@ -137,39 +146,9 @@ def forget_memory(book: Book, arguments: Arguments) -> Reply:
     return Reply({"id": item.short_id, "forgotten": True, "restore": f"commonplace restore {item.id}"}, text)
 
 
-def start_memory_stream(book: Book, arguments: Arguments) -> Reply:
-    """Open a stream, in the server's own project unless it is to be global."""
-    project = None if arguments["global"] else book.settings.project or None
-    stream = streams.start(book, arguments["type"], arguments["tags"] or (), project)
-    return Reply(_stream(stream.id, "open", 0, 0), stream.id)
-
-
-def append_memory_chunk(book: Book, arguments: Arguments) -> Reply:
-    """Add to a stream."""
-    stream = streams.append(book, arguments["stream_id"], arguments["chunk"])
-    counted = f"{stream.chunks} chunk{'' if stream.chunks == 1 else 's'}, {stream.characters} chars"
-    return Reply(_stream(stream.id, stream.status, stream.chunks, stream.characters), counted)
-
-
-def finalize_memory_stream(book: Book, arguments: Arguments) -> Reply:
-    """Make one memory of a stream."""
-    item, stream = streams.finalize(book, arguments["stream_id"])
-    counted = f"{stream.chunks} chunk{'' if stream.chunks == 1 else 's'} ({stream.characters} chars)"
-    data = _stream(stream.id, stream.status, stream.chunks, stream.characters) | {"memory": row(item)}
-    return Reply(data, f"Created {label(item.type)} {item.short_id} from {counted}")
-
-
-def cancel_memory_stream(book: Book, arguments: Arguments) -> Reply:
-    """Drop a stream."""
-    stream = streams.cancel(book, arguments["stream_id"])
-    text = f"Cancelled {stream.id}: {stream.chunks} chunks dropped"
-    return Reply(_stream(stream.id, "cancelled", stream.chunks, stream.characters), text)
-
-
 _PROJECT_ID = Param("project_id", str, "Project such as github.com/user/repo, besides what is global")
 _FILES = Param("files", list, "Files at hand: path rules then apply only if they match", items=str, max_items=1000)
 _TYPE = Param("type", str, "Only this type", choices=TYPES)
-_STREAM_ID = Param("stream_id", str, "Stream id from start", required=True)
 
 
 def _tool(
@@ -231,7 +210,7 @@ TOOLS = (
         "The most recent memories, by type or tag if wanted.",
         (
             _TYPE,
-            Param("tags", str, "Only with a tag that contains this"),
+            Param("tags", str, "Only with a tag that contains this; any of several, comma separated"),
             _PROJECT_ID,
             Param("limit", int, "Most results, 1-100", default=20, least=1, most=MAX_LIST),
         ),
@@ -267,51 +246,7 @@ TOOLS = (
         read_only=False,
         destructive=True,
     ),
-    _tool(
-        "start_memory_stream",
-        "Start a stream",
-        "Start collecting a memory in chunks; returns the stream id.",
-        (
-            Param("type", str, "Memory type", default="note", choices=TYPES),
-            Param("tags", list, "Tags", items=str),
-            Param("global", bool, "Global scope instead of this project", default=False),
-        ),
-        STREAM,
-        start_memory_stream,
-        read_only=False,
-        idempotent=False,
-    ),
-    _tool(
-        "append_memory_chunk",
-        "Append to a stream",
-        "Append a chunk to an open stream.",
-        (_STREAM_ID, Param("chunk", str, "Content chunk", required=True)),
-        STREAM,
-        append_memory_chunk,
-        read_only=False,
-        idempotent=False,
-    ),
-    _tool(
-        "finalize_memory_stream",
-        "Finalize a stream",
-        "Make one memory of a stream's chunks.",
-        (_STREAM_ID,),
-        STREAM,
-        finalize_memory_stream,
-        read_only=False,
-        idempotent=False,
-    ),
-    _tool(
-        "cancel_memory_stream",
-        "Cancel a stream",
-        "Drop a stream and its chunks without creating a memory.",
-        (_STREAM_ID,),
-        STREAM,
-        cancel_memory_stream,
-        read_only=False,
-        destructive=True,
-        idempotent=False,
-    ),
+    *STREAM_TOOLS,
 )
 
 
@@ -324,16 +259,26 @@ def _around(project: str | None, **narrower: Any) -> Scope:
     return Scope(project=project, with_global=project is not None, only_global=project is None, **narrower)
 
 
-def _rules_data(active: Rules) -> dict[str, Any]:
+def _rules_data(told: Rules) -> dict[str, Any]:
     return {
-        "project_rules": [row(item) for item in active.project],
-        "global_rules": [row(item) for item in active.everywhere],
-        "rules_for_other_files": active.elsewhere,
+        "project_rules": rows(told.project),
+        "global_rules": rows(told.everywhere),
+        "rules_for_other_files": told.elsewhere,
+        "rules_left_out": told.left_out,
     }
 
 
-def _stream(stream_id: str, status: str, chunks: int, characters: int) -> dict[str, Any]:
-    return {"stream_id": stream_id, "status": status, "chunks": chunks, "characters": characters}
+def _told_once(book: Book, data: dict[str, Any], text: str) -> Reply:
+    """The reply, and if meaning has stopped working since anybody was told, why."""
+    failure = book.meaning.news()
+    if not failure:
+        return Reply(data, text)
+    notice = shorten(f"Keyword search only: {failure}", 300)
+    return Reply(data | {"notice": notice}, f"{text}\n\n({notice})")
+
+
+def _globs(paths: Sequence[str]) -> str:
+    return "\n".join(map(checked_glob, paths))
 
 
 def _said_something(content: str) -> None:
@@ -341,5 +286,5 @@ def _said_something(content: str) -> None:
         raise InvalidInput("content is empty.", "Say what to remember.")
 
 
-def _noun(count: int) -> str:
-    return "memory" if count == 1 else "memories"
+def _counted(found: Sequence[Item]) -> str:
+    return f"{len(found)} {'memory' if len(found) == 1 else 'memories'}"

@@ -13,6 +13,7 @@ _MEMORY: dict[str, object] = {
     "uid": _STRING,
     "number": _COUNT,
     "type": _STRING,
+    "title": _STRING,
     "content": _STRING,
     "scope": _STRING,
     "project_id": nullable("string"),
@@ -20,6 +21,7 @@ _MEMORY: dict[str, object] = {
     "paths": _STRINGS,
     "category": nullable("string"),
     "metadata": {"type": "object"},
+    "truncated": {"type": "boolean"},
     "created_at": _STRING,
     "updated_at": _STRING,
 }
@@ -34,24 +36,33 @@ def _object(properties: dict[str, object], optional: tuple[str, ...] = ()) -> di
 
 
 _MEMORIES: dict[str, object] = {"type": "array", "items": _object(_MEMORY)}
-_RULES: dict[str, object] = {"project_rules": _MEMORIES, "global_rules": _MEMORIES, "rules_for_other_files": _COUNT}
+_RULES: dict[str, object] = {
+    "project_rules": _MEMORIES,
+    "global_rules": _MEMORIES,
+    "rules_for_other_files": _COUNT,
+    "rules_left_out": _COUNT,
+}
 
-MEMORY = _object(
-    _MEMORY
-    | {
-        "duplicate": {"type": "boolean"},
-        "contradicts": {
-            "type": "array",
-            "items": _object({"id": _STRING, "reason": _STRING, "content": _STRING}),
-        },
+_STORED: dict[str, object] = {
+    "duplicate": {"type": "boolean"},
+    "contradicts": {
+        "type": "array",
+        "items": _object({"id": _STRING, "reason": _STRING, "content": _STRING}),
     },
-    optional=("duplicate", "contradicts"),
-)
-LIST = _object({"memories": _MEMORIES})
+}
+
+MEMORY = _object(_MEMORY | _STORED | {"supersedes": _STRING}, optional=("duplicate", "contradicts", "supersedes"))
+LIST = _object({"memories": _MEMORIES, "notice": _STRING}, optional=("notice",))
 RULES = _object(_RULES)
-CONTEXT = _object(_RULES | {"memories": _MEMORIES})
+CONTEXT = _object(_RULES | {"memories": _MEMORIES, "notice": _STRING}, optional=("notice",))
 FORGOTTEN = _object({"id": _STRING, "forgotten": {"type": "boolean"}, "restore": _STRING})
 STREAM = _object(
-    {"stream_id": _STRING, "status": _STRING, "chunks": _COUNT, "characters": _COUNT, "memory": _object(_MEMORY)},
+    {
+        "stream_id": _STRING,
+        "status": _STRING,
+        "chunks": _COUNT,
+        "characters": _COUNT,
+        "memory": _object(_MEMORY | _STORED),
+    },
     optional=("memory",),
 )

@@ -115,8 +115,9 @@ class Tool:
     def run(self, book: Book, arguments: Arguments) -> Reply:
         """Check the arguments, do it, and let no secret out."""
         reply = self.call(book, self.checked(arguments))
-        # Redacting JSON as text could tear it: a secret's pattern may span what stands between two strings.
-        return Reply(redacted(reply.data), None if reply.words is None else redact(reply.words))
+        # Text by text and line by line: a secret's pattern may span what stands between two of them.
+        words = None if reply.words is None else "\n".join(map(redact, reply.words.split("\n")))
+        return Reply(redacted(reply.data), words)
 
     def checked(self, arguments: Arguments) -> dict[str, Any]:
         known = {param.name: param for param in self.params}

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.fetch import fetch_one
-from commonplace.memory.remember import Note, draft_from, draft_of, finished
+from commonplace.memory.remember import Note, draft_of, is_dated
+from commonplace.memory.supersede import replaceable, supersede
 from commonplace.model import Item
 
 
@@ -26,11 +27,19 @@ class Changes:
     meta: Mapping[str, object] | None = None
 
 
-def edit(book: Book, id_: int | str, changes: Changes, expect_rev: int | None = None) -> Item:
-    """Rewrite an item. With `expect_rev` the change is refused if someone else was quicker."""
+def edit(
+    book: Book, id_: int | str, changes: Changes, expect_rev: int | None = None, supersedes: int | str | None = None
+) -> Item:
+    """Rewrite an item, and mark the one it `supersedes`: both or neither.
+
+    With `expect_rev` the change is refused if someone else was quicker.
+    """
     if changes == Changes():
-        raise InvalidInput("Nothing to change.", "Give at least one field besides the id.")
+        if supersedes is None:
+            raise InvalidInput("Nothing to change.", "Give at least one field besides the id.")
+        return supersede(book, supersedes, by=id_)[1]
     old = fetch_one(book, id_)
+    replaced = None if supersedes is None else replaceable(book, supersedes, old).id
     now = book.clock()
     follows = old.kind == "memory" and changes.content is not None and old.body.startswith(old.title.rstrip("…"))
     note = Note(
@@ -47,8 +56,6 @@ def edit(book: Book, id_: int | str, changes: Changes, expect_rev: int | None = 
         created_ms=old.created_ms,
         uid=old.uid,
     )
-    # Whether its time is part of what it is was decided when it was remembered.
-    dated = finished(draft_from(old)).content_hash != old.content_hash
-    item = book.store.rewrite(old.id, draft_of(note, now, dated=dated), now, expect_rev)
+    item = book.store.rewrite(old.id, draft_of(note, now, dated=is_dated(old)), now, expect_rev, replaced)
     book.meaning.wake()
     return item

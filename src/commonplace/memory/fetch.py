@@ -37,10 +37,15 @@ def fetch(book: Book, ids: Sequence[int | str], *, forgotten: bool = False) -> F
 
 def fetch_one(book: Book, id_: int | str, *, forgotten: bool = False) -> Item:
     """One item, or NotFound."""
-    found = fetch(book, [id_], forgotten=forgotten)
-    if found.items:
-        return found.items[0]
-    raise NotFound(f"There is no item {id_!r}." if isinstance(id_, str) else f"There is no item {id_}.")
+    for item in fetch(book, [id_], forgotten=True).items:
+        if item.forgotten_ms is None or forgotten:
+            return item
+        raise NotFound(_unknown(id_), f"It was forgotten; `commonplace restore {item.id}` brings it back.")
+    raise NotFound(_unknown(id_))
+
+
+def _unknown(id_: int | str) -> str:
+    return f"There is no item {id_[:60]!r}." if isinstance(id_, str) else f"There is no item {id_}."
 
 
 def history(book: Book, id_: int | str) -> list[Change]:

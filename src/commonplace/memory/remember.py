@@ -23,14 +23,19 @@ from commonplace.text.tokens import count_tokens
 MAX_TITLE = 500
 MAX_TEXT = 1_000_000
 MAX_TAGS, MAX_TAG = 50, 100
+MAX_PATHS = 50
+# Deeper than anything real, and shallow enough for every reader on the way out.
+MAX_META_DEPTH = 50
 MAX_SESSION = 200
 # Year 1 and year 9999: what every calendar on the way out can say.
 EARLIEST_MS, LATEST_MS = -62_135_596_800_000, 253_402_300_799_999
 
 _TYPE = re.compile(r"[\w][\w .:/-]{0,99}")
-_CATEGORY = re.compile(r"\w[\w .-]{0,99}")
+_CATEGORY = re.compile(r"\w(?:[\w .-]{0,98}[\w-])?")
+# Names of devices on Windows, whatever follows their first dot.
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 # What neither a database column nor a JSON reply can carry.
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _DEFAULT_TYPE: Mapping[Kind, str] = {
     "observation": "observation",
     "memory": "note",
@@ -130,6 +135,11 @@ def draft_from(item: Item) -> Draft:
     )
 
 
+def is_dated(item: Item) -> bool:
+    """Whether its time is part of what it is; that was decided when it was remembered."""
+    return finished(draft_from(item)).content_hash != item.content_hash
+
+
 def _hash(draft: Draft, when_ms: int | None) -> bytes:
     """What makes it the same thing. A statement is the same whenever it is made; an event only within its session."""
     place = [draft.kind, draft.session if draft.kind != "memory" else None, when_ms]
@@ -146,7 +156,10 @@ def _details(note: Note) -> dict[str, str]:
         )
     details = {name: _clean(value, name) for name, value in note.details.items() if value}
     if "paths" in details:
-        details["paths"] = "\n".join(map(checked_glob, details["paths"].split("\n")))
+        globs = list(dict.fromkeys(map(checked_glob, details["paths"].split("\n"))))
+        if len(globs) > MAX_PATHS:
+            raise TooLarge(f"{len(globs)} paths are more than {MAX_PATHS}.", "Use wider globs, such as src/api/**.")
+        details["paths"] = "\n".join(globs)
     if "category" in details:
         details["category"] = _category(details["category"])
     return details
@@ -157,13 +170,13 @@ def _clean(text: str, name: str) -> str:
         raise InvalidInput(f"{name} must be text.")
     if len(text) > MAX_TEXT:
         raise TooLarge(f"{name} has {len(text)} characters, more than {MAX_TEXT}.")
-    return redact(_UNSTORABLE.sub("\ufffd", text))
+    return redact(UNSTORABLE.sub("\ufffd", text))
 
 
 def _category(category: str) -> str:
     """A name that can become a file or a folder on every system."""
     name = category.strip()
-    if not _CATEGORY.fullmatch(name) or name.strip(".") == "":
+    if not _CATEGORY.fullmatch(name) or _DEVICE.fullmatch(name):
         raise InvalidInput(
             f"{category[:60]!r} cannot be a category.",
             "It becomes a file or folder name: up to 100 letters, digits, spaces and . - _, without slashes.",
@@ -185,7 +198,7 @@ def _type(note: Note) -> str:
 def _session(session: str | None) -> str | None:
     if session is None:
         return None
-    session = _UNSTORABLE.sub("\ufffd", session).strip()
+    session = UNSTORABLE.sub("\ufffd", session).strip()
     if not 0 < len(session) <= MAX_SESSION:
         raise InvalidInput(f"A session's name has 1 to {MAX_SESSION} characters.")
     return session
@@ -194,7 +207,8 @@ def _session(session: str | None) -> str | None:
 def _tags(tags: Sequence[str]) -> tuple[str, ...]:
     if len(tags) > MAX_TAGS:
         raise TooLarge(f"{len(tags)} tags are more than {MAX_TAGS}.")
-    cleaned = [_clean(tag, "tag").strip() for tag in tags]
+    # On one line each, since that is how they are shown.
+    cleaned = [" ".join(_clean(tag, "tag").split()) for tag in tags]
     if any(not 0 < len(tag) <= MAX_TAG for tag in cleaned):
         raise InvalidInput(f"A tag has 1 to {MAX_TAG} characters.")
     return tuple(dict.fromkeys(cleaned))
@@ -223,19 +237,21 @@ def _uid(uid: str | None) -> str | None:
 
 def _meta(meta: Mapping[str, object]) -> Mapping[str, object]:
     try:
-        text = json.dumps(_storable(meta), ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
+        text = json.dumps(_storable(meta, MAX_META_DEPTH), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
         raise InvalidInput(f"metadata cannot be written as JSON: {error}.") from error
     kept: Mapping[str, object] = json.loads(_clean(text, "metadata"))
     return kept
 
 
-def _storable(value: object) -> object:
+def _storable(value: object, levels: int) -> object:
     """JSON with every text in it cleaned by itself: escaped, a NUL or a key would pass unseen."""
     if isinstance(value, str):
         return _clean(value, "metadata")
+    if not isinstance(value, (Mapping, list, tuple)):
+        return value
+    if not levels:
+        raise InvalidInput(f"metadata is nested deeper than {MAX_META_DEPTH} levels.")
     if isinstance(value, Mapping):
-        return {_storable(key): _storable(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_storable(entry) for entry in value]
-    return value
+        return {_storable(key, levels): _storable(entry, levels - 1) for key, entry in value.items()}
+    return [_storable(entry, levels - 1) for entry in value]

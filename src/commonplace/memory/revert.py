@@ -7,21 +7,22 @@ from typing import Any
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory.book import Book
 from commonplace.memory.fetch import fetch_one
-from commonplace.memory.remember import Note, draft_of
+from commonplace.memory.remember import Note, draft_of, is_dated
 from commonplace.model import Item
 
 
 def revert(book: Book, id_: int | str, rev: int | None = None) -> Item:
     """Rewrite an item as it was at revision `rev`, by default before its last change of content."""
     item = fetch_one(book, id_)
-    changes = [change for change in book.store.history(item.id) if change.op == "edit"]
-    if not changes:
+    known = {change.rev: change for change in book.store.history(item.id)}
+    edits = [number for number, change in known.items() if change.op == "edit"]
+    if rev is None and not edits:
         raise InvalidInput(f"Item {item.id} was never changed.", "There is nothing to revert to.")
-    known = {change.rev: change for change in changes}
-    change = changes[-1] if rev is None else known.get(rev)
+    change = known.get(edits[-1] if rev is None else rev)
     if change is None:
         raise NotFound(
-            f"Item {item.id} has no revision {rev} to go back to.", f"It has {', '.join(map(str, sorted(known)))}."
+            f"Item {item.id} has no revision {rev} to go back to.",
+            f"It is at {item.rev}; earlier ones: {', '.join(map(str, sorted(known))) or 'none'}.",
         )
     before: dict[str, Any] = dict(change.before)
     now = book.clock()
@@ -39,6 +40,6 @@ def revert(book: Book, id_: int | str, rev: int | None = None) -> Item:
         created_ms=item.created_ms,
         uid=item.uid,
     )
-    reverted = book.store.rewrite(item.id, draft_of(note, now), now)
+    reverted = book.store.rewrite(item.id, draft_of(note, now, dated=is_dated(item)), now)
     book.meaning.wake()
     return reverted

@@ -10,21 +10,33 @@ from commonplace.model import Item, Scope
 from commonplace.text.globs import any_matches
 
 MOST = 1000
+# What a rule counts for beside its text, and the most that one text counts for.
+_LABEL, _LONGEST = 100, 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Active rules, oldest first. `elsewhere` counts path rules that do not hold for the files at hand."""
+    """Active rules, oldest first.
+
+    `elsewhere` counts path rules that do not hold for the files at hand, `left_out` those that were too many to tell.
+    """
 
     project: tuple[Item, ...]
     everywhere: tuple[Item, ...]
     elsewhere: int = 0
+    left_out: int = 0
 
 
 def rules(book: Book, project: str | None, files: Sequence[str] = ()) -> Rules:
-    """The rules of a project and of everywhere. With `files`, path rules only if they mean one of them."""
-    scope = Scope(project=project, with_global=True) if project else Scope(only_global=True)
-    found = book.store.newest(Scope(scope.project, scope.with_global, scope.only_global, types=("rule",)), MOST)
+    """The newest rules of a project and of everywhere. With `files`, path rules only if they mean one of them."""
+    scope = Scope(
+        project=project,
+        with_global=project is not None,
+        only_global=project is None,
+        kinds=("memory",),
+        types=("rule",),
+    )
+    found = book.store.newest(scope, MOST)
     holding = [
         item for item in reversed(found) if not files or not paths_of(item) or any_matches(paths_of(item), files)
     ]
@@ -32,6 +44,22 @@ def rules(book: Book, project: str | None, files: Sequence[str] = ()) -> Rules:
         project=tuple(item for item in holding if item.project is not None),
         everywhere=tuple(item for item in holding if item.project is None),
         elsewhere=len(found) - len(holding),
+    )
+
+
+def within(active: Rules, characters: int) -> Rules:
+    """As many rules as can be told in about so many characters: the project's first, and of those the newest."""
+    kept: set[int] = set()
+    for item in (*reversed(active.project), *reversed(active.everywhere)):
+        characters -= _LABEL + min(len(item.body), _LONGEST)
+        if characters < 0:
+            break
+        kept.add(item.id)
+    return Rules(
+        project=tuple(item for item in active.project if item.id in kept),
+        everywhere=tuple(item for item in active.everywhere if item.id in kept),
+        elsewhere=active.elsewhere,
+        left_out=len(active.project) + len(active.everywhere) - len(kept),
     )
 
 

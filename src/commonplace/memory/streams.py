@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
 from commonplace.memory.book import Book
-from commonplace.memory.remember import MAX_TEXT, Note, draft_of
+from commonplace.memory.enrich import enrich
+from commonplace.memory.remember import MAX_TEXT, UNSTORABLE, Note, draft_of
 from commonplace.model import Draft, Item, Stream
 from commonplace.text.redact import redact
 
@@ -23,11 +24,9 @@ def start(book: Book, type_: str = "note", tags: Sequence[str] = (), project: st
     """Open a stream. Those that nobody touched for a day make room."""
     now = book.clock()
     draft = draft_of(Note("x", type=type_, tags=tags, project=project), now)
-    living = [stream for stream in book.store.streams() if not _is_idle(stream, now)]
-    if len(living) >= MAX_OPEN:
-        raise Conflict(f"{len(living)} streams are open, the most there may be.", "Finalize or cancel some of them.")
     stream = Stream(f"stream_{secrets.token_hex(8)}", draft.type, draft.tags, draft.project, "open", now, now)
-    book.store.start_stream(stream)
+    if not book.store.start_stream(stream, MAX_OPEN, now - _IDLE_MS):
+        raise Conflict(f"{MAX_OPEN} streams are open, the most there may be.", "Finalize or cancel some of them.")
     return stream
 
 
@@ -49,12 +48,19 @@ def append(book: Book, stream_id: str, chunk: str) -> Stream:
             )
         return found
 
-    # Encoded so that no half of a character reaches the file; redacted before anything is written.
-    clean = redact(chunk.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd"))
-    return book.store.append_stream(stream_id, clean, check, now)
+    return book.store.append_stream(stream_id, redact(UNSTORABLE.sub("\ufffd", chunk)), check, now)
 
 
-def finalize(book: Book, stream_id: str) -> tuple[Item, Stream]:
+@dataclass(frozen=True, slots=True)
+class Finalized:
+    """The memory that a stream became; `duplicate` if exactly this was remembered before."""
+
+    item: Item
+    stream: Stream
+    duplicate: bool
+
+
+def finalize(book: Book, stream_id: str) -> Finalized:
     """Make one memory of the chunks, in one transaction. A stream can be finalised once."""
     now = book.clock()
 
@@ -65,19 +71,22 @@ def finalize(book: Book, stream_id: str) -> tuple[Item, Stream]:
 
     stream, stored = book.store.finalize_stream(stream_id, draft, lambda s: _open(s, stream_id, now), now)
     book.meaning.wake()
-    return book.store.get([stored.id])[stored.id], replace(stream, status="finalized")
+    item = book.store.get([stored.id])[stored.id]
+    if stored.duplicate:
+        item = enrich(book, item, stream.tags)
+    return Finalized(item, replace(stream, status="finalized"), stored.duplicate)
 
 
 def cancel(book: Book, stream_id: str) -> Stream:
     """Drop a stream and all its chunks."""
     now = book.clock()
-    return book.store.cancel_stream(stream_id, lambda s: _open(s, stream_id, now, idle_too=True), now)
+    stream = book.store.cancel_stream(stream_id, lambda s: _open(s, stream_id, now, idle_too=True), now)
+    return replace(stream, status="cancelled")
 
 
 def open_streams(book: Book) -> list[Stream]:
     """Streams that can still be continued, oldest first."""
-    now = book.clock()
-    return [stream for stream in book.store.streams() if not _is_idle(stream, now)]
+    return book.store.streams(book.clock() - _IDLE_MS)
 
 
 def _open(stream: Stream | None, stream_id: str, now_ms: int, *, idle_too: bool = False) -> Stream:

@@ -37,11 +37,11 @@ class Filter:
             if values:
                 clauses.append(f"{alias}.{column} IN ({_marks(values)})")
                 bindings += values
-        if self.tag:
-            clauses.append(
-                f"EXISTS (SELECT 1 FROM item_tags t WHERE t.item_id = {alias}.id AND instr(lower(t.tag), lower(?)))"
-            )
-            bindings.append(self.tag)
+        tags = [part.strip() for part in self.tag.split(",") if part.strip()]
+        if tags:
+            tagged = " OR ".join(["instr(lower(t.tag), lower(?))"] * len(tags))
+            clauses.append(f"EXISTS (SELECT 1 FROM item_tags t WHERE t.item_id = {alias}.id AND ({tagged}))")
+            bindings += tags
         return " AND ".join(clauses), bindings
 
 

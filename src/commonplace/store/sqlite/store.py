@@ -62,9 +62,19 @@ class SqliteStore:
         with self._database.write() as connection:
             return [items.put(connection, self._space_id, draft, now_ms) for draft in drafts]
 
-    def rewrite(self, item_id: int, draft: Draft, now_ms: int, expect_rev: int | None = None) -> Item:
+    def rewrite(
+        self,
+        item_id: int,
+        draft: Draft,
+        now_ms: int,
+        expect_rev: int | None = None,
+        supersedes: int | None = None,
+    ) -> Item:
         with self._database.write() as connection:
-            return items.rewrite(connection, self._space_id, item_id, draft, now_ms, expect_rev)
+            item = items.rewrite(connection, self._space_id, item_id, draft, now_ms, expect_rev)
+            if supersedes is not None:
+                items.supersede(connection, self._space_id, supersedes, item_id, now_ms)
+            return item
 
     def forget(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
         with self._database.write() as connection:
@@ -191,13 +201,17 @@ class SqliteStore:
 
     # Streams.
 
-    def start_stream(self, stream: Stream) -> None:
+    def start_stream(self, stream: Stream, most: int, idle_before_ms: int) -> bool:
         with self._database.write() as connection:
+            streams.empty_idle(connection, self._space_id, idle_before_ms)
+            if streams.count_open(connection, self._space_id, idle_before_ms) >= most:
+                return False
             streams.start(connection, self._space_id, stream)
+            return True
 
-    def streams(self) -> list[Stream]:
+    def streams(self, idle_before_ms: int) -> list[Stream]:
         with self._database.read() as connection:
-            return streams.open_ones(connection, self._space_id)
+            return streams.open_ones(connection, self._space_id, idle_before_ms)
 
     def append_stream(self, stream_id: str, chunk: str, check: StreamCheck, now_ms: int) -> Stream:
         with self._database.write() as connection:

@@ -28,9 +28,24 @@ def get(connection: apsw.Connection, space_id: int, stream_id: str) -> Stream | 
     return found[0] if found else None
 
 
-def open_ones(connection: apsw.Connection, space_id: int) -> list[Stream]:
-    """Streams that are neither finalised nor cancelled, oldest first."""
-    return _streams(connection, space_id, "AND s.status = 'open' ORDER BY s.created_ms, s.id", ())
+def open_ones(connection: apsw.Connection, space_id: int, idle_before_ms: int) -> list[Stream]:
+    """Streams that can be continued, oldest first."""
+    condition = "AND s.status = 'open' AND s.touched_ms >= ? ORDER BY s.created_ms, s.id"
+    return _streams(connection, space_id, condition, (idle_before_ms,))
+
+
+def count_open(connection: apsw.Connection, space_id: int, idle_before_ms: int) -> int:
+    question = "SELECT count(*) FROM streams WHERE space_id = ? AND status = 'open' AND touched_ms >= ?"
+    return int(sql.value(connection, question, (space_id, idle_before_ms)))
+
+
+def empty_idle(connection: apsw.Connection, space_id: int, idle_before_ms: int) -> None:
+    """Drop the chunks of streams that nobody continued. The streams stay, so that whoever comes back is told why."""
+    connection.execute(
+        "DELETE FROM stream_parts WHERE stream_id IN"
+        " (SELECT id FROM streams WHERE space_id = ? AND status = 'open' AND touched_ms < ?)",
+        (space_id, idle_before_ms),
+    )
 
 
 def append(connection: apsw.Connection, space_id: int, stream_id: str, chunk: str, now_ms: int) -> Stream:
