@@ -107,6 +107,11 @@ def read_writable(root: Path, path: str) -> bytes | None:
         raise _cannot(path, error) from error
 
 
+def real_place(root: Path, path: str) -> str:
+    """Where a file really is, spelled so that two names of one place are equal, on disks that ignore case too."""
+    return os.path.realpath((root / path).parent).casefold() + "/" + PurePosixPath(path).name.casefold()
+
+
 def _check_parents(root: Path, path: str) -> None:
     parts = PurePosixPath(path).parts
     if not parts or PurePosixPath(path).is_absolute() or ".." in parts:

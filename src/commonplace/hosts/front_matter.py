@@ -67,10 +67,16 @@ def globs_in(fields: Fields, keys: Sequence[str]) -> tuple[str, ...]:
 
 
 def split_globs(text: str) -> tuple[str, ...]:
-    """Parts between commas, but not those inside braces: `*.{js,ts}, *.md` are two."""
+    """Parts between commas, but not those inside braces or quotes: `*.{js,ts}, *.md` are two."""
     parts, depth, start = [], 0, 0
+    quote, escaped = "", False
     for at, char in enumerate(text):
-        if char == "{":
+        if quote:
+            quote = "" if char == quote and not escaped else quote
+            escaped = char == "\\" and not escaped and quote == '"'
+        elif char in "\"'" and not text[start:at].strip():
+            quote = char
+        elif char == "{":
             depth += 1
         elif char == "}":
             depth = max(0, depth - 1)
@@ -137,9 +143,9 @@ def _expanded(glob: str) -> list[str]:
 def _value(text: str) -> str | tuple[str, ...]:
     text = text.strip()
     if text.startswith("["):
-        inner = _COMMENT.sub("", text).strip()
+        inner = text if text.endswith("]") else _COMMENT.sub("", text).strip()
         if inner.endswith("]"):
-            return tuple(_scalar(part) for part in split_globs(inner[1:-1]))
+            return split_globs(inner[1:-1])
     return "" if _BLOCK.match(text) else _scalar(text)
 
 

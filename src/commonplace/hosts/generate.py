@@ -8,7 +8,7 @@ from pathlib import Path
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput
 from commonplace.hosts import front_matter, markers
-from commonplace.hosts.folder import as_text, find, read_inside, read_writable
+from commonplace.hosts.folder import as_text, find, read_inside, read_writable, real_place
 from commonplace.hosts.host import Host, RuleFile
 from commonplace.hosts.known import Known
 from commonplace.hosts.markdown import as_markdown
@@ -63,7 +63,7 @@ def plan(told: Rulebook, root: Path, hosts: Sequence[Host]) -> Generated:
     places: dict[str, str] = {}
     for host in hosts:
         for wanted in host.wants(told, root):
-            place = str((root / wanted.path).parent.resolve() / Path(wanted.path).name).casefold()
+            place = real_place(root, wanted.path)
             if place in places:
                 raise InvalidInput(
                     f"{wanted.path} and {places[place]} are the same file.",
@@ -123,7 +123,7 @@ def _fronted(
         if head and front_matter.read(head) == front_matter.read(wanted.front):
             return wanted.front, cut
         eol = markers.line_end(cut.before + cut.block)
-        return wanted.front, markers.Parts(wanted.front.replace("\n", eol), cut.block, cut.after)
+        return wanted.front, markers.Parts(wanted.front.replace("\n", eol) + rest, cut.block, cut.after)
     has, needs = (front_matter.globs_in(front_matter.read(h), host.glob_keys) for h in (head, wanted.front))
     if set(has) != set(needs):
         notes.append(f"{wanted.path} says itself to which files it applies; its front matter was left as it is.")

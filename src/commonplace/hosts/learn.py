@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -16,7 +17,7 @@ from commonplace.hosts.known import Known
 from commonplace.hosts.statements import statements
 from commonplace.hosts.targets import TARGETS
 from commonplace.memory.book import Book
-from commonplace.memory.remember import Note, remember_all
+from commonplace.memory.remember import Note, draft_of, remember_all
 from commonplace.memory.rulebook import SKILL, essence, rulebook
 from commonplace.model import MEMORY_TYPES
 from commonplace.text.globs import checked_glob
@@ -67,6 +68,9 @@ def learn(book: Book, root: Path, project: str | None, given: Sequence[Path] = (
             continue
         try:
             notes = list(_notes(source))
+            for note in notes:
+                # What cannot be kept is a matter of this file alone.
+                draft_of(note, book.clock())
         except (CommonplaceError, Skipped) as error:
             read.skipped = str(error).rstrip(".")
             continue
@@ -148,7 +152,7 @@ def _all_in(root: Path) -> list[Source]:
             for path in find(root, [pattern]):
                 sources.setdefault(path, Source(root, path, host, _category(path, pattern)))
         for path in find(root, [f"{host.skills}/*/{SKILL_FILE}"]):
-            sources.setdefault(path, Source(root, path, host, PurePosixPath(path).parent.name))
+            sources.setdefault(path, Source(root, path, host, _skill_category(path)))
     return list(sources.values())
 
 
@@ -169,11 +173,11 @@ def _named(root: Path, given: Path) -> list[Source]:
     for source in known:
         if source.path == inside:
             return [source]
-    category = PurePosixPath(inside).parent.name if place.name == SKILL_FILE else ""
+    category = _skill_category(place.as_posix()) if place.name == SKILL_FILE else ""
     host = next((host for host in TARGETS if place.name in host.homes), None)
     # A file such as AGENTS.md speaks about the folder it is in.
     paths = (f"{PurePosixPath(inside).parent}/**",) if host and "/" in inside else ()
-    return [Source(here, inside, host, category or ("skill" if place.name == SKILL_FILE else ""), paths)]
+    return [Source(here, inside, host, category, paths)]
 
 
 def _category(path: str, pattern: str) -> str:
@@ -183,9 +187,19 @@ def _category(path: str, pattern: str) -> str:
         return ""
     name = path.removeprefix(fixed).replace("/", "-")
     suffix = next((suffix for suffix in SUFFIXES if name.endswith(suffix)), "")
-    name = name.removesuffix(suffix)
+    name = _as_category(name.removesuffix(suffix))
+    return "" if name.casefold() == OWN else name
+
+
+def _skill_category(path: str) -> str:
+    return _as_category(PurePosixPath(path).parent.name) or SKILL
+
+
+def _as_category(name: str) -> str:
+    """A file's or folder's name as a category; empty where it cannot be one."""
+    name = re.sub(r"[^\w .-]+", "-", name).strip(" .-")
     try:
-        return "" if name.casefold() == OWN else file_name(name, 0)
+        return file_name(name, 0)
     except InvalidInput:
         return ""
 
