@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.errors import InvalidInput
+from commonplace.errors import Conflict, InvalidInput
 from commonplace.hosts.targets import NAMES, TARGETS, chosen
 
 from .conftest import Generate, Say, inner
@@ -147,6 +147,18 @@ def test_a_tool_is_used_if_one_of_its_signs_is_there(root: Path, host: object, s
 def test_a_project_that_uses_no_tool_gets_agents_md(root: Path) -> None:
     (root / ".github" / "workflows").mkdir(parents=True)
     assert [host.name for host in chosen((), root)] == ["agents"]
+
+
+def test_a_second_name_for_a_file_is_no_second_tool(write: Generate, say: Say, root: Path) -> None:
+    (root / "AGENTS.md").write_text("Mine\n", encoding="utf-8")
+    (root / "CLAUDE.md").symlink_to("AGENTS.md")
+    say("Use pnpm")
+    assert write().targets == ("agents",)
+    assert (root / "CLAUDE.md").read_bytes() == (root / "AGENTS.md").read_bytes() and (root / "CLAUDE.md").is_symlink()
+    (root / "GEMINI.md").symlink_to(root.parent / "elsewhere.md")
+    (root.parent / "elsewhere.md").touch()
+    with pytest.raises(Conflict, match=r"GEMINI\.md is a link"):
+        write()
 
 
 def test_named_targets_are_used_whatever_the_project_uses(root: Path) -> None:

@@ -31,6 +31,8 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("history", "commonplace.cli.show:history", "What an item was before each change."),
     ("forget", "commonplace.cli.forget:forget", "Take items out of every answer. `restore` undoes it."),
     ("restore", "commonplace.cli.forget:restore", "Bring forgotten items back."),
+    ("generate", "commonplace.cli.generate:generate", "Write the rules into the files that agents read."),
+    ("learn", "commonplace.cli.learn:learn", "Read the rule files that are there into the memory."),
     ("projects", "commonplace.cli.projects:projects", "Projects and the names they answer to."),
     ("status", "commonplace.cli.status:status", "What is kept where, and whether everything works."),
     ("mcp", "commonplace.cli.serve:mcp", "Serve an agent over stdio (MCP)."),

@@ -47,11 +47,16 @@ class Host:
     limit: int | None = None
 
     def used_in(self, root: Path) -> bool:
-        return any((root / sign).exists() for sign in self.signs)
+        """Whether a sign of it is there. A link to another file of the project is only another name of that file."""
+        return any((root / sign).exists() and not _is_alias(root / sign, root) for sign in self.signs)
 
     def wants(self, book: Rulebook, root: Path) -> list[RuleFile]:
         """Everything to be written for it, skills too."""
         return [*(self.files(book, root) if book.rules else ()), *_skill_files(self.skills, book)]
+
+
+def _is_alias(file: Path, root: Path) -> bool:
+    return file.is_symlink() and file.is_file() and file.resolve().is_relative_to(root)
 
 
 def _skill_files(folder: str, book: Rulebook) -> list[RuleFile]:

@@ -79,7 +79,11 @@ def known_project(book: Book, name: str) -> str:
     found = book.store.find_project(name)
     if found is not None:
         return found
-    alike = [known.name for known in book.store.projects() if any(same_project(name, a) for a in known.aliases)]
+    alike = [
+        known.name
+        for known in book.store.projects()
+        if any(same_project(name, a) for a in (known.name, *known.aliases))
+    ]
     if alike:
         raise Conflict(f"{name!r} may mean {' or '.join(alike)}.", "Name the project in full.")
     raise NotFound(f"There is no project {name!r}.", "`commonplace projects` lists them.")
