@@ -10,7 +10,7 @@ import pytest
 from commonplace.hosts.generate import Generated, generate
 from commonplace.memory.book import Book
 from commonplace.memory.remember import Note, remember
-from commonplace.memory.rulebook import DEFAULT_TYPES, Rule, Rulebook
+from commonplace.memory.rulebook import DEFAULT_TYPES
 
 PROJECT = "my-api"
 
@@ -58,10 +58,6 @@ def tree(folder: Path) -> dict[str, object]:
         kind: object = str(path.readlink()) if path.is_symlink() else path.read_bytes() if path.is_file() else "folder"
         found[path.relative_to(folder).as_posix()] = (kind, status.st_mode, status.st_uid)
     return found
-
-
-def told(*rules: Rule) -> Rulebook:
-    return Rulebook(PROJECT, rules, ())
 
 
 def inner(text: str) -> str:
