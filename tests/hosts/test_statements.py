@@ -63,3 +63,4 @@ def test_windows_line_ends_make_no_difference() -> None:
 
 def test_long_files_are_read_in_a_moment() -> None:
     assert len(texts("- a rule\n" + "\n" * 200_000 + "# " + "# " * 100_000 + "\n" + "- b rule\n" * 10_000)) == 10_001
+    assert len(texts("All of these:\n" + "- one\n" * 100_000)) == 1

@@ -69,20 +69,19 @@ def globs_in(fields: Fields, keys: Sequence[str]) -> tuple[str, ...]:
 def split_globs(text: str) -> tuple[str, ...]:
     """Parts between commas, but not those inside braces or quotes: `*.{js,ts}, *.md` are two."""
     parts, depth, start = [], 0, 0
-    quote, escaped = "", False
+    quote, escaped, begun = "", False, False
     for at, char in enumerate(text):
         if quote:
             quote = "" if char == quote and not escaped else quote
             escaped = char == "\\" and not escaped and quote == '"'
-        elif char in "\"'" and not text[start:at].strip():
-            quote = char
-        elif char == "{":
-            depth += 1
-        elif char == "}":
-            depth = max(0, depth - 1)
         elif char == "," and not depth:
             parts.append(text[start:at])
-            start = at + 1
+            start, begun = at + 1, False
+        elif char in "\"'" and not begun:
+            quote, begun = char, True
+        else:
+            depth = max(0, depth + (char == "{") - (char == "}"))
+            begun = begun or not char.isspace()
     return tuple(_unquoted(part.strip()) for part in (*parts, text[start:]) if part.strip())
 
 

@@ -33,6 +33,9 @@ _GENERIC = frozenset(
 )
 
 
+Said = tuple[str, str, tuple[str, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One rule as it stands in a file."""
@@ -47,7 +50,8 @@ def statements(text: str) -> list[Statement]:
     """Every statement of a Markdown text without front matter, in order."""
     reader = _Reader(text.replace("\r\n", "\n").split("\n"))
     reader.read()
-    return [found for found in reader.found if _says_something(found.text)]
+    found = (Statement("\n".join(pieces), *said) for pieces, said in reader.found)
+    return [one for one in found if _says_something(one.text)]
 
 
 class _Reader:
@@ -57,7 +61,9 @@ class _Reader:
         self.lines = lines
         self.at = 0
         self.headings: list[tuple[int, str]] = []
-        self.found: list[Statement] = []
+        self.said = _said_by([])
+        # Each statement in pieces, with what its headings say.
+        self.found: list[tuple[list[str], Said]] = []
         # Whether a list that follows belongs to the last statement, and whether a blank line came after it.
         self.introduces = self.apart = False
 
@@ -83,6 +89,7 @@ class _Reader:
 
     def _enter(self, level: int, title: str) -> None:
         self.headings = [known for known in self.headings if known[0] < level] + [(level, title)]
+        self.said = _said_by(self.headings)
         self.introduces, self.apart = False, True
 
     def _skip_comment(self) -> None:
@@ -147,19 +154,17 @@ class _Reader:
         return any(pattern.match(line) for pattern in (_HEADING, _FENCE, _RULER, _ENTRY, _COMMENT))
 
     def _promises(self) -> bool:
-        return bool(self.found) and self.found[-1].text.rstrip("*_ ").endswith(":")
+        return bool(self.found) and self.found[-1][0][-1].rstrip("*_ ").endswith(":")
 
     def _say(self, text: str, *, joins: bool = False) -> None:
-        said = Statement(text.strip(), *_said_by(self.headings))
-        last = self.found[-1] if self.found else None
-        if joins and last and (last.type, last.topic, last.paths) == (said.type, said.topic, said.paths):
-            self.found[-1] = Statement(f"{last.text}\n{text.rstrip()}", last.type, last.topic, last.paths)
+        if joins and self.found and self.found[-1][1] == self.said:
+            self.found[-1][0].append(text.rstrip())
         else:
-            self.found.append(said)
+            self.found.append(([text.strip()], self.said))
         self.apart = False
 
 
-def _said_by(headings: list[tuple[int, str]]) -> tuple[str, str, tuple[str, ...]]:
+def _said_by(headings: list[tuple[int, str]]) -> Said:
     """Type, topic and globs, each from the nearest heading that tells."""
     type_ = topic = ""
     paths: tuple[str, ...] = ()
