@@ -9,13 +9,14 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from tests.conftest import THEN, Clock
 
-from commonplace.dialects import kiro, memories
-from commonplace.dialects.tool import Tool
+from commonplace.dialects import kiro
+from commonplace.dialects import memories as memories_dialect
+from commonplace.dialects.tool import Reply, Tool
 from commonplace.memory.book import Book
 from commonplace.memory.remember import Note, remember_all
 
 MINUTE = 60_000
-TOOLS: dict[str, Tool] = {tool.name: tool for tool in (*memories.TOOLS, *kiro.TOOLS)}
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in (*memories_dialect.TOOLS, *kiro.TOOLS)}
 
 Call = Callable[..., dict[str, Any]]
 
@@ -34,6 +35,33 @@ def calling(book: Book) -> Call:
 @pytest.fixture
 def call(book: Book) -> Call:
     return calling(book)
+
+
+class Memories:
+    """Calls the tools of memories.sh as a front door does; each reply must have the shape its tool announces."""
+
+    def __init__(self, book: Book) -> None:
+        self.book = book
+
+    def __call__(self, name: str, /, **arguments: Any) -> Reply:
+        tool = next(tool for tool in memories_dialect.TOOLS if tool.name == name)
+        reply = tool.run(self.book, arguments)
+        Draft202012Validator(tool.output).validate(reply.data)
+        return reply
+
+    def add(self, content: str, type_: str = "note", **more: Any) -> str:
+        """Add a memory; its id."""
+        id_: str = self("add_memory", content=content, type=type_, **more).data["id"]
+        return id_
+
+    def contents(self, name: str, /, **arguments: Any) -> list[str]:
+        """What the memories of a reply say, in order."""
+        return [memory["content"] for memory in self(name, **arguments).data["memories"]]
+
+
+@pytest.fixture
+def memories(book: Book) -> Memories:
+    return Memories(book)
 
 
 def happened(type_: str, title: str, narrative: str, minute: int, **details: str) -> Note:

@@ -12,6 +12,7 @@ from commonplace.memory.enrich import enrich
 from commonplace.memory.remember import MAX_TEXT, UNSTORABLE, Note, draft_of
 from commonplace.model import Draft, Item, Stream
 from commonplace.text.redact import redact
+from commonplace.text.torn_secrets import redact_joined
 
 MAX_CHUNK = 200_000
 MAX_CHUNKS = 10_000
@@ -67,7 +68,8 @@ def finalize(book: Book, stream_id: str) -> Finalized:
     def draft(stream: Stream, text: str) -> Draft:
         if not text.strip():
             raise InvalidInput(f"{stream_id} holds no text.", "Append chunks to it, or cancel it.")
-        return draft_of(Note(text, type=stream.type, tags=stream.tags, project=stream.project), now)
+        whole = redact_joined(text) if stream.chunks > 1 else text
+        return draft_of(Note(whole, type=stream.type, tags=stream.tags, project=stream.project), now)
 
     stream, stored = book.store.finalize_stream(stream_id, draft, lambda s: _open(s, stream_id, now), now)
     book.meaning.wake()

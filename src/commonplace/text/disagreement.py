@@ -98,7 +98,7 @@ class _Statement:
     def __init__(self, text: str) -> None:
         pieces = [fold(piece.replace("’", "'")) for piece in _PIECE.findall(text)]
         self.numbers = frozenset() if _DATE.search(text) else frozenset(_NUMBER.findall(text)) | _counted(pieces)
-        self.negated = any(piece in _NEGATIONS for piece in pieces)
+        self.negated = False
         self.affirmed: set[str] = set()
         self.denied: set[str] = set()
         self.choice: set[str] = set()
@@ -110,10 +110,11 @@ class _Statement:
 
     def _read(self, pieces: list[str]) -> None:
         denying = choosing = 0
-        aiming = decided = False
+        aiming = decided = contrasting = False
         for piece, following in zip_longest(pieces, pieces[1:], fillvalue=""):
             if piece in _NEGATIONS or (decided and (piece == "over" or (piece, following) in _RATHER)):
-                denying, choosing = _DENIES, 0
+                denying, choosing, contrasting = _DENIES, 0, decided
+                self.negated = self.negated or not contrasting
             elif piece in _BORDERS:
                 denying = choosing = 0
                 aiming = False
@@ -121,10 +122,14 @@ class _Statement:
                 decided, aiming, choosing = True, False, _CHOOSES
             elif piece in _PURPOSE:
                 aiming, choosing = True, 0
+                # "Use tabs, not spaces for indentation" denies the spaces; "never use tabs for ..." the whole of it.
+                denying = 0 if contrasting else denying
             elif piece in _PLACE:
                 aiming, choosing = False, 0
-            elif piece in _COPULA and self.named is None and denying <= 0:
-                self.named = frozenset(self.affirmed)
+            elif piece in _COPULA:
+                decided = False
+                if self.named is None and denying <= 0:
+                    self.named = frozenset(self.affirmed)
             elif _is_telling(piece):
                 word = stem(_FULL.get(piece, piece))
                 (self.denied if denying > 0 else self.affirmed).add(word)

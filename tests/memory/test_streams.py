@@ -1,0 +1,202 @@
+"""Streams: bounded, continued by any process, ended once and as a whole."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from tests.conftest import Clock
+
+from commonplace.config import Settings
+from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
+from commonplace.memory import streams
+from commonplace.memory.book import Book
+from commonplace.memory.browse import browse
+from commonplace.memory.remember import MAX_TEXT
+from commonplace.model import Scope
+
+
+def bodies(book: Book) -> list[str]:
+    return [item.body for item in browse(book, Scope()).items]
+
+
+@pytest.mark.promise("memories:decided:streams-survive")
+def test_a_stream_survives_a_restart(book: Book, open_again: Callable[[], Book]) -> None:
+    id_ = streams.start(book, "decision", ["v0"], "github.com/acme/my-app").id
+    streams.append(book, id_, "one ")
+    book.close()
+    later = open_again()
+    try:
+        (waiting,) = streams.open_streams(later)
+        assert (waiting.id, waiting.chunks, waiting.project) == (id_, 1, "github.com/acme/my-app")
+        streams.append(later, id_, "two")
+        done = streams.finalize(later, id_)
+        assert (done.item.body, done.item.type, done.item.tags) == ("one two", "decision", ("v0",))
+        assert done.item.project == "github.com/acme/my-app"
+    finally:
+        later.close()
+
+
+APPEND = """
+import sys
+from commonplace import config
+from commonplace.memory import streams
+from commonplace.memory.book import open_book
+book = open_book(config.load({"data_dir": sys.argv[1], "embedder": "off"}, env={}))
+for n in range(int(sys.argv[4])):
+    streams.append(book, sys.argv[2], f"<{sys.argv[3]}{n}>")
+book.close()
+"""
+
+
+@pytest.mark.promise("memories:decided:streams-survive")
+def test_two_processes_append_at_once_and_lose_nothing(settings: Settings) -> None:
+    from commonplace.memory.book import open_book
+
+    # The real clock: the other processes have it too.
+    book = open_book(settings)
+    try:
+        id_ = streams.start(book).id
+        others = [
+            subprocess.Popen(
+                [sys.executable, "-c", APPEND, str(settings.data_dir), id_, name, "20"],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+                stderr=subprocess.PIPE,
+            )
+            for name in "ab"
+        ]
+        for n in range(20):
+            streams.append(book, id_, f"<c{n}>")
+        for other in others:
+            assert other.communicate(timeout=60)[1] == b""
+        body = streams.finalize(book, id_).item.body
+        assert sorted(body.strip("<>").split("><")) == sorted(f"{name}{n}" for name in "abc" for n in range(20))
+        for name in "abc":
+            places = [body.index(f"<{name}{n}>") for n in range(20)]
+            assert places == sorted(places)
+    finally:
+        book.close()
+
+
+@pytest.mark.promise("memories:decided:stream-whole")
+def test_a_crash_while_finalizing_leaves_the_stream_as_it_was(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    id_ = streams.start(book).id
+    streams.append(book, id_, "zebra")
+    with monkeypatch.context() as patch:
+        patch.setattr("commonplace.memory.streams.draft_of", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            streams.finalize(book, id_)
+    assert bodies(book) == []
+    assert [stream.chunks for stream in streams.open_streams(book)] == [1]
+    assert streams.finalize(book, id_).item.body == "zebra"
+    with pytest.raises(Conflict, match="finalized already"):
+        streams.finalize(book, id_)
+
+
+@pytest.mark.promise("memories:decided:stream-whole")
+def test_a_killed_process_leaves_the_stream_as_it_was(book: Book, settings: Settings) -> None:
+    id_ = streams.start(book).id
+    streams.append(book, id_, "zebra")
+    script = """
+import os, sys
+from commonplace import config
+from commonplace.memory import book, streams
+from commonplace.store.sqlite import items
+put = items.put
+items.put = lambda *arguments: (put(*arguments), os._exit(9))
+opened = book.open_book(config.load({"data_dir": sys.argv[1], "embedder": "off"}, env={}), lambda: int(sys.argv[3]))
+streams.finalize(opened, sys.argv[2])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(settings.data_dir), id_, str(book.clock())],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 9
+    assert bodies(book) == []
+    assert streams.finalize(book, id_).item.body == "zebra"
+
+
+@pytest.mark.promise("memories:decided:streams-bounded")
+def test_a_stream_that_nobody_touches_for_a_day_expires(book: Book, clock: Clock) -> None:
+    id_ = streams.start(book).id
+    for _ in range(3):
+        clock.forward(days=1)
+        streams.append(book, id_, "x")
+    clock.forward(days=1, ms=1)
+    assert streams.open_streams(book) == []
+    for attempt in (
+        lambda: streams.append(book, id_, "y"),
+        lambda: streams.finalize(book, id_),
+    ):
+        with pytest.raises(Conflict, match="idle for more than 24 hours"):
+            attempt()
+    # Whoever starts another sweeps its chunks away; it still says why it cannot go on, and can be cancelled.
+    streams.start(book)
+    with pytest.raises(Conflict, match="idle for more than 24 hours"):
+        streams.append(book, id_, "y")
+    assert streams.cancel(book, id_).chunks == 0
+    with pytest.raises(Conflict, match="cancelled already"):
+        streams.append(book, id_, "y")
+
+
+@pytest.mark.promise("memories:decided:streams-bounded")
+def test_a_hundred_streams_may_be_open_and_idle_ones_make_room(book: Book, clock: Clock) -> None:
+    ids = [streams.start(book).id for _ in range(streams.MAX_OPEN)]
+    assert len(set(ids)) == streams.MAX_OPEN
+    with pytest.raises(Conflict, match="100 streams are open"):
+        streams.start(book)
+    streams.cancel(book, ids[0])
+    streams.start(book)
+    with pytest.raises(Conflict):
+        streams.start(book)
+    clock.forward(days=2)
+    streams.start(book)
+    assert len(streams.open_streams(book)) == 1
+
+
+@pytest.mark.promise("memories:decided:streams-bounded")
+def test_a_stream_holds_no_more_than_a_memory_may(book: Book) -> None:
+    id_ = streams.start(book).id
+    for _ in range(MAX_TEXT // streams.MAX_CHUNK):
+        streams.append(book, id_, "word " * (streams.MAX_CHUNK // 5))
+    with pytest.raises(TooLarge, match="more than 1000000 characters"):
+        streams.append(book, id_, "x")
+    assert len(streams.finalize(book, id_).item.body) == MAX_TEXT
+
+
+@pytest.mark.promise("memories:decided:streams-bounded")
+def test_a_stream_holds_so_many_chunks(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "MAX_CHUNKS", 3)
+    id_ = streams.start(book).id
+    for _ in range(3):
+        streams.append(book, id_, "x")
+    with pytest.raises(TooLarge, match="has 3 chunks"):
+        streams.append(book, id_, "x")
+    assert streams.finalize(book, id_).item.body == "xxx"
+
+
+def test_a_stream_is_checked_when_it_starts(book: Book) -> None:
+    with pytest.raises(TooLarge):
+        streams.start(book, tags=["t"] * 51)
+    with pytest.raises(InvalidInput):
+        streams.start(book, project="..")
+    with pytest.raises(InvalidInput):
+        streams.start(book, "a\nb")
+    assert streams.open_streams(book) == []
+
+
+def test_halves_of_characters_and_nul_do_not_reach_the_file(book: Book) -> None:
+    id_ = streams.start(book).id
+    assert streams.append(book, id_, "a\0b\ud83dc").characters == 5
+    assert streams.finalize(book, id_).item.body == "a\ufffdb\ufffdc"
+
+
+def test_an_unknown_stream_is_not_found(book: Book) -> None:
+    for attempt in (streams.finalize, streams.cancel):
+        with pytest.raises(NotFound):
+            attempt(book, "stream_nobody")
