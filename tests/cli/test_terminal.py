@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.cli.terminal import one_line, plain
-from commonplace.text.times import ago, iso, moment
 from commonplace.errors import InvalidInput
+from commonplace.text.times import ago, iso, moment
 
 from .conftest import Run
 
