@@ -96,7 +96,7 @@ def test_rules_are_markdown_of_the_project_and_of_everywhere(shelf: Book, era: s
             assert project.startswith("## Project Rules\n- Use tabs (")
             assert everywhere.startswith("## Global Rules\n- Be kind (")
             assert "Use tabs" not in (await read(client, "memory://rules"))[1]
-            assert "None yet." in (await read(client, "memory://project/empty/rules"))[1]
+            assert "## Project Rules" not in (await read(client, "memory://project/empty/rules"))[1]
 
     play(story)
 
