@@ -24,7 +24,7 @@ from commonplace.model import (
     VectorHit,
 )
 from commonplace.store import Counts, Job, StreamCheck, TextAnswer
-from commonplace.store.sqlite import fulltext, items, jobs, passages, projects, sql, streams, vectors
+from commonplace.store.sqlite import changes, fulltext, items, jobs, passages, projects, sql, streams, vectors
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.migrate import migrate, recognise
 from commonplace.store.sqlite.scope import resolve
@@ -60,7 +60,7 @@ class SqliteStore:
 
     def put(self, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:
         with self._database.write() as connection:
-            return [items.put(connection, self._space_id, draft, now_ms) for draft in drafts]
+            return [changes.put(connection, self._space_id, draft, now_ms) for draft in drafts]
 
     def rewrite(
         self,
@@ -71,22 +71,22 @@ class SqliteStore:
         supersedes: int | None = None,
     ) -> Item:
         with self._database.write() as connection:
-            item = items.rewrite(connection, self._space_id, item_id, draft, now_ms, expect_rev)
+            item = changes.rewrite(connection, self._space_id, item_id, draft, now_ms, expect_rev)
             if supersedes is not None:
-                items.supersede(connection, self._space_id, supersedes, item_id, now_ms)
+                changes.supersede(connection, self._space_id, supersedes, item_id, now_ms)
             return item
 
     def forget(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
         with self._database.write() as connection:
-            return [i for i in item_ids if items.forget(connection, self._space_id, i, now_ms)]
+            return [i for i in item_ids if changes.forget(connection, self._space_id, i, now_ms)]
 
     def restore(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
         with self._database.write() as connection:
-            return [i for i in item_ids if items.restore(connection, self._space_id, i, now_ms)]
+            return [i for i in item_ids if changes.restore(connection, self._space_id, i, now_ms)]
 
     def supersede(self, old_id: int, new_id: int, now_ms: int) -> None:
         with self._database.write() as connection:
-            items.supersede(connection, self._space_id, old_id, new_id, now_ms)
+            changes.supersede(connection, self._space_id, old_id, new_id, now_ms)
 
     def alias_project(self, name: str, alias: str, now_ms: int) -> None:
         with self._database.write() as connection:

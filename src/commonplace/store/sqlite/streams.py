@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import apsw
 
 from commonplace.model import Draft, Stored, Stream
-from commonplace.store.sqlite import items, projects, sql
+from commonplace.store.sqlite import changes, projects, sql
 
 
 def start(connection: apsw.Connection, space_id: int, stream: Stream) -> None:
@@ -65,7 +65,7 @@ def finalize(
 ) -> Stored:
     """Make the memory and close the stream."""
     parts = sql.rows(connection, "SELECT text FROM stream_parts WHERE stream_id = ? ORDER BY seq", (stream.id,))
-    stored = items.put(connection, space_id, draft_of("".join(part for (part,) in parts)), now_ms)
+    stored = changes.put(connection, space_id, draft_of("".join(part for (part,) in parts)), now_ms)
     _close(connection, space_id, stream.id, "finalized", stored.id, now_ms)
     return stored
 
