@@ -5,12 +5,14 @@ from __future__ import annotations
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from benchmarks.client import StdioClient, commonplace_server, median_ms
 from benchmarks.corpus import common_questions, questions
 from benchmarks.stores import Built
 
 CALLS = 60
+RULES = 20
 
 
 def writes() -> list[tuple[str, str, str]]:
@@ -45,7 +47,11 @@ def reads(built: Built, smallest: dict[str, float]) -> list[tuple[str, str, str]
     with StdioClient(command, env) as client:
         before = client.megabytes()
         client.call("search", query="warm up the model and the matrix")
-        kinds = {
+        for number in range(RULES):
+            # Every other one for some files only. Those of an earlier run are found, not repeated.
+            paths = [f"src/part{number}/**"] if number % 2 else []
+            client.call("add_memory", content=f"Rule {number} of the house", type="rule", paths=paths)
+        kinds: dict[str, list[tuple[str, dict[str, Any]]]] = {
             "search": [("search", {"query": question}) for question in questions(CALLS)],
             "search, common words only": [("search", {"query": question}) for question in common_questions(CALLS)],
             "search in a project": [
@@ -56,6 +62,10 @@ def reads(built: Built, smallest: dict[str, float]) -> list[tuple[str, str, str]
             "context with a query": [
                 ("get_context", {"project": f"project-{n % 50}", "query": question})
                 for n, question in enumerate(questions(CALLS, seed=19))
+            ],
+            "rules and relevant memories": [
+                ("get_context", {"project_id": f"project-{n % 50}", "query": question, "files": ["src/api/users.ts"]})
+                for n, question in enumerate(questions(CALLS, seed=23))
             ],
         }
         rows = []

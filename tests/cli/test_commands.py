@@ -29,6 +29,7 @@ def test_add_answers_programs_with_every_spelling_of_the_id(run: Run) -> None:
         "project": None,
         "kind": "memory",
         "type": "rule",
+        "contradicts": [],
     }
     for spelling in ("1", "#1", data["uid"], data["short_id"]):
         assert run("show", spelling, "--json").data["items"][0]["id"] == 1

@@ -58,6 +58,8 @@ def test_the_overview_imports_no_command(arguments: tuple[str, ...]) -> None:
         ("restore", "1", "--json"),
         ("history", "1", "--json"),
         ("projects", "--json"),
+        ("rules", "--json"),
+        ("streams", "--json"),
     ],
     ids=" ".join,
 )

@@ -10,10 +10,14 @@ import click
 from commonplace.cli.call import Call, command
 from commonplace.cli.fields import field_option, listed, pairs, root_of
 from commonplace.cli.jsonl import add_lines
+from commonplace.cli.records import brief
 from commonplace.cli.terminal import read_stdin, stdin_is_piped
 from commonplace.errors import InvalidInput
+from commonplace.memory.contradictions import Contradiction, contradictions
+from commonplace.memory.enrich import enrich
 from commonplace.memory.remember import Note, remember
 from commonplace.model import KINDS, Item, Kind
+from commonplace.text.globs import checked_glob
 from commonplace.text.names import base_name
 from commonplace.text.times import moment
 
@@ -22,6 +26,7 @@ from commonplace.text.times import moment
     "add",
     'commonplace add "Sessions are kept in Redis for 30 days" --type decision',
     'commonplace add "Never log request bodies" --type rule --global --tag privacy',
+    'commonplace add "Validate input with zod" --type rule --path "src/api/**" --category api',
     'git log -1 --format=%B | commonplace add - --kind observation --type commit --title "Last commit"',
     'commonplace add "Added token checks" --kind observation --type file-write --files-modified src/auth.py',
     'commonplace add --kind summary --field request="Log in" --field completed="JWT middleware"',
@@ -37,6 +42,8 @@ from commonplace.text.times import moment
 @click.option("--concepts", multiple=True, help="Concepts, comma separated or repeated.")
 @click.option("--files-read", multiple=True, help="Files looked at, comma separated or repeated.")
 @click.option("--files-modified", multiple=True, help="Files changed, comma separated or repeated.")
+@click.option("--path", "paths", multiple=True, metavar="GLOB", help="Files it is about (memories); may be repeated.")
+@click.option("--category", help="Grouping key of a memory: its rule file or skill folder.")
 @field_option(
     "Another field of its kind: request, completed, learned, next_steps (summary), task, progress"
     " (checkpoint), role (message) ...; may be repeated."
@@ -60,6 +67,8 @@ def add(
     concepts: Sequence[str],
     files_read: Sequence[str],
     files_modified: Sequence[str],
+    paths: Sequence[str],
+    category: str | None,
     fields: Sequence[str],
     tags: Sequence[str],
     project: str | None,
@@ -85,6 +94,8 @@ def add(
         "concepts": listed(concepts),
         "files_read": listed(files_read),
         "files_modified": listed(files_modified),
+        "paths": "\n".join(map(checked_glob, paths)),
+        "category": category or "",
         **pairs(fields),
     }
     details = {name: value for name, value in details.items() if value}
@@ -109,10 +120,19 @@ def add(
     with call.book() as book:
         stored = remember(book, note)
         item = book.store.get([stored.id])[stored.id]
+        if stored.duplicate:
+            item = enrich(book, item, note.tags)
+        # By words only: a model takes longer to load than all the rest.
+        against = contradictions(book, item, by_meaning=False)
     if call.json:
-        call.reply(_reply(item, stored.duplicate))
-    else:
-        call.say(_sentence(item, stored.duplicate))
+        call.reply(_reply(item, stored.duplicate, against))
+        return
+    call.say(_sentence(item, stored.duplicate))
+    for one in against:
+        call.note(
+            f"This may contradict or replace {one.item.id}: {one.item.title}\n"
+            f"If it replaces it: commonplace supersede {one.item.id} --by {item.id}"
+        )
 
 
 def _place(call: Call, project: str | None, everywhere: bool) -> str | None:
@@ -142,7 +162,7 @@ def _refuse_beside_jsonl(*given: object) -> None:
         )
 
 
-def _reply(item: Item, duplicate: bool) -> dict[str, Any]:
+def _reply(item: Item, duplicate: bool, against: Sequence[Contradiction]) -> dict[str, Any]:
     return {
         "id": item.id,
         "uid": item.uid,
@@ -151,6 +171,7 @@ def _reply(item: Item, duplicate: bool) -> dict[str, Any]:
         "project": item.project,
         "kind": item.kind,
         "type": item.type,
+        "contradicts": [{**brief(one.item), "reason": one.reason} for one in against],
     }
 
 

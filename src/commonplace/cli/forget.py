@@ -28,7 +28,7 @@ def forget(call: Call, ids: Sequence[str]) -> None:
 @command("restore", "commonplace restore 1", "commonplace restore 2 3 --json")
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
 def restore(call: Call, ids: Sequence[str]) -> None:
-    """Bring forgotten items back. All of them exist, or nothing happens."""
+    """Bring forgotten or superseded items back. All of them exist, or nothing happens."""
     with call.book() as book:
         items = bring_back(book, [id_of(text) for text in ids])
     if call.json:

@@ -160,7 +160,8 @@ def _words(name: str, value: object) -> str:
     if isinstance(value, str):
         return listed([value]) if name in LISTS else value
     if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
-        return ", ".join(value)
+        # A glob may hold a comma.
+        return ("\n" if name == "paths" else ", ").join(value)
     raise InvalidInput(f"{name} must be text or a list of texts.")
 
 

@@ -27,7 +27,7 @@ class Rules:
     left_out: int = 0
 
 
-def rules(book: Book, project: str | None, files: Sequence[str] = ()) -> Rules:
+def rules(book: Book, project: str | None, files: Sequence[str] = (), most: int = MOST) -> Rules:
     """The newest rules of a project and of everywhere. With `files`, path rules only if they mean one of them."""
     scope = Scope(
         project=project,
@@ -36,7 +36,7 @@ def rules(book: Book, project: str | None, files: Sequence[str] = ()) -> Rules:
         kinds=("memory",),
         types=("rule",),
     )
-    found = book.store.newest(scope, MOST)
+    found = book.store.newest(scope, most)
     holding = [
         item for item in reversed(found) if not files or not paths_of(item) or any_matches(paths_of(item), files)
     ]
