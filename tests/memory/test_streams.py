@@ -104,9 +104,9 @@ def test_a_killed_process_leaves_the_stream_as_it_was(book: Book, settings: Sett
 import os, sys
 from commonplace import config
 from commonplace.memory import book, streams
-from commonplace.store.sqlite import items
-put = items.put
-items.put = lambda *arguments: (put(*arguments), os._exit(9))
+from commonplace.store.sqlite import streams as statements
+# After the memory was written, before the stream is closed.
+statements._close = lambda *_arguments: os._exit(9)
 opened = book.open_book(config.load({"data_dir": sys.argv[1], "embedder": "off"}, env={}), lambda: int(sys.argv[3]))
 streams.finalize(opened, sys.argv[2])
 """
