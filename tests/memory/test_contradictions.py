@@ -19,8 +19,8 @@ def added(book: Book, body: str, type_: str = "rule", project: str | None = None
     return remember(book, Note(body, type=type_, project=project)).id
 
 
-def against(book: Book, id_: int, *, by_meaning: bool = True) -> list[tuple[int, str]]:
-    found = contradictions(book, fetch_one(book, id_), by_meaning=by_meaning)
+def against(book: Book, id_: int) -> list[tuple[int, str]]:
+    found = contradictions(book, fetch_one(book, id_))
     return [(one.item.id, one.reason) for one in found]
 
 
@@ -31,7 +31,7 @@ def test_an_earlier_statement_is_found_by_its_words(book: Book, earlier: str, la
     assert against(book, added(book, later)) == [(old, how)]
 
 
-def test_all_of_the_table_at_once_with_the_real_model(wise_book: Book) -> None:
+def test_all_of_the_table_at_once(wise_book: Book) -> None:
     """Each statement among all the others, as in a project with many rules."""
     told = dict.fromkeys([earlier for earlier, _later, _how in DISAGREE] + [earlier for earlier, _later in RELATED])
     ids = {text: added(wise_book, text) for text in told}
@@ -102,7 +102,7 @@ def test_a_title_of_its_own_is_part_of_what_is_stated(book: Book) -> None:
     assert against(book, new) == [(old, "opposite")]
 
 
-def test_without_meaning_no_model_is_loaded(wise_book: Book) -> None:
+def test_no_model_is_loaded_for_it(wise_book: Book) -> None:
     old = added(wise_book, "Use pnpm, not npm")
-    assert against(wise_book, added(wise_book, "Use npm, not pnpm"), by_meaning=False) == [(old, "opposite")]
+    assert against(wise_book, added(wise_book, "Use npm, not pnpm")) == [(old, "opposite")]
     assert wise_book.meaning.state == "not loaded"

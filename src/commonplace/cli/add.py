@@ -123,7 +123,7 @@ def add(
         if stored.duplicate:
             item = enrich(book, item, note.tags)
         # By words only: a model takes longer to load than all the rest.
-        against = contradictions(book, item, by_meaning=False)
+        against = contradictions(book, item)
     if call.json:
         call.reply(_reply(item, stored.duplicate, against))
         return

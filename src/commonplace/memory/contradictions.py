@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.memory.book import Book
-from commonplace.memory.recall import candidates
 from commonplace.model import Item, Scope
-from commonplace.ranking.fusion import best_first, fuse
-from commonplace.text.disagreement import disagreement
+from commonplace.text.disagreement import Statement, compared
 from commonplace.text.query import plain
 from commonplace.text.summarise import title_of
 
 STATED = ("rule", "decision", "fact", "constraint")
-CANDIDATES = 40
+CANDIDATES = 10
 MOST = 3
+# The longest words of a statement are looked for: they say what it is about.
+TELLING = 4
 # Statements are short; of a long text the beginning says what it is about.
 _READ = 2_000
 
@@ -27,32 +27,28 @@ class Contradiction:
     reason: str
 
 
-def contradictions(book: Book, item: Item, *, by_meaning: bool = True) -> list[Contradiction]:
+def contradictions(book: Book, item: Item) -> list[Contradiction]:
     """Earlier statements in the same scope that this one may replace, the likeliest first.
 
-    Without `by_meaning` only words are compared, and no model is loaded.
+    Looked up by their words alone: this is asked at every write, which must not wait for a model.
     """
     if item.kind != "memory" or item.type not in STATED:
         return []
     said = statement(item)
     # As words, never as operators: a statement may say NOT and hold quotes.
     query = plain(said)
+    query = replace(query, words=tuple(sorted(query.words, key=lambda word: -len(word.surface))[:TELLING]))
     scope = Scope(project=item.project, only_global=item.project is None, kinds=("memory",), types=STATED)
-    vector = book.meaning.of_question(query.text) if by_meaning else None
-    evidence, owner, _total = candidates(book, query, vector, scope, CANDIDATES)
-    nearest = dict.fromkeys(owner[passage] for passage in best_first(fuse(evidence), newest=owner))
-    items = book.store.get(nearest)
-    cosines: dict[int, float] = {}
-    for passage, seen in evidence.items():
-        cosines[owner[passage]] = max(cosines.get(owner[passage], 0.0), seen.cosine or 0.0)
+    hits = book.store.search_text(query, scope, CANDIDATES, shares=False).hits
+    items = book.store.get(hit.item_id for hit in hits)
+    new = Statement(said)
     found = []
-    for id_ in nearest:
-        other = items.get(id_)
-        if other is None or id_ == item.id:
+    for id_ in dict.fromkeys(hit.item_id for hit in hits):
+        if id_ == item.id or id_ not in items:
             continue
-        reason = disagreement(statement(other), said, cosines[id_])
+        reason = compared(Statement(statement(items[id_])), new)
         if reason:
-            found.append(Contradiction(other, reason))
+            found.append(Contradiction(items[id_], reason))
     return found[:MOST]
 
 

@@ -59,7 +59,8 @@ class TextAnswer:
     """Passages found by words.
 
     `hits` are the best by BM25; `found` tells for each of them, and for each passage asked about, which share of the
-    query's words (weighted by how rare they are) stands in it. `total` counts matches up to a bound.
+    query's words (weighted by how rare they are) stands in it, and is empty if not asked for. `total` counts matches
+    up to a bound.
     """
 
     hits: tuple[TextHit, ...]
@@ -99,7 +100,9 @@ class Store(Protocol):
     def counts(self) -> Counts: ...
 
     # Finding.
-    def search_text(self, query: Query, scope: Scope, k: int, also: Sequence[int] = ()) -> TextAnswer: ...
+    def search_text(
+        self, query: Query, scope: Scope, k: int, also: Sequence[int] = (), *, shares: bool = True
+    ) -> TextAnswer: ...
     def search_vectors(self, query: Vector, scope: Scope, k: int) -> list[VectorHit]: ...
     def cosines(self, query: Vector, passage_ids: Sequence[int]) -> dict[int, float]: ...
     def passages_of(self, item_ids: Sequence[int]) -> dict[int, list[int]]: ...

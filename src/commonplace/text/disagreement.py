@@ -71,7 +71,11 @@ def disagreement(earlier: str, later: str, cosine: float = 0.0) -> str:
 
     `cosine` says how near they are in meaning, where that is known.
     """
-    old, new = _Statement(earlier), _Statement(later)
+    return compared(Statement(earlier), Statement(later), cosine)
+
+
+def compared(old: Statement, new: Statement, cosine: float = 0.0) -> str:
+    """The same of statements that were taken apart before."""
     shared, either = old.subject & new.subject, old.subject | new.subject
     if not shared or max(len(old.subject), len(new.subject)) > MOST_TELLING:
         return ""
@@ -85,14 +89,14 @@ def disagreement(earlier: str, later: str, cosine: float = 0.0) -> str:
     return "choice" if old.chooses_otherwise(new) or old.names_otherwise(new) else ""
 
 
-def _denies(one: _Statement, other: _Statement, alike: float) -> bool:
+def _denies(one: Statement, other: Statement, alike: float) -> bool:
     """Whether one denies just what the other affirms, and both are about the same or about a choice."""
     if not one.denied or not one.denied <= other.affirmed:
         return False
     return alike >= MOST_WORDS or one.denied <= other.choice
 
 
-class _Statement:
+class Statement:
     """A statement taken apart: what it is about, affirms, denies and chooses, and its numbers."""
 
     def __init__(self, text: str) -> None:
@@ -140,14 +144,14 @@ class _Statement:
                 denying -= 1
                 choosing -= 1
 
-    def chooses_otherwise(self, other: _Statement) -> bool:
+    def chooses_otherwise(self, other: Statement) -> bool:
         """Whether both choose, for the same narrow purpose, different things."""
         if not self.choice or not other.choice or self.choice & other.choice:
             return False
         shared = self.purpose & other.purpose
         return bool(shared - _WIDE) and len(shared) >= SAME_WORDS * len(self.purpose | other.purpose)
 
-    def names_otherwise(self, other: _Statement) -> bool:
+    def names_otherwise(self, other: Statement) -> bool:
         """Whether both say what the one default, main or current thing is, and say different things."""
         if not self.named or self.named != other.named or not self.named & _UNIQUE or len(self.named) < 2:
             return False

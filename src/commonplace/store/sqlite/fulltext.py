@@ -54,9 +54,16 @@ class _Within:
 
 
 def search(
-    connection: apsw.Connection, space_id: int, query: Query, filter_: Filter, k: int, also: Sequence[int]
+    connection: apsw.Connection,
+    space_id: int,
+    query: Query,
+    filter_: Filter,
+    k: int,
+    also: Sequence[int],
+    *,
+    shares: bool = True,
 ) -> TextAnswer:
-    """The best `k` passages inside the filter, and the share of the words found in them and in `also`."""
+    """The best `k` passages inside the filter, and, with `shares`, the share of the words in them and in `also`."""
     if query.strict and query.tree is not None:
         within = _within(connection, space_id, filter_, exact=True)
         return _strict(connection, space_id, query, filter_, within, k)
@@ -65,6 +72,10 @@ def search(
     within = _within(connection, space_id, filter_)
     if not within.rows:
         return TextAnswer((), dict.fromkeys(also, 0.0), 0)
+    if not shares:
+        weighed = _weigh(connection, query.words, within)
+        hits, _together = _best(connection, space_id, weighed, filter_, within, k)
+        return TextAnswer(tuple(hits), {}, len(hits))
     answer = _plain(connection, space_id, query.words, filter_, within, k, also)
     if within.loose and len(answer.hits) < min(k, answer.total):
         # Better matches outside took the places: worth the cost of keeping them out from the start.
@@ -112,7 +123,6 @@ class _Weighed:
     rare: tuple[int, ...]
     common: tuple[int, ...]
     worth: tuple[float, ...]
-    matches: int
 
     def of(self, numbers: Iterable[int]) -> list[Word]:
         return [self.words[n] for n in numbers]
@@ -128,6 +138,16 @@ def _plain(
     also: Sequence[int],
 ) -> TextAnswer:
     weighed = _weigh(connection, words, within)
+    hits, together = _best(connection, space_id, weighed, filter_, within, k)
+    asked = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
+    found, matches = _found(connection, space_id, weighed, within, frozenset(together), asked)
+    return TextAnswer(tuple(hits), found, max(matches, len(hits)))
+
+
+def _best(
+    connection: apsw.Connection, space_id: int, weighed: _Weighed, filter_: Filter, within: _Within, k: int
+) -> tuple[list[TextHit], list[int]]:
+    """The best passages, and those of them that hold all the common words."""
     reach = _reach(k, within)
     scored: list[tuple[int, float]] = []
     if weighed.rare:
@@ -145,10 +165,7 @@ def _plain(
         known = {rowid for rowid, _score in scored}
         value = sum(weighed.worth[n] for n in weighed.common)
         scored += [(rowid, value) for rowid in dict.fromkeys([*together, *either]) if rowid not in known]
-    hits = _inside(connection, space_id, filter_, scored)[:k]
-    asked = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
-    found = _found(connection, space_id, weighed, within, frozenset(together), asked)
-    return TextAnswer(tuple(hits), found, max(weighed.matches, len(hits)))
+    return _inside(connection, space_id, filter_, scored)[:k], together
 
 
 def _weigh(connection: apsw.Connection, words: Sequence[Word], within: _Within) -> _Weighed:
@@ -159,7 +176,7 @@ def _weigh(connection: apsw.Connection, words: Sequence[Word], within: _Within) 
     for n in common:
         count[n] = _estimated(connection, words_to_fts5([words[n]]), within.rows)
     worth = tuple(_idf(within.rows, rows) for rows in count)
-    return _Weighed(words, rare, common, worth, sum(count[n] for n in rare))
+    return _Weighed(words, rare, common, worth)
 
 
 def _found(
@@ -169,11 +186,14 @@ def _found(
     within: _Within,
     together: frozenset[int],
     asked: Sequence[int],
-) -> dict[int, float]:
-    """The share of the words' worth that stands in each of the passages asked about."""
+) -> tuple[dict[int, float], int]:
+    """The share of the words' worth in each of the passages asked about, and how many hold any of the rare words."""
     value = dict.fromkeys(asked, 0.0)
+    matching: set[int] = set()
     for n in weighed.rare:
-        for passage in value.keys() & _rows(connection, within.around(words_to_fts5([weighed.words[n]]))):
+        rows = _rows(connection, within.around(words_to_fts5([weighed.words[n]])))
+        matching |= rows
+        for passage in value.keys() & rows:
             value[passage] += weighed.worth[n]
     if weighed.common:
         unread = [passage for passage in asked if passage not in together]
@@ -184,7 +204,7 @@ def _found(
                 if passage in together or weighed.words[n].token in read.get(passage, ()):
                     value[passage] += weighed.worth[n]
     whole = sum(weighed.worth) or 1.0
-    return {passage: worth / whole for passage, worth in value.items()}
+    return {passage: worth / whole for passage, worth in value.items()}, len(matching)
 
 
 def _read(connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]) -> dict[int, set[str]]:

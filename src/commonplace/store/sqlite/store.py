@@ -129,12 +129,14 @@ class SqliteStore:
 
     # Finding.
 
-    def search_text(self, query: Query, scope: Scope, k: int, also: Sequence[int] = ()) -> TextAnswer:
+    def search_text(
+        self, query: Query, scope: Scope, k: int, also: Sequence[int] = (), *, shares: bool = True
+    ) -> TextAnswer:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
             if filter_ is None:
                 return TextAnswer((), {}, 0)
-            return fulltext.search(connection, self._space_id, query, filter_, k, also)
+            return fulltext.search(connection, self._space_id, query, filter_, k, also, shares=shares)
 
     def search_vectors(self, query: NDArray[float32], scope: Scope, k: int) -> list[VectorHit]:
         with self._database.read(self._query_timeout) as connection:
