@@ -73,7 +73,11 @@ def search(
     if not within.rows:
         return TextAnswer((), dict.fromkeys(also, 0.0), 0)
     if not shares:
-        weighed = _weigh(connection, query.words, within)
+        if within.rows < COMMON_LEAST:
+            # So few rows that no word can be common, and nobody asks what it is worth.
+            weighed = _Weighed(query.words, tuple(range(len(query.words))), (), ())
+        else:
+            weighed = _weigh(connection, query.words, within)
         hits, _together = _best(connection, space_id, weighed, filter_, within, k)
         return TextAnswer(tuple(hits), {}, len(hits))
     answer = _plain(connection, space_id, query.words, filter_, within, k, also)
