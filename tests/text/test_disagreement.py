@@ -25,6 +25,7 @@ DISAGREE = [
     ("Never log request bodies", "Log request bodies in debug mode", "opposite"),
     ("API rate limit is 100 requests per minute", "API rate limit is 200 requests per minute", "number"),
     ("API rate limit is 100 requests per minute", "The API rate limit was raised to 200 req/min", "number"),
+    ("API rate limit is 100 requests per minute", "Rate limit for the API: 200 requests/min", "number"),
     ("Sessions are kept in Redis for 30 days", "Sessions are kept in Redis for 14 days", "number"),
     ("Production DB is PostgreSQL 15 on Supabase", "Prod database is PostgreSQL 16 on Supabase", "number"),
     ("The API listens on port 8080", "The API listens on port 3000", "number"),
@@ -79,16 +80,14 @@ def test_statements_that_disagree(earlier: str, later: str, how: str) -> None:
 
 @pytest.mark.parametrize(("earlier", "later"), RELATED)
 def test_statements_that_are_merely_related(earlier: str, later: str) -> None:
-    # Not even if a model thinks that they are close; it thinks so of opposites and of neighbours alike.
-    for cosine in (0.0, 0.84):
-        assert disagreement(earlier, later, cosine) == ""
-        assert disagreement(later, earlier, cosine) == ""
+    assert disagreement(earlier, later) == ""
+    assert disagreement(later, earlier) == ""
 
 
 @pytest.mark.parametrize("text", [text for pair in RELATED for text in pair])
 def test_nothing_disagrees_with_itself(text: str) -> None:
-    assert disagreement(text, text, 1.0) == ""
-    assert disagreement(text, text.upper() + ".", 1.0) == ""
+    assert disagreement(text, text) == ""
+    assert disagreement(text, text.upper() + ".") == ""
 
 
 def test_prose_is_not_taken_for_a_statement() -> None:
@@ -102,7 +101,7 @@ def test_what_says_nothing_contradicts_nothing(text: str) -> None:
     assert disagreement("Use pnpm, not npm", text) == ""
 
 
-@given(earlier=st.text(max_size=60), later=st.text(max_size=60), cosine=st.floats(-1, 1))
-def test_any_two_texts_can_be_compared(earlier: str, later: str, cosine: float) -> None:
-    assert disagreement(earlier, later, cosine) in ("", "opposite", "number", "choice")
-    assert disagreement(earlier, earlier, cosine) == ""
+@given(earlier=st.text(max_size=60), later=st.text(max_size=60))
+def test_any_two_texts_can_be_compared(earlier: str, later: str) -> None:
+    assert disagreement(earlier, later) in ("", "opposite", "number", "choice")
+    assert disagreement(earlier, earlier) == ""

@@ -14,8 +14,6 @@ from commonplace.text.tokens import STOP_WORDS, fold, stem
 
 # How much of their words two statements share (of all words of both) before each kind of disagreement is looked for.
 SAME_WORDS, MOST_WORDS = 0.75, 0.6
-# Nearly the same meaning: then a few other words do not make it another subject.
-SAME_MEANING = 0.85
 # Longer texts are prose: they contain statements, but are none.
 MOST_TELLING = 40
 _DENIES, _CHOOSES = 6, 3
@@ -66,15 +64,12 @@ _UNIQUE = frozenset(map(stem, "default primary main current official preferred s
 _COPULA = frozenset({"is", "are"})
 
 
-def disagreement(earlier: str, later: str, cosine: float = 0.0) -> str:
-    """ "opposite", "number" or "choice": how two statements disagree; empty if they do not.
-
-    `cosine` says how near they are in meaning, where that is known.
-    """
-    return compared(Statement(earlier), Statement(later), cosine)
+def disagreement(earlier: str, later: str) -> str:
+    """ "opposite", "number" or "choice": how two statements disagree; empty if they do not."""
+    return compared(Statement(earlier), Statement(later))
 
 
-def compared(old: Statement, new: Statement, cosine: float = 0.0) -> str:
+def compared(old: Statement, new: Statement) -> str:
     """The same of statements that were taken apart before."""
     shared, either = old.subject & new.subject, old.subject | new.subject
     if not shared or max(len(old.subject), len(new.subject)) > MOST_TELLING:
@@ -83,8 +78,7 @@ def compared(old: Statement, new: Statement, cosine: float = 0.0) -> str:
     within = shared in (old.subject, new.subject)
     if _denies(old, new, alike) or _denies(new, old, alike) or (alike >= SAME_WORDS and old.negated != new.negated):
         return "opposite"
-    close = (within and alike >= SAME_WORDS) or (alike >= MOST_WORDS and cosine >= SAME_MEANING)
-    if close and old.numbers and new.numbers and old.numbers != new.numbers:
+    if within and alike >= SAME_WORDS and old.numbers and new.numbers and old.numbers != new.numbers:
         return "number"
     return "choice" if old.chooses_otherwise(new) or old.names_otherwise(new) else ""
 
