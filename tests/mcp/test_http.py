@@ -49,7 +49,7 @@ def test_thirty_sessions_one_after_the_other(served: Served, era: str) -> None:
     play(story)
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/health", "/nowhere"])
+@pytest.mark.parametrize("path", ["/", "/mcp", "/health", "/nowhere"])
 def test_foreign_hosts_and_origins_are_refused_on_every_route(served: Served, path: str) -> None:
     with httpx2.Client(base_url=served.url, timeout=DEADLINE) as client:
 
@@ -61,6 +61,13 @@ def test_foreign_hosts_and_origins_are_refused_on_every_route(served: Served, pa
         for origin in ("http://evil.example", "https://127.0.0.1.evil.example", "null", "http://localhost.evil:1"):
             assert status(origin=origin) == 403
         assert status(host="localhost:1234", origin="http://localhost:5173") not in (403, 421)
+
+
+def test_the_front_page_says_where_to_go(served: Served) -> None:
+    reply = httpx2.get(f"{served.url}/", timeout=DEADLINE)
+    assert reply.status_code == 200
+    assert reply.headers["content-type"].startswith("text/plain")
+    assert f"{served.url}/mcp" in reply.text and f"{served.url}/health" in reply.text
 
 
 def test_health_tells_what_is_kept_where(served: Served) -> None:

@@ -14,7 +14,7 @@ import uvicorn
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -31,6 +31,15 @@ GUARD = TransportSecuritySettings(
     allowed_hosts=[*_LOOPBACK, *(f"{host}:*" for host in _LOOPBACK)],
     allowed_origins=[f"http://{host}{port}" for host in _LOOPBACK for port in ("", ":*")],
 )
+
+
+WELCOME = """\
+Commonplace is running.
+
+Agents:  {address}/mcp     (Model Context Protocol, streamable HTTP)
+Health:  {address}/health
+People:  commonplace --help
+"""
 
 
 class HostGuard:
@@ -55,6 +64,9 @@ def application(book: Book, profile: str) -> ASGIApp:
     server = build(lambda: book, profile, workers)
     protocol = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=GUARD)
 
+    async def front(request: Request) -> Response:
+        return PlainTextResponse(WELCOME.format(address=str(request.base_url).rstrip("/")))
+
     async def health(_request: Request) -> Response:
         try:
             return JSONResponse({"status": "ok", **await workers.do(lambda: status(book))})
@@ -68,7 +80,7 @@ def application(book: Book, profile: str) -> ASGIApp:
         async with server.session_manager.run():
             yield
 
-    routes = [Route("/health", health), Mount("/", app=protocol)]
+    routes = [Route("/", front), Route("/health", health), Mount("/", app=protocol)]
     return HostGuard(Starlette(routes=routes, lifespan=lifespan))
 
 
