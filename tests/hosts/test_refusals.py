@@ -113,7 +113,7 @@ def test_a_file_of_someone_else_is_refused(write: Generate, say: Say, root: Path
 
 
 @contextlib.contextmanager
-def read_only(folder: Path) -> Iterator[None]:
+def sealed(folder: Path) -> Iterator[None]:
     """A folder that nobody can write to; a superuser is stopped by the file system only."""
     folder.mkdir(mode=0o555)
     if os.access(folder, os.W_OK):
@@ -133,7 +133,7 @@ def read_only(folder: Path) -> Iterator[None]:
 @pytest.mark.skipif(sys.platform == "win32", reason="folders have no such mode")
 def test_a_folder_that_cannot_be_written_is_refused(write: Generate, say: Say, root: Path) -> None:
     say("Use pnpm")
-    with read_only(root / ".kiro"):
+    with sealed(root / ".kiro"):
         with pytest.raises(Conflict, match=r"\.kiro is not writable"):
             write("agents", "kiro")
         assert not (root / "AGENTS.md").exists()
