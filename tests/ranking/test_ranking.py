@@ -67,6 +67,13 @@ def test_a_hit_by_words_is_no_noise_when_nothing_is_known_of_its_meaning() -> No
     assert not is_noise(Evidence(bm25=0.1, found=0.01))
     assert is_noise(Evidence())
     assert is_noise(Evidence(cosine=0.05))
+
+
+@given(st.floats(-1, 1), st.integers(0, 1000))
+def test_a_crowd_makes_noise_of_more(cosine: float, among: int) -> None:
+    if is_noise(Evidence(cosine=cosine), among):
+        assert is_noise(Evidence(cosine=cosine), among + 1)
+    assert not is_noise(Evidence(cosine=0.2), 5) and is_noise(Evidence(cosine=0.2), 100)
     assert not is_noise(Evidence(cosine=0.9))
 
 

@@ -83,7 +83,7 @@ def evidence_for(book: Book, question: str, items: Sequence[Item]) -> dict[int, 
 def _recall(book: Book, query: Query, vector: NDArray[float32] | None, scope: Scope, limit: int) -> Recalled:
     evidence, owner, total = candidates(book, query, vector, scope, max(CANDIDATES, 2 * limit))
     if not query.strict:
-        evidence = {passage: e for passage, e in evidence.items() if not is_noise(e)}
+        evidence = {passage: e for passage, e in evidence.items() if not is_noise(e, among=len(evidence))}
     scores = fuse(evidence)
     chosen: dict[int, int] = {}
     for passage in best_first(scores, newest=owner):

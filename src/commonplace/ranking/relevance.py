@@ -14,6 +14,8 @@ WORDS_INTERCEPT, WORDS_FOUND = -2.6, 5.2
 
 # Below these a passage is noise, not an answer: found by meaning alone, or by a stray word.
 NOISE, STRAY = 0.2, 0.06
+# Among few passages even the nearest stranger is far away: the border of noise rises until there are this many.
+CROWD = 40
 
 
 def relevance(evidence: Evidence) -> float:
@@ -23,11 +25,12 @@ def relevance(evidence: Evidence) -> float:
     return _logistic(INTERCEPT + COSINE * evidence.cosine + FOUND * evidence.found)
 
 
-def is_noise(evidence: Evidence) -> bool:
-    """Whether to leave a candidate out of an answer: too far in meaning for the words it shares with the question."""
+def is_noise(evidence: Evidence, among: int = CROWD) -> bool:
+    """Whether to leave one of `among` candidates out: too far in meaning for the words it shares with the question."""
     if evidence.cosine is None:
         return evidence.bm25 <= 0.0
-    return relevance(evidence) < (STRAY if evidence.bm25 > 0.0 else NOISE)
+    border = NOISE * min(1.0, 0.3 + 0.7 * among / CROWD)
+    return relevance(evidence) < (STRAY if evidence.bm25 > 0.0 else border)
 
 
 def _logistic(x: float) -> float:
