@@ -21,8 +21,6 @@ DETAIL_FIELDS: Mapping[Kind, tuple[str, ...]] = {
 KNOWLEDGE_TYPES = frozenset({"decision", "constraint", "heuristic", "rejected"})
 MEMORY_TYPES = ("rule", "decision", "fact", "note", "skill", "constraint", "heuristic", "rejected")
 
-EMPTY: Mapping[str, str] = {}
-
 
 @dataclass(frozen=True, slots=True)
 class Passage:
@@ -81,10 +79,6 @@ class Item:
     @property
     def short_id(self) -> str:
         return self.uid[-12:]
-
-    @property
-    def is_knowledge(self) -> bool:
-        return self.type in KNOWLEDGE_TYPES
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,22 +76,22 @@ def test_case_does_not_matter_in_any_script(store: Store, draft: Make, spelling:
 
 def test_an_alias_is_another_name_for_the_same_place(store: Store, draft: Make) -> None:
     store.put([draft("one", project="github.com/acme/my-api")], NOW)
-    store.alias_project("my-api", "Backend", NOW)
+    store.alias_project("my-api", "Backend")
     store.put([draft("two", project="backend")], NOW)
     assert bodies(store, "BACKEND") == ["one", "two"]
     assert store.find_project("backend") == "github.com/acme/my-api"
     assert "backend" in names(store)["github.com/acme/my-api"]
-    store.alias_project("backend", "backend", NOW)
+    store.alias_project("backend", "backend")
 
 
 def test_a_name_of_another_project_cannot_become_an_alias(store: Store, draft: Make) -> None:
     store.put([draft("one", project="one"), draft("two", project="two")], NOW)
     with pytest.raises(Conflict):
-        store.alias_project("one", "two", NOW)
+        store.alias_project("one", "two")
     with pytest.raises(NotFound):
-        store.alias_project("nowhere", "elsewhere", NOW)
+        store.alias_project("nowhere", "elsewhere")
     with pytest.raises(InvalidInput):
-        store.alias_project("one", "  ", NOW)
+        store.alias_project("one", "  ")
     assert names(store) == {"one": (), "two": ()}
 
 

@@ -83,11 +83,11 @@ def test_projects_are_known_only_where_they_were_named(mine: Store, theirs: Stor
     mine.put([draft("one", project="github.com/acme/api")], NOW)
     assert theirs.projects() == [] and theirs.find_project("api") is None
     with pytest.raises(NotFound):
-        theirs.alias_project("api", "backend", NOW)
+        theirs.alias_project("api", "backend")
     theirs.put([draft("two", project="api")], NOW)
     assert [p.name for p in theirs.projects()] == ["api"]
-    mine.alias_project("api", "backend", NOW)
-    theirs.alias_project("api", "backend", NOW)
+    mine.alias_project("api", "backend")
+    theirs.alias_project("api", "backend")
     assert mine.find_project("backend") == "github.com/acme/api"
     assert theirs.find_project("backend") == "api"
     assert [(p.items, p.aliases) for p in theirs.projects()] == [(1, ("backend",))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from commonplace.errors import CommonplaceError, InvalidInput, UnknownArgument
@@ -99,7 +99,6 @@ class Tool:
     read_only: bool = True
     destructive: bool = False
     idempotent: bool = True
-    hints: Mapping[str, str] = field(default_factory=dict)
 
     def input_schema(self) -> dict[str, object]:
         schema: dict[str, object] = {
@@ -152,9 +151,9 @@ def error_body(dialect: Dialect, error: CommonplaceError) -> dict[str, Any]:
     return {"error": body | {"details": error.hint}}
 
 
-def nullable(type_: str, description: str = "") -> dict[str, object]:
+def nullable(type_: str) -> dict[str, object]:
     """The schema of a value that may be null."""
-    return {"type": [type_, "null"]} | ({"description": description} if description else {})
+    return {"type": [type_, "null"]}
 
 
 def redacted(value: Any) -> Any:

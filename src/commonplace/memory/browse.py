@@ -40,7 +40,7 @@ def projects(book: Book) -> list[Project]:
 
 def add_alias(book: Book, project: str, alias: str) -> None:
     """Let a project answer to another name as well."""
-    book.store.alias_project(project, alias, book.clock())
+    book.store.alias_project(project, alias)
 
 
 def _cursor(item: Item) -> str:

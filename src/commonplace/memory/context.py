@@ -14,7 +14,7 @@ from commonplace.memory.recall import Hit, evidence_for, recall_each
 from commonplace.memory.staleness import is_stale
 from commonplace.memory.timeline import EVENTS
 from commonplace.model import KNOWLEDGE_TYPES, Item, Scope
-from commonplace.ranking.budget import Budget, tokens_of
+from commonplace.ranking.budget import Budget
 from commonplace.ranking.signals import OTHER_PROJECT, SAME_PROJECT, Signals, composite, order_key, recency
 from commonplace.text.summarise import shorten
 
@@ -59,11 +59,6 @@ class Context:
     checkpoint: Item | None
     total: int
     truncated: bool
-
-    @property
-    def tokens_used(self) -> int:
-        """By the reference's estimate: a quarter of the characters of each item's content, rounded up."""
-        return sum(tokens_of(len(entry.content)) for entry in self.items)
 
 
 Measure = Callable[[ContextItem | Item], int]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from commonplace.memory.book import Book
 from commonplace.model import Item, Scope
-from commonplace.text.disagreement import Statement, compared
+from commonplace.text.disagreement import Statement, disagreement
 from commonplace.text.query import plain
 from commonplace.text.summarise import title_of
 
@@ -46,7 +46,7 @@ def contradictions(book: Book, item: Item) -> list[Contradiction]:
     for id_ in dict.fromkeys(hit.item_id for hit in hits):
         if id_ == item.id or id_ not in items:
             continue
-        reason = compared(Statement(statement(items[id_])), new)
+        reason = disagreement(Statement(statement(items[id_])), new)
         if reason:
             found.append(Contradiction(items[id_], reason))
     return found[:MOST]

@@ -64,13 +64,8 @@ _UNIQUE = frozenset(map(stem, "default primary main current official preferred s
 _COPULA = frozenset({"is", "are"})
 
 
-def disagreement(earlier: str, later: str) -> str:
+def disagreement(old: Statement, new: Statement) -> str:
     """ "opposite", "number" or "choice": how two statements disagree; empty if they do not."""
-    return compared(Statement(earlier), Statement(later))
-
-
-def compared(old: Statement, new: Statement) -> str:
-    """The same of statements that were taken apart before."""
     shared, either = old.subject & new.subject, old.subject | new.subject
     if not shared or max(len(old.subject), len(new.subject)) > MOST_TELLING:
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import apsw
@@ -22,25 +23,25 @@ class Filter:
     types: tuple[str, ...] = ()
     tag: str = ""
 
-    def sql(self, alias: str = "i") -> tuple[str, list[object]]:
-        """A condition on `items` for what is live and inside, with its bindings."""
-        clauses = [f"{alias}.forgotten_ms IS NULL AND {alias}.superseded_by IS NULL"]
+    def sql(self) -> tuple[str, list[object]]:
+        """A condition on `items i` for what is live and inside, with its bindings."""
+        clauses = ["i.forgotten_ms IS NULL AND i.superseded_by IS NULL"]
         bindings: list[object] = []
         if self.projects:
             ids = [p for p in self.projects if p != NO_PROJECT]
-            either = [f"{alias}.project_id IN ({_marks(ids)})"] if ids else []
+            either = [f"i.project_id IN ({_marks(ids)})"] if ids else []
             if NO_PROJECT in self.projects:
-                either.append(f"{alias}.project_id IS NULL")
+                either.append("i.project_id IS NULL")
             clauses.append("(" + " OR ".join(either) + ")")
             bindings += ids
         for column, values in (("kind", self.kinds), ("type", self.types)):
             if values:
-                clauses.append(f"{alias}.{column} IN ({_marks(values)})")
+                clauses.append(f"i.{column} IN ({_marks(values)})")
                 bindings += values
         tags = [part.strip() for part in self.tag.split(",") if part.strip()]
         if tags:
             tagged = " OR ".join(["instr(lower(t.tag), lower(?))"] * len(tags))
-            clauses.append(f"EXISTS (SELECT 1 FROM item_tags t WHERE t.item_id = {alias}.id AND ({tagged}))")
+            clauses.append(f"EXISTS (SELECT 1 FROM item_tags t WHERE t.item_id = i.id AND ({tagged}))")
             bindings += tags
         return " AND ".join(clauses), bindings
 
@@ -60,5 +61,5 @@ def resolve(connection: apsw.Connection, space_id: int, scope: Scope) -> Filter 
     return Filter(found, kinds, scope.types, scope.tag)
 
 
-def _marks(values: tuple[object, ...] | list[int] | tuple[str, ...]) -> str:
+def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))

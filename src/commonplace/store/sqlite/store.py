@@ -88,7 +88,7 @@ class SqliteStore:
         with self._database.write() as connection:
             changes.supersede(connection, self._space_id, old_id, new_id, now_ms)
 
-    def alias_project(self, name: str, alias: str, now_ms: int) -> None:
+    def alias_project(self, name: str, alias: str) -> None:
         with self._database.write() as connection:
             projects.alias(connection, self._space_id, name, alias)
 
