@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.fetch import fetch_one
-from commonplace.memory.remember import Note, draft_of, is_dated
+from commonplace.memory.remember import Note, note_of, rewrite
 from commonplace.memory.supersede import replaceable, supersede
 from commonplace.model import Item
 
@@ -40,22 +41,15 @@ def edit(
         return supersede(book, supersedes, by=id_)[1]
     old = fetch_one(book, id_)
     replaced = None if supersedes is None else replaceable(book, supersedes, old).id
-    now = book.clock()
-    follows = old.kind == "memory" and changes.content is not None and old.body.startswith(old.title.rstrip("…"))
-    note = Note(
-        content=old.body if changes.content is None else changes.content,
-        kind=old.kind,
-        type=old.type if changes.type is None else changes.type,
-        title=changes.title if changes.title is not None else "" if follows else old.title,
-        details=old.details if changes.details is None else {**old.details, **changes.details},
-        meta=old.meta if changes.meta is None else changes.meta,
-        project=old.project if changes.project is None else changes.project,
-        session=old.session,
-        tags=old.tags if changes.tags is None else changes.tags,
-        importance=old.importance if changes.importance is None else changes.importance,
-        created_ms=old.created_ms,
-        uid=old.uid,
-    )
-    item = book.store.rewrite(old.id, draft_of(note, now, dated=is_dated(old)), now, expect_rev, replaced)
-    book.meaning.wake()
-    return item
+    return rewrite(book, old, _changed(old, changes), expect_rev, replaced)
+
+
+def _changed(old: Item, changes: Changes) -> Note:
+    new: dict[str, Any] = {field.name: getattr(changes, field.name) for field in fields(changes)}
+    new = {name: value for name, value in new.items() if value is not None}
+    if changes.details is not None:
+        new["details"] = {**old.details, **changes.details}
+    # A title that was taken from the text follows the text.
+    if changes.content is not None and old.kind == "memory" and old.body.startswith(old.title.rstrip("…")):
+        new.setdefault("title", "")
+    return replace(note_of(old), **new)

@@ -104,46 +104,48 @@ def draft_of(note: Note, now_ms: int, *, dated: bool = True) -> Draft:
         uid=_uid(note.uid),
     )
     when = note.created_ms if dated and note.kind != "memory" else None
-    return finished(draft, when)
+    return replace(draft, passages=_passages(draft), content_hash=_hash(draft, when))
 
 
-def finished(draft: Draft, when_ms: int | None = None) -> Draft:
-    """A draft with its passages cut and its content hashed; `when_ms` tells repeated events apart."""
-    whole = standing_text(draft.kind, draft.type, draft.title, draft.body, draft.details, draft.tags)
-    pieces = split(whole)
-    passages = (Passage(0),) if len(pieces) < 2 else tuple(Passage(n, p.text) for n, p in enumerate(pieces))
-    return replace(draft, passages=passages, content_hash=_hash(draft, when_ms))
-
-
-def draft_from(item: Item) -> Draft:
-    """An item as a draft again, to be changed and rewritten."""
-    return Draft(
+def note_of(item: Item) -> Note:
+    """An item as the note it could be remembered from, to be changed and written anew."""
+    return Note(
+        content=item.body,
         kind=item.kind,
         type=item.type,
         title=item.title,
-        body=item.body,
-        content_hash=item.content_hash,
         details=item.details,
         meta=item.meta,
         project=item.project,
         session=item.session,
         tags=item.tags,
         importance=item.importance,
-        tokens=item.tokens,
         created_ms=item.created_ms,
         uid=item.uid,
     )
 
 
-def is_dated(item: Item) -> bool:
-    """Whether its time is part of what it is; that was decided when it was remembered."""
-    return finished(draft_from(item)).content_hash != item.content_hash
+def rewrite(book: Book, item: Item, note: Note, expect_rev: int | None = None, supersedes: int | None = None) -> Item:
+    """Let an item say what the note says. An event keeps telling others apart by its time if it did so before."""
+    now = book.clock()
+    dated = _hash(item, None) != item.content_hash
+    rewritten = book.store.rewrite(item.id, draft_of(note, now, dated=dated), now, expect_rev, supersedes)
+    book.meaning.wake()
+    return rewritten
 
 
-def _hash(draft: Draft, when_ms: int | None) -> bytes:
-    """What makes it the same thing. A statement is the same whenever it is made; an event only within its session."""
-    place = [draft.kind, draft.session if draft.kind != "memory" else None, when_ms]
-    content = [draft.type, draft.title, draft.body.strip(), sorted((k, v) for k, v in draft.details.items() if v)]
+def _passages(draft: Draft) -> tuple[Passage, ...]:
+    pieces = split(standing_text(draft.kind, draft.type, draft.title, draft.body, draft.details, draft.tags))
+    return (Passage(0),) if len(pieces) < 2 else tuple(Passage(n, piece.text) for n, piece in enumerate(pieces))
+
+
+def _hash(told: Draft | Item, when_ms: int | None) -> bytes:
+    """What makes it the same thing. A statement is the same whenever it is made; an event only within its session.
+
+    `when_ms` tells events that repeat apart.
+    """
+    place = [told.kind, told.session if told.kind != "memory" else None, when_ms]
+    content = [told.type, told.title, told.body.strip(), sorted((k, v) for k, v in told.details.items() if v)]
     return hashlib.sha256(json.dumps([place, content], ensure_ascii=False).encode()).digest()
 
 

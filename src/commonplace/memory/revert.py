@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory.book import Book
 from commonplace.memory.fetch import fetch_one
-from commonplace.memory.remember import Note, draft_of, is_dated
+from commonplace.memory.remember import note_of, rewrite
 from commonplace.model import Item
 
 
@@ -25,21 +26,5 @@ def revert(book: Book, id_: int | str, rev: int | None = None) -> Item:
             f"It is at {item.rev}; earlier ones: {', '.join(map(str, sorted(known))) or 'none'}.",
         )
     before: dict[str, Any] = dict(change.before)
-    now = book.clock()
-    note = Note(
-        content=before["body"],
-        kind=item.kind,
-        type=before["type"],
-        title=before["title"],
-        details=before["details"],
-        meta=before["meta"],
-        project=before["project"],
-        session=item.session,
-        tags=before["tags"],
-        importance=before["importance"],
-        created_ms=item.created_ms,
-        uid=item.uid,
-    )
-    reverted = book.store.rewrite(item.id, draft_of(note, now, dated=is_dated(item)), now)
-    book.meaning.wake()
-    return reverted
+    was = {name: before[name] for name in ("type", "title", "details", "meta", "project", "tags", "importance")}
+    return rewrite(book, item, replace(note_of(item), content=before["body"], **was))
