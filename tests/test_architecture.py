@@ -108,6 +108,14 @@ def test_sql_lives_in_the_store() -> None:
                 assert first not in {"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "PRAGMA"}, path
 
 
+def test_only_the_verbs_ask_the_store() -> None:
+    for path in modules():
+        if room_of(path) in ("store", "memory"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            assert not (isinstance(node, ast.Attribute) and node.attr == "store"), f"{path}:{node.lineno}"
+
+
 def test_the_verbs_import_nothing_heavy() -> None:
     verbs = [f"commonplace.memory.{path.stem}" for path in (PACKAGE / "memory").glob("*.py")]
     heavy = {"numpy", "onnxruntime", "tokenizers", "mcp", "starlette", "rich", "click", "pydantic"}

@@ -15,6 +15,7 @@ from commonplace.cli.terminal import read_stdin, stdin_is_piped
 from commonplace.errors import InvalidInput
 from commonplace.memory.contradictions import Contradiction, contradictions
 from commonplace.memory.enrich import enrich
+from commonplace.memory.fetch import fetch_one
 from commonplace.memory.remember import Note, remember
 from commonplace.model import KINDS, Item, Kind
 from commonplace.text.globs import checked_glob
@@ -119,7 +120,7 @@ def add(
     )
     with call.book() as book:
         stored = remember(book, note)
-        item = book.store.get([stored.id])[stored.id]
+        item = fetch_one(book, stored.id)
         if stored.duplicate:
             item = enrich(book, item, note.tags)
         # By words only: a model takes longer to load than all the rest.

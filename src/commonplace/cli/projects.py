@@ -44,8 +44,7 @@ projects.params += [json_option(), data_dir_option()]
 def alias(call: Call, name: str, alias: str) -> None:
     """Let the project NAME answer to ALIAS as well."""
     with call.book() as book:
-        add_alias(book, name, alias)
-        canonical = book.store.find_project(alias)
+        canonical = add_alias(book, name, alias)
     if call.json:
         call.reply({"project": canonical, "alias": alias})
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import click
@@ -72,10 +73,5 @@ def search(
 
 def embed_what_waits(book: Book) -> None:
     """Let meaning work right after `add`, without any server. A store that cannot be written still answers."""
-    if book.meaning.state == "off":
-        return
-    try:
-        if book.store.pending():
-            book.meaning.catch_up(limit=CATCH_UP)
-    except StoreError:
-        pass
+    with contextlib.suppress(StoreError):
+        book.meaning.catch_up(limit=CATCH_UP)

@@ -23,6 +23,7 @@ from commonplace.dialects.memories_text import (
 from commonplace.dialects.tool import Arguments, Param, Reply, Tool
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
+from commonplace.memory.browse import browse
 from commonplace.memory.contradictions import contradictions
 from commonplace.memory.edit import Changes, edit
 from commonplace.memory.enrich import enrich
@@ -105,7 +106,7 @@ def list_memories(book: Book, arguments: Arguments) -> Reply:
     types = (arguments["type"],) if arguments["type"] else ()
     tag = (arguments["tags"] or "").strip()
     asked = _around(_project(book, arguments), kinds=("memory",), types=types, tag=tag)
-    found = book.store.newest(asked, arguments["limit"])
+    found = browse(book, asked, arguments["limit"]).items
     return Reply({"memories": rows(found)}, listing(_counted(found), found))
 
 

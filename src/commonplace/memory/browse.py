@@ -38,9 +38,10 @@ def projects(book: Book) -> list[Project]:
     return book.store.projects()
 
 
-def add_alias(book: Book, project: str, alias: str) -> None:
-    """Let a project answer to another name as well."""
+def add_alias(book: Book, project: str, alias: str) -> str:
+    """Let a project answer to another name as well; returns its canonical name."""
     book.store.alias_project(project, alias)
+    return book.store.find_project(alias) or project
 
 
 def _cursor(item: Item) -> str:

@@ -79,8 +79,11 @@ class Meaning:
 
     def catch_up(self, limit: int | None = None) -> int:
         """Embed what waits, newest first, up to `limit` passages. Returns how many were done."""
+        # Looking first takes no lock: most often nothing waits, and a store that is only read must answer too.
+        if self._embedder is None or not self._store.pending():
+            return 0
         done = 0
-        while self._embedder is not None and (limit is None or done < limit) and not self._stop.is_set():
+        while (limit is None or done < limit) and not self._stop.is_set():
             step = BATCH if limit is None else min(BATCH, limit - done)
             jobs = self._store.claim_jobs(self._owner, step, self._clock(), LEASE_MS)
             self._ousted = self._adopted and not self._store.uses_model(self._embedder.name)
@@ -132,8 +135,7 @@ class Meaning:
             try:
                 # First of all: vectors of another model have to be made anew.
                 self._adopt()
-                if self._store.pending():
-                    self.catch_up()
+                self.catch_up()
             except CommonplaceError as error:
                 self._failure = error.message
             except Exception as error:  # noqa: BLE001 - without its worker the store would silently fall behind
