@@ -2,140 +2,129 @@
 
 from __future__ import annotations
 
-from commonplace.dialects.tool import nullable
+from commonplace.dialects.schema import BOOLEAN, INTEGER, NUMBER, STRING, STRING_OR_NULL, Schema, array, record
 
-_TIMES: dict[str, object] = {"created_at": {"type": "string"}, "created_at_epoch": {"type": "integer"}}
+_TIMES: Schema = {"created_at": STRING, "created_at_epoch": INTEGER}
 
-
-def _object(properties: dict[str, object], optional: tuple[str, ...] = ()) -> dict[str, object]:
-    required = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": properties, "required": required}
-
-
-def _list(of: dict[str, object]) -> dict[str, object]:
-    return {"type": "array", "items": of}
-
-
-_OBSERVATION: dict[str, object] = {
-    "id": {"type": "integer"},
-    "type": {"type": "string"},
-    "title": {"type": "string"},
-    "subtitle": nullable("string"),
-    "text": nullable("string"),
-    "narrative": nullable("string"),
-    "facts": nullable("string"),
-    "concepts": nullable("string"),
-    "files_read": nullable("string"),
-    "files_modified": nullable("string"),
-    "project": {"type": "string"},
+_OBSERVATION: Schema = {
+    "id": INTEGER,
+    "type": STRING,
+    "title": STRING,
+    "subtitle": STRING_OR_NULL,
+    "text": STRING_OR_NULL,
+    "narrative": STRING_OR_NULL,
+    "facts": STRING_OR_NULL,
+    "concepts": STRING_OR_NULL,
+    "files_read": STRING_OR_NULL,
+    "files_modified": STRING_OR_NULL,
+    "project": STRING,
     **_TIMES,
-    "is_stale": {"type": "integer"},
-    "discovery_tokens": {"type": "integer"},
+    "is_stale": INTEGER,
+    "discovery_tokens": INTEGER,
 }
 
-_SUMMARY = _object(
+_SUMMARY = record(
     {
-        "id": {"type": "integer"},
-        "session_id": {"type": "string"},
-        "project": {"type": "string"},
-        "request": nullable("string"),
-        "investigated": nullable("string"),
-        "learned": nullable("string"),
-        "completed": nullable("string"),
-        "next_steps": nullable("string"),
-        "notes": nullable("string"),
+        "id": INTEGER,
+        "session_id": STRING,
+        "project": STRING,
+        "request": STRING_OR_NULL,
+        "investigated": STRING_OR_NULL,
+        "learned": STRING_OR_NULL,
+        "completed": STRING_OR_NULL,
+        "next_steps": STRING_OR_NULL,
+        "notes": STRING_OR_NULL,
         **_TIMES,
     }
 )
 
-_CHECKPOINT: dict[str, object] = {
+_CHECKPOINT: Schema = {
     "type": ["object", "null"],
     "properties": {
-        "id": {"type": "integer"},
-        "session_id": {"type": "string"},
-        "project": {"type": "string"},
-        "task": nullable("string"),
-        "progress": nullable("string"),
-        "next_steps": nullable("string"),
-        "open_questions": nullable("string"),
-        "relevant_files": nullable("string"),
+        "id": INTEGER,
+        "session_id": STRING,
+        "project": STRING,
+        "task": STRING_OR_NULL,
+        "progress": STRING_OR_NULL,
+        "next_steps": STRING_OR_NULL,
+        "open_questions": STRING_OR_NULL,
+        "relevant_files": STRING_OR_NULL,
         **_TIMES,
     },
 }
 
-_NUMBER: dict[str, object] = {"type": "number"}
-_SIGNALS = _object({"semantic": _NUMBER, "fts5": _NUMBER, "recency": _NUMBER, "projectMatch": _NUMBER})
+_SIGNALS = record({"semantic": NUMBER, "fts5": NUMBER, "recency": NUMBER, "projectMatch": NUMBER})
 
-SEARCH = _object(
+SEARCH = record(
     {
-        "observations": _list(_object(_OBSERVATION)),
-        "summaries": _list(_SUMMARY),
-        "notice": {"type": "string"},
+        "observations": array(record(_OBSERVATION)),
+        "summaries": array(_SUMMARY),
+        "notice": STRING,
     },
     optional=("notice",),
 )
 
-TIMELINE = _object(
+TIMELINE = record(
     {
-        "timeline": _list(
-            _object(
+        "timeline": array(
+            record(
                 {
-                    "id": {"type": "integer"},
-                    "type": {"type": "string"},
-                    "title": {"type": "string"},
-                    "subtitle": nullable("string"),
-                    "narrative": nullable("string"),
-                    "project": {"type": "string"},
+                    "id": INTEGER,
+                    "type": STRING,
+                    "title": STRING,
+                    "subtitle": STRING_OR_NULL,
+                    "narrative": STRING_OR_NULL,
+                    "project": STRING,
                     **_TIMES,
-                    "position": {"type": "integer"},
+                    "position": INTEGER,
                 }
             )
         )
     }
 )
 
-OBSERVATIONS = _object(
+OBSERVATIONS = record(
     {
-        "observations": _list(
-            _object(
+        "observations": array(
+            record(
                 {
                     **_OBSERVATION,
-                    "uid": {"type": "string"},
-                    "kind": {"type": "string"},
-                    "session_id": nullable("string"),
-                    "tags": _list({"type": "string"}),
+                    "uid": STRING,
+                    "kind": STRING,
+                    "session_id": STRING_OR_NULL,
+                    "tags": array(STRING),
                 }
             )
         ),
-        "missing": _list({"type": "integer"}),
+        "missing": array(INTEGER),
     }
 )
 
-CONTEXT = _object(
+CONTEXT = record(
     {
-        "project": {"type": "string"},
-        "items": _list(
-            _object(
+        "project": STRING,
+        "items": array(
+            record(
                 {
-                    "id": {"type": "integer"},
-                    "title": {"type": "string"},
-                    "content": {"type": "string"},
-                    "type": {"type": "string"},
-                    "project": {"type": "string"},
+                    "id": INTEGER,
+                    "title": STRING,
+                    "content": STRING,
+                    "type": STRING,
+                    "project": STRING,
                     **_TIMES,
-                    "score": _NUMBER,
+                    "score": NUMBER,
                     "signals": _SIGNALS,
                 }
             )
         ),
-        "summaries": _list(_SUMMARY),
+        "summaries": array(_SUMMARY),
         "checkpoint": _CHECKPOINT,
-        "tokenBudget": {"type": "integer"},
-        "tokensUsed": {"type": "integer"},
-        "truncated": {"type": "boolean"},
-        "totalCount": {"type": "integer"},
-        "returnedCount": {"type": "integer"},
-        "notice": {"type": "string"},
+        "tokenBudget": INTEGER,
+        "tokensUsed": INTEGER,
+        "truncated": BOOLEAN,
+        "totalCount": INTEGER,
+        "returnedCount": INTEGER,
+        "notice": STRING,
     },
     optional=("notice",),
 )

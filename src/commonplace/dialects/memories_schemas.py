@@ -2,67 +2,51 @@
 
 from __future__ import annotations
 
-from commonplace.dialects.tool import nullable
+from commonplace.dialects.schema import BOOLEAN, INTEGER, OBJECT, STRING, STRING_OR_NULL, Schema, array, record
 
-_STRING: dict[str, object] = {"type": "string"}
-_COUNT: dict[str, object] = {"type": "integer"}
-_STRINGS: dict[str, object] = {"type": "array", "items": _STRING}
-
-_MEMORY: dict[str, object] = {
-    "id": _STRING,
-    "uid": _STRING,
-    "number": _COUNT,
-    "type": _STRING,
-    "title": _STRING,
-    "content": _STRING,
-    "scope": _STRING,
-    "project_id": nullable("string"),
-    "tags": _STRINGS,
-    "paths": _STRINGS,
-    "category": nullable("string"),
-    "metadata": {"type": "object"},
-    "truncated": {"type": "boolean"},
-    "created_at": _STRING,
-    "updated_at": _STRING,
+_MEMORY: Schema = {
+    "id": STRING,
+    "uid": STRING,
+    "number": INTEGER,
+    "type": STRING,
+    "title": STRING,
+    "content": STRING,
+    "scope": STRING,
+    "project_id": STRING_OR_NULL,
+    "tags": array(STRING),
+    "paths": array(STRING),
+    "category": STRING_OR_NULL,
+    "metadata": OBJECT,
+    "truncated": BOOLEAN,
+    "created_at": STRING,
+    "updated_at": STRING,
 }
 
-
-def _object(properties: dict[str, object], optional: tuple[str, ...] = ()) -> dict[str, object]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [name for name in properties if name not in optional],
-    }
-
-
-_MEMORIES: dict[str, object] = {"type": "array", "items": _object(_MEMORY)}
-_RULES: dict[str, object] = {
+_MEMORIES: Schema = array(record(_MEMORY))
+_RULES: Schema = {
     "project_rules": _MEMORIES,
     "global_rules": _MEMORIES,
-    "rules_for_other_files": _COUNT,
-    "rules_left_out": _COUNT,
+    "rules_for_other_files": INTEGER,
+    "rules_left_out": INTEGER,
 }
 
-_STORED: dict[str, object] = {
-    "duplicate": {"type": "boolean"},
-    "contradicts": {
-        "type": "array",
-        "items": _object({"id": _STRING, "reason": _STRING, "content": _STRING}),
-    },
+_STORED: Schema = {
+    "duplicate": BOOLEAN,
+    "contradicts": array(record({"id": STRING, "reason": STRING, "content": STRING})),
 }
 
-MEMORY = _object(_MEMORY | _STORED | {"supersedes": _STRING}, optional=("duplicate", "contradicts", "supersedes"))
-LIST = _object({"memories": _MEMORIES, "notice": _STRING}, optional=("notice",))
-RULES = _object(_RULES)
-CONTEXT = _object(_RULES | {"memories": _MEMORIES, "notice": _STRING}, optional=("notice",))
-FORGOTTEN = _object({"id": _STRING, "forgotten": {"type": "boolean"}, "restore": _STRING})
-STREAM = _object(
+MEMORY = record(_MEMORY | _STORED | {"supersedes": STRING}, optional=("duplicate", "contradicts", "supersedes"))
+LIST = record({"memories": _MEMORIES, "notice": STRING}, optional=("notice",))
+RULES = record(_RULES)
+CONTEXT = record(_RULES | {"memories": _MEMORIES, "notice": STRING}, optional=("notice",))
+FORGOTTEN = record({"id": STRING, "forgotten": BOOLEAN, "restore": STRING})
+STREAM = record(
     {
-        "stream_id": _STRING,
-        "status": _STRING,
-        "chunks": _COUNT,
-        "characters": _COUNT,
-        "memory": _object(_MEMORY | _STORED),
+        "stream_id": STRING,
+        "status": STRING,
+        "chunks": INTEGER,
+        "characters": INTEGER,
+        "memory": record(_MEMORY | _STORED),
     },
     optional=("memory",),
 )

@@ -151,11 +151,6 @@ def error_body(dialect: Dialect, error: CommonplaceError) -> dict[str, Any]:
     return {"error": body | {"details": error.hint}}
 
 
-def nullable(type_: str) -> dict[str, object]:
-    """The schema of a value that may be null."""
-    return {"type": [type_, "null"]}
-
-
 def redacted(value: Any) -> Any:
     """A reply's data with the secrets taken out of every text in it."""
     if isinstance(value, str):
