@@ -153,6 +153,8 @@ PLACES: dict[str, Callable[[str], Note]] = {
         "x", kind="observation", details={"narrative": f"used AWS_SECRET_ACCESS_KEY={secret}"}
     ),
     "tag": lambda secret: Note("x", tags=(f"AWS_SECRET_ACCESS_KEY={secret}",)),
+    "session": lambda secret: Note("x", session=f"AWS_SECRET_ACCESS_KEY={secret}"),
+    "project": lambda secret: Note("x", project=f"AWS_SECRET_ACCESS_KEY={secret}"),
     "metadata": lambda secret: Note("x", meta={"env": {"lines": [f"AWS_SECRET_ACCESS_KEY={secret}"]}}),
     "metadata by its key": lambda secret: Note("x", meta={"AWS_SECRET_ACCESS_KEY": secret}),
     "a passage far down": lambda secret: Note("filling words\n\n" * 900 + f"AWS_SECRET_ACCESS_KEY={secret}\n"),
@@ -171,6 +173,17 @@ def test_a_secret_never_reaches_the_file(book: Book, settings: Settings, place: 
         assert AWS.lower().encode() not in content
         # Nor its parts, as the full-text index would spell them.
         assert b"bpxrficyexamplekey" not in content
+
+
+def test_a_secret_cannot_be_a_type(book: Book) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        remember(book, Note("x", type=GITHUB))
+    assert GITHUB not in str(refused.value)
+
+
+def test_a_project_named_by_a_secret_is_found_by_that_name(book: Book) -> None:
+    stored = remember(book, Note("x", project=GITHUB))
+    assert [item.id for item in book.store.newest(Scope(project=GITHUB), 10)] == [stored.id]
 
 
 def test_a_secret_in_metadata_leaves_the_rest_of_it(book: Book) -> None:

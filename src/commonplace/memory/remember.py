@@ -154,7 +154,8 @@ def _details(note: Note) -> dict[str, str]:
     unknown = sorted(set(note.details) - set(known))
     if unknown:
         raise InvalidInput(
-            f"A {note.kind} has no field {', '.join(map(repr, unknown))}.", f"Its fields are {', '.join(known)}."
+            f"Items of kind {note.kind} have no field {', '.join(map(repr, unknown))}.",
+            f"Their fields are {', '.join(known)}.",
         )
     details = {name: _clean(value, name) for name, value in note.details.items() if value}
     if "paths" in details:
@@ -191,7 +192,7 @@ def _first(*texts: str) -> str:
 
 
 def _type(note: Note) -> str:
-    type_ = note.type.strip() or _DEFAULT_TYPE[note.kind]
+    type_ = _clean(note.type, "type").strip() or _DEFAULT_TYPE[note.kind]
     if not _TYPE.fullmatch(type_):
         raise InvalidInput(f"{type_[:60]!r} cannot be a type.", "Use up to 100 letters, digits, spaces and . : / - _.")
     return type_
@@ -200,7 +201,7 @@ def _type(note: Note) -> str:
 def _session(session: str | None) -> str | None:
     if session is None:
         return None
-    session = UNSTORABLE.sub("\ufffd", session).strip()
+    session = _clean(session, "session").strip()
     if not 0 < len(session) <= MAX_SESSION:
         raise InvalidInput(f"A session's name has 1 to {MAX_SESSION} characters.")
     return session

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from commonplace.errors import InvalidInput
+from commonplace.text.redact import redact
 
 MAX_NAME = 200
 MAX_RAW = 4096
@@ -32,13 +33,14 @@ _VALUE = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^#;]*))')
 def normalise_project(raw: str) -> str:
     """The canonical name for a git remote, a folder path or a plain name.
 
-    Remotes become `host/path` without user, password, port or `.git`; folders their last segment.
+    Remotes become `host/path` without user, password, port or `.git`; folders their last segment. A key or password
+    that stands in the name is redacted, so every spelling leads to the same project and none of them is kept.
     """
     name, previous = raw, None
     # A name is canonical when it is its own canonical name; decoding or cutting can uncover another layer.
     while name != previous:
         previous = name
-        name = _canonical(_checked(name))
+        name = redact(_canonical(_checked(name)))
     if len(name) > MAX_NAME:
         raise _too_long()
     return name
