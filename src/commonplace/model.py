@@ -80,6 +80,16 @@ class Item:
     def short_id(self) -> str:
         return self.uid[-12:]
 
+    @property
+    def text(self) -> str:
+        """What it says in running text: its body, or the narrative that stands for one."""
+        return self.body.strip() or self.details.get("narrative", "").strip()
+
+    def told(self, *but: str) -> str:
+        """The fields of its kind that it has, a line each, `but` for some."""
+        names = (name for name in DETAIL_FIELDS[self.kind] if name not in but and self.details.get(name))
+        return "\n".join(f"{name}: {self.details[name]}" for name in names)
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:
@@ -104,6 +114,18 @@ class Scope:
     kinds: tuple[Kind, ...] = ()
     types: tuple[str, ...] = ()
     tag: str = ""
+
+    @classmethod
+    def inside(cls, project: str | None, kinds: tuple[Kind, ...] = (), types: tuple[str, ...] = ()) -> Scope:
+        """Only what belongs to the project; without one, only what belongs to none."""
+        return cls(project=project, only_global=project is None, kinds=kinds, types=types)
+
+    @classmethod
+    def around(
+        cls, project: str | None, kinds: tuple[Kind, ...] = (), types: tuple[str, ...] = (), tag: str = ""
+    ) -> Scope:
+        """What holds in the project: its own and what belongs to none."""
+        return cls(project, with_global=True, only_global=project is None, kinds=kinds, types=types, tag=tag)
 
 
 @dataclass(frozen=True, slots=True)

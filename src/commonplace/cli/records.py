@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from commonplace.memory.staleness import is_stale
@@ -85,15 +84,7 @@ def content_of(item: Item) -> str:
     """What an item says: its text, or else what its own fields tell."""
     if item.body.strip():
         return redact(item.body)
-    return redact(told(item.kind, item.details))
-
-
-def told(kind: str, details: Mapping[str, str]) -> str:
-    """The fields of an item without a text, as one text."""
-    if details.get("narrative"):
-        return details["narrative"]
-    fields = next((names for known, names in DETAIL_FIELDS.items() if known == kind), ())
-    return "\n".join(f"{name}: {details[name]}" for name in fields if details.get(name) and name != "snapshot")
+    return redact(item.details.get("narrative") or item.told("snapshot"))
 
 
 def id_of(text: str) -> int | str:

@@ -12,7 +12,7 @@ from commonplace.cli.records import record
 from commonplace.dialects.memories_text import rules_text
 from commonplace.hosts.folder import project_folder
 from commonplace.memory.rules import rules as active_rules
-from commonplace.text.redact import redact
+from commonplace.text.redact import redact_lines
 
 # Agents are told as many as fit; a person who asks here gets all.
 ALL = 100_000
@@ -49,7 +49,7 @@ def rules(call: Call, project: str | None, everywhere: bool, files: Sequence[str
             }
         )
     else:
-        call.say("\n".join(map(redact, rules_text(active, wanted).split("\n"))))
+        call.say(redact_lines(rules_text(active, wanted)))
 
 
 def _in_project(file: str) -> str:

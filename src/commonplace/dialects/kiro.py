@@ -19,7 +19,7 @@ from commonplace.dialects.kiro_records import (
     summary,
 )
 from commonplace.dialects.kiro_schemas import CONTEXT, OBSERVATIONS, SEARCH, TIMELINE
-from commonplace.dialects.tool import Arguments, Param, Reply, Tool, as_json, redacted
+from commonplace.dialects.tool import LONGEST_NOTICE, Arguments, Param, Reply, Tool, as_json, notice, redacted
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.context import Context, ContextItem, context
@@ -28,7 +28,6 @@ from commonplace.memory.recall import recall_each
 from commonplace.memory.timeline import EVENTS, timeline
 from commonplace.model import Item, Scope
 from commonplace.ranking.budget import tokens_of
-from commonplace.text.summarise import shorten
 
 __all__ = ["NO_PROJECT", "TOOLS", "context_text", "record_text"]
 
@@ -36,7 +35,7 @@ MAX_LIMIT = 50
 MAX_BUDGET = 200_000
 # What the counts of a context may take beyond the zeros of an empty one.
 _DIGITS = 6
-_NOTICE_TOKENS = 80
+_NOTICE_TOKENS = tokens_of(LONGEST_NOTICE + len(',"notice":""'))
 
 
 def search(book: Book, arguments: Arguments) -> Reply:
@@ -161,8 +160,8 @@ def _scope(project: str | None) -> Scope:
 
 def _told_once(book: Book, data: dict[str, Any]) -> dict[str, Any]:
     """The data, and if meaning has stopped working since anybody was told, why."""
-    failure = book.meaning.news()
-    return data | ({"notice": shorten(f"Keyword search only: {failure}", 4 * _NOTICE_TOKENS - 16)} if failure else {})
+    told = notice(book)
+    return data | ({"notice": told} if told else {})
 
 
 def _cost(entry: ContextItem | Item) -> int:

@@ -10,7 +10,7 @@ from commonplace.memory.staleness import is_stale
 from commonplace.memory.timeline import Moment
 from commonplace.model import DETAIL_FIELDS, Item
 from commonplace.text.names import base_name
-from commonplace.text.summarise import shorten
+from commonplace.text.summarise import cut, shorten
 from commonplace.text.times import iso
 
 NO_PROJECT = "global"
@@ -42,7 +42,7 @@ def observation(item: Item) -> dict[str, Any]:
 
 def found(record: dict[str, Any]) -> dict[str, Any]:
     """A record as a search result: long texts cut."""
-    return {name: cut(value) if isinstance(value, str) else value for name, value in record.items()}
+    return {name: cut(value, LONGEST_FOUND) if isinstance(value, str) else value for name, value in record.items()}
 
 
 def full_observation(item: Item) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def moment(entry: Moment) -> dict[str, Any]:
         "type": item.type,
         "title": item.title,
         "subtitle": _detail(item, "subtitle") or _detail(item, "role"),
-        "narrative": cut(_detail(item, "narrative")) or shorten(item.body, LONGEST_TOLD) or None,
+        "narrative": cut(item.details.get("narrative", ""), LONGEST_FOUND) or shorten(item.body, LONGEST_TOLD) or None,
         "project": project_name(item),
         **_times(item),
         "position": entry.position,
@@ -109,21 +109,13 @@ def project_name(item: Item) -> str:
     return base_name(item.project) if item.project else NO_PROJECT
 
 
-def cut(text: str | None, longest: int = LONGEST_FOUND) -> str | None:
-    """A text as it is, or its beginning and an ellipsis."""
-    return text if text is None or len(text) <= longest else text[: longest - 1].rstrip() + "…"
-
-
 def _of_session(item: Item) -> dict[str, Any]:
     return {"id": item.id, "session_id": item.session or "", "project": project_name(item)}
 
 
 def _told(item: Item) -> str | None:
     """Summaries and checkpoints asked for by id: their fields, told in order."""
-    if item.kind not in ("summary", "checkpoint"):
-        return None
-    told = [f"{name}: {item.details[name]}" for name in DETAIL_FIELDS[item.kind] if item.details.get(name)]
-    return "\n".join(told) or None
+    return item.told() or None if item.kind in ("summary", "checkpoint") else None
 
 
 def _detail(item: Item, name: str) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 from commonplace.dialects.memories_schemas import CONTEXT, FORGOTTEN, LIST, MEMORY, RULES
 from commonplace.dialects.memories_streams import STREAM_TOOLS
 from commonplace.dialects.memories_text import (
+    TYPES,
     contradicted,
     label,
     line,
@@ -20,7 +21,7 @@ from commonplace.dialects.memories_text import (
     scope,
     warning,
 )
-from commonplace.dialects.tool import Arguments, Param, Reply, Tool
+from commonplace.dialects.tool import Arguments, Param, Reply, Tool, notice
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.browse import browse
@@ -34,9 +35,7 @@ from commonplace.memory.remember import Note, remember
 from commonplace.memory.rules import Rules, rules, within
 from commonplace.model import KINDS, Item, Scope
 from commonplace.text.globs import checked_glob
-from commonplace.text.summarise import shorten
 
-TYPES = ("rule", "decision", "fact", "note", "skill")
 MAX_LIMIT, MAX_LIST = 50, 100
 ROOM_OF_RULES = 200_000
 # Everything but checkpoints, which are about a session.
@@ -53,7 +52,7 @@ def get_context(book: Book, arguments: Arguments) -> Reply:
         return Reply(_rules_data(told) | {"memories": []}, rules_text(told, files))
     # So many more than asked for that all of them could be rules, which are told above.
     surplus = len(active.project) + len(active.everywhere) + active.elsewhere
-    hits = recall(book, query, _around(project, kinds=_FOUND), arguments["limit"] + surplus).hits
+    hits = recall(book, query, Scope.around(project, kinds=_FOUND), arguments["limit"] + surplus).hits
     relevant = [hit.item for hit in hits if hit.item.type != "rule"][: arguments["limit"]]
     text = f"{rules_text(told, files)}\n\n{relevant_text(relevant)}"
     return _told_once(book, _rules_data(told) | {"memories": rows(relevant)}, text)
@@ -89,7 +88,7 @@ def search_memories(book: Book, arguments: Arguments) -> Reply:
     if not arguments["query"].strip():
         raise InvalidInput("query is empty.", "Give some words to look for.")
     types = (arguments["type"],) if arguments["type"] else ()
-    asked = _around(_project(book, arguments), kinds=_FOUND, types=types)
+    asked = Scope.around(_project(book, arguments), kinds=_FOUND, types=types)
     found = [hit.item for hit in recall(book, arguments["query"], asked, arguments["limit"]).hits]
     return _told_once(book, {"memories": rows(found)}, listing(f"Found {_counted(found)}", found))
 
@@ -105,7 +104,7 @@ def list_memories(book: Book, arguments: Arguments) -> Reply:
     """The most recent memories."""
     types = (arguments["type"],) if arguments["type"] else ()
     tag = (arguments["tags"] or "").strip()
-    asked = _around(_project(book, arguments), kinds=("memory",), types=types, tag=tag)
+    asked = Scope.around(_project(book, arguments), kinds=("memory",), types=types, tag=tag)
     found = browse(book, asked, arguments["limit"]).items
     return Reply({"memories": rows(found)}, listing(_counted(found), found))
 
@@ -256,10 +255,6 @@ def _project(book: Book, arguments: Arguments) -> str | None:
     return (arguments["project_id"] or "").strip() or book.settings.project or None
 
 
-def _around(project: str | None, **narrower: Any) -> Scope:
-    return Scope(project=project, with_global=project is not None, only_global=project is None, **narrower)
-
-
 def _rules_data(told: Rules) -> dict[str, Any]:
     return {
         "project_rules": rows(told.project),
@@ -271,11 +266,8 @@ def _rules_data(told: Rules) -> dict[str, Any]:
 
 def _told_once(book: Book, data: dict[str, Any], text: str) -> Reply:
     """The reply, and if meaning has stopped working since anybody was told, why."""
-    failure = book.meaning.news()
-    if not failure:
-        return Reply(data, text)
-    notice = shorten(f"Keyword search only: {failure}", 300)
-    return Reply(data | {"notice": notice}, f"{text}\n\n({notice})")
+    told = notice(book)
+    return Reply(data | {"notice": told}, f"{text}\n\n({told})") if told else Reply(data, text)
 
 
 def _globs(paths: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from commonplace.dialects.memories_schemas import STREAM
-from commonplace.dialects.memories_text import contradicted, label, row, warning
+from commonplace.dialects.memories_text import TYPES, contradicted, label, row, warning
 from commonplace.dialects.tool import Arguments, Param, Reply, Tool
 from commonplace.memory import streams
 from commonplace.memory.book import Book
@@ -44,7 +44,6 @@ def cancel_memory_stream(book: Book, arguments: Arguments) -> Reply:
 
 
 _STREAM_ID = Param("stream_id", str, "Stream id from start", required=True)
-_TYPES = ("rule", "decision", "fact", "note", "skill")
 
 
 def _tool(name: str, title: str, description: str, params: tuple[Param, ...], call: Any, **more: Any) -> Tool:
@@ -58,7 +57,7 @@ STREAM_TOOLS = (
         "Start a stream",
         "Start collecting a memory in chunks; returns the stream id.",
         (
-            Param("type", str, "Memory type", default="note", choices=_TYPES),
+            Param("type", str, "Memory type", default="note", choices=TYPES),
             Param("tags", list, "Tags", items=str),
             Param("global", bool, "Global scope instead of this project", default=False),
         ),

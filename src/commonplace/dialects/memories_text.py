@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from commonplace.dialects.kiro_records import cut
 from commonplace.dialects.tool import as_json
 from commonplace.memory.contradictions import Contradiction
 from commonplace.memory.rules import Rules, paths_of
-from commonplace.model import DETAIL_FIELDS, Item
+from commonplace.model import Item
 from commonplace.text.names import base_name
-from commonplace.text.summarise import shorten, title_of
+from commonplace.text.summarise import cut, shorten, title_of
 from commonplace.text.times import iso
 
 LABELS = {"rule": "📌 RULE", "decision": "💡 DECISION", "fact": "📋 FACT", "note": "📝 NOTE", "skill": "🔧 SKILL"}
+TYPES = tuple(LABELS)
 # What all lines or all contents of a reply share, and what each of them may have at least.
 ROOM_OF_LINES, LONGEST_LINE = 20_000, 500
 ROOM_OF_CONTENTS, LONGEST_CONTENT = 100_000, 4_000
@@ -34,9 +34,7 @@ def scope(item: Item) -> str:
 
 def said(item: Item) -> str:
     """What an item of any kind says, in one text."""
-    told = item.body.strip() or item.details.get("narrative", "").strip()
-    fields = (f"{name}: {item.details[name]}" for name in DETAIL_FIELDS[item.kind] if item.details.get(name))
-    return told or "\n".join(fields) or item.title
+    return item.text or item.told() or item.title
 
 
 def on_one_line(item: Item, longest: int = LONGEST_LINE) -> str:

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from commonplace.errors import CommonplaceError, InvalidInput, UnknownArgument
 from commonplace.memory.book import Book
-from commonplace.text.redact import redact
+from commonplace.text.redact import redact, redact_lines
+from commonplace.text.summarise import shorten
 
 Dialect = Literal["kiro", "memories", "ecm", "sekha"]
 Arguments = Mapping[str, Any]
@@ -18,6 +19,7 @@ _Type = type
 _JSON_NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
 # JSON numbers beyond this are not integers to every client.
 _LARGEST = 2**53
+LONGEST_NOTICE = 300
 # How much of a wrong argument an error repeats.
 _ECHO = 60
 
@@ -114,9 +116,7 @@ class Tool:
     def run(self, book: Book, arguments: Arguments) -> Reply:
         """Check the arguments, do it, and let no secret out."""
         reply = self.call(book, self.checked(arguments))
-        # Text by text and line by line: a secret's pattern may span what stands between two of them.
-        words = None if reply.words is None else "\n".join(map(redact, reply.words.split("\n")))
-        return Reply(redacted(reply.data), words)
+        return Reply(redacted(reply.data), None if reply.words is None else redact_lines(reply.words))
 
     def checked(self, arguments: Arguments) -> dict[str, Any]:
         known = {param.name: param for param in self.params}
@@ -149,6 +149,12 @@ def error_body(dialect: Dialect, error: CommonplaceError) -> dict[str, Any]:
         code = {"VALIDATION_ERROR": "INVALID_PARAMS", "TOO_LARGE": "INVALID_PARAMS"}.get(error.code, error.code)
         return {"error": body | {"code": code, "suggestion": error.hint}}
     return {"error": body | {"details": error.hint}}
+
+
+def notice(book: Book) -> str:
+    """Why only words are searched, if meaning has stopped working since anybody was told; else empty."""
+    failure = book.meaning.news()
+    return shorten(f"Keyword search only: {failure}", LONGEST_NOTICE) if failure else ""
 
 
 def redacted(value: Any) -> Any:

@@ -14,7 +14,7 @@ from commonplace.errors import CommonplaceError
 from commonplace.memory.book import Book
 from commonplace.memory.browse import projects
 from commonplace.memory.rules import rules
-from commonplace.text.redact import redact
+from commonplace.text.redact import redact_lines
 
 MOST_PROJECTS = 50
 
@@ -79,9 +79,9 @@ def read(book: Book, uri: str) -> types.ReadResourceResult:
 
 def _document(book: Book, uri: str) -> tuple[str, str]:
     if uri == "memory://rules":
-        return "text/markdown", redact(rules_text(rules(book, None)))
+        return "text/markdown", redact_lines(rules_text(rules(book, None)))
     if match := _RULES.fullmatch(uri):
-        return "text/markdown", redact(rules_text(rules(book, unquote(match[1]))))
+        return "text/markdown", redact_lines(rules_text(rules(book, unquote(match[1]))))
     if match := _CONTEXT.fullmatch(uri):
         return "application/json", kiro.context_text(book, unquote(match[1]))
     if match := _ITEM.fullmatch(uri):

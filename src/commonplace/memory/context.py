@@ -72,7 +72,7 @@ def context(
     ranked = _ranked(book, project, query, max(RECENT, token_budget // LEAST_TOKENS))
     longest = max(80, int(token_budget * ITEM_SHARE) * 4)
     shown = [replace(entry, content=_within(entry.content, longest)) for entry in ranked]
-    here = Scope(project=project, only_global=project is None)
+    here = Scope.inside(project)
     summaries = _summaries(book, here, query)
     checkpoint = next(iter(book.store.newest(replace(here, kinds=("checkpoint",)), 1)), None)
 
@@ -115,15 +115,15 @@ def context(
 def _ranked(book: Book, project: str | None, query: str | None, most: int) -> list[ContextItem]:
     """Candidates in the order they should be shown, with whole contents."""
     now, canonical = book.clock(), None if project is None else book.store.find_project(project)
-    here = Scope(project=project, only_global=project is None)
-    around = replace(here, with_global=True)
+    here = Scope.inside(project)
+    around = Scope.around(project, kinds=EVENTS)
     always = [
         item
         for types in ((RULE,), tuple(sorted(KNOWLEDGE_TYPES)))
-        for item in book.store.newest(replace(around, types=types, kinds=EVENTS), max(LEADING, most))
+        for item in book.store.newest(replace(around, types=types), max(LEADING, most))
     ]
     if query and query.strip():
-        inside, anywhere = recall_each(book, query, [replace(around, kinds=EVENTS), Scope(kinds=EVENTS)], most)
+        inside, anywhere = recall_each(book, query, [around, Scope(kinds=EVENTS)], most)
         hits: dict[int, Hit] = {hit.item.id: hit for hit in inside.hits}
         hits |= {hit.item.id: hit for hit in anywhere.hits if hit.relevance >= ELSEWHERE}
         evidence = evidence_for(book, query, [item for item in always if item.id not in hits])
@@ -160,7 +160,7 @@ def _summaries(book: Book, here: Scope, query: str | None) -> list[Item]:
 
 def _content(item: Item) -> str:
     """What an item says, in one text."""
-    return item.body.strip() or item.details.get("narrative", "").strip() or item.title
+    return item.text or item.title
 
 
 def _within(text: str, longest: int) -> str:

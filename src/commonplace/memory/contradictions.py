@@ -38,7 +38,7 @@ def contradictions(book: Book, item: Item) -> list[Contradiction]:
     # As words, never as operators: a statement may say NOT and hold quotes.
     query = plain(said)
     query = replace(query, words=tuple(sorted(query.words, key=lambda word: -len(word.surface))[:TELLING]))
-    scope = Scope(project=item.project, only_global=item.project is None, kinds=("memory",), types=STATED)
+    scope = Scope.inside(item.project, kinds=("memory",), types=STATED)
     hits = book.store.search_text(query, scope, CANDIDATES, shares=False).hits
     items = book.store.get(hit.item_id for hit in hits)
     new = Statement(said)

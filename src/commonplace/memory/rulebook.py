@@ -95,9 +95,7 @@ def essence(text: str) -> str:
 
 
 def _all(book: Book, project: str | None, types: tuple[str, ...]) -> Iterator[Item]:
-    scope = Scope(
-        project=project, with_global=project is not None, only_global=project is None, kinds=("memory",), types=types
-    )
+    scope = Scope.around(project, kinds=("memory",), types=types)
     cursor: str | None = None
     while True:
         page = browse(book, scope, MAX_PAGE, cursor)
@@ -127,5 +125,5 @@ def _skill(item: Item) -> Skill:
 
 
 def _text(item: Item) -> str:
-    text = item.body.strip() or item.details.get("narrative", "").strip() or item.title.strip()
+    text = item.text or item.title.strip()
     return redact(text).replace("\r\n", "\n").replace("\r", "\n")

@@ -29,14 +29,7 @@ class Rules:
 
 def rules(book: Book, project: str | None, files: Sequence[str] = (), most: int = MOST) -> Rules:
     """The newest rules of a project and of everywhere. With `files`, path rules only if they mean one of them."""
-    scope = Scope(
-        project=project,
-        with_global=project is not None,
-        only_global=project is None,
-        kinds=("memory",),
-        types=("rule",),
-    )
-    found = book.store.newest(scope, most)
+    found = book.store.newest(Scope.around(project, kinds=("memory",), types=("rule",)), most)
     holding = [
         item for item in reversed(found) if not files or not paths_of(item) or any_matches(paths_of(item), files)
     ]

@@ -203,6 +203,11 @@ def redact(text: str) -> str:
     return redact_counted(text)[0]
 
 
+def redact_lines(text: str) -> str:
+    """The same line by line, where each is a thing of its own: a secret's pattern may span two of them."""
+    return "\n".join(map(redact, text.split("\n")))
+
+
 def redact_counted(text: str) -> tuple[str, dict[str, int]]:
     """The redacted text, and how many secrets of each kind were taken out."""
     counts: dict[str, int] = {}

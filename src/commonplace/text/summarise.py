@@ -37,9 +37,14 @@ def shorten(text: str, limit: int) -> str:
         return line
     if limit <= 1:
         return line[: max(0, limit)]
-    cut = line[:limit].rfind(" ")
-    kept = line[:cut] if cut >= limit // 2 else line[: limit - 1]
+    border = line[:limit].rfind(" ")
+    kept = line[:border] if border >= limit // 2 else line[: limit - 1]
     return kept.rstrip(" ,;:-–—") + "…"
+
+
+def cut(text: str, limit: int) -> str:
+    """The text as it is, or its beginning and an ellipsis if it is longer than `limit`; its lines stay."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def _title(line: str, limit: int) -> str:
