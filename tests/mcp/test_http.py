@@ -80,7 +80,7 @@ def test_health_tells_what_is_kept_where(served: Served) -> None:
 
 
 def test_a_body_over_the_limit_is_refused(served: Served) -> None:
-    large = json.dumps({**LIST, "params": {"x": "x" * 5_000_000}})
+    large = json.dumps({**LIST, "params": {"x": "x" * http.MAX_BODY_BYTES}})
     reply = httpx2.post(f"{served.url}/mcp", content=large, headers=JSON, timeout=DEADLINE)
     assert reply.status_code == 413
     assert httpx2.get(f"{served.url}/health", timeout=DEADLINE).status_code == 200

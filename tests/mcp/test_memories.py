@@ -153,19 +153,36 @@ def test_a_stream_goes_on_in_another_server(tmp_path: Path) -> None:
     play(story)
 
 
+async def ten_megabytes(agent: Agent) -> None:
+    stream, _ = await agent.says("start_memory_stream")
+    error = await agent.fails("append_memory_chunk", stream_id=stream, chunk="x" * 10_000_000)
+    assert (error["code"], error["details"]) == ("TOO_LARGE", "Send it in smaller chunks.")
+    assert (await agent.fails("add_memory", content="x" * 10_000_000))["code"] == "TOO_LARGE"
+    assert (await agent.says("append_memory_chunk", stream_id=stream, chunk="x"))[0] == "1 chunk, 1 chars"
+    assert (await agent.says("list_memories"))[0] == "0 memories."
+
+
 @pytest.mark.promise("memories:bad-input:huge")
 def test_ten_megabytes_are_refused_and_the_server_goes_on(tmp_path: Path) -> None:
     async def story() -> None:
         async with spawned(tmp_path, "--profile", "memories") as client:
-            agent = await Agent.of(client)
-            stream, _ = await agent.says("start_memory_stream")
-            error = await agent.fails("append_memory_chunk", stream_id=stream, chunk="x" * 10_000_000)
-            assert (error["code"], error["details"]) == ("TOO_LARGE", "Send it in smaller chunks.")
-            assert (await agent.fails("add_memory", content="x" * 10_000_000))["code"] == "TOO_LARGE"
-            assert (await agent.says("append_memory_chunk", stream_id=stream, chunk="x"))[0] == "1 chunk, 1 chars"
-            assert (await agent.says("list_memories"))[0] == "0 memories."
+            await ten_megabytes(await Agent.of(client))
 
     play(story)
+
+
+@pytest.mark.promise("memories:bad-input:huge")
+def test_ten_megabytes_over_http_are_refused_in_the_same_words(tmp_path: Path) -> None:
+    server = Served(tmp_path, "--port", "0")
+
+    async def story() -> None:
+        async with Client(f"{server.url}/mcp", cache=None) as client:
+            await ten_megabytes(await Agent.of(client))
+
+    try:
+        play(story)
+    finally:
+        server.end()
 
 
 @pytest.mark.promise("memories:decided:one-memory")

@@ -26,6 +26,8 @@ from commonplace.memory.status import status
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 GRACE_SECONDS = 5
+# Roomy, so that what is too large for a tool is refused by that tool, in words.
+MAX_BODY_BYTES = 32 * 1024 * 1024
 GUARD = TransportSecuritySettings(
     enable_dns_rebinding_protection=True,
     allowed_hosts=[*_LOOPBACK, *(f"{host}:*" for host in _LOOPBACK)],
@@ -62,7 +64,9 @@ def application(book: Book, profile: str) -> ASGIApp:
     """The whole site as one ASGI application."""
     workers = Workers()
     server = build(lambda: book, profile, workers)
-    protocol = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=GUARD)
+    protocol = server.streamable_http_app(
+        stateless_http=True, json_response=True, max_request_body_size=MAX_BODY_BYTES, transport_security=GUARD
+    )
 
     async def front(request: Request) -> Response:
         return PlainTextResponse(WELCOME.format(address=str(request.base_url).rstrip("/")))
