@@ -48,7 +48,7 @@ def test_globs_come_from_the_first_key_that_has_some() -> None:
 
 def test_globs_with_commas_between_them_hold_no_comma_themselves() -> None:
     assert comma_globs(["src/*.{js,ts}", "{a,b}/{c,d}", "x,y", "*.js"]) == (
-        "src/*.js, src/*.ts, a/c, a/d, b/c, b/d, x?y, *.js"
+        "src/*.js,src/*.ts,a/c,a/d,b/c,b/d,x?y,*.js"
     )
     assert comma_globs(["{a,b}" * 6]) == "{a?b}" * 6
 

@@ -21,7 +21,7 @@ FLAT = (
     "### Files matching `tests/**`\n\n- No sleeps\n\n## Decisions\n\n- PostgreSQL, for its JSONB"
 )
 NONE = ""
-PATHS_API = '---\npaths:\n  - "src/api/**"\n  - "*.{ts,tsx}"\n---\n'
+PATHS_API = '---\npaths:\n  - "src/api/**"\n  - "**/*.{ts,tsx}"\n---\n'
 PATHS_TESTS = '---\npaths:\n  - "tests/**"\n---\n'
 
 # For each target: path, front matter, what is between the markers.
@@ -42,7 +42,7 @@ WANTED: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             ".cursor/rules/api.mdc",
-            "---\ndescription: Rules about api\nglobs: src/api/**, *.ts, *.tsx\nalwaysApply: false\n---\n",
+            "---\ndescription: Rules about api\nglobs: src/api/**,**/*.ts,**/*.tsx\nalwaysApply: false\n---\n",
             API,
         ),
         (".cursor/rules/style.mdc", "---\ndescription: Rules about style\nglobs:\nalwaysApply: true\n---\n", STYLE),
@@ -54,13 +54,13 @@ WANTED: dict[str, list[tuple[str, str, str]]] = {
     ],
     "windsurf": [
         (".windsurf/rules/commonplace.md", "---\ntrigger: always_on\n---\n", GENERAL),
-        (".windsurf/rules/api.md", "---\ntrigger: glob\nglobs: src/api/**, *.ts, *.tsx\n---\n", API),
+        (".windsurf/rules/api.md", "---\ntrigger: glob\nglobs: src/api/**,**/*.ts,**/*.tsx\n---\n", API),
         (".windsurf/rules/style.md", "---\ntrigger: always_on\n---\n", STYLE),
         (".windsurf/rules/tests.md", "---\ntrigger: glob\nglobs: tests/**\n---\n", TESTS),
     ],
     "copilot": [
         (".github/copilot-instructions.md", NONE, GENERAL),
-        (".github/instructions/api.instructions.md", '---\napplyTo: "src/api/**, *.ts, *.tsx"\n---\n', API),
+        (".github/instructions/api.instructions.md", '---\napplyTo: "src/api/**,**/*.ts,**/*.tsx"\n---\n', API),
         (".github/instructions/style.instructions.md", '---\napplyTo: "**"\n---\n', STYLE),
         (".github/instructions/tests.instructions.md", '---\napplyTo: "tests/**"\n---\n', TESTS),
     ],
@@ -68,7 +68,7 @@ WANTED: dict[str, list[tuple[str, str, str]]] = {
         (".kiro/steering/commonplace.md", "---\ninclusion: always\n---\n", GENERAL),
         (
             ".kiro/steering/api.md",
-            '---\ninclusion: fileMatch\nfileMatchPattern: ["src/api/**", "*.{ts,tsx}"]\n---\n',
+            '---\ninclusion: fileMatch\nfileMatchPattern: ["src/api/**", "**/*.{ts,tsx}"]\n---\n',
             API,
         ),
         (".kiro/steering/style.md", "---\ninclusion: always\n---\n", STYLE),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.rulebook import Rule, Rulebook
+from commonplace.text.globs import from_root
 
 OWN = "commonplace"
 """The file, in a folder of rule files, for what has no category and is about no files in particular."""
@@ -27,7 +28,7 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """Rules that share a file. `paths` is empty when any of them holds for every file."""
+    """Rules that share a file. `paths`, as tools read them, is empty when any of the rules holds for every file."""
 
     name: str
     paths: tuple[str, ...]
@@ -51,7 +52,7 @@ def chapters(book: Rulebook) -> list[Chapter]:
             general.append(rule)
     named = [_chapter(file_name(rules[0].category, rules[0].id), rules) for rules in by_category.values()]
     names = _glob_names(list(by_globs), taken={OWN, *by_category})
-    named += [Chapter(names[globs], globs, tuple(rules)) for globs, rules in by_globs.items()]
+    named += [_chapter(names[globs], rules) for globs, rules in by_globs.items()]
     age = {rule.id: position for position, rule in enumerate(book.rules)}
     named.sort(key=lambda chapter: age[chapter.rules[0].id])
     return [_chapter(OWN, general), *named] if general else named
@@ -96,7 +97,7 @@ def _wrong_with(name: str) -> str:
 
 def _chapter(name: str, rules: list[Rule]) -> Chapter:
     narrow = all(rule.paths for rule in rules)
-    paths = dict.fromkeys(glob for rule in rules for glob in rule.paths) if narrow else ()
+    paths = dict.fromkeys(from_root(glob) for rule in rules for glob in rule.paths) if narrow else ()
     return Chapter(name, tuple(paths), tuple(rules))
 
 

@@ -115,7 +115,7 @@ def bracketed(texts: Sequence[str]) -> str:
 def comma_globs(globs: Sequence[str]) -> str:
     """Globs with commas between them, for tools that split at every comma: no glob holds one itself."""
     flat = [one.replace(",", "?") for glob in globs for one in _expanded(glob)]
-    return ", ".join(dict.fromkeys(flat))
+    return ",".join(dict.fromkeys(flat))
 
 
 def digest(head: str) -> str:

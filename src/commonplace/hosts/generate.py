@@ -17,6 +17,7 @@ from commonplace.hosts.targets import chosen
 from commonplace.hosts.writing import Change, write_all
 from commonplace.memory.book import Book
 from commonplace.memory.rulebook import DEFAULT_TYPES, Rulebook, rulebook
+from commonplace.text.globs import from_root
 
 BOM = "\ufeff"
 
@@ -125,7 +126,7 @@ def _fronted(
         eol = markers.line_end(cut.before + cut.block)
         return wanted.front, markers.Parts(wanted.front.replace("\n", eol) + rest, cut.block, cut.after)
     has, needs = (front_matter.globs_in(front_matter.read(h), host.glob_keys) for h in (head, wanted.front))
-    if set(has) != set(needs):
+    if set(map(from_root, has)) != set(needs):
         notes.append(f"{wanted.path} says itself to which files it applies; its front matter was left as it is.")
     return "", cut
 

@@ -44,6 +44,11 @@ def checked_glob(glob: str) -> str:
     return cleaned
 
 
+def from_root(glob: str) -> str:
+    """A glob for readers to whom `*.ts` is about the top folder only: one without a slash holds in every folder."""
+    return glob if "/" in glob or glob == "**" else f"**/{glob}"
+
+
 def any_matches(globs: Iterable[str], files: Sequence[str]) -> bool:
     """Whether one of the files is meant by one of the globs. A glob without a slash holds in every folder."""
     from wcmatch import glob as matcher
@@ -51,9 +56,8 @@ def any_matches(globs: Iterable[str], files: Sequence[str]) -> bool:
     flags = matcher.GLOBSTAR | matcher.BRACE | matcher.DOTGLOB | matcher.FORCEUNIX
     names = [name for file in files for name in _readings(file)]
     for glob in globs:
-        pattern = glob if "/" in glob else f"**/{glob}"
         # One that was kept before it would have been refused holds for nothing.
-        if _is_small(glob) and any(matcher.globmatch(name, pattern, flags=flags) for name in names):
+        if _is_small(glob) and any(matcher.globmatch(name, from_root(glob), flags=flags) for name in names):
             return True
     return False
 
