@@ -26,7 +26,7 @@ _COUNTED = {word: str(n) for n, word in enumerate("zero one two three four five 
 _NEGATIONS = frozenset(
     "not no never nothing don't doesn't didn't isn't aren't won't can't cannot mustn't shouldn't needn't avoid forbid"
     " forbids forbidden disallow disallows disallowed disable disables disabled deny denies denied reject rejects"
-    " rejected prohibit prohibited ban banned deprecated".split()
+    " rejected prohibit prohibited ban banned deprecated stop stopped".split()
 )
 _VERBS = frozenset(
     "use uses using used prefer prefers preferred choose chooses chose chosen adopt adopts adopted pick picked select"
@@ -40,7 +40,7 @@ _PLACE = frozenset({"in", "on", "at", "to", "when", "with", "from", "by", "where
 _EMPTY = _VERBS | frozenset(
     "always never must should now currently today enable enables enabled allow allows allowed permit permitted require"
     " requires required raise raised lower lowered increase increased reduce reduced change changed bump bumped set"
-    " instead rather over only".split()
+    " instead rather over only longer anymore".split()
 )
 _FULL = {
     **dict.fromkeys(("min", "mins", "minutes"), "minute"),

@@ -149,7 +149,10 @@ def supersede(connection: apsw.Connection, space_id: int, old_id: int, new_id: i
     above: Item | None = new
     while above is not None:
         if above.id == old.id:
-            raise Conflict(f"Item {old_id} cannot be superseded by {new_id}: they would replace each other.")
+            raise Conflict(
+                f"Item {old_id} cannot be superseded by {new_id}: they would replace each other.",
+                "Name another item, or restore the one that was superseded first.",
+            )
         above = None if above.superseded_by is None else get_one(connection, space_id, above.superseded_by)
     if old.superseded_by == new.id:
         return
