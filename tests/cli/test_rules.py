@@ -99,6 +99,15 @@ def test_a_bad_path_or_category_is_told_and_nothing_is_written(run: Run, wrong: 
     assert run("list", "--json").data["items"] == []
 
 
+def test_paths_and_category_are_changed_by_the_same_options(run: Run) -> None:
+    run("add", "Use zod", "--type", "rule", "--path", "lib/**", "--global")
+    item = run("edit", "1", "--path", "./src/api/**", "--path", "*.ts", "--category", "api", "--json").data
+    assert (item["paths"], item["category"]) == ("src/api/**\n*.ts", "api")
+    assert "category" not in run("edit", "1", "--category", "", "--json").data
+    assert run("edit", "1", "--path", "../x", "--json").code == 2
+    assert run("show", "1", "--json").data["items"][0]["paths"] == "src/api/**\n*.ts"
+
+
 def test_only_memories_have_paths(run: Run) -> None:
     done = run("add", "Seen", "--kind", "observation", "--path", "src/**", "--json")
     assert done.code == 2

@@ -112,7 +112,8 @@ def _show(call: Call, made: Generated, *, written: bool, diff: bool) -> None:
     if not made.changes:
         call.note(f"There is nothing to write for {', '.join(made.targets)}: no rule is remembered here.")
     elif not made.changed:
-        call.note(f"{len(made.changes)} files are up to date ({', '.join(made.targets)}).")
+        count = len(made.changes)
+        call.note(f"{count} {'file is' if count == 1 else 'files are'} up to date ({', '.join(made.targets)}).")
 
 
 def _reply(made: Generated, project: str | None, folder: Path, *, written: bool, diff: bool) -> dict[str, Any]:
