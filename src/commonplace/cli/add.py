@@ -87,7 +87,7 @@ def add(
     With --jsonl each line is one object with content (or text), kind, type, title, the fields of its kind, project,
     session, tags, importance, created_at or created_at_epoch, and metadata. Times without an offset are UTC there.
     """
-    project = _place(call, project, everywhere)
+    project = call.project(project, everywhere)
     details = {
         "subtitle": subtitle or "",
         "narrative": narrative or "",
@@ -134,12 +134,6 @@ def add(
             f"This may contradict or replace {one.item.id}: {one.item.title}\n"
             f"If it replaces it: commonplace supersede {one.item.id} --by {item.id}"
         )
-
-
-def _place(call: Call, project: str | None, everywhere: bool) -> str | None:
-    if project is not None and everywhere:
-        raise click.UsageError("--project and --global exclude each other.", click.get_current_context())
-    return None if everywhere else project if project is not None else call.project_here()
 
 
 def _content(text: str | None, *, optional: bool) -> str:

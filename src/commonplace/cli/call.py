@@ -43,6 +43,14 @@ class Call:
         finally:
             book.close()
 
+    def project(self, named: str | None, everywhere: bool, here: Callable[[], str | None] | None = None) -> str | None:
+        """The project that a command is about: the one named, none for --global, else the one of the folder."""
+        if named is not None and everywhere:
+            raise click.UsageError("--project and --global exclude each other.", click.get_current_context())
+        if named is not None or everywhere:
+            return named
+        return (here or self.project_here)()
+
     def project_here(self) -> str | None:
         """The project of the current folder; None outside any."""
         from commonplace.text.names import detect_project
@@ -76,6 +84,15 @@ class Command(click.Command):
         write_examples(self.examples, formatter)
 
 
+class Listing(click.Group):
+    """A group that lists when it is called alone, and whose help ends with examples."""
+
+    examples: tuple[str, ...] = ()
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_examples(self.examples, formatter)
+
+
 def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
     """The Examples section, unwrapped so that a line can be copied."""
     with formatter.section("Examples"):
@@ -88,6 +105,23 @@ def command(name: str, *examples: str) -> Callable[[Callable[Concatenate[Call, P
 
     def decorate(function: Callable[Concatenate[Call, P], None]) -> click.Command:
         made = click.command(name, cls=Command)(pass_call(function))
+        made.examples = examples
+        made.params += [json_option(), data_dir_option()]
+        return made
+
+    return decorate
+
+
+def listing(name: str, *examples: str) -> Callable[[Callable[[Call], None]], Listing]:
+    """Make a group of a function that lists; its other commands are added to it."""
+
+    def decorate(function: Callable[[Call], None]) -> Listing:
+        @click.command(name, cls=Listing, invoke_without_command=True, help=function.__doc__)
+        @click.pass_context
+        def made(ctx: click.Context) -> None:
+            if ctx.invoked_subcommand is None:
+                function(ctx.ensure_object(Call))
+
         made.examples = examples
         made.params += [json_option(), data_dir_option()]
         return made

@@ -35,11 +35,9 @@ def learn(
     PATH is a rule file or a folder with some; without one, all that the project has are read: CLAUDE.md, AGENTS.md,
     GEMINI.md, the rules of Cursor, Windsurf, Copilot, Kiro, Cline and Roo, and skills. Nothing is changed in them.
     """
-    if project is not None and everywhere:
-        raise click.UsageError("--project and --global exclude each other.", click.get_current_context())
     folder = folder_of(root)
+    name = call.project(project, everywhere, here=lambda: project_in(call, folder))
     with call.book() as book:
-        name = None if everywhere else project if project is not None else project_in(call, folder)
         reads = read_rules(book, folder, name, [Path(path) for path in paths], write=not dry_run)
     if call.json:
         call.reply(_reply(reads, name, folder, written=not dry_run))

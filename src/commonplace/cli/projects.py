@@ -5,37 +5,27 @@ from __future__ import annotations
 import click
 
 from commonplace.cli import tables
-from commonplace.cli.call import Call, command, data_dir_option, json_option, write_examples
+from commonplace.cli.call import Call, command, listing
 from commonplace.cli.records import project_record
 from commonplace.memory.browse import add_alias
 from commonplace.memory.browse import projects as all_projects
 
 
-class Projects(click.Group):
-    """Lists when called alone."""
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_examples(self.examples, formatter)
-
-    examples = (
-        "commonplace projects",
-        "commonplace projects --json",
-        "commonplace projects alias my-api backend",
-    )
-
-
-@click.command("projects", cls=Projects, invoke_without_command=True)
-@click.pass_context
-def projects(ctx: click.Context) -> None:
+@listing("projects", "commonplace projects", "commonplace projects --json", "commonplace projects alias my-api backend")
+def projects(call: Call) -> None:
     """Projects, the one used last first, with the other names they answer to.
 
     A project is named by its git remote, such as github.com/acme/my-api, and answers to my-api as well.
     """
-    if ctx.invoked_subcommand is None:
-        _list(ctx.ensure_object(Call))
-
-
-projects.params += [json_option(), data_dir_option()]
+    with call.book() as book:
+        records = [project_record(project) for project in all_projects(book)]
+    if call.json:
+        call.reply({"projects": records})
+        return
+    if not records:
+        call.note("No project yet.")
+        return
+    tables.projects(records)
 
 
 @command("alias", "commonplace projects alias my-api backend")
@@ -52,15 +42,3 @@ def alias(call: Call, name: str, alias: str) -> None:
 
 
 projects.add_command(alias)
-
-
-def _list(call: Call) -> None:
-    with call.book() as book:
-        records = [project_record(project) for project in all_projects(book)]
-    if call.json:
-        call.reply({"projects": records})
-        return
-    if not records:
-        call.note("No project yet.")
-        return
-    tables.projects(records)

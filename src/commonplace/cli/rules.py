@@ -32,9 +32,7 @@ def rules(call: Call, project: str | None, everywhere: bool, files: Sequence[str
 
     Rules for certain paths stand under their globs. With --file only those are shown that hold for one of the files.
     """
-    if project is not None and everywhere:
-        raise click.UsageError("--project and --global exclude each other.", click.get_current_context())
-    name = None if everywhere else project if project is not None else call.project_here()
+    name = call.project(project, everywhere)
     wanted = [_in_project(file) for file in files]
     with call.book() as book:
         active = active_rules(book, name, wanted, ALL)

@@ -7,34 +7,28 @@ from typing import Any
 import click
 
 from commonplace.cli import tables
-from commonplace.cli.call import Call, command, data_dir_option, json_option, write_examples
+from commonplace.cli.call import Call, command, listing
 from commonplace.memory.streams import IDLE_HOURS, open_streams
 from commonplace.memory.streams import cancel as cancel_stream
 from commonplace.model import Stream
 from commonplace.text.times import iso
 
 
-class Streams(click.Group):
-    """Lists when called alone."""
-
-    examples = ("commonplace streams", "commonplace streams --json")
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_examples((*self.examples, "commonplace streams cancel stream_0123456789abcdef"), formatter)
-
-
-@click.command("streams", cls=Streams, invoke_without_command=True)
-@click.pass_context
-def streams(ctx: click.Context) -> None:
+@listing("streams", "commonplace streams", "commonplace streams --json")
+def streams(call: Call) -> None:
     """Open streams, the oldest first: memories that agents started and neither finalized nor cancelled.
 
     One that nobody continues for a day expires.
     """
-    if ctx.invoked_subcommand is None:
-        _list(ctx.ensure_object(Call))
-
-
-streams.params += [json_option(), data_dir_option()]
+    with call.book() as book:
+        records = [stream_record(stream) for stream in open_streams(book)]
+    if call.json:
+        call.reply({"streams": records})
+    elif not records:
+        call.note(f"No stream is open. One that nobody continues expires after {IDLE_HOURS} hours.")
+    else:
+        rows = [{**row, "when": row["touched_at_epoch"]} for row in records]
+        tables.table(("stream_id", "type", "project", "chunks", "characters", "when"), rows)
 
 
 @command("cancel", "commonplace streams cancel stream_0123456789abcdef")
@@ -66,15 +60,3 @@ def stream_record(stream: Stream) -> dict[str, Any]:
         "touched_at": iso(stream.touched_ms),
         "touched_at_epoch": stream.touched_ms,
     }
-
-
-def _list(call: Call) -> None:
-    with call.book() as book:
-        records = [stream_record(stream) for stream in open_streams(book)]
-    if call.json:
-        call.reply({"streams": records})
-    elif not records:
-        call.note(f"No stream is open. One that nobody continues expires after {IDLE_HOURS} hours.")
-    else:
-        rows = [{**row, "when": row["touched_at_epoch"]} for row in records]
-        tables.table(("stream_id", "type", "project", "chunks", "characters", "when"), rows)
