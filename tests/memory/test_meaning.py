@@ -16,6 +16,7 @@ from commonplace.memory.book import Book, Clock, open_book
 from commonplace.memory.context import context
 from commonplace.memory.edit import Changes, edit
 from commonplace.memory.forget import forget, restore
+from commonplace.memory.meaning import POLL_SECONDS
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import Note, remember, remember_all
 from commonplace.memory.status import status
@@ -237,3 +238,7 @@ def test_a_book_without_a_model_is_off_and_says_so(book: Book) -> None:
     assert book.meaning.catch_up() == 0
     assert book.meaning.of_question("anything") is None
     assert (book.meaning.state, book.meaning.model, book.meaning.news()) == ("off", None, None)
+
+
+def test_what_another_process_wrote_is_looked_for_often_enough_to_follow_within_a_second() -> None:
+    assert POLL_SECONDS <= 0.5

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 BATCH = 16
 LEASE_MS = 60_000
-# How often a living process looks for what others wrote without embedding it.
-POLL_SECONDS = 2.0
+# How often a living process looks for what others wrote without embedding it: vectors are to follow within a second.
+POLL_SECONDS = 0.5
 CACHED_QUESTIONS = 256
 OUSTED = "another process made this store use a different model"
 
