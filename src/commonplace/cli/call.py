@@ -85,12 +85,13 @@ class Command(click.Command):
 
 
 class Listing(click.Group):
-    """A group that lists when it is called alone, and whose help ends with examples."""
+    """A group that lists when it is called alone; its help ends with examples, those of its commands too."""
 
     examples: tuple[str, ...] = ()
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_examples(self.examples, formatter)
+        inner = [line for made in self.commands.values() if isinstance(made, Command) for line in made.examples]
+        write_examples(tuple(dict.fromkeys((*self.examples, *inner))), formatter)
 
 
 def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
