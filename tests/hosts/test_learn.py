@@ -236,3 +236,12 @@ def test_only_so_many_files_are_read(book: Book, root: Path) -> None:
         put(root, f".roo/rules/{number:03}.md", f"- rule number {number}\n")
     reads = learn(book, root, PROJECT, write=False)
     assert [read.path for read in reads if read.skipped] == [".roo/rules/500.md", ".roo/rules/501.md"]
+
+
+def test_a_skill_is_not_repeated_in_the_file_it_was_learned_from(book: Book, root: Path, write: Generate) -> None:
+    text = "---\nname: release\ndescription: Ship it\n---\n# Release\n\n1. Tag.\n"
+    file = put(root, ".claude/skills/release/SKILL.md", text)
+    learn(book, root, PROJECT)
+    made = write("claude", "cursor")
+    assert file.read_text(encoding="utf-8") == text
+    assert [change.path for change in made.changed] == [".cursor/skills/release/SKILL.md"]

@@ -16,7 +16,7 @@ from commonplace.hosts.statements import statements
 from commonplace.hosts.targets import chosen
 from commonplace.hosts.writing import Change, write_all
 from commonplace.memory.book import Book
-from commonplace.memory.rulebook import DEFAULT_TYPES, Rulebook, rulebook
+from commonplace.memory.rulebook import DEFAULT_TYPES, Rulebook, essence, rulebook
 from commonplace.text.globs import from_root
 
 BOM = "\ufeff"
@@ -104,10 +104,12 @@ def _written(root: Path, wanted: RuleFile, host: Host, notes: list[str]) -> Chan
 
 
 def _inner(wanted: RuleFile, cut: markers.Parts) -> str:
-    if wanted.text:
-        return markers.disarmed(wanted.text)
-    outside = statements(front_matter.cut(cut.before)[1] + "\n\n" + cut.after)
-    said = Known((one.text, one.topic, one.paths) for one in outside)
+    """What goes between the markers: all that the file does not say itself."""
+    outside = front_matter.cut(cut.before)[1] + "\n\n" + cut.after
+    if wanted.texts:
+        own = f" {essence(outside)} "
+        return markers.disarmed("\n\n".join(text for text in wanted.texts if f" {essence(text)} " not in own))
+    said = Known((one.text, one.topic, one.paths) for one in statements(outside))
     return as_markdown([rule for rule in wanted.rules if not said.has_anywhere(rule.text, rule.topic)])
 
 

@@ -15,12 +15,12 @@ MAX_DESCRIPTION = 1024
 
 @dataclass(frozen=True, slots=True)
 class RuleFile:
-    """A file that a host wants: its place in the project, its front matter, and rules or a text of its own."""
+    """A file that a host wants: its place in the project, its front matter, and rules or whole texts."""
 
     path: str
     front: str = ""
     rules: tuple[Rule, ...] = ()
-    text: str = ""
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,6 @@ def _skill_files(folder: str, book: Rulebook) -> list[RuleFile]:
     for name, skills in named.items():
         description = skills[0].description[:MAX_DESCRIPTION]
         front = write([("name", name), ("description", quoted(description))])
-        text = "\n\n".join(skill.text.strip() for skill in skills)
-        files.append(RuleFile(f"{folder}/{name}/SKILL.md", front, text=text))
+        texts = tuple(skill.text.strip() for skill in skills)
+        files.append(RuleFile(f"{folder}/{name}/SKILL.md", front, texts=texts))
     return files
