@@ -2,7 +2,7 @@
 
 A connection belongs to one thread of one process. Writes go through `write()`, one at a time per process, each a
 `BEGIN IMMEDIATE` transaction, so a busy file means waiting, never an upgrade that cannot succeed. A fork inherits no
-connection: even unused, one would make SQLite believe that the child holds the parent's locks, and lose its writes.
+connection (see `forks.py`).
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ import contextlib
 import os
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import ClassVar
 
 import apsw
 
@@ -27,6 +25,7 @@ from commonplace.errors import (
     StoreReadOnly,
     TimedOut,
 )
+from commonplace.store.sqlite.forks import Forks
 
 # Below this, two processes that write one WAL file can corrupt it (the WAL-reset bug).
 OLDEST_SAFE_SQLITE = 3051003
@@ -55,7 +54,7 @@ class Database:
         self._recognise = recognise
         self._connections = _Connections()
         self._writing = threading.Lock()
-        self._forks = _Forks(self.close, busy_timeout)
+        self._forks = Forks(self.close, busy_timeout)
 
     def connection(self) -> apsw.Connection:
         """This thread's connection, opened on first use."""
@@ -178,80 +177,6 @@ class _Connections:
         with self._lock:
             while self._of:
                 _close(self._of.popitem()[1])
-
-
-class _Forks:
-    """Lets a fork happen only between transactions, with every connection closed."""
-
-    everywhere: ClassVar[weakref.WeakSet[_Forks]] = weakref.WeakSet()
-
-    def __init__(self, close: Callable[[], None], patience: float) -> None:
-        self._close, self._patience = close, patience
-        # In a child: whether there was a transaction open at the fork. Its connections must not be touched.
-        self.torn = False
-        self._reset()
-        self.everywhere.add(self)
-
-    def _reset(self) -> None:
-        self._gate = threading.Condition()
-        self._coming = False
-        self._inside: dict[int, int] = {}
-
-    @contextlib.contextmanager
-    def kept_out(self) -> Iterator[None]:
-        """While inside, a fork by another thread waits."""
-        me = threading.get_ident()
-        with self._gate:
-            if me not in self._inside:
-                self._gate.wait_for(lambda: not self._coming)
-            self._inside[me] = self._inside.get(me, 0) + 1
-        try:
-            yield
-        finally:
-            with self._gate:
-                depth = self._inside.pop(me, 1) - 1
-                if depth:
-                    self._inside[me] = depth
-                self._gate.notify_all()
-
-    def check(self) -> None:
-        if self.torn:
-            raise StoreError(
-                "This process was forked in the middle of a transaction.", "Open the store in the new process."
-            )
-
-    def before(self) -> None:
-        self._gate.acquire()
-        self._coming = True
-        if threading.get_ident() not in self._inside:
-            self._gate.wait_for(lambda: not self._inside, self._patience)
-        if not self._inside:
-            self._close()
-
-    def after_in_parent(self) -> None:
-        self._coming = False
-        self._gate.notify_all()
-        self._gate.release()
-
-    def after_in_child(self) -> None:
-        self.torn = self.torn or bool(self._inside)
-        self._reset()
-
-
-def _at_each(step: Callable[[_Forks], None]) -> Callable[[], None]:
-    def at_each() -> None:
-        for forks in list(_Forks.everywhere):
-            step(forks)
-
-    return at_each
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_at_each(_Forks.before),
-        after_in_parent=_at_each(_Forks.after_in_parent),
-        after_in_child=_at_each(_Forks.after_in_child),
-    )
 
 
 def _close(connection: apsw.Connection) -> None:

@@ -16,12 +16,12 @@ from typing import Literal
 
 import apsw
 
-from commonplace.model import KINDS, TextHit
+from commonplace.model import TextHit
 from commonplace.store import TextAnswer
 from commonplace.store.columns import WEIGHTS
 from commonplace.store.sqlite import passages, sql
-from commonplace.store.sqlite.index import PART
-from commonplace.store.sqlite.scope import Filter
+from commonplace.store.sqlite.scope import PART, Filter, space_token
+from commonplace.store.sqlite.within import Within, narrowed, scope_of
 from commonplace.text.query import Query, Word, to_fts5, words_to_fts5
 from commonplace.text.tokens import index_text
 
@@ -33,24 +33,6 @@ SAMPLE = 5_000
 READ = 32
 
 _BM25 = f"-bm25(passages_fts, {', '.join(map(str, WEIGHTS))})"
-
-
-@dataclass(frozen=True, slots=True)
-class _Within:
-    """A filter as the full-text table can apply it; `loose` if rows outside may slip through to the last check."""
-
-    require: str
-    exclude: str
-    loose: bool
-    rows: int
-
-    def around(self, expression: str) -> str:
-        wrapped = f"({expression})"
-        if self.require:
-            wrapped = f"({wrapped} AND {self.require})"
-        if self.exclude:
-            wrapped = f"({wrapped} NOT {self.exclude})"
-        return wrapped
 
 
 def search(
@@ -65,11 +47,11 @@ def search(
 ) -> TextAnswer:
     """The best `k` passages inside the filter, and, with `shares`, the share of the words in them and in `also`."""
     if query.strict and query.tree is not None:
-        within = _within(connection, space_id, filter_, exact=True)
+        within = narrowed(connection, space_id, filter_, exact=True)
         return _strict(connection, space_id, query, filter_, within, k)
     if not query.words:
         return TextAnswer((), {}, 0)
-    within = _within(connection, space_id, filter_)
+    within = narrowed(connection, space_id, filter_)
     if not within.rows:
         return TextAnswer((), dict.fromkeys(also, 0.0), 0)
     if not shares:
@@ -83,22 +65,22 @@ def search(
     answer = _plain(connection, space_id, query.words, filter_, within, k, also)
     if within.loose and len(answer.hits) < min(k, answer.total):
         # Better matches outside took the places: worth the cost of keeping them out from the start.
-        within = _within(connection, space_id, filter_, exact=True)
+        within = narrowed(connection, space_id, filter_, exact=True)
         answer = _plain(connection, space_id, query.words, filter_, within, k, also)
     return answer
 
 
 def _strict(
-    connection: apsw.Connection, space_id: int, query: Query, filter_: Filter, within: _Within, k: int
+    connection: apsw.Connection, space_id: int, query: Query, filter_: Filter, within: Within, k: int
 ) -> TextAnswer:
     assert query.tree is not None
     expression = to_fts5(query.tree)
     if query.inverted:
-        expression = f"{_any([f'==s{space_id}'])} NOT {expression}"
+        expression = f"{scope_of([space_token(space_id)])} NOT {expression}"
     whole = within.around(expression)
     total, scored = 0, []
     # Items that are one passage, then the wholes of those that were cut (0001_everything.sql); the newest of each.
-    for side, newest, match in ((">", "DESC", f"{whole} NOT {_any([PART])}"), ("<", "ASC", whole)):
+    for side, newest, match in ((">", "DESC", f"{whole} NOT {scope_of([PART])}"), ("<", "ASC", whole)):
         rows = sql.rows(
             connection,
             f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid {side} 0"
@@ -112,7 +94,7 @@ def _strict(
             connection,
             f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ? AND rowid BETWEEN ? AND ?"
             " ORDER BY score DESC, rowid DESC LIMIT ?",
-            (match, *sorted((rows[0][0], rows[-1][0])), _reach(k, within)),
+            (match, *sorted((rows[0][0], rows[-1][0])), within.reach(k)),
         )
     hits = _inside(connection, space_id, filter_, scored)
     hits.sort(key=lambda hit: (-hit.score, -hit.passage_id))
@@ -137,7 +119,7 @@ def _plain(
     space_id: int,
     words: Sequence[Word],
     filter_: Filter,
-    within: _Within,
+    within: Within,
     k: int,
     also: Sequence[int],
 ) -> TextAnswer:
@@ -149,10 +131,10 @@ def _plain(
 
 
 def _best(
-    connection: apsw.Connection, space_id: int, weighed: _Weighed, filter_: Filter, within: _Within, k: int
+    connection: apsw.Connection, space_id: int, weighed: _Weighed, filter_: Filter, within: Within, k: int
 ) -> tuple[list[TextHit], list[int]]:
     """The best passages, and those of them that hold all the common words."""
-    reach = _reach(k, within)
+    reach = within.reach(k)
     scored: list[tuple[int, float]] = []
     if weighed.rare:
         scored = sql.rows(
@@ -172,7 +154,7 @@ def _best(
     return _inside(connection, space_id, filter_, scored)[:k], together
 
 
-def _weigh(connection: apsw.Connection, words: Sequence[Word], within: _Within) -> _Weighed:
+def _weigh(connection: apsw.Connection, words: Sequence[Word], within: Within) -> _Weighed:
     common_from = int(min(max(within.rows * COMMON_SHARE, COMMON_LEAST), COMMON_MOST))
     count = [_count(connection, within.around(words_to_fts5([word])), common_from) for word in words]
     rare = tuple(n for n, rows in enumerate(count) if 0 < rows < common_from)
@@ -187,7 +169,7 @@ def _found(
     connection: apsw.Connection,
     space_id: int,
     weighed: _Weighed,
-    within: _Within,
+    within: Within,
     together: frozenset[int],
     asked: Sequence[int],
 ) -> tuple[dict[int, float], int]:
@@ -220,12 +202,8 @@ def _read(connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]
 
 def _count(connection: apsw.Connection, match: str, limit: int) -> int:
     """How many passages match, counted up to a limit."""
-    (rows,) = sql.rows(
-        connection,
-        "SELECT count(*) FROM (SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0 LIMIT ?)",
-        (match, limit),
-    )[0]
-    return int(rows)
+    question = "SELECT count(*) FROM (SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0 LIMIT ?)"
+    return int(sql.value(connection, question, (match, limit)))
 
 
 def _rows(connection: apsw.Connection, match: str) -> set[int]:
@@ -234,7 +212,7 @@ def _rows(connection: apsw.Connection, match: str) -> set[int]:
 
 
 def _newest(
-    connection: apsw.Connection, within: _Within, words: list[Word], operator: Literal["AND", "OR"], limit: int
+    connection: apsw.Connection, within: Within, words: list[Word], operator: Literal["AND", "OR"], limit: int
 ) -> list[int]:
     rows = sql.rows(
         connection,
@@ -246,12 +224,9 @@ def _newest(
 
 def _estimated(connection: apsw.Connection, expression: str, rows: int) -> int:
     """How many rows hold a common word, judged by the newest few thousand: counting them all would cost too much."""
-    (highest,) = sql.rows(connection, "SELECT coalesce(max(id), 0) FROM passages")[0]
-    (seen,) = sql.rows(
-        connection,
-        "SELECT count(*) FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ?",
-        (expression, highest - SAMPLE),
-    )[0]
+    highest = sql.value(connection, "SELECT coalesce(max(id), 0) FROM passages")
+    question = "SELECT count(*) FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ?"
+    seen = sql.value(connection, question, (expression, highest - SAMPLE))
     return int(rows * seen / max(1, min(SAMPLE, highest)))
 
 
@@ -281,44 +256,3 @@ def _inside(
     )
     found = {rowid: TextHit(passage_id, item_id, score[rowid]) for rowid, passage_id, item_id in rows}
     return [found[rowid] for rowid in score if rowid in found]
-
-
-def _within(connection: apsw.Connection, space_id: int, filter_: Filter, *, exact: bool = False) -> _Within:
-    """Choose, by how many rows each way would touch, what the full-text table filters and what is left to the end."""
-    tally = sql.rows(connection, "SELECT project_id, kind, items FROM tally WHERE space_id = ?", (space_id,))
-    total = sum(row[2] for row in tally)
-    require, exclude, loose, rows = [], [], False, total
-    if filter_.projects:
-        inside = sum(n for project, _kind, n in tally if project in filter_.projects)
-        rows = min(rows, inside)
-        if inside * 2 > total and not exact:
-            loose = True
-        else:
-            require.append(_any(f"==s{space_id}p{project}" for project in filter_.projects))
-    if filter_.kinds:
-        inside = sum(n for _project, kind, n in tally if kind in filter_.kinds)
-        rows = min(rows, inside)
-        if inside * 2 > total:
-            exclude += [f"==s{space_id}k{kind}" for kind in KINDS if kind not in filter_.kinds]
-        else:
-            require.append(_any(f"==s{space_id}k{kind}" for kind in filter_.kinds))
-    loose = loose or bool(filter_.tag)
-    if filter_.types:
-        loose = True
-        require.append(" OR ".join(f"type : {_phrase(index_text(type_))}" for type_ in filter_.types))
-    (spaces,) = sql.rows(connection, "SELECT count(*) FROM spaces")[0]
-    if spaces > 1 and not require:
-        require.append(_any([f"==s{space_id}"]))
-    return _Within(" AND ".join(f"({part})" for part in require), _any(exclude) if exclude else "", loose, rows)
-
-
-def _any(tokens: Iterable[str]) -> str:
-    return "scope : (" + " OR ".join(map(_phrase, tokens)) + ")"
-
-
-def _phrase(tokens: str) -> str:
-    return f'"{tokens}"'
-
-
-def _reach(k: int, within: _Within) -> int:
-    return k * 5 if within.loose else k

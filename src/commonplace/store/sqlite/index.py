@@ -12,7 +12,7 @@ import apsw
 from commonplace.model import Draft, Item, Kind, Passage
 from commonplace.store.columns import COLUMNS, columns_of
 from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.scope import NO_PROJECT
+from commonplace.store.sqlite.scope import NO_PROJECT, PART, kind_token, project_token, space_token
 from commonplace.text.tokens import index_text
 
 _INSERT_FTS = (
@@ -75,15 +75,6 @@ def count(connection: apsw.Connection, space_id: int, project_id: int | None, ki
     )
 
 
-# Said of each passage of an item that was cut: queries that filter look at the whole of it instead.
-PART = "==part"
-
-
-def scope_tokens(space_id: int, project_id: int | None, kind: Kind) -> str:
-    """What a full-text row says of where it belongs. The double mark keeps these apart from any word of a text."""
-    return f"==s{space_id} ==s{space_id}p{project_id or NO_PROJECT} ==s{space_id}k{kind}"
-
-
 def _derive(
     connection: apsw.Connection,
     space_id: int,
@@ -92,7 +83,8 @@ def _derive(
     kind: Kind,
     columns: Mapping[str, str],
 ) -> None:
-    scope = scope_tokens(space_id, project_id, kind)
+    place = project_id or NO_PROJECT
+    scope = f"{space_token(space_id)} {project_token(space_id, place)} {kind_token(space_id, kind)}"
     passages = sql.rows(
         connection, "SELECT id, text FROM passages WHERE space_id = ? AND item_id = ? ORDER BY seq", (space_id, item_id)
     )

@@ -13,6 +13,10 @@ from commonplace.store.sqlite import projects
 # Stored where a project id is expected, for items that belong to no project.
 NO_PROJECT = 0
 
+# Said of each full-text row of an item that was cut: queries that filter look at the whole of it instead. The double
+# mark keeps this and the tokens below apart from any word of a text.
+PART = "==part"
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:
@@ -59,6 +63,19 @@ def resolve(connection: apsw.Connection, space_id: int, scope: Scope) -> Filter 
         if not found:
             return None
     return Filter(found, kinds, scope.types, scope.tag)
+
+
+def space_token(space_id: int) -> str:
+    """What every full-text row of a space says of where it belongs."""
+    return f"==s{space_id}"
+
+
+def project_token(space_id: int, project_id: int) -> str:
+    return f"==s{space_id}p{project_id}"
+
+
+def kind_token(space_id: int, kind: Kind) -> str:
+    return f"==s{space_id}k{kind}"
 
 
 def _marks(values: Sequence[object]) -> str:

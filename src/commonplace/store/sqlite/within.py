@@ -1,0 +1,73 @@
+"""A filter as the full-text table can apply it: which rows to require, which to exclude, what to leave to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import apsw
+
+from commonplace.model import KINDS
+from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.scope import Filter, kind_token, project_token, space_token
+from commonplace.text.tokens import index_text
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """A filter as the full-text table can apply it; `loose` if rows outside may slip through to the last check."""
+
+    require: str
+    exclude: str
+    loose: bool
+    rows: int
+
+    def around(self, expression: str) -> str:
+        """A MATCH expression that keeps to the filter."""
+        wrapped = f"({expression})"
+        if self.require:
+            wrapped = f"({wrapped} AND {self.require})"
+        if self.exclude:
+            wrapped = f"({wrapped} NOT {self.exclude})"
+        return wrapped
+
+    def reach(self, k: int) -> int:
+        """How many rows to take so that `k` are left after the last check."""
+        return k * 5 if self.loose else k
+
+
+def narrowed(connection: apsw.Connection, space_id: int, filter_: Filter, *, exact: bool = False) -> Within:
+    """Choose, by how many rows each way would touch, what the full-text table filters and what is left to the end."""
+    tally = sql.rows(connection, "SELECT project_id, kind, items FROM tally WHERE space_id = ?", (space_id,))
+    total = sum(row[2] for row in tally)
+    require, exclude, loose, rows = [], [], False, total
+    if filter_.projects:
+        inside = sum(n for project, _kind, n in tally if project in filter_.projects)
+        rows = min(rows, inside)
+        if inside * 2 > total and not exact:
+            loose = True
+        else:
+            require.append(scope_of(project_token(space_id, project) for project in filter_.projects))
+    if filter_.kinds:
+        inside = sum(n for _project, kind, n in tally if kind in filter_.kinds)
+        rows = min(rows, inside)
+        if inside * 2 > total:
+            exclude += [kind_token(space_id, kind) for kind in KINDS if kind not in filter_.kinds]
+        else:
+            require.append(scope_of(kind_token(space_id, kind) for kind in filter_.kinds))
+    loose = loose or bool(filter_.tag)
+    if filter_.types:
+        loose = True
+        require.append(" OR ".join(f"type : {_phrase(index_text(type_))}" for type_ in filter_.types))
+    if not require and sql.value(connection, "SELECT count(*) FROM spaces") > 1:
+        require.append(scope_of([space_token(space_id)]))
+    return Within(" AND ".join(f"({part})" for part in require), scope_of(exclude) if exclude else "", loose, rows)
+
+
+def scope_of(tokens: Iterable[str]) -> str:
+    """A MATCH expression for rows that say one of these of where they belong."""
+    return "scope : (" + " OR ".join(map(_phrase, tokens)) + ")"
+
+
+def _phrase(tokens: str) -> str:
+    return f'"{tokens}"'
