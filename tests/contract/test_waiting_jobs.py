@@ -81,6 +81,18 @@ def test_a_released_job_is_free_at_once(store: Store, draft: Make) -> None:
     assert [job.id for job in store.claim_jobs("you", 1, NOW, LEASE)] == [job.id for job in jobs]
 
 
+def test_why_the_last_try_failed_is_known_while_something_waits(store: Store, draft: Make) -> None:
+    store.use_model("tiny", 8)
+    assert store.waiting_because() is None
+    store.put([draft("one")], NOW)
+    assert store.waiting_because() is None, "nobody has tried"
+    store.release_jobs(store.claim_jobs("me", 1, NOW, LEASE), "me", "endpoint down")
+    assert store.waiting_because() == "endpoint down"
+    jobs = store.claim_jobs("you", 1, NOW, LEASE)
+    store.finish_jobs(jobs, ones(jobs), "you")
+    assert store.waiting_because() is None
+
+
 def test_a_job_whose_workers_keep_dying_is_given_up_and_waits_no_longer(store: Store, draft: Make) -> None:
     store.put([draft("poison")], NOW)
     tries, now = 0, NOW

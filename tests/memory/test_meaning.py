@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -60,6 +61,13 @@ def test_a_question_about_something_else_finds_nothing(wise_book: Book) -> None:
     wise_book.meaning.catch_up()
     for question in ("how do volcanoes erupt", "the best recipe for sourdough bread", "zzzz qqqq"):
         assert recall(wise_book, question, Scope()).hits == (), question
+
+
+def test_a_question_without_a_letter_finds_nothing(wise_book: Book) -> None:
+    remember(wise_book, Note("Rule in a small memory", type="rule"))
+    wise_book.meaning.catch_up()
+    for question in ("*", "?", '"', "- -"):
+        assert recall(wise_book, question, Scope()).hits == ()
 
 
 def test_operators_filter_even_what_is_near(wise_book: Book) -> None:
@@ -230,6 +238,26 @@ def test_another_model_takes_over_and_the_one_before_says_so(settings: Settings,
     finally:
         first.close()
         second.close()
+
+
+def test_one_call_is_enough_to_make_the_vectors_of_another_model_anew(
+    settings: Settings, clock: Clock, endpoint: int
+) -> None:
+    with closing(open_book(with_endpoint(settings, endpoint, "first"), clock)) as book:
+        remember_all(book, NOTES)
+        assert book.meaning.catch_up() == 3
+    with closing(open_book(with_endpoint(settings, endpoint, "second"), clock)) as book:
+        assert book.meaning.catch_up() == 3
+        assert book.meaning.catch_up() == 0
+
+
+def test_a_later_process_is_told_why_the_one_before_could_not_embed(settings: Settings, clock: Clock) -> None:
+    unreachable = with_endpoint(settings, closed_port())
+    with closing(open_book(unreachable, clock)) as book:
+        remember_all(book, NOTES)
+        book.meaning.catch_up()
+    with closing(open_book(unreachable, clock)) as book:
+        assert "not usable" in str(status(book)["model"]["last_error"])  # type: ignore[index]
 
 
 def test_a_book_without_a_model_is_off_and_says_so(book: Book) -> None:

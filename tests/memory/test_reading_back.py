@@ -237,5 +237,5 @@ def test_status_tells_what_is_kept_and_what_works(book: Book) -> None:
     told = status(book)
     assert (told["total"], told["pending"], told["search"]) == (1, 1, "keywords only")
     assert told["counts"]["items"] == {"memory": 1}  # type: ignore[index]
-    assert told["model"] == {"name": None, "state": "off", "embedder": "off"}
+    assert told["model"] == {"name": None, "state": "off", "embedder": "off", "last_error": None}
     assert told["store"]["engine"] == "sqlite"  # type: ignore[index]

@@ -62,7 +62,8 @@ def search(
         call.reply({"results": results, "total": found.total, "by_meaning": found.by_meaning})
         return
     if not found.by_meaning:
-        call.note(f"Found by keywords only: the embedder is {state}.")
+        why = "meaning is off" if state == "off" else state.removeprefix("failed: ").rstrip(".")
+        call.note(f"Found by keywords only: {why}.")
     if not results:
         call.note("Nothing was found.")
         return

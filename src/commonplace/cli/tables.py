@@ -156,6 +156,7 @@ def status(data: Mapping[str, Any]) -> None:
         "passages": f"{counts['passages']:,}, vectors {counts['vectors']:,}",
         "pending": f"{data['pending']:,} passages wait for a vector",
         "model": f"{model['name'] or 'none'} ({model['state']})",
+        **({"last error": model["last_error"]} if model["last_error"] else {}),
         "search": data["search"],
     }
     for name, value in lines.items():

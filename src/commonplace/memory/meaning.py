@@ -79,8 +79,7 @@ class Meaning:
 
     def catch_up(self, limit: int | None = None) -> int:
         """Embed what waits, newest first, up to `limit` passages. Returns how many were done."""
-        # Looking first takes no lock: most often nothing waits, and a store that is only read must answer too.
-        if self._embedder is None or not self._store.pending():
+        if self._embedder is None or not self._anything_waits(self._embedder):
             return 0
         done = 0
         while (limit is None or done < limit) and not self._stop.is_set():
@@ -100,6 +99,19 @@ class Meaning:
                 self._store.release_jobs(jobs, self._owner, OUSTED)
             done += finished
         return done
+
+    def _anything_waits(self, embedder: Embedder) -> bool:
+        """Looking takes no lock: most often nothing waits, and a store that is only read must answer too."""
+        if self._store.pending():
+            return True
+        if self._adopted or self._store.uses_model(embedder.name):
+            return False
+        try:
+            # What another model made waits as soon as this one is the store's.
+            self._adopt()
+        except EmbedderUnavailable as error:
+            self._failure = error.message
+        return self._store.pending() > 0
 
     def _do(self, jobs: Sequence[Job]) -> int:
         """Embed and store. If the embedder is well but refuses a text, the others are done without it."""

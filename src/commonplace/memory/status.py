@@ -19,7 +19,12 @@ def status(book: Book) -> dict[str, object]:
         "counts": {key: value for key, value in asdict(counts).items() if key != "pending"},
         "total": sum(counts.items.values()),
         "pending": counts.pending,
-        "model": {"name": book.meaning.model, "state": book.meaning.state, "embedder": book.settings.embedder},
+        "model": {
+            "name": book.meaning.model,
+            "state": book.meaning.state,
+            "embedder": book.settings.embedder,
+            "last_error": None if book.meaning.model is None else book.store.waiting_because(),
+        },
         "search": "keywords and meaning" if _understands(book) else "keywords only",
     }
 

@@ -89,6 +89,12 @@ def pending(connection: apsw.Connection, space_id: int) -> int:
     return int(sql.value(connection, f"SELECT count(*) FROM jobs WHERE {_WAITING}", (space_id,)))
 
 
+def waiting_because(connection: apsw.Connection, space_id: int) -> str | None:
+    """Why the newest waiting passage was given back the last time, whichever process tried; None if none was."""
+    row = sql.first(connection, f"SELECT error FROM jobs WHERE {_WAITING} ORDER BY id DESC LIMIT 1", (space_id,))
+    return None if row is None else row[0]
+
+
 def use_model(connection: apsw.Connection, space_id: int, name: str, dim: int) -> int:
     """Make this the space's model. Passages whose vectors another model made are queued again, failed ones too."""
     connection.execute("INSERT OR IGNORE INTO models (name, dim) VALUES (?, ?)", (name, dim))

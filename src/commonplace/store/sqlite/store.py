@@ -201,6 +201,10 @@ class SqliteStore:
         with self._database.read() as connection:
             return jobs.pending(connection, self._space_id)
 
+    def waiting_because(self) -> str | None:
+        with self._database.read() as connection:
+            return jobs.waiting_because(connection, self._space_id)
+
     # Streams.
 
     def start_stream(self, stream: Stream, most: int, idle_before_ms: int) -> bool:
