@@ -81,7 +81,7 @@ def _path(name: str) -> Path:
             raise ValueError("it holds a NUL character")
         return Path(name).expanduser()
     except (RuntimeError, ValueError) as error:
-        raise InvalidInput(f"{name!r} cannot be a path: {error}.") from error
+        raise InvalidInput(f"{name!r} cannot be a path: {error}.", "Name another file or folder.") from error
 
 
 def _from_file(data_dir: Path, env: Mapping[str, str]) -> dict[str, object]:
@@ -96,11 +96,15 @@ def _from_file(data_dir: Path, env: Mapping[str, str]) -> dict[str, object]:
             ) from None
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"The configuration file {path} cannot be read: {error}.") from error
+        raise InvalidInput(
+            f"The configuration file {path} cannot be read: {error}.", "Make it a readable UTF-8 file, or remove it."
+        ) from error
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(f"The configuration file {path} is not valid TOML: {error}.") from error
+        raise InvalidInput(
+            f"The configuration file {path} is not valid TOML: {error}.", "Correct that line of the file."
+        ) from error
     # Where the data is decides which file is read, so the file cannot say it.
     known = {f.name for f in fields(Settings)} - {"data_dir"}
     unknown = sorted(set(values) - known)
@@ -128,7 +132,10 @@ def _typed(name: str, value: object) -> object:
             return kind(value)
         except ValueError:
             pass
-    raise InvalidInput(f"Setting {name} must be of type {kind.__name__}, not {value!r}.")
+    raise InvalidInput(
+        f"Setting {name} must be of type {kind.__name__}, not {value!r}.",
+        f"Correct it where it is set: the command line, COMMONPLACE_{name.upper()} or the configuration file.",
+    )
 
 
 def _checked(settings: Settings) -> Settings:
@@ -137,14 +144,17 @@ def _checked(settings: Settings) -> Settings:
         if value not in allowed:
             raise InvalidInput(f"Setting {name} is {value!r}.", f"Choose one of {', '.join(allowed)}.")
     if settings.embedder == "endpoint" and not (settings.endpoint_url and settings.endpoint_model):
-        raise InvalidInput("The embedder is an endpoint, but endpoint_url or endpoint_model is not set.")
+        raise InvalidInput(
+            "The embedder is an endpoint, but endpoint_url or endpoint_model is not set.",
+            "Set both, or choose the embedder builtin or off.",
+        )
     if not 1 <= settings.embedder_threads <= 256:
         raise InvalidInput(f"Setting embedder_threads is {settings.embedder_threads}.", "Choose 1 to 256.")
     if not 0 < len(settings.space) <= 200:
-        raise InvalidInput("Setting space must be a name of 1 to 200 characters.")
+        raise InvalidInput("Setting space must be a name of 1 to 200 characters.", "Choose a shorter name.")
     for name in ("endpoint_timeout", "query_timeout", "busy_timeout"):
         if not 0 < getattr(settings, name) <= 3600:
-            raise InvalidInput(f"Setting {name} must be a number of seconds above 0.")
+            raise InvalidInput(f"Setting {name} must be a number of seconds above 0.", "Choose at most 3600.")
     if not 0 <= settings.port <= 65535:
         raise InvalidInput(f"Setting port is {settings.port}.", "Choose 0 (any free port) to 65535.")
     return settings

@@ -30,6 +30,8 @@ MAX_REPLY_BYTES = 64 * 1024 * 1024
 # The server refused these texts, at once and for good: others may work, so it is not left alone.
 REFUSALS = frozenset({400, 413, 422})
 
+_CORRECT_URL = "Correct endpoint_url, such as http://localhost:11434/v1."
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -52,18 +54,18 @@ def parse_address(url: str) -> Address:
         parts = urlsplit(url.strip())
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise InvalidInput(f"The embedding endpoint is not a URL: {error}.") from error
+        raise InvalidInput(f"The embedding endpoint is not a URL: {error}.", _CORRECT_URL) from error
     if parts.scheme not in {"http", "https"} or not host:
-        raise InvalidInput("The embedding endpoint must be an http:// or https:// URL with a host.")
+        raise InvalidInput("The embedding endpoint must be an http:// or https:// URL with a host.", _CORRECT_URL)
     if parts.username is not None or parts.password is not None:
-        raise InvalidInput("The embedding endpoint must not hold a password in its URL; give the key by itself.")
+        raise InvalidInput("The embedding endpoint must not hold a password in its URL.", "Set endpoint_key instead.")
     path = parts.path.rstrip("/")
     if not path.endswith("/embeddings"):
         path += "/embeddings" if re.search(r"/v\d+\w*$", path) else "/v1/embeddings"
     if parts.query:
         path += f"?{parts.query}"
     if not path.isascii() or any(ord(character) <= 32 or ord(character) == 127 for character in path):
-        raise InvalidInput("The path of the embedding endpoint has characters that a URL must escape.")
+        raise InvalidInput("The path of the embedding endpoint has characters that a URL must escape.", _CORRECT_URL)
     return Address(parts.scheme == "https", host, port, path)
 
 
@@ -82,7 +84,10 @@ class EndpointEmbedder:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
-            raise InvalidInput("The key of the embedding endpoint has characters that no HTTP header may hold.")
+            raise InvalidInput(
+                "The key of the embedding endpoint has characters that no HTTP header may hold.",
+                "Correct endpoint_key.",
+            )
         self._address = parse_address(url)
         self._model = model
         self._api_key = api_key

@@ -209,7 +209,7 @@ def _session(session: str | None) -> str | None:
 
 def _tags(tags: Sequence[str]) -> tuple[str, ...]:
     if len(tags) > MAX_TAGS:
-        raise TooLarge(f"{len(tags)} tags are more than {MAX_TAGS}.")
+        raise TooLarge(f"{len(tags)} tags are more than {MAX_TAGS}.", "Keep those that you will look for.")
     # On one line each, since that is how they are shown.
     cleaned = [" ".join(_clean(tag, "tag").split()) for tag in tags]
     if any(not 0 < len(tag) <= MAX_TAG for tag in cleaned):
@@ -234,7 +234,7 @@ def _uid(uid: str | None) -> str | None:
         return None
     spelled = ref(uid).uid
     if spelled is None:
-        raise InvalidInput(f"{uid[:60]!r} is not a UUID.")
+        raise InvalidInput(f"{uid[:60]!r} is not a UUID.", "Give the whole UUID, or leave it out.")
     return spelled
 
 
@@ -254,7 +254,7 @@ def _storable(value: object, levels: int) -> object:
     if not isinstance(value, (Mapping, list, tuple)):
         return value
     if not levels:
-        raise InvalidInput(f"metadata is nested deeper than {MAX_META_DEPTH} levels.")
+        raise InvalidInput(f"metadata is nested deeper than {MAX_META_DEPTH} levels.", "Make it flatter.")
     if isinstance(value, Mapping):
         return {_storable(key, levels): _storable(entry, levels - 1) for key, entry in value.items()}
     return [_storable(entry, levels - 1) for entry in value]
