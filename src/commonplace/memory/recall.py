@@ -109,7 +109,9 @@ def candidates(
     book: Book, query: Query, vector: NDArray[float32] | None, scope: Scope, k: int
 ) -> tuple[dict[int, Evidence], Mapping[int, int], int]:
     """Evidence by passage, the item each passage belongs to, and how many matched."""
-    near = [] if vector is None or query.strict else book.store.search_vectors(vector, scope, k)
+    # The nearest neighbours of a lone asterisk answer nothing.
+    meant = not query.strict and any(map(str.isalnum, query.text))
+    near = [] if vector is None or not meant else book.store.search_vectors(vector, scope, k)
     answer = book.store.search_text(query, scope, k, also=[hit.passage_id for hit in near])
     cosines = {hit.passage_id: hit.cosine for hit in near}
     unknown = [hit.passage_id for hit in answer.hits if hit.passage_id not in cosines]
