@@ -220,7 +220,7 @@ def test_several_skills_of_one_category_follow_each_other(write: Generate, say: 
 def test_a_skill_without_a_category_is_told_and_left_out(write: Generate, say: Say, root: Path) -> None:
     skill = say("Somehow", "skill")
     made = write("claude")
-    assert made.changes == () and f"edit {skill} --field category=NAME" in made.notes[0]
+    assert made.changes == () and f"edit {skill} --category NAME" in made.notes[0]
 
 
 def test_the_mode_of_a_file_stays(write: Generate, say: Say, root: Path) -> None:

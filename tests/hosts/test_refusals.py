@@ -156,7 +156,7 @@ def test_a_category_that_is_no_file_name_is_refused(root: Path, category: str, t
     )
     with pytest.raises(InvalidInput, match=r"of memory 2 cannot name a (file|skill)") as refused:
         plan(told, root, chosen(("agents", "claude"), root))
-    assert "edit 2 --field category=NAME" in refused.value.hint
+    assert "edit 2 --category NAME" in refused.value.hint
     assert tree(root) == {}
 
 

@@ -65,7 +65,7 @@ def file_name(category: str, item_id: int) -> str:
     if wrong:
         raise InvalidInput(
             f"The category {category[:80]!r} of memory {item_id} cannot name a file: {wrong}.",
-            f"`commonplace edit {item_id} --field category=NAME` gives it another.",
+            f"`commonplace edit {item_id} --category NAME` gives it another.",
         )
     return name
 
@@ -76,7 +76,7 @@ def skill_name(category: str, item_id: int) -> str:
     if not name or _RESERVED.fullmatch(name):
         raise InvalidInput(
             f"The category {category[:80]!r} of memory {item_id} cannot name a skill: it holds no usable letters.",
-            f"`commonplace edit {item_id} --field category=NAME` gives it another.",
+            f"`commonplace edit {item_id} --category NAME` gives it another.",
         )
     return name
 

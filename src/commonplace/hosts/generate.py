@@ -56,7 +56,7 @@ def generate(
 def plan(told: Rulebook, root: Path, hosts: Sequence[Host]) -> Generated:
     """The changes that bring the files of these hosts up to date. Writes nothing."""
     notes = [
-        f"Skill {skill.id} has no category, so it has no folder: `commonplace edit {skill.id} --field category=NAME`."
+        f"Skill {skill.id} has no category, so it has no folder: `commonplace edit {skill.id} --category NAME`."
         for skill in told.skills
         if not skill.category
     ]
