@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,7 @@ def generate(
         click.get_current_context().exit(WOULD_CHANGE)
 
 
-def _watch(call: Call, book: Book, regenerate: Any) -> None:
+def _watch(call: Call, book: Book, regenerate: Callable[[], Generated]) -> None:
     from commonplace.hosts.watch import watch
 
     def pause() -> bool:

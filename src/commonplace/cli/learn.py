@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,7 @@ def _reply(reads: Sequence[Read], project: str | None, folder: Path, *, written:
     }
 
 
-def _told(details: Any) -> dict[str, Any]:
+def _told(details: Mapping[str, str]) -> dict[str, Any]:
     told = {"category": details.get("category"), "topic": details.get("subtitle")}
     paths = details.get("paths", "").split("\n") if details.get("paths") else []
     return {name: value for name, value in told.items() if value} | ({"paths": paths} if paths else {})

@@ -21,7 +21,8 @@ from commonplace.dialects.memories_text import (
     scope,
     warning,
 )
-from commonplace.dialects.tool import Arguments, Param, Reply, Tool, notice
+from commonplace.dialects.schema import Schema
+from commonplace.dialects.tool import Arguments, Param, Reply, Run, Tool, notice
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.browse import browse
@@ -152,7 +153,7 @@ _TYPE = Param("type", str, "Only this type", choices=TYPES)
 
 
 def _tool(
-    name: str, title: str, description: str, params: tuple[Param, ...], output: Any, call: Any, **more: Any
+    name: str, title: str, description: str, params: tuple[Param, ...], output: Schema, call: Run, **more: bool
 ) -> Tool:
     return Tool("memories", name, title, description, params, output, call, **more)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from commonplace.dialects.memories_schemas import STREAM
 from commonplace.dialects.memories_text import TYPES, contradicted, label, row, warning
-from commonplace.dialects.tool import Arguments, Param, Reply, Tool
+from commonplace.dialects.tool import Arguments, Param, Reply, Run, Tool
 from commonplace.memory import streams
 from commonplace.memory.book import Book
 from commonplace.memory.contradictions import contradictions
@@ -46,7 +46,7 @@ def cancel_memory_stream(book: Book, arguments: Arguments) -> Reply:
 _STREAM_ID = Param("stream_id", str, "Stream id from start", required=True)
 
 
-def _tool(name: str, title: str, description: str, params: tuple[Param, ...], call: Any, **more: Any) -> Tool:
+def _tool(name: str, title: str, description: str, params: tuple[Param, ...], call: Run, **more: bool) -> Tool:
     more = {"read_only": False, "idempotent": False} | more
     return Tool("memories", name, title, description, params, STREAM, call, **more)
 

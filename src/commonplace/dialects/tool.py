@@ -87,9 +87,13 @@ class Reply:
         return as_json(self.data) if self.words is None else self.words
 
 
+Run = Callable[[Book, Arguments], Reply]
+"""What a tool does, given checked arguments with defaults filled in."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool of one dialect. `call` gets checked arguments with defaults filled in."""
+    """A tool of one dialect."""
 
     dialect: Dialect
     name: str
@@ -97,7 +101,7 @@ class Tool:
     description: str
     params: tuple[Param, ...]
     output: Mapping[str, object]
-    call: Callable[[Book, Arguments], Reply]
+    call: Run
     read_only: bool = True
     destructive: bool = False
     idempotent: bool = True

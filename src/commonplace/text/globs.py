@@ -18,25 +18,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 def checked_glob(glob: str) -> str:
     """A glob as it is kept: relative to the project's root, with forward slashes. Anything else is InvalidInput."""
     cleaned = glob.strip().replace("\\", "/").removeprefix("./")
-    problem = (
-        "is empty"
-        if not cleaned
-        else f"has more than {MAX_GLOB} characters"
-        if len(cleaned) > MAX_GLOB
-        else "has a control character"
-        if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in cleaned)
-        else "is absolute"
-        if cleaned.startswith(("/", "~")) or _DRIVE.match(cleaned)
-        else "leaves the project"
-        if ".." in cleaned.split("/")
-        else "has an unbalanced bracket"
-        if not _balanced(cleaned)
-        else f"has more than {MAX_GLOBSTARS} folders of any depth (**)"
-        if cleaned.count("**") > MAX_GLOBSTARS
-        else f"stands for more than {MAX_BRANCHES} patterns"
-        if not _is_small(cleaned)
-        else ""
-    )
+    problem = _wrong_with(cleaned)
     if problem:
         raise InvalidInput(
             f"The path {glob[:60]!r} {problem}.", 'Give a glob relative to the project, such as "src/api/**".'
@@ -60,6 +42,26 @@ def any_matches(globs: Iterable[str], files: Sequence[str]) -> bool:
         if _is_small(glob) and any(matcher.globmatch(name, from_root(glob), flags=flags) for name in names):
             return True
     return False
+
+
+def _wrong_with(glob: str) -> str:
+    if not glob:
+        return "is empty"
+    if len(glob) > MAX_GLOB:
+        return f"has more than {MAX_GLOB} characters"
+    if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in glob):
+        return "has a control character"
+    if glob.startswith(("/", "~")) or _DRIVE.match(glob):
+        return "is absolute"
+    if ".." in glob.split("/"):
+        return "leaves the project"
+    if not _balanced(glob):
+        return "has an unbalanced bracket"
+    if glob.count("**") > MAX_GLOBSTARS:
+        return f"has more than {MAX_GLOBSTARS} folders of any depth (**)"
+    if not _is_small(glob):
+        return f"stands for more than {MAX_BRANCHES} patterns"
+    return ""
 
 
 def _readings(file: str) -> Iterator[str]:
