@@ -70,15 +70,7 @@ def rewrite(
     if draft.kind != old.kind:
         raise Conflict(f"Item {item_id} is a {old.kind} and stays one.", "Remember it anew and forget the old one.")
     project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
-    twin = sql.first(
-        connection,
-        f"SELECT id FROM items WHERE {_SAME} AND id <> ?",
-        (space_id, project_id or 0, draft.content_hash, item_id),
-    )
-    if twin:
-        raise Conflict(
-            f"Item {twin[0]} already says exactly this in the same place.", f"Keep {twin[0]} and forget {item_id}."
-        )
+    _check_twin(connection, space_id, project_id, draft, item_id)
     _remember_before(connection, space_id, old, "edit", now_ms)
     old_project = _project_of(connection, item_id)
     connection.execute(
@@ -174,6 +166,19 @@ def _found_again(
     # Saying again what was forgotten or superseded is wanting it back.
     restore(connection, space_id, int(item_id), now_ms)
     return Stored(int(item_id), str(uid), duplicate=True)
+
+
+def _check_twin(connection: apsw.Connection, space_id: int, project_id: int | None, draft: Draft, item_id: int) -> None:
+    """No other item may say the same in the same place."""
+    twin = sql.first(
+        connection,
+        f"SELECT id FROM items WHERE {_SAME} AND id <> ?",
+        (space_id, project_id or 0, draft.content_hash, item_id),
+    )
+    if twin:
+        raise Conflict(
+            f"Item {twin[0]} already says exactly this in the same place.", f"Keep {twin[0]} and forget {item_id}."
+        )
 
 
 def _check_uid(connection: apsw.Connection, space_id: int, project_id: int | None, draft: Draft) -> None:

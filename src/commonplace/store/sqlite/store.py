@@ -24,7 +24,7 @@ from commonplace.model import (
     VectorHit,
 )
 from commonplace.store import Counts, Job, StreamCheck, TextAnswer
-from commonplace.store.sqlite import changes, fulltext, items, jobs, passages, projects, sql, streams, vectors
+from commonplace.store.sqlite import changes, counts, fulltext, items, jobs, passages, projects, sql, streams, vectors
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.migrate import migrate, recognise
 from commonplace.store.sqlite.scope import resolve
@@ -125,7 +125,7 @@ class SqliteStore:
 
     def counts(self) -> Counts:
         with self._database.read() as connection:
-            return self._counts(connection)
+            return counts.of_space(connection, self._space_id)
 
     # Finding.
 
@@ -277,21 +277,3 @@ class SqliteStore:
             if self._matrix is None or self._matrix.model_id != model_id:
                 self._matrix = vectors.SignMatrix(self._space_id, model_id, dim)
             return self._matrix
-
-    def _counts(self, connection: apsw.Connection) -> Counts:
-        def one(question: str) -> int:
-            return int(sql.value(connection, question, (self._space_id,)))
-
-        tally = sql.rows(
-            connection, "SELECT kind, sum(items) FROM tally WHERE space_id = ? GROUP BY kind", (self._space_id,)
-        )
-        return Counts(
-            items=dict(tally),
-            projects=one("SELECT count(*) FROM projects WHERE space_id = ?"),
-            sessions=one("SELECT count(*) FROM sessions WHERE space_id = ?"),
-            passages=one("SELECT count(*) FROM passages WHERE space_id = ?"),
-            vectors=one("SELECT count(*) FROM vectors WHERE space_id = ?"),
-            pending=jobs.pending(connection, self._space_id),
-            forgotten=one("SELECT count(*) FROM items WHERE space_id = ? AND forgotten_ms IS NOT NULL"),
-            bytes=int(connection.pragma("page_count")) * int(connection.pragma("page_size")),
-        )
