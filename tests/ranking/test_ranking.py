@@ -128,6 +128,11 @@ def test_what_has_no_vector_yet_is_not_lost_among_those_that_have() -> None:
     assert fused[2] > fused[3]
 
 
+def test_what_was_just_written_and_holds_the_words_stands_before_strangers_with_a_vector() -> None:
+    scores = fuse({1: Evidence(cosine=0.27), 2: Evidence(cosine=0.2), 3: Evidence(bm25=4.0, found=1.0)})
+    assert scores[3] > scores[1] > scores[2]
+
+
 def test_equals_are_ordered_by_birth_then_by_key() -> None:
     assert best_first({1: 0.5, 2: 0.5, 3: 0.5, 4: 0.9}, {1: 10, 2: 30, 3: 10}) == [4, 2, 3, 1]
 

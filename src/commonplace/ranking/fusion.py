@@ -21,14 +21,13 @@ class Evidence:
 def fuse(evidence: Mapping[int, Evidence], meaning_weight: float = MEANING_WEIGHT) -> dict[int, float]:
     """An order score per passage: a weighted sum of both scores, each scaled over the candidates.
 
-    Scaling keeps the distances that ranks throw away. Without any cosine the words decide alone.
+    Scaling keeps the distances that ranks throw away. Where no cosine is known the words decide alone: what was just
+    written has no vector yet, and must not stand behind strangers that have one.
     """
     words = _scaled({key: e.bm25 for key, e in evidence.items()}, floor=0.0)
     cosines = {key: e.cosine for key, e in evidence.items() if e.cosine is not None}
-    if not cosines:
-        return words
-    meaning = _scaled(cosines)
-    return {key: meaning_weight * meaning.get(key, 0.0) + (1.0 - meaning_weight) * words[key] for key in evidence}
+    meaning = words | _scaled(cosines)
+    return {key: meaning_weight * meaning[key] + (1.0 - meaning_weight) * words[key] for key in evidence}
 
 
 def best_first(scores: Mapping[int, float], newest: Mapping[int, int]) -> list[int]:
