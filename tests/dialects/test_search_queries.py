@@ -62,6 +62,7 @@ def test_a_prefix(shelf: Book, call: Call) -> None:
 
 @pytest.mark.promise("kiro:query:column-title")
 def test_a_term_in_the_title_only(shelf: Book, call: Call) -> None:
+    remember(shelf, Note("Google's", kind="observation", title="OAuth flow"))
     assert titles(call, "title:auth*") == {"auth.ts"}
 
 

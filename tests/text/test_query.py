@@ -45,7 +45,7 @@ def tokens(query: str) -> list[str]:
         ('"JWT token validation"', "[jwt token valid =validation]"),
         ("authentication AND middleware", "([authent] AND [middlewar])"),
         ("authentication OR authorization", "([authent] OR [author])"),
-        ("authentication NOT OAuth", "([authent] NOT [oauth | o auth])"),
+        ("authentication NOT OAuth", "([authent] NOT [oauth])"),
         ("authen*", "[authen* | =authen*]"),
         ("title:auth*", "title:[auth* | =auth*]"),
         ("concepts:security", "tags:[secur]"),

@@ -45,7 +45,7 @@ TOKENIZER = "unicode61 remove_diacritics 0 tokenchars '='"
         ("sha256 utf8 k8s K8S E2E", "sha256 utf8 k8s k8s e2e"),
         ("base64Encode", "base64encode base64 encod =encode"),
         ("APIs and userIDs", "api =apis and userid =userids user id =ids"),
-        ("OAuth", "oauth o auth"),
+        ("OAuth useOAuthToken", "oauth useoauthtoken use oauth token"),
         ("rate-limit", "rate limit"),
         ("Crème brûlée", "creme brule =brulee"),
         ("cafe\u0301", "cafe"),

@@ -32,7 +32,10 @@ _EXTRA_MARKS = frozenset(map(chr, (*range(0x19B0, 0x19C1), 0x19C8, 0x19C9, 0x1CF
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _CHUNK = re.compile(r"[^\W_]\w*")
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
+# OAuth is one word, however often `auth` is asked for.
+_HUMP = re.compile(
+    r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])(?!(?<=O)Auth(?![a-z]))"
+)
 # Scripts written without spaces between words, and Hangul, whose particles stick to words: indexed as pairs of letters.
 _PAIRED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
