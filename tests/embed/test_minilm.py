@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -129,3 +130,11 @@ def test_importing_the_room_loads_no_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8", check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_library_below_leaves_nothing_in_the_home_and_reports_to_nobody(tmp_path: Path) -> None:
+    # A bare environment: on build servers the library keeps silent by itself.
+    home = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "SYSTEMROOT": os.environ.get("SYSTEMROOT", "")}
+    work = "from commonplace.embed.minilm import MiniLM; MiniLM().embed(['quiet'])"
+    subprocess.run([sys.executable, "-c", work], check=True, env=home)
+    assert list(tmp_path.rglob("*")) == []

@@ -7,6 +7,7 @@ by side instead of several threads sharing one, which at this size mostly wait f
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -132,8 +133,12 @@ class _Model:
 
 
 def _session(path: Path) -> InferenceSession:
-    from onnxruntime import InferenceSession, SessionOptions
+    # The library reports its use to its maker unless told not to before its import; two names, of two versions.
+    os.environ.update(ORT_DISABLE_TELEMETRY="1", ORT_TELEMETRY_DISABLED="1")
+    from onnxruntime import InferenceSession, SessionOptions, disable_telemetry_events
 
+    # The same for the systems where it does not look at the environment.
+    disable_telemetry_events()
     options = SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
