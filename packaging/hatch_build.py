@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ class ModelHook(BuildHookInterface[Any]):
     """Runs before the files of a wheel are collected. A source distribution stays without the model."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        # Building calls nobody either; see `embed/minilm.py`.
+        os.environ.update(ORT_DISABLE_TELEMETRY="1", ORT_TELEMETRY_DISABLED="1")
         here = str(Path(self.root, "packaging"))
         sys.path.insert(0, here)
         try:
