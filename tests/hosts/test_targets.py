@@ -199,3 +199,10 @@ def test_a_rule_that_windsurf_would_cut_off_is_told(write: Generate, say: Say) -
     ]
     (note,) = made.notes
     assert note.startswith(".windsurf/rules/commonplace-2.md has 10,") and "6,000" in note
+
+
+def test_a_tool_whose_file_is_a_link_to_another_is_left_out_even_if_it_has_a_folder(root: Path) -> None:
+    (root / "AGENTS.md").write_text("- Mine\n", encoding="utf-8")
+    (root / "CLAUDE.md").symlink_to("AGENTS.md")
+    (root / ".claude").mkdir()
+    assert [host.name for host in chosen((), root)] == ["agents"]

@@ -47,8 +47,9 @@ class Host:
     limit: int | None = None
 
     def used_in(self, root: Path) -> bool:
-        """Whether a sign of it is there. A link to another file of the project is only another name of that file."""
-        return any((root / sign).exists() and not _is_alias(root / sign, root) for sign in self.signs)
+        """Whether a sign of it is there. If its file is a link to another of the project, that one is written instead."""
+        signs = [root / sign for sign in self.signs]
+        return any(sign.exists() for sign in signs) and not any(_is_alias(sign, root) for sign in signs)
 
     def wants(self, book: Rulebook, root: Path) -> list[RuleFile]:
         """Everything to be written for it, skills too."""
