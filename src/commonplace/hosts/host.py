@@ -47,7 +47,7 @@ class Host:
     limit: int | None = None
 
     def used_in(self, root: Path) -> bool:
-        """Whether a sign of it is there. If its file is a link to another of the project, that one is written instead."""
+        """Whether a sign of it is there. If its file is a link to another one, that is written instead."""
         signs = [root / sign for sign in self.signs]
         return any(sign.exists() for sign in signs) and not any(_is_alias(sign, root) for sign in signs)
 
