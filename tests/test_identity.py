@@ -92,9 +92,6 @@ def test_any_other_number_is_looked_up(value: int | str) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "",
-        " ",
-        "#",
         "abc",
         "12a",
         "1.0",
@@ -108,25 +105,20 @@ def test_any_other_number_is_looked_up(value: int | str) -> None:
         "9" * 50,
     ],
 )
-def test_anything_else_is_refused_with_a_hint(value: str) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        ref(value)
-    assert "UUID" in refused.value.hint
+def test_anything_else_is_an_id_that_nothing_answers_to(value: str) -> None:
+    read = ref(value)
+    assert (read.number, read.uid, read.short) == (None, None, None)
 
 
-@pytest.mark.parametrize("value", [True, False])
-def test_a_truth_value_is_no_id(value: bool) -> None:
+@pytest.mark.parametrize("value", [True, False, "", " ", "#"])
+def test_a_truth_value_and_nothing_are_no_ids(value: bool | str) -> None:
     with pytest.raises(InvalidInput):
         ref(value)
 
 
-@given(st.text(max_size=60))
+@given(st.text(max_size=60).filter(lambda text: text.strip().removeprefix("#")))
 def test_reading_an_id_never_fails_otherwise(text: str) -> None:
-    try:
-        read = ref(text)
-    except InvalidInput:
-        return
-    assert read.text == text.strip().lower().removeprefix("#")
+    assert ref(text).text == text.strip().lower().removeprefix("#")
 
 
 @given(st.uuids())

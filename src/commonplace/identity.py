@@ -14,6 +14,8 @@ _SHORT = re.compile(r"[0-9a-f]{12}")
 _NUMBER = re.compile(r"-?[0-9]{1,40}")
 MAX_INTEGER = 2**63 - 1
 
+HINT = "An id is a number, a UUID, or the last twelve hex digits of one. A search or a list shows them."
+
 _lock = threading.Lock()
 _last = 0
 
@@ -43,20 +45,14 @@ class Ref:
 
 def ref(value: int | str) -> Ref:
     """Read any spelling of an item's identity."""
-    if isinstance(value, bool):
-        raise InvalidInput(f"{value!r} is not an id.")
-    text = str(value).strip().lower().removeprefix("#")
+    text = "" if isinstance(value, bool) else str(value).strip().lower().removeprefix("#")
+    if not text:
+        raise InvalidInput(f"{value!r} is not an id.", HINT)
     if _UUID.fullmatch(text):
         digits = text.replace("-", "")
         uid = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
         return Ref(text, uid=uid)
     short = text if _SHORT.fullmatch(text) and isinstance(value, str) else None
-    is_number = _NUMBER.fullmatch(text) is not None
-    if not is_number and not short:
-        raise InvalidInput(
-            f"{str(value)[:60]!r} is not an id.",
-            "An id is a number, a UUID, or the last twelve hex digits of one.",
-        )
-    number = int(text) if is_number else None
-    # A number that no item can have is an id all the same: one that nothing answers to.
+    number = int(text) if _NUMBER.fullmatch(text) else None
+    # What no item can be called is an id all the same: one that nothing answers to.
     return Ref(text, number if number is not None and abs(number) <= MAX_INTEGER else None, short=short)

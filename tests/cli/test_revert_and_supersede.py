@@ -41,7 +41,7 @@ def test_a_revision_can_be_named(run: Run, changed: int) -> None:
         (("1", "--rev", "9"), 3, "no revision 9"),
         (("1", "--rev", "x"), 2, "not a valid integer"),
         (("99",), 3, "no item 99"),
-        (("nonsense",), 2, "not an id"),
+        (("nonsense",), 3, "no item 'nonsense'"),
         ((), 2, "Missing argument"),
     ],
 )

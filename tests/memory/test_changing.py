@@ -119,7 +119,7 @@ def test_forgetting_several_happens_whole_or_not_at_all(book: Book) -> None:
     one, two = remember(book, Note("one thing")), remember(book, Note("two things"))
     with pytest.raises(NotFound):
         forget(book, [one.id, 999])
-    with pytest.raises(InvalidInput):
+    with pytest.raises(NotFound):
         forget(book, [one.id, "what?"])
     assert len(fetch(book, [one.id, two.id]).items) == 2
     forget(book, [one.id, two.id, one.uid])

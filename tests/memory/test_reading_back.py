@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory.book import Book
 from commonplace.memory.browse import add_alias, browse, projects
-from commonplace.memory.fetch import fetch
+from commonplace.memory.fetch import fetch, fetch_one
 from commonplace.memory.forget import forget
 from commonplace.memory.remember import Note, remember, remember_all
 from commonplace.memory.staleness import is_stale
@@ -45,10 +45,11 @@ def test_items_come_in_the_order_asked_and_the_missing_are_named(book: Book) -> 
     assert fetch(book, []) == type(found)((), ())
 
 
-def test_an_id_that_cannot_be_one_is_an_error(book: Book) -> None:
-    with pytest.raises(InvalidInput):
-        fetch(book, ["no id"])
-    assert fetch(book, [2**80]).missing == (2**80,)
+def test_an_id_that_cannot_be_one_is_missing(book: Book) -> None:
+    assert fetch(book, ["no id", 2**80]).missing == ("no id", 2**80)
+    with pytest.raises(NotFound) as unknown:
+        fetch_one(book, "no id")
+    assert "UUID" in unknown.value.hint
 
 
 # Browse.

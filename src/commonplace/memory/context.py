@@ -122,15 +122,17 @@ def _ranked(book: Book, project: str | None, query: str | None, most: int) -> li
         for types in ((RULE,), tuple(sorted(KNOWLEDGE_TYPES)))
         for item in book.store.newest(replace(around, types=types), max(LEADING, most))
     ]
+    recent = book.store.newest(replace(here, kinds=EVENTS), most)
     if query and query.strip():
+        # A query orders what the project holds and adds what answers it; the budget decides where it ends.
         inside, anywhere = recall_each(book, query, [around, Scope(kinds=EVENTS)], most)
         hits: dict[int, Hit] = {hit.item.id: hit for hit in inside.hits}
         hits |= {hit.item.id: hit for hit in anywhere.hits if hit.relevance >= ELSEWHERE}
-        evidence = evidence_for(book, query, [item for item in always if item.id not in hits])
+        others = {item.id: item for item in (*always, *recent) if item.id not in hits}
+        evidence = evidence_for(book, query, list(others.values()))
         evidence |= {id_: (hit.semantic, hit.lexical) for id_, hit in hits.items()}
-        items = {item.id: item for item in (*always, *(hit.item for hit in hits.values()))}
+        items = others | {id_: hit.item for id_, hit in hits.items()}
     else:
-        recent = book.store.newest(replace(here, kinds=EVENTS), most)
         items = {item.id: item for item in (*always, *recent)}
         evidence = {}
     entries = []

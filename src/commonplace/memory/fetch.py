@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commonplace.errors import NotFound
-from commonplace.identity import ref
+from commonplace.identity import HINT, ref
 from commonplace.memory.book import Book
 from commonplace.model import Change, Item
 
@@ -41,7 +41,7 @@ def fetch_one(book: Book, id_: int | str, *, forgotten: bool = False) -> Item:
         if item.forgotten_ms is None or forgotten:
             return item
         raise NotFound(_unknown(id_), f"It was forgotten; `commonplace restore {item.id}` brings it back.")
-    raise NotFound(_unknown(id_))
+    raise NotFound(_unknown(id_), HINT)
 
 
 def _unknown(id_: int | str) -> str:
