@@ -16,7 +16,8 @@ from benchmarks.stores import store_of
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", default="1000,10000,100000", help="store sizes, such as 1000,1000000")
+    sizes = "1000,10000,100000,1000000"
+    parser.add_argument("--sizes", default=sizes, help="store sizes; a million items take minutes to write")
     parser.add_argument("--keep", type=Path, help="folder for the stores; a temporary one if omitted")
     parser.add_argument("--only", choices=("start", "writes", "reads", "embedding"), help="one part of it")
     options = parser.parse_args()

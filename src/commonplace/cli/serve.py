@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import click
 
 from commonplace.cli.call import Call, command
@@ -18,8 +20,11 @@ def mcp(call: Call, profile: str | None) -> None:
     Put `commonplace` with the argument `mcp` into the agent's MCP configuration. Standard output carries the protocol
     and nothing else; messages for people go to standard error.
     """
+    # An editor waits for us: nothing that these imports make is garbage, so do not stop to look for any.
+    gc.disable()
     from commonplace.mcp.stdio import run
 
+    gc.enable()
     run(call.settings(profile=profile))
 
 
