@@ -13,6 +13,7 @@ from commonplace.cli.call import Call, command
 from commonplace.cli.place import folder_of, project_in, root_option
 from commonplace.hosts.learn import Read
 from commonplace.hosts.learn import learn as read_rules
+from commonplace.text.globs import listed_globs
 from commonplace.text.redact import redact
 
 
@@ -86,5 +87,5 @@ def _reply(reads: Sequence[Read], project: str | None, folder: Path, *, written:
 
 def _told(details: Mapping[str, str]) -> dict[str, Any]:
     told = {"category": details.get("category"), "topic": details.get("subtitle")}
-    paths = details.get("paths", "").split("\n") if details.get("paths") else []
+    paths = list(listed_globs(details.get("paths", "")))
     return {name: value for name, value in told.items() if value} | ({"paths": paths} if paths else {})

@@ -20,7 +20,7 @@ from commonplace.memory.book import Book
 from commonplace.memory.remember import Note, draft_of, remember_all
 from commonplace.memory.rulebook import SKILL, essence, rulebook
 from commonplace.model import MEMORY_TYPES
-from commonplace.text.globs import checked_glob
+from commonplace.text.globs import checked_glob, listed_globs
 
 MAX_FILES = 500
 EVERY_FILE = frozenset({"*", "**", "**/*"})
@@ -97,7 +97,7 @@ def _is_new(note: Note, known: Known, skills: set[tuple[str, str]]) -> bool:
         new = key not in skills
         skills.add(key)
         return new
-    paths = tuple(glob for glob in note.details.get("paths", "").split("\n") if glob)
+    paths = listed_globs(note.details.get("paths", ""))
     topic = note.details.get("subtitle", "")
     if known.has(note.content, topic, paths):
         return False

@@ -75,7 +75,7 @@ def evidence_for(book: Book, question: str, items: Sequence[Item]) -> dict[int, 
     signals = {}
     for item_id, group in passages.items():
         evidence = [Evidence(scores.get(p, 0.0), cosines.get(p), answer.found.get(p, 0.0)) for p in group]
-        semantic = max((max(0.0, e.cosine or 0.0) for e in evidence), default=0.0)
+        semantic = max((e.semantic for e in evidence), default=0.0)
         signals[item_id] = (semantic, max((lexical_signal(e, best) for e in evidence), default=0.0))
     return signals
 
@@ -101,8 +101,7 @@ def _recall(book: Book, query: Query, vector: NDArray[float32] | None, scope: Sc
 
 
 def _hit(item: Item, passage_id: int, evidence: Evidence, best_bm25: float) -> Hit:
-    semantic = max(0.0, evidence.cosine or 0.0)
-    return Hit(item, passage_id, relevance(evidence), semantic, lexical_signal(evidence, best_bm25))
+    return Hit(item, passage_id, relevance(evidence), evidence.semantic, lexical_signal(evidence, best_bm25))
 
 
 def candidates(

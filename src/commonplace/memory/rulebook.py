@@ -11,6 +11,7 @@ from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.memory.book import Book
 from commonplace.memory.browse import MAX_PAGE, browse
 from commonplace.model import MEMORY_TYPES, Item, Scope
+from commonplace.text.globs import listed_globs
 from commonplace.text.names import same_project
 from commonplace.text.redact import redact
 
@@ -106,14 +107,13 @@ def _all(book: Book, project: str | None, types: tuple[str, ...]) -> Iterator[It
 
 
 def _rule(item: Item) -> Rule:
-    paths = (glob.strip() for glob in item.details.get("paths", "").split("\n"))
     return Rule(
         id=item.id,
         type=item.type,
         text=_text(item),
         topic=_SPACE.sub(" ", item.details.get("subtitle", "")).strip(),
         category=item.details.get("category", "").strip(),
-        paths=tuple(dict.fromkeys(glob for glob in paths if glob)),
+        paths=tuple(dict.fromkeys(listed_globs(item.details.get("paths", "")))),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from commonplace.memory.book import Book
 from commonplace.model import Item, Scope
-from commonplace.text.globs import any_matches
+from commonplace.text.globs import any_matches, listed_globs
 
 MOST = 1000
 # What a rule counts for beside its text, and the most that one text counts for.
@@ -58,4 +58,4 @@ def within(active: Rules, characters: int) -> Rules:
 
 def paths_of(item: Item) -> tuple[str, ...]:
     """The globs of a path-scoped memory."""
-    return tuple(glob for glob in item.details.get("paths", "").split("\n") if glob)
+    return listed_globs(item.details.get("paths", ""))

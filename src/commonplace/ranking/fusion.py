@@ -17,6 +17,11 @@ class Evidence:
     cosine: float | None = None
     found: float = 0.0
 
+    @property
+    def semantic(self) -> float:
+        """Nearness in meaning as a signal: 0 where it is unknown or opposite."""
+        return max(0.0, self.cosine or 0.0)
+
 
 def fuse(evidence: Mapping[int, Evidence], meaning_weight: float = MEANING_WEIGHT) -> dict[int, float]:
     """An order score per passage: a weighted sum of both scores, each scaled over the candidates.

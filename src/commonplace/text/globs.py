@@ -31,6 +31,11 @@ def from_root(glob: str) -> str:
     return glob if "/" in glob or glob == "**" else f"**/{glob}"
 
 
+def listed_globs(text: str) -> tuple[str, ...]:
+    """Globs as an item's details keep them, one to a line."""
+    return tuple(glob.strip() for glob in text.split("\n") if glob.strip())
+
+
 def any_matches(globs: Iterable[str], files: Sequence[str]) -> bool:
     """Whether one of the files is meant by one of the globs. A glob without a slash holds in every folder."""
     from wcmatch import glob as matcher
