@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,14 +19,12 @@ from commonplace.model import (
     Project,
     Scope,
     Stored,
-    Stream,
     VectorHit,
 )
-from commonplace.store import Counts, Job, StreamCheck, TextAnswer
-from commonplace.store.sqlite import changes, counts, fulltext, items, jobs, passages, projects, sql, streams, vectors
-from commonplace.store.sqlite.database import Database
-from commonplace.store.sqlite.migrate import migrate, recognise
+from commonplace.store import Counts, Job, TextAnswer
+from commonplace.store.sqlite import changes, counts, fulltext, items, jobs, passages, projects, vectors
 from commonplace.store.sqlite.scope import resolve
+from commonplace.store.sqlite.streams import Streams
 from commonplace.text.query import Query
 
 if TYPE_CHECKING:
@@ -35,26 +32,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class SqliteStore:
+class SqliteStore(Streams):
     """One space of one SQLite file, shared with any number of other processes."""
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        space: str = "default",
-        durability: str = "full",
-        busy_timeout: float = 30.0,
-        query_timeout: float = 10.0,
-        now_ms: int = 0,
-    ) -> None:
-        self._database = Database(path, durability=durability, busy_timeout=busy_timeout, recognise=recognise)
-        self._query_timeout = query_timeout
-        self.schema = migrate(self._database)
-        self._space_id = self._find_space(space, now_ms)
-        self._model: tuple[int, int] | None = None
-        self._matrix: vectors.SignMatrix | None = None
-        self._matrix_lock = threading.Lock()
+    _model: tuple[int, int] | None = None
+    _matrix: vectors.SignMatrix | None = None
 
     # Writing.
 
@@ -205,39 +187,6 @@ class SqliteStore:
         with self._database.read() as connection:
             return jobs.waiting_because(connection, self._space_id)
 
-    # Streams.
-
-    def start_stream(self, stream: Stream, most: int, idle_before_ms: int) -> bool:
-        with self._database.write() as connection:
-            streams.empty_idle(connection, self._space_id, idle_before_ms)
-            if streams.count_open(connection, self._space_id, idle_before_ms) >= most:
-                return False
-            streams.start(connection, self._space_id, stream)
-            return True
-
-    def streams(self, idle_before_ms: int) -> list[Stream]:
-        with self._database.read() as connection:
-            return streams.open_ones(connection, self._space_id, idle_before_ms)
-
-    def append_stream(self, stream_id: str, chunk: str, check: StreamCheck, now_ms: int) -> Stream:
-        with self._database.write() as connection:
-            check(streams.get(connection, self._space_id, stream_id))
-            return streams.append(connection, self._space_id, stream_id, chunk, now_ms)
-
-    def finalize_stream(
-        self, stream_id: str, draft_of: Callable[[Stream, str], Draft], check: StreamCheck, now_ms: int
-    ) -> tuple[Stream, Stored]:
-        with self._database.write() as connection:
-            stream = check(streams.get(connection, self._space_id, stream_id))
-            made = streams.finalize(connection, self._space_id, stream, lambda text: draft_of(stream, text), now_ms)
-            return stream, made
-
-    def cancel_stream(self, stream_id: str, check: StreamCheck, now_ms: int) -> Stream:
-        with self._database.write() as connection:
-            stream = check(streams.get(connection, self._space_id, stream_id))
-            streams.cancel(connection, self._space_id, stream_id, now_ms)
-            return stream
-
     # Keeping.
 
     def describe(self) -> Mapping[str, object]:
@@ -254,17 +203,6 @@ class SqliteStore:
     def close(self) -> None:
         self._database.close()
 
-    def _find_space(self, name: str, now_ms: int) -> int:
-        select = "SELECT id FROM spaces WHERE name = ?"
-        with self._database.read() as connection:
-            row = sql.first(connection, select, (name,))
-        if row is None:
-            with self._database.write() as connection:
-                connection.execute("INSERT OR IGNORE INTO spaces (name, created_ms) VALUES (?, ?)", (name, now_ms))
-                row = sql.first(connection, select, (name,))
-        assert row is not None
-        return int(row[0])
-
     def _is_current(self, connection: apsw.Connection) -> bool:
         """Whether the space still uses the model that this handle adopted."""
         return self._model is not None and jobs.current_model(connection, self._space_id) == self._model[0]
@@ -273,7 +211,7 @@ class SqliteStore:
         if self._model is None or not self._is_current(connection):
             return None
         model_id, dim = self._model
-        with self._matrix_lock:
+        with self._lock:
             if self._matrix is None or self._matrix.model_id != model_id:
                 self._matrix = vectors.SignMatrix(self._space_id, model_id, dim)
             return self._matrix

@@ -8,7 +8,44 @@ from collections.abc import Callable, Sequence
 import apsw
 
 from commonplace.model import Draft, Stored, Stream
+from commonplace.store import StreamCheck
 from commonplace.store.sqlite import changes, projects, sql
+from commonplace.store.sqlite.space import Space
+
+
+class Streams(Space):
+    """The engine's part about streams."""
+
+    def start_stream(self, stream: Stream, most: int, idle_before_ms: int) -> bool:
+        with self._database.write() as connection:
+            empty_idle(connection, self._space_id, idle_before_ms)
+            if count_open(connection, self._space_id, idle_before_ms) >= most:
+                return False
+            start(connection, self._space_id, stream)
+            return True
+
+    def streams(self, idle_before_ms: int) -> list[Stream]:
+        with self._database.read() as connection:
+            return open_ones(connection, self._space_id, idle_before_ms)
+
+    def append_stream(self, stream_id: str, chunk: str, check: StreamCheck, now_ms: int) -> Stream:
+        with self._database.write() as connection:
+            check(get(connection, self._space_id, stream_id))
+            return append(connection, self._space_id, stream_id, chunk, now_ms)
+
+    def finalize_stream(
+        self, stream_id: str, draft_of: Callable[[Stream, str], Draft], check: StreamCheck, now_ms: int
+    ) -> tuple[Stream, Stored]:
+        with self._database.write() as connection:
+            stream = check(get(connection, self._space_id, stream_id))
+            made = finalize(connection, self._space_id, stream, lambda text: draft_of(stream, text), now_ms)
+            return stream, made
+
+    def cancel_stream(self, stream_id: str, check: StreamCheck, now_ms: int) -> Stream:
+        with self._database.write() as connection:
+            stream = check(get(connection, self._space_id, stream_id))
+            cancel(connection, self._space_id, stream_id, now_ms)
+            return stream
 
 
 def start(connection: apsw.Connection, space_id: int, stream: Stream) -> None:

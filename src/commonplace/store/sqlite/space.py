@@ -1,0 +1,41 @@
+"""One space of one SQLite file: what every part of the engine works on."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.database import Database
+from commonplace.store.sqlite.migrate import migrate, recognise
+
+
+class Space:
+    """The open file, migrated, and the number of the space in it. Parts of the engine are made of this."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        space: str = "default",
+        durability: str = "full",
+        busy_timeout: float = 30.0,
+        query_timeout: float = 10.0,
+        now_ms: int = 0,
+    ) -> None:
+        self._database = Database(path, durability=durability, busy_timeout=busy_timeout, recognise=recognise)
+        self._query_timeout = query_timeout
+        self._lock = threading.Lock()
+        self.schema = migrate(self._database)
+        self._space_id = self._find_space(space, now_ms)
+
+    def _find_space(self, name: str, now_ms: int) -> int:
+        select = "SELECT id FROM spaces WHERE name = ?"
+        with self._database.read() as connection:
+            row = sql.first(connection, select, (name,))
+        if row is None:
+            with self._database.write() as connection:
+                connection.execute("INSERT OR IGNORE INTO spaces (name, created_ms) VALUES (?, ?)", (name, now_ms))
+                row = sql.first(connection, select, (name,))
+        assert row is not None
+        return int(row[0])
