@@ -12,13 +12,14 @@ import pytest
 import commonplace
 
 PACKAGE = Path(commonplace.__file__).parent
-GROUND = {"model", "errors", "config", "identity", "__init__"}
+GROUND = {"model", "errors", "config", "identity", "workers", "__init__"}
 # A room may import itself, the ground floor, and these.
 DOORS: dict[str, set[str]] = {
     "model": set(),
     "errors": set(),
     "identity": set(),
     "config": set(),
+    "workers": set(),
     "__init__": set(),
     "text": set(),
     "ranking": set(),
@@ -27,19 +28,22 @@ DOORS: dict[str, set[str]] = {
     "memory": {"store", "ranking", "embed", "text"},
     "dialects": {"memory", "ranking", "text"},
     "hosts": {"memory", "text"},
+    "capture": {"memory", "text"},
     "mcp": {"dialects", "memory", "text"},
+    "rest": {"dialects", "memory", "capture", "text"},
+    "site": {"mcp", "rest", "memory", "text"},
     "cli": {"dialects", "hosts", "memory", "text"},
     "__main__": {"cli"},
 }
 # The command line starts the servers; it may open that one door.
-STARTS = {("cli", "commonplace.mcp.stdio"), ("cli", "commonplace.mcp.http")}
+STARTS = {("cli", "commonplace.mcp.stdio"), ("cli", "commonplace.site.server")}
 OUTSIDE: dict[str, set[str]] = {
     "apsw": {"store"},
     "mcp": {"mcp"},
     "mcp_types": {"mcp"},
     "anyio": {"mcp"},
-    "starlette": {"mcp"},
-    "uvicorn": {"mcp"},
+    "starlette": {"mcp", "rest", "site"},
+    "uvicorn": {"site"},
     "click": {"cli"},
     "rich": {"cli"},
     "onnxruntime": {"embed"},

@@ -19,8 +19,9 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from commonplace.mcp.server import Workers, build
+from commonplace.mcp.server import build
 from commonplace.memory.book import Book
+from commonplace.workers import Workers
 
 ERAS = ("legacy", "2026-07-28")
 DEADLINE = 60.0

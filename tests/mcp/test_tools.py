@@ -11,9 +11,10 @@ from mcp.shared.exceptions import MCPError
 from tests.mcp.conftest import ERAS, connected, data_of, play
 
 from commonplace.dialects.profiles import tools_of
-from commonplace.mcp.server import Workers, build
+from commonplace.mcp.server import build
 from commonplace.memory.book import Book
 from commonplace.memory.remember import Note, remember
+from commonplace.workers import Workers
 
 KIRO = ["search", "timeline", "get_observations", "get_context"]
 

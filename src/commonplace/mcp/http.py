@@ -20,9 +20,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, InvalidInput
-from commonplace.mcp.server import Workers, build
+from commonplace.mcp.server import build
 from commonplace.memory.book import Book, open_book
 from commonplace.memory.status import status
+from commonplace.workers import Workers
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 GRACE_SECONDS = 5

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 import mcp_types as types
@@ -21,11 +19,10 @@ from commonplace.dialects.tool import Tool, as_json, error_body
 from commonplace.errors import CommonplaceError
 from commonplace.mcp import prompts, resources
 from commonplace.memory.book import Book
+from commonplace.workers import Workers
 
 log = logging.getLogger(__name__)
 
-# Threads that work on calls; each keeps a connection of its own.
-WORKERS = 4
 # Lists only change with the configuration, which takes a restart.
 LISTS_FRESH_MS = 300_000
 # A question asked after something was written waits for the writing, unless that hangs.
@@ -38,18 +35,7 @@ _ADVICE = {
     "add_memory": "When a decision, rule, fact or lesson worth keeping comes up, call add_memory.",
 }
 
-_T = TypeVar("_T")
 _Context = ServerRequestContext[Any]
-
-
-class Workers:
-    """Threads of our own: those of the event loop come and go, and each would leave a connection behind."""
-
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="commonplace-call")
-
-    async def do(self, work: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
 
 def build(reach: Callable[[], Book], profile: str, workers: Workers) -> Server[Any]:

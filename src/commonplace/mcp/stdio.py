@@ -13,9 +13,10 @@ from mcp.server.stdio import stdio_server
 
 from commonplace.config import Settings
 from commonplace.mcp.lines import Answers, Questions
-from commonplace.mcp.server import Workers, build
+from commonplace.mcp.server import build
 from commonplace.memory.shelf import Shelf
 from commonplace.text.names import detect_project
+from commonplace.workers import Workers
 
 # Seconds for the client's first questions, which need no store, before ours is opened unasked.
 OPEN_AFTER = 1.0
