@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 
 import apsw
 
@@ -15,14 +16,30 @@ from commonplace.store.sqlite.items import get_one
 _SAME = "space_id = ? AND coalesce(project_id, 0) = ? AND content_hash = ?"
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an item is put: the rows of its project and its session."""
+
+    project_id: int | None
+    session_id: int | None
+
+
 def put(connection: apsw.Connection, space_id: int, draft: Draft, now_ms: int) -> Stored:
     """Write one item with its passages, words and job, or find that it is there already."""
     project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
     session_id = None
     if draft.session is not None:
         session_id = sessions.find_or_create(connection, space_id, draft.session, project_id, draft.created_ms, now_ms)
+    stored = insert(connection, space_id, Place(project_id, session_id), draft, now_ms)
+    if not stored.duplicate:
+        _count(connection, space_id, Place(project_id, session_id), draft, +1)
+    return stored
+
+
+def insert(connection: apsw.Connection, space_id: int, place: Place, draft: Draft, now_ms: int) -> Stored:
+    """Write one item where it belongs, not counted yet."""
     if draft.uid is not None:
-        _check_uid(connection, space_id, project_id, draft)
+        _check_uid(connection, space_id, place.project_id, draft)
     uid = draft.uid or new_uid(now_ms)
     row = sql.first(
         connection,
@@ -35,8 +52,8 @@ def put(connection: apsw.Connection, space_id: int, draft: Draft, now_ms: int) -
         (
             uid,
             space_id,
-            project_id,
-            session_id,
+            place.project_id,
+            place.session_id,
             draft.kind,
             draft.type,
             draft.title,
@@ -52,11 +69,10 @@ def put(connection: apsw.Connection, space_id: int, draft: Draft, now_ms: int) -
         ),
     )
     if row is None:
-        return _found_again(connection, space_id, project_id, draft, now_ms)
+        return _found_again(connection, space_id, place.project_id, draft, now_ms)
     item_id = int(row[0])
     _write_tags(connection, space_id, item_id, draft.tags)
-    index.add(connection, space_id, item_id, project_id, draft)
-    index.count(connection, space_id, project_id, draft.kind, +1)
+    index.add(connection, space_id, item_id, place.project_id, draft)
     return Stored(item_id, uid, duplicate=False)
 
 
@@ -72,7 +88,7 @@ def rewrite(
     project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
     _check_twin(connection, space_id, project_id, draft, item_id)
     _remember_before(connection, space_id, old, "edit", now_ms)
-    old_project = _project_of(connection, item_id)
+    before = _place_of(connection, item_id)
     connection.execute(
         """
         UPDATE items SET project_id = ?, type = ?, title = ?, body = ?, details = ?, meta = ?, importance = ?,
@@ -99,8 +115,8 @@ def rewrite(
     index.drop_passages(connection, space_id, item_id)
     if old.forgotten_ms is None and old.superseded_by is None:
         index.add(connection, space_id, item_id, project_id, draft)
-        index.count(connection, space_id, old_project, old.kind, -1)
-        index.count(connection, space_id, project_id, old.kind, +1)
+        _count(connection, space_id, before, old, -1)
+        _count(connection, space_id, Place(project_id, before.session_id), draft, +1)
     else:
         index.add_passages(connection, space_id, item_id, draft.passages)
     return get_one(connection, space_id, item_id)
@@ -115,7 +131,7 @@ def forget(connection: apsw.Connection, space_id: int, item_id: int, now_ms: int
     connection.execute("UPDATE items SET forgotten_ms = ?, rev = rev + 1 WHERE id = ?", (now_ms, item_id))
     if item.superseded_by is None:
         index.hide(connection, space_id, item_id)
-        index.count(connection, space_id, _project_of(connection, item_id), item.kind, -1)
+        _count(connection, space_id, _place_of(connection, item_id), item, -1)
     return True
 
 
@@ -129,9 +145,9 @@ def restore(connection: apsw.Connection, space_id: int, item_id: int, now_ms: in
         "UPDATE items SET forgotten_ms = NULL, superseded_by = NULL, valid_until_ms = NULL, rev = rev + 1 WHERE id = ?",
         (item_id,),
     )
-    project_id = _project_of(connection, item_id)
-    index.show(connection, space_id, project_id, item)
-    index.count(connection, space_id, project_id, item.kind, +1)
+    place = _place_of(connection, item_id)
+    index.show(connection, space_id, place.project_id, item)
+    _count(connection, space_id, place, item, +1)
     return True
 
 
@@ -154,7 +170,7 @@ def supersede(connection: apsw.Connection, space_id: int, old_id: int, new_id: i
     )
     if old.forgotten_ms is None and old.superseded_by is None:
         index.hide(connection, space_id, old_id)
-        index.count(connection, space_id, _project_of(connection, old_id), old.kind, -1)
+        _count(connection, space_id, _place_of(connection, old_id), old, -1)
 
 
 def _found_again(
@@ -211,9 +227,15 @@ def _remember_before(connection: apsw.Connection, space_id: int, item: Item, op:
     )
 
 
-def _project_of(connection: apsw.Connection, item_id: int) -> int | None:
-    row = sql.first(connection, "SELECT project_id FROM items WHERE id = ?", (item_id,))
-    return None if row is None or row[0] is None else int(row[0])
+def _place_of(connection: apsw.Connection, item_id: int) -> Place:
+    return Place(*sql.rows(connection, "SELECT project_id, session_id FROM items WHERE id = ?", (item_id,))[0])
+
+
+def _count(connection: apsw.Connection, space_id: int, place: Place, item: Draft | Item, sign: int) -> None:
+    """Let the tallies of the project and of the session follow an item that comes or goes."""
+    index.count(connection, space_id, place.project_id, item.kind, sign)
+    if place.session_id is not None:
+        sessions.count(connection, place.session_id, [item], sign)
 
 
 def _write_tags(connection: apsw.Connection, space_id: int, item_id: int, tags: tuple[str, ...]) -> None:

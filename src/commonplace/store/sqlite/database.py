@@ -86,11 +86,17 @@ class Database:
                     connection.execute("ROLLBACK")
 
     @contextlib.contextmanager
-    def write(self) -> Iterator[apsw.Connection]:
-        """One transaction: everything in the block happens, or nothing."""
-        with _translated(self.path), self._forks.kept_out(), self._writing:
+    def write(self, patience: float | None = None) -> Iterator[apsw.Connection]:
+        """One transaction: everything in the block happens, or nothing; StoreBusy if its turn does not come in time."""
+        with _translated(self.path), self._forks.kept_out(), self._turn(patience):
             connection = self.connection()
-            connection.execute("BEGIN IMMEDIATE")
+            if patience is not None:
+                connection.set_busy_timeout(int(patience * 1000))
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            finally:
+                if patience is not None:
+                    connection.set_busy_timeout(self._busy_ms)
             try:
                 yield connection
                 self._forks.check()
@@ -100,6 +106,16 @@ class Database:
                 if not self._forks.torn and connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+
+    @contextlib.contextmanager
+    def _turn(self, patience: float | None) -> Iterator[None]:
+        """This thread's turn to write among those of the process."""
+        if not self._writing.acquire(timeout=-1 if patience is None else patience):
+            raise StoreBusy(f"The store {self.path} is being written.")
+        try:
+            yield
+        finally:
+            self._writing.release()
 
     def backup(self, target: Path) -> None:
         """A complete copy through SQLite's online backup; plain file copies lose data and locks."""

@@ -61,6 +61,17 @@ def newest(
     return sorted(found, key=_when, reverse=True)[:limit]
 
 
+def messages(connection: apsw.Connection, space_id: int, session_id: int, limit: int, after: int) -> list[Item]:
+    """The live messages of a session in the order they were said; `after` is the id to go on from."""
+    rows = sql.rows(
+        connection,
+        f"{_BY_TIME} WHERE i.space_id = ? AND i.session_id = ? AND i.kind = 'message' AND i.id > ?"
+        " AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL ORDER BY i.id LIMIT ?",
+        (space_id, session_id, after, limit),
+    )
+    return [*map(_item, rows)]
+
+
 def around(
     connection: apsw.Connection, space_id: int, anchor: Item, before: int, after: int, kinds: Sequence[Kind]
 ) -> list[Item]:

@@ -49,23 +49,22 @@ def recognise(connection: apsw.Connection) -> None:
 
 def migrate(database: Database) -> int:
     """Apply what is missing and return the schema's version. Any number of processes may do this at once."""
-    steps = migrations()
-    newest = steps[-1][0]
-    while True:
-        with database.read() as connection:
-            version = _version(connection)
-        if version >= newest:
-            return version
-        with database.write() as connection:
-            if _version(connection) != version:
-                continue
-            if version:
-                _back_up(database, version)
-            number, _name, script = next(step for step in steps if step[0] > version)
-            # Drained: apsw stops a script at its first row otherwise.
-            connection.execute(script).fetchall()
-            connection.pragma("user_version", number)
-            connection.pragma("application_id", APPLICATION_ID)
+    newest = migrations()[-1][0]
+    with database.read() as connection:
+        version = _version(connection)
+    if version >= newest:
+        return version
+    with database.write() as connection:
+        version = _version(connection)
+        if 0 < version < newest:
+            _back_up(database, version)
+        for number, _name, script in migrations():
+            if number > version:
+                # Drained: apsw stops a script at its first row otherwise.
+                connection.execute(script).fetchall()
+                connection.pragma("user_version", number)
+                connection.pragma("application_id", APPLICATION_ID)
+        return max(version, newest)
 
 
 def _version(connection: apsw.Connection) -> int:

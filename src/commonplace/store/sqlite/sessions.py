@@ -1,11 +1,27 @@
-"""Sessions: the sequences that items come in."""
+"""Sessions: their rows, what is counted of them, and which of them a scope means."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
 import apsw
 
-from commonplace.identity import new_uid
-from commonplace.store.sqlite import sql
+from commonplace.errors import NotFound
+from commonplace.identity import Ref, new_uid
+from commonplace.model import Draft, Item, Session, SessionScope
+from commonplace.store.sqlite import projects, sql
+from commonplace.text.folders import ROOT, names_in
+from commonplace.text.words import count_words
+
+LIVE = "s.forgotten_ms IS NULL AND s.messages > 0"
+_SELECT = """
+SELECT s.id, s.uid, s.key, s.source, p.name, s.label, s.folder, s.status, coalesce(s.importance, 5.0), s.meta,
+       s.started_ms, coalesce(s.ended_ms, s.started_ms), s.updated_ms, s.accessed_ms, s.rev, s.messages, s.words,
+       s.bytes, s.forgotten_ms
+  FROM {rows} LEFT JOIN projects p ON p.id = s.project_id
+"""
 
 
 def find_or_create(
@@ -16,10 +32,116 @@ def find_or_create(
     if row is None:
         (session_id,) = sql.rows(
             connection,
-            "INSERT INTO sessions (uid, space_id, key, project_id, started_ms) VALUES (?, ?, ?, ?, ?) RETURNING id",
-            (new_uid(now_ms), space_id, key, project_id, started_ms),
+            "INSERT INTO sessions (uid, space_id, key, project_id, importance, started_ms, ended_ms, updated_ms)"
+            " VALUES (?, ?, ?, ?, 5.0, ?, ?, ?) RETURNING id",
+            (new_uid(now_ms), space_id, key, project_id, started_ms, started_ms, now_ms),
         )[0]
         return int(session_id)
     if row[1] is None and project_id is not None:
         connection.execute("UPDATE sessions SET project_id = ? WHERE id = ?", (project_id, row[0]))
     return int(row[0])
+
+
+def count(connection: apsw.Connection, session_id: int, items: Iterable[Draft | Item], sign: int) -> None:
+    """Keep what a session counts of its live messages, and when something last happened in it."""
+    messages = words = size = 0
+    last = None
+    for item in items:
+        last = item.created_ms if last is None else max(last, item.created_ms)
+        if item.kind == "message":
+            messages += 1
+            words += count_words(item.body)
+            size += len(item.body.encode("utf-8", "replace"))
+            size += len(json.dumps(item.meta, ensure_ascii=False)) if item.meta else 0
+    if last is not None:
+        connection.execute(
+            "UPDATE sessions SET messages = messages + ?, words = words + ?, bytes = bytes + ?,"
+            " ended_ms = max(coalesce(ended_ms, started_ms), ?) WHERE id = ?",
+            (sign * messages, sign * words, sign * size, last, session_id),
+        )
+
+
+def resolve(connection: apsw.Connection, space_id: int, ref: Ref, key: str) -> int | None:
+    """The session behind any spelling of its id, or behind the name its agent gave it."""
+    readings = (("uid = ?", ref.uid), ("substr(uid, -12) = ?", ref.short), ("key = ?", key), ("id = ?", ref.number))
+    for clause, value in readings:
+        if value is None:
+            continue
+        question = f"SELECT id FROM sessions WHERE space_id = ? AND {clause} LIMIT 2"
+        rows = sql.rows(connection, question, (space_id, value))
+        if len(rows) == 1:
+            return int(rows[0][0])
+    return None
+
+
+def get(connection: apsw.Connection, space_id: int, session_ids: Iterable[int]) -> dict[int, Session]:
+    select = _SELECT.format(rows="json_each(?2) j CROSS JOIN sessions s ON s.id = j.value")
+    rows = sql.rows(connection, f"{select} WHERE s.space_id = ?1", (space_id, json.dumps(list(session_ids))))
+    return {session.id: session for session in map(_session, rows)}
+
+
+def get_one(connection: apsw.Connection, space_id: int, session_id: int) -> Session:
+    session = get(connection, space_id, [session_id]).get(session_id)
+    if session is None:
+        raise NotFound(f"There is no conversation {session_id}.")
+    return session
+
+
+def selected(
+    connection: apsw.Connection, condition: str, bindings: Sequence[object], order: str = "s.id"
+) -> list[Session]:
+    """Sessions for which a condition on `sessions s` holds."""
+    select = _SELECT.format(rows="sessions s")
+    return [*map(_session, sql.rows(connection, f"{select} WHERE {condition} ORDER BY {order}", bindings))]
+
+
+def condition_of(connection: apsw.Connection, space_id: int, scope: SessionScope) -> tuple[str, list[object]]:
+    """A scope as a condition on `sessions s`, with its bindings."""
+    clauses = ["s.space_id = ?", "s.forgotten_ms IS NULL" if scope.empty else LIVE]
+    bindings: list[object] = [space_id]
+    if scope.folder and scope.folder != ROOT:
+        # "0" is the letter after "/": everything that begins with the folder and a slash.
+        clauses.append("(s.folder = ? OR (s.folder > ? AND s.folder < ?))")
+        bindings += [scope.folder, f"{scope.folder}/", f"{scope.folder}0"]
+    if scope.statuses:
+        clauses.append(f"s.status IN ({', '.join('?' * len(scope.statuses))})")
+        bindings += scope.statuses
+    if scope.source:
+        clauses.append("s.source = ?")
+        bindings.append(scope.source)
+    if scope.project is not None:
+        ids = projects.find(connection, space_id, scope.project)
+        clauses.append(f"s.project_id IN ({', '.join('?' * len(ids))})")
+        bindings += ids
+    if scope.labels:
+        clauses.append("s.id IN (SELECT value FROM json_each(?))")
+        bindings.append(json.dumps(_labelled(connection, space_id, scope.labels)))
+    return " AND ".join(clauses), bindings
+
+
+def ids_in(connection: apsw.Connection, space_id: int, scope: SessionScope) -> list[int]:
+    condition, bindings = condition_of(connection, space_id, scope)
+    return [row[0] for row in sql.rows(connection, f"SELECT s.id FROM sessions s WHERE {condition}", bindings)]
+
+
+def _labelled(connection: apsw.Connection, space_id: int, labels: Sequence[str]) -> list[int]:
+    """Sessions that meet one of the labels. Compared here, since SQLite folds the case of ASCII letters only."""
+    wanted = {label.strip().casefold() for label in labels}
+    rows = sql.rows(connection, "SELECT id, label, folder FROM sessions WHERE space_id = ?", (space_id,))
+    return [
+        id_
+        for id_, label, folder in rows
+        if not wanted.isdisjoint(name.strip().casefold() for name in (label, *label.split("/"), *names_in(folder)))
+    ]
+
+
+def as_before(session: Session) -> Mapping[str, object]:
+    """What a change keeps of a session as it was."""
+    names = ("label", "folder", "status", "importance", "meta", "project", "forgotten_ms")
+    return {name: getattr(session, name) for name in names}
+
+
+def _session(row: tuple[Any, ...]) -> Session:
+    id_, uid, key, source, project, label, folder, status, importance, meta = row[:10]
+    kept = {} if meta == "{}" else json.loads(meta)
+    return Session(id_, uid, key, source, project, label, folder, status, importance, kept, *row[10:])

@@ -1,0 +1,276 @@
+"""The engine's part about conversations: written whole, organised with a history, counted and listed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+import apsw
+
+from commonplace.errors import Conflict, StoreError
+from commonplace.identity import Ref, new_uid
+from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
+from commonplace.store.conversations import SessionCounts
+from commonplace.store.sqlite import changes, index, items, projects, sessions, sql
+from commonplace.store.sqlite.space import Space
+from commonplace.text.sketch import Sketch, merged, packed, sketch, unpacked
+
+# Seconds that a reader waits to have its visit noted.
+PATIENCE = 0.25
+_CHANGEABLE = {"label", "folder", "status", "importance", "meta", "project"}
+
+
+class Conversations(Space):
+    """Sessions of one space."""
+
+    def keep_sessions(
+        self, kept: Sequence[tuple[SessionDraft, Sequence[Draft]]], now_ms: int
+    ) -> list[tuple[Session, list[Stored]]]:
+        with self._database.write() as connection:
+            return [_keep(connection, self._space_id, draft, messages, now_ms) for draft, messages in kept]
+
+    def append_messages(
+        self, session_id: int, drafts: Sequence[Draft], now_ms: int, expect_rev: int | None = None
+    ) -> tuple[Session, list[Stored]]:
+        with self._database.write() as connection:
+            session = _expected(connection, self._space_id, session_id, expect_rev)
+            _record(connection, self._space_id, session, "append", now_ms)
+            stored = _add(connection, self._space_id, session, drafts, now_ms)
+            return sessions.get_one(connection, self._space_id, session_id), stored
+
+    def change_session(
+        self, session_id: int, changed: Mapping[str, object], now_ms: int, expect_rev: int | None = None
+    ) -> Session:
+        assert changed.keys() <= _CHANGEABLE
+        with self._database.write() as connection:
+            session = _expected(connection, self._space_id, session_id, expect_rev)
+            _record(connection, self._space_id, session, "edit", now_ms)
+            for name, value in changed.items():
+                column, kept = name, value
+                if name == "meta":
+                    kept = json.dumps(value, ensure_ascii=False)
+                elif name == "project":
+                    column = "project_id"
+                    kept = projects.find_or_create(connection, self._space_id, str(value), now_ms) if value else None
+                connection.execute(f"UPDATE sessions SET {column} = ? WHERE id = ?", (kept, session_id))
+            return sessions.get_one(connection, self._space_id, session_id)
+
+    def forget_session(self, session_id: int, now_ms: int, expect_rev: int | None = None) -> Session:
+        with self._database.write() as connection:
+            session = _expected(connection, self._space_id, session_id, expect_rev)
+            if session.forgotten_ms is None:
+                _record(connection, self._space_id, session, "forget", now_ms)
+                connection.execute("UPDATE sessions SET forgotten_ms = ? WHERE id = ?", (now_ms, session_id))
+                for item_id in _item_ids(connection, session_id, "forgotten_ms IS NULL"):
+                    changes.forget(connection, self._space_id, item_id, now_ms)
+            return sessions.get_one(connection, self._space_id, session_id)
+
+    def restore_session(self, session_id: int, now_ms: int) -> Session:
+        with self._database.write() as connection:
+            _restore(connection, self._space_id, sessions.get_one(connection, self._space_id, session_id), now_ms)
+            return sessions.get_one(connection, self._space_id, session_id)
+
+    def touch_session(self, session_id: int, now_ms: int) -> None:
+        try:
+            with self._database.write(patience=PATIENCE) as connection:
+                connection.execute(
+                    "UPDATE sessions SET accessed_ms = max(coalesce(accessed_ms, ?1), ?1)"
+                    " WHERE space_id = ?2 AND id = ?3",
+                    (now_ms, self._space_id, session_id),
+                )
+        except StoreError:
+            return
+
+    def resolve_session(self, ref: Ref, key: str) -> int | None:
+        with self._database.read() as connection:
+            return sessions.resolve(connection, self._space_id, ref, key)
+
+    def get_sessions(self, session_ids: Iterable[int]) -> dict[int, Session]:
+        with self._database.read() as connection:
+            return sessions.get(connection, self._space_id, session_ids)
+
+    def sessions_of(self, item_ids: Sequence[int]) -> dict[int, Session]:
+        with self._database.read() as connection:
+            rows = sql.rows(
+                connection,
+                "SELECT i.id, i.session_id FROM json_each(?2) j CROSS JOIN items i ON i.id = j.value"
+                " WHERE i.space_id = ?1 AND i.session_id IS NOT NULL",
+                (self._space_id, json.dumps(list(item_ids))),
+            )
+            found = sessions.get(connection, self._space_id, {row[1] for row in rows})
+            return {item_id: found[session_id] for item_id, session_id in rows}
+
+    def messages_of(self, session_id: int, limit: int | None = None, after: int = 0) -> list[Item]:
+        with self._database.read(self._query_timeout) as connection:
+            return items.messages(connection, self._space_id, session_id, -1 if limit is None else limit, after)
+
+    def latest_sessions(self, scope: SessionScope, limit: int, before: tuple[int, int] | None = None) -> list[Session]:
+        with self._database.read(self._query_timeout) as connection:
+            condition, bindings = sessions.condition_of(connection, self._space_id, scope)
+            if before:
+                condition += " AND (s.ended_ms, s.id) < (?, ?)"
+                bindings += before
+            order = "s.ended_ms DESC, s.id DESC LIMIT ?"
+            return sessions.selected(connection, condition, [*bindings, limit], order)
+
+    def count_sessions(self, scope: SessionScope) -> int:
+        with self._database.read(self._query_timeout) as connection:
+            condition, bindings = sessions.condition_of(connection, self._space_id, scope)
+            return int(sql.value(connection, f"SELECT count(*) FROM sessions s WHERE {condition}", bindings))
+
+    def session_counts(self, scope: SessionScope, most_labels: int) -> SessionCounts:
+        with self._database.read(self._query_timeout) as connection:
+            condition, bindings = sessions.condition_of(connection, self._space_id, scope)
+            return _counts(connection, f"FROM sessions s WHERE {condition}", bindings, most_labels)
+
+    def session_history(self, session_id: int) -> list[Change]:
+        with self._database.read() as connection:
+            rows = sql.rows(
+                connection,
+                "SELECT rev, op, at_ms, before FROM session_history WHERE space_id = ? AND session_id = ? ORDER BY id",
+                (self._space_id, session_id),
+            )
+            return [Change(rev, op, at_ms, json.loads(before)) for rev, op, at_ms, before in rows]
+
+    def idle_sessions(self, ended_before_ms: int, importance_below: float) -> list[Session]:
+        with self._database.read(self._query_timeout) as connection:
+            condition = f"{sessions.LIVE} AND s.space_id = ? AND s.status = 'active' AND s.ended_ms <= ?"
+            bindings = (self._space_id, ended_before_ms, importance_below)
+            return sessions.selected(connection, f"{condition} AND coalesce(s.importance, 5.0) < ?", bindings)
+
+    def sketches(self) -> dict[int, Sketch]:
+        with self._database.read(self._query_timeout) as connection:
+            question = f"SELECT s.id, s.sketch FROM sessions s WHERE s.space_id = ? AND {sessions.LIVE}"
+            return {id_: unpacked(data) for id_, data in sql.rows(connection, question, (self._space_id,))}
+
+
+def _keep(
+    connection: apsw.Connection, space_id: int, draft: SessionDraft, messages: Sequence[Draft], now_ms: int
+) -> tuple[Session, list[Stored]]:
+    known = sql.first(
+        connection,
+        "SELECT id FROM sessions WHERE space_id = ?1 AND (uid = ?2 OR key = ?3) ORDER BY uid = ?2 DESC",
+        (space_id, draft.uid, draft.key),
+    )
+    if known is None:
+        session = _insert(connection, space_id, draft, now_ms)
+    else:
+        session = sessions.get_one(connection, space_id, known[0])
+        _restore(connection, space_id, session, now_ms)
+    stored = _add(connection, space_id, session, messages, now_ms)
+    return sessions.get_one(connection, space_id, session.id), stored
+
+
+def _insert(connection: apsw.Connection, space_id: int, draft: SessionDraft, now_ms: int) -> Session:
+    project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
+    (session_id,) = sql.rows(
+        connection,
+        "INSERT INTO sessions (uid, space_id, key, source, project_id, label, folder, status, importance, meta,"
+        " started_ms, ended_ms, accessed_ms, updated_ms)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        (
+            draft.uid or new_uid(now_ms),
+            space_id,
+            draft.key,
+            draft.source,
+            project_id,
+            draft.label,
+            draft.folder,
+            draft.status,
+            draft.importance,
+            json.dumps(draft.meta, ensure_ascii=False) if draft.meta else "{}",
+            draft.started_ms,
+            draft.started_ms,
+            draft.accessed_ms,
+            now_ms,
+        ),
+    )[0]
+    return sessions.get_one(connection, space_id, session_id)
+
+
+def _add(
+    connection: apsw.Connection, space_id: int, session: Session, drafts: Sequence[Draft], now_ms: int
+) -> list[Stored]:
+    """Write the messages that are new, and count them once for all."""
+    row = sql.first(connection, "SELECT project_id, sketch FROM sessions WHERE id = ?", (session.id,))
+    place = changes.Place(row[0], session.id)
+    stored, new = [], []
+    for draft in drafts:
+        known = _by_uid(connection, space_id, session.id, draft.uid)
+        made = known or changes.insert(connection, space_id, place, draft, now_ms)
+        stored.append(made)
+        if not made.duplicate:
+            new.append(draft)
+    if new:
+        index.count(connection, space_id, place.project_id, "message", len(new))
+        sessions.count(connection, session.id, new, +1)
+        whole = packed(merged(unpacked(row[1]), sketch(draft.body for draft in new)))
+        connection.execute("UPDATE sessions SET sketch = ?, updated_ms = ? WHERE id = ?", (whole, now_ms, session.id))
+    return stored
+
+
+def _by_uid(connection: apsw.Connection, space_id: int, session_id: int, uid: str | None) -> Stored | None:
+    """A message that is there already under its uid, whatever it says by now."""
+    if uid is None:
+        return None
+    question = "SELECT id FROM items WHERE space_id = ? AND uid = ? AND session_id = ?"
+    row = sql.first(connection, question, (space_id, uid, session_id))
+    return None if row is None else Stored(row[0], uid, duplicate=True)
+
+
+def _restore(connection: apsw.Connection, space_id: int, session: Session, now_ms: int) -> None:
+    """Bring back a session and the messages that were forgotten with it."""
+    if session.forgotten_ms is None:
+        return
+    _record(connection, space_id, session, "restore", now_ms)
+    connection.execute("UPDATE sessions SET forgotten_ms = NULL WHERE id = ?", (session.id,))
+    for item_id in _item_ids(connection, session.id, f"forgotten_ms = {session.forgotten_ms}"):
+        changes.restore(connection, space_id, item_id, now_ms)
+
+
+def _expected(connection: apsw.Connection, space_id: int, session_id: int, expect_rev: int | None) -> Session:
+    session = sessions.get_one(connection, space_id, session_id)
+    if expect_rev is not None and session.rev != expect_rev:
+        raise Conflict(f"Conversation {session.uid} is at revision {session.rev}, not {expect_rev}.")
+    return session
+
+
+def _record(connection: apsw.Connection, space_id: int, session: Session, op: str, now_ms: int) -> None:
+    before = json.dumps(sessions.as_before(session), ensure_ascii=False)
+    connection.execute(
+        "INSERT INTO session_history (space_id, session_id, rev, op, at_ms, before) VALUES (?, ?, ?, ?, ?, ?)",
+        (space_id, session.id, session.rev, op, now_ms, before),
+    )
+    connection.execute("UPDATE sessions SET rev = rev + 1, updated_ms = ? WHERE id = ?", (now_ms, session.id))
+
+
+def _item_ids(connection: apsw.Connection, session_id: int, condition: str) -> list[int]:
+    rows = sql.rows(connection, f"SELECT id FROM items WHERE session_id = ? AND {condition}", (session_id,))
+    return [row[0] for row in rows]
+
+
+def _counts(connection: apsw.Connection, rows: str, bindings: Sequence[object], most_labels: int) -> SessionCounts:
+    sums = sql.first(
+        connection,
+        "SELECT count(*), coalesce(sum(messages), 0), coalesce(sum(words), 0), coalesce(sum(bytes), 0),"
+        f" coalesce(avg(importance), 0.0), min(started_ms), max(ended_ms), count(DISTINCT label) {rows}",
+        bindings,
+    )
+    by = "SELECT {0}, count(*) {1} GROUP BY {0} ORDER BY count(*) DESC, {0} LIMIT ?"
+    folders = sql.rows(connection, by.format("folder", rows), [*bindings, -1])
+    labels = sql.rows(connection, by.format("label", rows), [*bindings, most_labels])
+    statuses = sql.rows(connection, by.format("status", rows), [*bindings, -1])
+    count, messages, words, size, importance, oldest, newest, all_labels = sums
+    return SessionCounts(
+        sessions=count,
+        messages=messages,
+        words=words,
+        bytes=size,
+        importance=importance,
+        oldest_ms=oldest,
+        newest_ms=newest,
+        folders=dict(folders),
+        labels=dict(labels),
+        all_labels=all_labels,
+        statuses=dict(statuses),
+    )

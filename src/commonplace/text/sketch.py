@@ -1,0 +1,47 @@
+"""A sketch of a text: a few hashes of its lines, enough to see that two texts say much the same.
+
+The smallest hashes of a set stay the smallest when it grows, so sketches are merged without the text (bottom-k).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable
+
+SIZE = 24
+
+Sketch = frozenset[int]
+
+
+def sketch(texts: Iterable[str]) -> Sketch:
+    """The smallest hashes among the lines of some texts."""
+    lines = {" ".join(line.casefold().split()) for text in texts for line in text.splitlines()}
+    return _smallest(_hash(line) for line in lines if line)
+
+
+def merged(*sketches: Sketch) -> Sketch:
+    """The sketch of all the texts together."""
+    return _smallest(frozenset().union(*sketches))
+
+
+def similarity(one: Sketch, other: Sketch) -> float:
+    """Which share of the lines two texts have in common, 0 to 1; exact for short ones, an estimate for long ones."""
+    together = merged(one, other)
+    return len(together & one & other) / len(together) if together else 0.0
+
+
+def packed(made: Sketch) -> bytes:
+    return struct.pack(f">{len(made)}Q", *sorted(made))
+
+
+def unpacked(data: bytes) -> Sketch:
+    return frozenset(struct.unpack(f">{len(data) // 8}Q", data))
+
+
+def _hash(line: str) -> int:
+    return int.from_bytes(hashlib.blake2b(line.encode("utf-8", "replace"), digest_size=8).digest(), "big")
+
+
+def _smallest(hashes: Iterable[int]) -> Sketch:
+    return frozenset(sorted(hashes)[:SIZE])
