@@ -16,6 +16,7 @@ from typing import Any
 from commonplace.errors import InvalidInput
 
 DATABASE_NAME = "commonplace.db"
+KEY_FILE_NAME = "api-key"
 PROFILES = ("all", "core", "kiro", "memories", "ecm", "sekha")
 EMBEDDERS = ("builtin", "endpoint", "off")
 DURABILITY = ("full", "normal")
@@ -40,10 +41,21 @@ class Settings:
     busy_timeout: float = 30.0
     host: str = "127.0.0.1"
     port: int = 8765
+    allowed_hosts: str = ""
+    trusted_proxies: str = ""
+    rate_limit: float = 600.0
+    rate_burst: int = 1200
+    max_body_mb: int = 32
+    max_import_mb: int = 2048
 
     @property
     def database(self) -> Path:
         return self.data_dir / DATABASE_NAME
+
+    @property
+    def key_file(self) -> Path:
+        """Where `serve` leaves the first key for its owner."""
+        return self.data_dir / KEY_FILE_NAME
 
 
 def default_data_dir(env: Mapping[str, str]) -> Path:
@@ -73,6 +85,11 @@ def load(overrides: Mapping[str, object] | None = None, env: Mapping[str, str] |
     for layer in layers:
         chosen |= {name: _typed(name, value) for name, value in layer.items() if name != "data_dir"}
     return _checked(Settings(data_dir=data_dir, **chosen))
+
+
+def listed(value: str) -> tuple[str, ...]:
+    """The entries of a comma separated setting."""
+    return tuple(entry for entry in (part.strip() for part in value.split(",")) if entry)
 
 
 def _path(name: str) -> Path:
@@ -155,6 +172,11 @@ def _checked(settings: Settings) -> Settings:
     for name in ("endpoint_timeout", "query_timeout", "busy_timeout"):
         if not 0 < getattr(settings, name) <= 3600:
             raise InvalidInput(f"Setting {name} must be a number of seconds above 0.", "Choose at most 3600.")
+    if not 0 < settings.rate_limit <= 1_000_000:
+        raise InvalidInput(f"Setting rate_limit is {settings.rate_limit}.", "Choose requests per second above 0.")
+    for name, most in (("rate_burst", 1_000_000), ("max_body_mb", 1024), ("max_import_mb", 1024 * 1024)):
+        if not 1 <= getattr(settings, name) <= most:
+            raise InvalidInput(f"Setting {name} is {getattr(settings, name)}.", f"Choose 1 to {most}.")
     if not 0 <= settings.port <= 65535:
         raise InvalidInput(f"Setting port is {settings.port}.", "Choose 0 (any free port) to 65535.")
     return settings

@@ -3,6 +3,9 @@
 CommonplaceError                INTERNAL_ERROR       exit 1   500
 ├── InvalidInput                VALIDATION_ERROR     exit 2   422
 │   └── UnknownArgument         VALIDATION_ERROR     exit 2   422
+├── Unauthorized                UNAUTHORIZED         exit 8   401
+├── Forbidden                   FORBIDDEN            exit 8   403
+├── RateLimited                 RATE_LIMIT_EXCEEDED  exit 8   429
 ├── NotFound                    NOT_FOUND            exit 3   404
 ├── Conflict                    CONFLICT             exit 4   409
 ├── TooLarge                    TOO_LARGE            exit 2   413
@@ -48,6 +51,36 @@ class InvalidInput(CommonplaceError):
 
 class UnknownArgument(InvalidInput):
     """An argument that the tool does not have; the hint names those it has."""
+
+
+class Unauthorized(CommonplaceError):
+    """Nobody we know: no key, or one that does not work."""
+
+    code = "UNAUTHORIZED"
+    exit_code = 8
+    http_status = 401
+    default_hint = "Send `Authorization: Bearer <key>`. `commonplace keys create NAME` makes a key."
+
+
+class Forbidden(CommonplaceError):
+    """Somebody we know, who may not do this."""
+
+    code = "FORBIDDEN"
+    exit_code = 8
+    http_status = 403
+    default_hint = "Use a key that may. `commonplace keys` lists what each key may do."
+
+
+class RateLimited(CommonplaceError):
+    """Too many calls in too short a time; `retry_after` is the number of seconds to wait."""
+
+    code = "RATE_LIMIT_EXCEEDED"
+    exit_code = 8
+    http_status = 429
+
+    def __init__(self, message: str, retry_after: int) -> None:
+        super().__init__(message, f"Wait {retry_after} s, then go on more slowly.")
+        self.retry_after = retry_after
 
 
 class NotFound(CommonplaceError):

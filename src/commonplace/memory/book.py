@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.config import Settings
 from commonplace.embed import Embedder
@@ -31,6 +31,13 @@ class Book:
     def close(self) -> None:
         self.meaning.stop()
         self.store.close()
+
+
+def limited(book: Book, project: str) -> Book:
+    """The same memory for someone who may use one project of it only. Closing is left to whoever opened it."""
+    from commonplace.store.one_project.store import OneProject
+
+    return replace(book, store=OneProject(book.store, project), settings=replace(book.settings, project=project))
 
 
 def open_book(settings: Settings, clock: Clock = wall_clock) -> Book:

@@ -1,0 +1,110 @@
+"""The sessions of one project, which people know as conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from commonplace.errors import NotFound
+from commonplace.identity import Ref, ref
+from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
+from commonplace.store.conversations import SessionCounts
+from commonplace.store.one_project.place import Place
+from commonplace.text.sketch import Sketch
+
+_NOTHING = SessionCounts(0, 0, 0, 0, 0.0, None, None, {}, {}, 0, {})
+
+
+class Conversations(Place):
+    """The part of a narrowed store about sessions."""
+
+    def keep_sessions(
+        self, kept: Sequence[tuple[SessionDraft, Sequence[Draft]]], now_ms: int
+    ) -> list[tuple[Session, list[Stored]]]:
+        placed = []
+        for session, messages in kept:
+            self._check_session(Ref("") if session.uid is None else ref(session.uid), session.key)
+            here = replace(session, project=self._only_here(session.project))
+            placed.append((here, [self._placed(message) for message in messages]))
+        return self._inner.keep_sessions(placed, now_ms)
+
+    def append_messages(
+        self, session_id: int, drafts: Sequence[Draft], now_ms: int, expect_rev: int | None = None
+    ) -> tuple[Session, list[Stored]]:
+        self._known(session_id)
+        return self._inner.append_messages(session_id, [self._placed(draft) for draft in drafts], now_ms, expect_rev)
+
+    def change_session(
+        self, session_id: int, changes: Mapping[str, object], now_ms: int, expect_rev: int | None = None
+    ) -> Session:
+        self._known(session_id)
+        if "project" in changes:
+            named = changes["project"]
+            changes = {**changes, "project": self._only_here(None if named is None else str(named))}
+        return self._inner.change_session(session_id, changes, now_ms, expect_rev)
+
+    def forget_session(self, session_id: int, now_ms: int, expect_rev: int | None = None) -> Session:
+        self._known(session_id)
+        return self._inner.forget_session(session_id, now_ms, expect_rev)
+
+    def restore_session(self, session_id: int, now_ms: int) -> Session:
+        self._known(session_id)
+        return self._inner.restore_session(session_id, now_ms)
+
+    def touch_session(self, session_id: int, now_ms: int) -> None:
+        self._known(session_id)
+        self._inner.touch_session(session_id, now_ms)
+
+    def resolve_session(self, ref: Ref, key: str) -> int | None:
+        found = self._inner.resolve_session(ref, key)
+        return found if found is not None and self.get_sessions([found]) else None
+
+    def get_sessions(self, session_ids: Iterable[int]) -> dict[int, Session]:
+        return self._ours(self._inner.get_sessions(session_ids))
+
+    def sessions_of(self, item_ids: Sequence[int]) -> dict[int, Session]:
+        return self._ours(self._inner.sessions_of(item_ids))
+
+    def messages_of(self, session_id: int, limit: int | None = None, after: int = 0) -> list[Item]:
+        if not self.get_sessions([session_id]):
+            return []
+        here = self._here()
+        return [item for item in self._inner.messages_of(session_id, limit, after) if item.project == here]
+
+    def latest_sessions(self, scope: SessionScope, limit: int, before: tuple[int, int] | None = None) -> list[Session]:
+        narrowed = self._sessions_here(scope)
+        return [] if narrowed is None else self._inner.latest_sessions(narrowed, limit, before)
+
+    def count_sessions(self, scope: SessionScope) -> int:
+        narrowed = self._sessions_here(scope)
+        return 0 if narrowed is None else self._inner.count_sessions(narrowed)
+
+    def session_counts(self, scope: SessionScope, most_labels: int) -> SessionCounts:
+        narrowed = self._sessions_here(scope)
+        return _NOTHING if narrowed is None else self._inner.session_counts(narrowed, most_labels)
+
+    def session_history(self, session_id: int) -> list[Change]:
+        if not self.get_sessions([session_id]):
+            return []
+        return [change for change in self._inner.session_history(session_id) if self._was_here(change)]
+
+    def idle_sessions(self, ended_before_ms: int, importance_below: float) -> list[Session]:
+        here = self._here()
+        idle = self._inner.idle_sessions(ended_before_ms, importance_below)
+        return [session for session in idle if session.project == here]
+
+    def sketches(self) -> dict[int, Sketch]:
+        all_ = self._inner.sketches()
+        ours = self.get_sessions(all_)
+        return {id_: sketch for id_, sketch in all_.items() if id_ in ours}
+
+    def _ours(self, sessions: Mapping[int, Session]) -> dict[int, Session]:
+        here = self._here()
+        return {id_: session for id_, session in sessions.items() if session.project == here}
+
+    def _known(self, session_id: int) -> None:
+        if not self.get_sessions([session_id]):
+            raise NotFound(f"There is no conversation {session_id}.")
+
+    def _sessions_here(self, scope: SessionScope) -> SessionScope | None:
+        return replace(scope, project=self._here()) if self._means_here(scope.project) else None

@@ -1,0 +1,60 @@
+"""What concerns a whole store: keys, models and work for others are refused, the rest is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from commonplace.model import Key
+from commonplace.store import Job
+from commonplace.store.one_project.place import Place
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+
+class Whole(Place):
+    """The part of a narrowed store that its holder cannot have."""
+
+    def add_key(self, key: Key, digest: bytes) -> Key:
+        self._refuse("makes no keys")
+
+    def all_keys(self) -> list[Key]:
+        self._refuse("lists no keys")
+
+    def keys_beginning(self, prefix: str) -> list[tuple[Key, bytes]]:
+        self._refuse("checks no keys")
+
+    def revoke_key(self, key_id: int, now_ms: int) -> Key | None:
+        self._refuse("revokes no keys")
+
+    def touch_key(self, key_id: int, now_ms: int) -> None:
+        self._refuse("changes no keys")
+
+    def use_model(self, name: str, dim: int) -> None:
+        self._refuse("chooses no model")
+
+    def uses_model(self, name: str) -> bool:
+        return self._inner.uses_model(name)
+
+    def claim_jobs(self, owner: str, limit: int, now_ms: int, lease_ms: int) -> list[Job]:
+        self._refuse("does no work for others")
+
+    def finish_jobs(self, jobs: Sequence[Job], vectors: NDArray[float32], owner: str) -> int:
+        self._refuse("does no work for others")
+
+    def release_jobs(self, jobs: Sequence[Job], owner: str, error: str) -> None:
+        self._refuse("does no work for others")
+
+    def pending(self) -> int:
+        return self._inner.counts(self._here()).pending
+
+    def waiting_because(self) -> str | None:
+        return self._inner.waiting_because()
+
+    def describe(self) -> Mapping[str, object]:
+        return self._inner.describe()
+
+    def close(self) -> None:
+        """Left to whoever opened the store."""
