@@ -10,8 +10,8 @@ import click
 from commonplace.cli.call import Call, command
 from commonplace.cli.fields import field_option, listed, pairs, root_of
 from commonplace.cli.jsonl import add_lines
-from commonplace.cli.records import brief
 from commonplace.cli.terminal import read_stdin, stdin_is_piped
+from commonplace.dialects.records import contradiction_record
 from commonplace.errors import InvalidInput
 from commonplace.memory.contradictions import Contradiction, contradictions
 from commonplace.memory.enrich import enrich
@@ -166,7 +166,7 @@ def _reply(item: Item, duplicate: bool, against: Sequence[Contradiction]) -> dic
         "project": item.project,
         "kind": item.kind,
         "type": item.type,
-        "contradicts": [{**brief(one.item), "reason": one.reason} for one in against],
+        "contradicts": [contradiction_record(one) for one in against],
     }
 
 

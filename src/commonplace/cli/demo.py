@@ -15,7 +15,7 @@ import click
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
 from commonplace.cli.context import answer
-from commonplace.cli.records import hit_record
+from commonplace.dialects.records import hit_record
 from commonplace.memory.book import Book, open_book
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import Note, remember

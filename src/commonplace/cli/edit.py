@@ -8,8 +8,8 @@ import click
 
 from commonplace.cli.call import Call, command
 from commonplace.cli.fields import field_option, pairs
-from commonplace.cli.records import id_of, record
 from commonplace.cli.terminal import read_stdin
+from commonplace.dialects.records import id_of, record
 from commonplace.memory.edit import Changes
 from commonplace.memory.edit import edit as change
 from commonplace.text.globs import checked_glob

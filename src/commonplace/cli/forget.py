@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from commonplace.cli.call import Call, command
-from commonplace.cli.records import brief, id_of
+from commonplace.dialects.records import brief, id_of
 from commonplace.memory.forget import forget as take_out
 from commonplace.memory.forget import restore as bring_back
 

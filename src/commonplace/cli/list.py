@@ -8,7 +8,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
-from commonplace.cli.records import record
+from commonplace.dialects.records import record
 from commonplace.memory.browse import browse
 from commonplace.model import KINDS, Kind, Scope
 

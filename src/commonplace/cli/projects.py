@@ -6,7 +6,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command, listing
-from commonplace.cli.records import project_record
+from commonplace.dialects.records import project_record
 from commonplace.memory.browse import add_alias
 from commonplace.memory.browse import projects as all_projects
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from commonplace.cli.call import Call, command
-from commonplace.cli.records import id_of, record
+from commonplace.dialects.records import id_of, record
 from commonplace.memory.revert import revert as go_back
 
 

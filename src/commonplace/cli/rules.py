@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from commonplace.cli.call import Call, command
-from commonplace.cli.records import record
 from commonplace.dialects.memories_text import rules_text
+from commonplace.dialects.records import record
 from commonplace.hosts.folder import project_folder
 from commonplace.memory.rules import rules as active_rules
 from commonplace.text.redact import redact_lines

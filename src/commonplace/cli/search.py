@@ -9,8 +9,8 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
-from commonplace.cli.records import hit_record
 from commonplace.cli.terminal import read_stdin
+from commonplace.dialects.records import hit_record
 from commonplace.errors import InvalidInput, StoreError
 from commonplace.memory.book import Book
 from commonplace.memory.recall import recall

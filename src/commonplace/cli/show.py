@@ -8,7 +8,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
-from commonplace.cli.records import change_record, id_of, record
+from commonplace.dialects.records import change_record, id_of, record
 from commonplace.errors import NotFound
 from commonplace.memory.fetch import fetch, fetch_one
 from commonplace.memory.fetch import history as changes_of

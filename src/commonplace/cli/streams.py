@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command, listing
+from commonplace.dialects.records import stream_record
 from commonplace.memory.streams import IDLE_HOURS, open_streams
 from commonplace.memory.streams import cancel as cancel_stream
-from commonplace.model import Stream
-from commonplace.text.times import iso
 
 
 @listing("streams", "commonplace streams", "commonplace streams --json")
@@ -44,19 +41,3 @@ def cancel(call: Call, id_: str) -> None:
 
 
 streams.add_command(cancel)
-
-
-def stream_record(stream: Stream) -> dict[str, Any]:
-    """A stream as a program reads it."""
-    return {
-        "stream_id": stream.id,
-        "status": stream.status,
-        "type": stream.type,
-        "tags": list(stream.tags),
-        "project": stream.project,
-        "chunks": stream.chunks,
-        "characters": stream.characters,
-        "created_at": iso(stream.created_ms),
-        "touched_at": iso(stream.touched_ms),
-        "touched_at_epoch": stream.touched_ms,
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from commonplace.cli.call import Call, command
-from commonplace.cli.records import brief, id_of
+from commonplace.dialects.records import brief, id_of
 from commonplace.memory.supersede import supersede as replace
 
 

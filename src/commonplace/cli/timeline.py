@@ -7,7 +7,7 @@ import click
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
 from commonplace.cli.context import answer
-from commonplace.cli.records import id_of
+from commonplace.dialects.records import id_of
 from commonplace.memory.fetch import fetch_one
 
 DEEPEST = 50

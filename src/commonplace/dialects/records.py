@@ -1,15 +1,16 @@
-"""An item as a flat record: what `--json` prints, under the names that `add --jsonl` reads."""
+"""Things as flat records: what `--json` prints and the HTTP interface answers, under the names that both read."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from commonplace.memory.staleness import is_stale
-from commonplace.model import DETAIL_FIELDS, Change, Item, Project
+from commonplace.model import DETAIL_FIELDS, Change, Item, Project, Stream
 from commonplace.text.redact import redact
 from commonplace.text.times import iso
 
 if TYPE_CHECKING:
+    from commonplace.memory.contradictions import Contradiction
     from commonplace.memory.recall import Hit
 
 
@@ -75,9 +76,30 @@ def project_record(project: Project) -> dict[str, Any]:
     }
 
 
+def stream_record(stream: Stream) -> dict[str, Any]:
+    """A stream as a program reads it."""
+    return {
+        "stream_id": stream.id,
+        "status": stream.status,
+        "type": stream.type,
+        "tags": list(stream.tags),
+        "project": stream.project,
+        "chunks": stream.chunks,
+        "characters": stream.characters,
+        "created_at": iso(stream.created_ms),
+        "touched_at": iso(stream.touched_ms),
+        "touched_at_epoch": stream.touched_ms,
+    }
+
+
 def brief(item: Item) -> dict[str, Any]:
     """Which item it was, for replies to a change."""
     return {**_head(item), "project": item.project}
+
+
+def contradiction_record(found: Contradiction) -> dict[str, Any]:
+    """An earlier item that a new one may replace, and why."""
+    return {**brief(found.item), "reason": found.reason}
 
 
 def content_of(item: Item) -> str:
