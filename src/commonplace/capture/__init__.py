@@ -1,0 +1,1 @@
+"""Memory without being asked: conversations that other products kept, read from their files."""

@@ -1,0 +1,122 @@
+"""Files, folders and the archives that products send, as streams: nothing is unpacked, nothing is read without end."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath, PurePosixPath
+from typing import IO
+
+from commonplace.capture.foreign import Skipped, Stream
+from commonplace.errors import InvalidInput
+
+SUFFIXES = (".json", ".jsonl", ".md", ".markdown", ".txt")
+# Text compresses to a tenth or so; what grows to more than this is made to fill a disk.
+MAX_GROWTH = 200
+ALWAYS_ALLOWED = 1 << 26
+MAX_MEMBER = 1 << 34
+_EXPORT = re.compile(r"conversations(?:[-_ ]?\d+)?\.json", re.IGNORECASE)
+
+Opener = Callable[[], IO[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One file to be read: its name, its bytes on the disk for each of its own, and the most that is read of it."""
+
+    name: str
+    density: float
+    limit: int
+    open: Opener
+
+
+class Measured:
+    """A stream that tells how much was read, and ends with a `fault` where it cannot or must not go on."""
+
+    def __init__(self, stream: Stream, limit: int, advance: Callable[[int], object]) -> None:
+        self._stream, self._left, self._advance = stream, limit, advance
+        self._ahead = b""
+        self.fault = ""
+
+    def peek(self, size: int) -> bytes:
+        """The beginning, which is read again afterwards."""
+        self._ahead = self.read(size)
+        return self._ahead
+
+    def read(self, size: int = -1) -> bytes:
+        """All of `size` bytes, as far as there are any."""
+        parts, wanted = [self._ahead[: size if size >= 0 else None]], size
+        self._ahead = self._ahead[len(parts[0]) :]
+        wanted -= len(parts[0])
+        while wanted and (part := self._next(min(wanted, 1 << 20) if wanted > 0 else 1 << 20)):
+            parts.append(part)
+            wanted -= len(part) if wanted > 0 else 0
+        return b"".join(parts)
+
+    def _next(self, size: int) -> bytes:
+        if self.fault:
+            return b""
+        try:
+            part = self._stream.read(size)
+        except (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+            self.fault = f"it cannot be read further: {error}"
+            return b""
+        self._left -= len(part)
+        if self._left < 0:
+            self.fault = "it unpacks to more than its size allows (a zip bomb?)"
+            return b""
+        self._advance(len(part))
+        return part
+
+
+def members(path: Path) -> list[Member]:
+    """The files to read: one, those of a folder, or those of a zip. Of a product's export, only its conversations."""
+    try:
+        if path.is_dir():
+            found = sorted(one for one in path.rglob("*") if one.is_file())
+            names = [one.relative_to(path).as_posix() for one in found]
+            return [_file(found[n], names[n]) for n in _chosen(names, (*SUFFIXES, ".zip"))]
+        return [_file(path, path.name)]
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}.", "Name a file or a folder.") from error
+
+
+@contextlib.contextmanager
+def unpacked(stream: IO[bytes]) -> Iterator[Sequence[Member]]:
+    """The files of a zip, readable within the block."""
+    with zipfile.ZipFile(stream) as archive:
+        entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+        chosen = _chosen([entry.filename for entry in entries], SUFFIXES)
+        yield [_entry(archive, entries[n]) for n in chosen]
+
+
+def _chosen(names: Sequence[str], suffixes: tuple[str, ...]) -> list[int]:
+    visible = [n for n, name in enumerate(names) if not _hidden(name)]
+    exported = [n for n in visible if _EXPORT.fullmatch(PurePosixPath(names[n]).name)]
+    wanted = exported or [n for n in visible if names[n].lower().endswith(suffixes)]
+    return sorted(wanted, key=lambda n: names[n])
+
+
+def _hidden(name: str) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in PurePath(name).parts)
+
+
+def _file(path: Path, name: str) -> Member:
+    return Member(name, 1.0, MAX_MEMBER, lambda: path.open("rb"))
+
+
+def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Member:
+    limit = min(MAX_MEMBER, max(ALWAYS_ALLOWED, MAX_GROWTH * entry.compress_size))
+    return Member(entry.filename, entry.compress_size / max(1, entry.file_size), limit, lambda: archive.open(entry))
+
+
+def opened(member: Member) -> IO[bytes] | Skipped:
+    """The stream of a member, or why there is none."""
+    try:
+        return member.open()
+    except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+        return Skipped(member.name, f"it cannot be opened: {error}", "file")

@@ -1,0 +1,62 @@
+"""The formats that can be imported, in one table, and how a file is recognised by what is in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from commonplace.capture import chatgpt, claude, markdown, own_json, plain_text
+from commonplace.capture.foreign import Found, Stream
+
+HEAD = 1 << 18
+"""Bytes at the beginning of a file that tell its format."""
+
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format: its reader, and for JSON the field by which its conversations are known."""
+
+    read: Callable[[Stream, str], Iterator[Found]]
+    what: str
+    field: str = ""
+
+
+FORMATS: Mapping[str, Format] = {
+    "chatgpt": Format(chatgpt.read, "conversations.json of ChatGPT's data export", r'"mapping"\s*:\s*\{'),
+    "claude": Format(claude.read, "conversations.json of Claude's data export", r'"chat_messages"\s*:\s*\['),
+    "json": Format(own_json.read, "conversations as Commonplace exports them", r'"messages"\s*:\s*\['),
+    "markdown": Format(markdown.read, "a conversation as Markdown, or any Markdown text"),
+    "text": Format(plain_text.read, "a conversation as plain text, or any text"),
+}
+
+
+def detect(head: bytes, name: str) -> str | None:
+    """The name of the format that a file begins like; None if it is none of them."""
+    if b"\0" in head:
+        return None
+    text = head.decode("utf-8-sig", "replace").lstrip()
+    if text.startswith(("[", "{")):
+        fields = ((name, re.search(format_.field, text)) for name, format_ in FORMATS.items() if format_.field)
+        first = min(((found.start(), name) for name, found in fields if found), default=None)
+        if first:
+            return first[1]
+    if name.lower().endswith((".json", ".jsonl")):
+        return None
+    if name.lower().endswith((".md", ".markdown")) or (not name.lower().endswith(".txt") and _marked(text)):
+        return "markdown"
+    return "text"
+
+
+def why_unknown(head: bytes) -> str:
+    """What to say of a file that is in no format."""
+    if not head.strip():
+        return "it is empty"
+    return "it is no text" if b"\0" in head else "its JSON holds no conversations that are known here"
+
+
+def _marked(text: str) -> bool:
+    """Whether it is Markdown by its looks: a title first, or speakers in headings or in bold."""
+    return text.startswith("# ") or any(markdown.mark(line) for line in text.splitlines())

@@ -1,0 +1,188 @@
+"""Import: conversations of other products, read from files as they come and kept a batch at a time.
+
+Whatever was kept stays when it is interrupted; the same call again goes on, because what is known is not kept twice.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO
+
+from commonplace.capture.archives import MAX_MEMBER, Measured, Member, members, opened, unpacked
+from commonplace.capture.foreign import Skipped, Stream
+from commonplace.capture.formats import FORMATS, HEAD, ZIP, detect, why_unknown
+from commonplace.capture.long_messages import fitting
+from commonplace.errors import InvalidInput, TooLarge
+from commonplace.memory.book import Book
+from commonplace.memory.conversations import Conversation, Kept, keep_all
+
+BATCH_MESSAGES = 400
+BATCH_CHARACTERS = 4_000_000
+EXAMPLES = 100
+"""Skipped things that are named one by one; the others are only counted."""
+
+Advance = Callable[[int], object]
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many of something came in, were known already, and were left out."""
+
+    added: int = 0
+    known: int = 0
+    skipped: int = 0
+
+
+@dataclass(slots=True)
+class Summary:
+    """What became of everything that was read so far. A conversation that only grew counts as added."""
+
+    conversations: Tally = field(default_factory=Tally)
+    messages: Tally = field(default_factory=Tally)
+    files: Tally = field(default_factory=Tally)
+    reasons: dict[tuple[str, str], int] = field(default_factory=dict)
+    examples: list[Skipped] = field(default_factory=list)
+
+    def keep(self, kept: Kept) -> None:
+        self.conversations.added += bool(kept.added)
+        self.conversations.known += not kept.added
+        self.messages.added += kept.added
+        self.messages.known += kept.known
+
+    def find(self, conversation: Conversation) -> None:
+        """Count what a dry run would keep."""
+        self.conversations.added += 1
+        self.messages.added += len(conversation.messages)
+
+    def skip(self, skipped: Skipped) -> None:
+        tally = {"file": self.files, "conversation": self.conversations, "message": self.messages}[skipped.unit]
+        tally.skipped += skipped.count
+        reason = (skipped.unit, skipped.why)
+        self.reasons[reason] = self.reasons.get(reason, 0) + skipped.count
+        if len(self.examples) < EXAMPLES and skipped.unit != "message":
+            self.examples.append(skipped)
+
+    @property
+    def fruitless(self) -> bool:
+        """Whether nothing could be read at all."""
+        return not (self.conversations.added or self.conversations.known)
+
+
+class Import:
+    """One import under way. Without a book it is a dry run: everything is read, nothing is kept."""
+
+    def __init__(
+        self,
+        book: Book | None,
+        *,
+        folder: str | None = None,
+        project: str | None = None,
+        format_: str | None = None,
+        advance: Advance = lambda _bytes: None,
+    ) -> None:
+        self.summary = Summary()
+        self._book, self._folder, self._project, self._format = book, folder, project, format_
+        self._advance = advance
+        self._waiting: list[Conversation] = []
+        self._messages = self._characters = 0
+
+    def add(self, path: Path) -> None:
+        """Everything in a file, a folder or a zip."""
+        found = members(path)
+        if not found:
+            self.summary.skip(Skipped(path.name, "no file in it that could hold conversations", "file"))
+        for member in found:
+            self._member(member, packed=False)
+
+    def add_stream(self, stream: Stream, name: str) -> None:
+        """Everything in a stream that is not a zip."""
+        self._read(Measured(stream, MAX_MEMBER, self._advance), name)
+
+    def finish(self) -> Summary:
+        """Keep what still waits."""
+        if self._waiting and self._book:
+            for kept in self._kept(self._book, self._waiting):
+                self.summary.keep(kept)
+        self._waiting = []
+        self._messages = self._characters = 0
+        return self.summary
+
+    def _member(self, member: Member, *, packed: bool) -> None:
+        stream = opened(member)
+        if isinstance(stream, Skipped):
+            self.summary.skip(stream)
+            return
+        with stream:
+            if not packed and stream.read(4) in ZIP:
+                self._zip(stream, member.name)
+                return
+            if not packed:
+                stream.seek(0)
+            advance = self._advance
+            self._read(Measured(stream, member.limit, lambda n: advance(round(n * member.density))), member.name)
+
+    def _zip(self, stream: IO[bytes], name: str) -> None:
+        try:
+            with unpacked(stream) as found:
+                if not found:
+                    self.summary.skip(Skipped(name, "no file in it that could hold conversations", "file"))
+                for member in found:
+                    self._member(replace(member, name=f"{name}/{member.name}"), packed=True)
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+            self.summary.skip(Skipped(name, f"a damaged zip: {error}", "file"))
+
+    def _read(self, stream: Measured, name: str) -> None:
+        head = stream.peek(HEAD)
+        format_ = self._format or detect(head, name)
+        if format_ is None:
+            why = stream.fault or ("a zip inside another or in a pipe" if head[:4] in ZIP else why_unknown(head))
+            self.summary.skip(Skipped(name, why, "file"))
+            return
+        self.summary.files.added += 1
+        for found in FORMATS[format_].read(stream, name):
+            if isinstance(found, Skipped):
+                self.summary.skip(found if found.what == name else replace(found, what=f"{name}: {found.what}"))
+            else:
+                self._take(found)
+        if stream.fault:
+            self.summary.skip(Skipped(name, stream.fault, "file"))
+
+    def _take(self, found: Conversation) -> None:
+        conversation = fitting(
+            replace(found, folder=self._folder or found.folder, project=self._project or found.project)
+        )
+        if self._book is None:
+            self.summary.find(conversation)
+            return
+        self._waiting.append(conversation)
+        self._messages += len(conversation.messages)
+        self._characters += sum(len(said.content) for said in conversation.messages)
+        if self._messages >= BATCH_MESSAGES or self._characters >= BATCH_CHARACTERS:
+            self.finish()
+
+    def _kept(self, book: Book, conversations: list[Conversation]) -> list[Kept]:
+        """What was kept of them. If one is refused, the others are kept without it."""
+        try:
+            return keep_all(book, conversations)
+        except (InvalidInput, TooLarge) as error:
+            if len(conversations) == 1:
+                self.summary.skip(Skipped(conversations[0].label, error.message))
+                return []
+        return [kept for one in conversations for kept in self._kept(book, [one])]
+
+
+def import_path(
+    book: Book,
+    path: Path,
+    *,
+    folder: str | None = None,
+    project: str | None = None,
+    report: Advance = lambda _bytes: None,
+) -> Summary:
+    """Keep every conversation in a file, a folder or a zip. `report` is told how many bytes were read."""
+    importing = Import(book, folder=folder, project=project, advance=report)
+    importing.add(path)
+    return importing.finish()

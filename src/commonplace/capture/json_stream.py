@@ -1,0 +1,176 @@
+"""The elements of a JSON file one after the other, so that a file of any length is read in little memory."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from commonplace.capture.foreign import Skipped, Stream
+
+CHUNK = 1 << 20
+MAX_ELEMENT = 1 << 26
+"""Characters that one element may have; more is not a conversation."""
+
+# A decoder that runs out of text complains within this many characters of its end, or about an open string.
+_MARGIN = 64
+# What is left of a value whose end is missing.
+_STUMP = re.compile(r"\\?[\w.+-]*\s*")
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One value, which of them it is (from 1), and the character at which it begins."""
+
+    number: int
+    at: int
+    value: Any
+
+
+class _Malformed(Exception):
+    """What is wrong, and at which character."""
+
+    def __init__(self, why: str, at: int) -> None:
+        super().__init__(why)
+        self.why, self.at = why, at
+
+
+def elements(stream: Stream, within: str, chunk: int = CHUNK) -> Iterator[Element | Skipped]:
+    """What a top-level array holds, or the array named `within` in a top-level object, or that object itself.
+
+    Several values may follow each other, as in JSON lines. Where the text cannot be read, the rest is skipped.
+    """
+    window = _Window(stream, chunk)
+    number = 0
+    try:
+        while window.peek():
+            for at, value in _values(window, within):
+                number += 1
+                yield Element(number, at, value)
+        window.check()
+    except _Malformed as error:
+        yield Skipped(f"everything from character {error.at:,} on", f"{error.why} at character {error.at:,}", "file")
+
+
+def _values(window: _Window, within: str) -> Iterator[tuple[int, Any]]:
+    opening = window.peek()
+    if opening == "[":
+        yield from _array(window)
+    elif opening == "{":
+        yield from _object(window, within)
+    else:
+        raise _Malformed("it is not JSON", window.position)
+
+
+def _array(window: _Window) -> Iterator[tuple[int, Any]]:
+    window.take("[")
+    if window.peek() != "]":
+        yield window.value()
+        while window.peek() == ",":
+            window.take(",")
+            yield window.value()
+    window.take("]")
+
+
+def _object(window: _Window, within: str) -> Iterator[tuple[int, Any]]:
+    start, streamed = window.position, False
+    fields: dict[str, Any] = {}
+    window.take("{")
+    while window.peek() != "}":
+        if fields or streamed:
+            window.take(",")
+            window.peek()
+        at, name = window.value()
+        if not isinstance(name, str):
+            raise _Malformed("a field has no name", at)
+        window.peek()
+        window.take(":")
+        if name == within and window.peek() == "[":
+            yield from _array(window)
+            streamed = True
+        else:
+            fields[name] = window.value()[1]
+    window.take("}")
+    if not streamed:
+        yield start, fields
+
+
+class _Window:
+    """The part of the text that is looked at."""
+
+    def __init__(self, stream: Stream, chunk: int) -> None:
+        self._stream, self._chunk = stream, chunk
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._scan = json.JSONDecoder().raw_decode
+        self._text, self._at, self._passed = "", 0, 0
+        self._ended, self._fault = False, ""
+
+    @property
+    def position(self) -> int:
+        return self._passed + self._at
+
+    def peek(self) -> str:
+        """The next character that is no space; empty at the end."""
+        while True:
+            space = _SPACE.match(self._text, self._at)
+            self._at = space.end() if space else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more(self._chunk):
+                return ""
+
+    def take(self, character: str) -> None:
+        found = self.peek()
+        if found != character:
+            self.check()
+            raise _Malformed(f"{character} is missing" if found else "the file ends too early", self.position)
+        self._at += 1
+
+    def value(self) -> tuple[int, Any]:
+        """The next value and where it begins. Each try reads twice as much, so that no length is read too often."""
+        self.peek()
+        at = self.position
+        while True:
+            try:
+                value, end = self._scan(self._text, self._at)
+            except json.JSONDecodeError as error:
+                open_end = error.pos >= len(self._text) - _MARGIN or error.msg.startswith("Unterminated string")
+                if open_end and self._more(max(self._chunk, len(self._text) - self._at)):
+                    continue
+                self.check()
+                short = error.msg.startswith("Unterminated string") or _STUMP.fullmatch(self._text, error.pos)
+                why = "the file ends in the middle of a value that begins" if short else f"not JSON ({error.msg})"
+                raise _Malformed(why, at if short else self._passed + error.pos) from None
+            except (ValueError, RecursionError):
+                raise _Malformed("a number too long or a nesting too deep, in the value that begins", at) from None
+            # A number may go on where the text that was read so far ends.
+            if end == len(self._text) and self._more(self._chunk):
+                continue
+            self._at = end
+            return at, value
+
+    def check(self) -> None:
+        """Complain if the text ended because it could not be read."""
+        if self._fault:
+            raise _Malformed(self._fault, self._passed + len(self._text))
+
+    def _more(self, size: int) -> bool:
+        if self._ended:
+            return False
+        if len(self._text) - self._at > MAX_ELEMENT:
+            raise _Malformed(f"a value of more than {MAX_ELEMENT:,} characters begins", self.position)
+        raw = self._stream.read(size)
+        self._ended = not raw
+        try:
+            new = self._decoder.decode(raw, final=self._ended)
+        except UnicodeDecodeError as error:
+            new = error.object[: error.start].decode("utf-8", "ignore")
+            self._fault, self._ended = "bytes that are not UTF-8", True
+        self._text = self._text[self._at :] + new
+        self._passed += self._at
+        self._at = 0
+        return bool(new) or not self._ended

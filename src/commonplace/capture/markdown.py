@@ -1,0 +1,81 @@
+"""Conversations as Markdown: our own export, and the common layouts with speakers in headings or in bold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from commonplace.capture.foreign import Found, Skipped, Stream
+from commonplace.capture.turns import Marker, Turn, conversation_of, cut_at, speaker, turns_in, whole_text
+
+SOURCE = "markdown"
+_TITLE = re.compile(r"\s*# +([^\n]+)(?:\n|\Z)")
+_OWN = re.compile(r"\A# [^\n]*\n\n(?P<head>(?:\*\*\w+:\*\*[^\n]*\n)+)\n---\n\n## Conversation\n")
+_OWN_FIELD = re.compile(r"\*\*(\w+):\*\* *(.*?) *$", re.MULTILINE)
+_OWN_TURN = re.compile(r"\*\*(?:User|Assistant|System|Tool)\*\* \([^()]*\): *")
+_HEADING = re.compile(r"(?P<level>#{1,6})\s+(?P<who>.{1,80})")
+_BOLD = re.compile(
+    r"(?:[-*>]\s+)?\*\*(?P<who>[^*]{1,60}?)(?::\*\*|\*\*(?P<time>\s*\([^()]{4,40}\))?:|\*\*\s*$)(?:\s*(?P<rest>.*))?"
+)
+_RULE = re.compile(r"^\s*(?:-{3,}|\*{3,}|_{3,})\s*$", re.MULTILINE)
+
+
+def read(stream: Stream, name: str) -> Iterator[Found]:
+    """The conversation in a Markdown file."""
+    text = whole_text(stream, name)
+    if isinstance(text, Skipped):
+        yield text
+        return
+    text = text.replace("\r\n", "\n")
+    titled = _TITLE.match(text)
+    title = titled[1].strip() if titled else PurePath(name).stem
+    own = _OWN.match(text)
+    if own:
+        yield _own(text[own.end() :], own["head"], title, name)
+        return
+    before, turns = turns_in(text, mark)
+    if not turns:
+        # The title stands above it; without one there is nothing but the text.
+        turns = [Turn("user", None, text[titled.end() if titled else 0 :].strip() or title)]
+    else:
+        before = _RULE.sub("", before[titled.end() :] if titled else before).strip()
+        turns = [*([Turn("system", turns[0].at_ms, before)] if before else []), *map(_without_rule, turns)]
+    yield conversation_of(turns, source=SOURCE, name=name, title=title)
+
+
+def mark(line: str) -> Marker | None:
+    """`## User`, `**User:** words`, `**Assistant** (2026-01-20 10:00:00):`."""
+    heading = _HEADING.fullmatch(line.rstrip())
+    if heading:
+        who = speaker(heading["who"])
+        return Marker(heading["level"], *who) if who else None
+    bold = _BOLD.fullmatch(line.rstrip())
+    who = speaker(f"{bold['who']}{bold['time'] or ''}") if bold else None
+    return Marker("**", *who, bold["rest"] or "") if bold and who else None
+
+
+def _own(body: str, head: str, title: str, name: str) -> Found:
+    lines = body.split("\n")
+    marks = [(n, found) for n, line in enumerate(lines) if _OWN_TURN.fullmatch(line) and (found := mark(line))]
+    _before, turns = cut_at(lines, marks)
+    if not turns:
+        return Skipped(name, "it has no messages")
+    fields = {found[1].lower(): found[2] for found in _OWN_FIELD.finditer(head)}
+    score = re.match(r"\d+(?:\.\d+)?", fields.get("importance", ""))
+    return conversation_of(
+        turns,
+        source=SOURCE,
+        name=name,
+        title=title,
+        folder=fields.get("folder", ""),
+        importance=min(float(score[0]), 10.0) if score else None,
+    )
+
+
+def _without_rule(turn: Turn) -> Turn:
+    """A turn without the line that parts it from the next."""
+    lines = turn.content.split("\n")
+    if len(lines) > 1 and _RULE.fullmatch(lines[-1]):
+        return Turn(turn.role, turn.at_ms, "\n".join(lines[:-1]).rstrip())
+    return turn

@@ -1,0 +1,34 @@
+"""Conversations as plain text: lines such as `User: ...` and `AI: ...`; any other text is one message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from commonplace.capture.foreign import Found, Skipped, Stream
+from commonplace.capture.turns import Marker, Turn, conversation_of, speaker, turns_in, whole_text
+
+SOURCE = "text"
+_LINE = re.compile(r"(?P<who>[^:]{1,30}?(?:[(\[][^()\[\]]{4,40}[)\]])?\s*):(?:\s+(?P<rest>.*))?")
+
+
+def read(stream: Stream, name: str) -> Iterator[Found]:
+    """The conversation in a text file."""
+    text = whole_text(stream, name)
+    if isinstance(text, Skipped):
+        yield text
+        return
+    before, turns = turns_in(text, mark)
+    if not turns:
+        turns = [Turn("user", None, text.strip())]
+    elif before.strip():
+        turns = [Turn("system", turns[0].at_ms, before.strip()), *turns]
+    yield conversation_of(turns, source=SOURCE, name=name, title=PurePath(name).stem)
+
+
+def mark(line: str) -> Marker | None:
+    """`User: words`, perhaps with a time: `Human (2026-01-20 10:00): words`."""
+    found = _LINE.fullmatch(line)
+    who = speaker(found["who"]) if found else None
+    return Marker("text", *who, found["rest"] or "") if found and who else None
