@@ -23,6 +23,10 @@ from commonplace.model import (
     TextHit,
     VectorHit,
 )
+from commonplace.store.conversations import Conversations
+from commonplace.store.keyring import Keyring
+from commonplace.store.news import News
+from commonplace.store.replies import Replies
 from commonplace.text.query import Query
 
 if TYPE_CHECKING:
@@ -71,7 +75,7 @@ class TextAnswer:
 StreamCheck = Callable[[Stream | None], Stream]
 
 
-class Store(Protocol):
+class Store(Conversations, Keyring, News, Replies, Protocol):
     """One space of one database."""
 
     # Writing. All of a call happens, or nothing.
@@ -97,7 +101,8 @@ class Store(Protocol):
     def projects(self) -> list[Project]: ...
     def find_project(self, name: str) -> str | None: ...
     def alias_project(self, name: str, alias: str) -> None: ...
-    def counts(self) -> Counts: ...
+    # Of everything, or of one project; `bytes` is the size of the whole store either way.
+    def counts(self, project: str | None = None) -> Counts: ...
 
     # Finding.
     def search_text(

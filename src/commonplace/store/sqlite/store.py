@@ -23,6 +23,10 @@ from commonplace.model import (
 )
 from commonplace.store import Counts, Job, TextAnswer
 from commonplace.store.sqlite import changes, counts, fulltext, items, jobs, passages, projects, vectors
+from commonplace.store.sqlite.conversations import Conversations
+from commonplace.store.sqlite.keyring import Keyring
+from commonplace.store.sqlite.news import News
+from commonplace.store.sqlite.replies import Replies
 from commonplace.store.sqlite.scope import resolve
 from commonplace.store.sqlite.streams import Streams
 from commonplace.text.query import Query
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class SqliteStore(Streams):
+class SqliteStore(Conversations, Keyring, News, Replies, Streams):
     """One space of one SQLite file, shared with any number of other processes."""
 
     _model: tuple[int, int] | None = None
@@ -105,9 +109,11 @@ class SqliteStore(Streams):
         with self._database.read() as connection:
             return projects.canonical_name(connection, self._space_id, name)
 
-    def counts(self) -> Counts:
+    def counts(self, project: str | None = None) -> Counts:
         with self._database.read() as connection:
-            return counts.of_space(connection, self._space_id)
+            if project is None:
+                return counts.of_space(connection, self._space_id)
+            return counts.of_projects(connection, self._space_id, projects.find(connection, self._space_id, project))
 
     # Finding.
 
