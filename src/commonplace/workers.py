@@ -26,3 +26,7 @@ class Workers:
     def later(self, work: Callable[[], object]) -> None:
         """Have something done that nobody waits for."""
         self._pool.submit(work)
+
+    def close(self) -> None:
+        """Finish what has begun, and begin nothing more."""
+        self._pool.shutdown(cancel_futures=True)

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import mcp_types as types
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 from commonplace.mcp.server import build
 from commonplace.memory.book import Book
@@ -77,8 +79,18 @@ async def spawned(folder: Path, *arguments: str, era: str = "auto", **env: str) 
             yield client
 
 
+@contextlib.asynccontextmanager
+async def keyed(url: str, key: str, era: str = "auto") -> AsyncIterator[Client]:
+    """A client of a server over HTTP that sends a key with each request."""
+    async with (
+        httpx2.AsyncClient(headers={"authorization": f"Bearer {key}"}, timeout=DEADLINE) as http,
+        Client(streamable_http_client(url, http_client=http), mode=era, cache=None) as client,
+    ):
+        yield client
+
+
 class Served:
-    """A `commonplace serve` process and its address."""
+    """A `commonplace serve` process, its address, and the key that it left for whoever started it."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.process = subprocess.Popen(
@@ -93,8 +105,22 @@ class Served:
         timer.start()
         assert self.process.stderr is not None
         self.greeting = self.process.stderr.readline()
+        self.remark = self.process.stderr.readline()
         timer.cancel()
+        self.folder = folder
         self.url = next((word for word in self.greeting.split() if word.startswith("http")), "").removesuffix("/mcp")
+
+    @property
+    def key(self) -> str:
+        return (self.folder / "data" / "api-key").read_text(encoding="utf-8").strip()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.key}"}
+
+    def client(self, era: str = "auto", key: str | None = None) -> contextlib.AbstractAsyncContextManager[Client]:
+        """A client of the official SDK that sends a key."""
+        return keyed(f"{self.url}/mcp", self.key if key is None else key, era)
 
     def end(self, by: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
         """Signal it to end; its exit code, and what it said on standard error since it greeted."""

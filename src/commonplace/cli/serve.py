@@ -34,6 +34,6 @@ def mcp(call: Call, profile: str | None) -> None:
 @profile_option
 def serve(call: Call, host: str | None, port: int | None, profile: str | None) -> None:
     """Serve any number of agents over HTTP (Model Context Protocol at /mcp). Ctrl-C stops it."""
-    from commonplace.mcp.http import run
+    from commonplace.site.server import run
 
     run(call.settings(host=host, port=port, profile=profile))

@@ -16,9 +16,10 @@ from mcp.shared.exceptions import MCPError
 import commonplace
 from commonplace.dialects.profiles import tools_of
 from commonplace.dialects.tool import Tool, as_json, error_body
-from commonplace.errors import CommonplaceError
+from commonplace.errors import CommonplaceError, Forbidden
 from commonplace.mcp import prompts, resources
 from commonplace.memory.book import Book
+from commonplace.model import Key
 from commonplace.workers import Workers
 
 log = logging.getLogger(__name__)
@@ -47,36 +48,45 @@ def build(reach: Callable[[], Book], profile: str, workers: Workers) -> Server[A
     async def list_tools(_context: _Context, _params: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=listed)
 
-    async def call_tool(_context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}", {"known": sorted(tools)})
+        book = _reach_of(context, reach)
         if not tool.read_only:
+            if not _may_write(context):
+                return _failed(error_body(tool.dialect, Forbidden(f"This key may read only, and {tool.name} writes.")))
             async with writing:
-                return await workers.do(lambda: _call(reach, tool, params.arguments or {}))
+                return await workers.do(lambda: _call(book, tool, params.arguments or {}))
         if writing.locked():
             with anyio.move_on_after(WAIT_FOR_WRITES):
                 async with writing:
                     pass
-        return await workers.do(lambda: _call(reach, tool, params.arguments or {}))
+        return await workers.do(lambda: _call(book, tool, params.arguments or {}))
 
-    async def list_resources(_context: _Context, _params: object) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=await workers.do(lambda: resources.listed(_reached(reach))))
+    async def list_resources(context: _Context, _params: object) -> types.ListResourcesResult:
+        return types.ListResourcesResult(
+            resources=await workers.do(lambda: resources.listed(_reached(_reach_of(context, reach))))
+        )
 
     async def list_templates(_context: _Context, _params: object) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(resource_templates=list(resources.TEMPLATES))
 
-    async def read_resource(_context: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        return await workers.do(lambda: resources.read(_reached(reach), str(params.uri)))
+    async def read_resource(context: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        return await workers.do(lambda: resources.read(_reached(_reach_of(context, reach)), str(params.uri)))
 
     async def list_prompts(_context: _Context, _params: object) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=prompts.listed(tools))
 
-    async def get_prompt(_context: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return await workers.do(lambda: prompts.filled(_reached(reach), tools, params.name, params.arguments or {}))
+    async def get_prompt(context: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        return await workers.do(
+            lambda: prompts.filled(_reached(_reach_of(context, reach)), tools, params.name, params.arguments or {})
+        )
 
-    async def complete(_context: _Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        return await workers.do(lambda: prompts.completed(_reached(reach), params.argument.name, params.argument.value))
+    async def complete(context: _Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        return await workers.do(
+            lambda: prompts.completed(_reached(_reach_of(context, reach)), params.argument.name, params.argument.value)
+        )
 
     hint = CacheHint(ttl_ms=LISTS_FRESH_MS, scope="private")
     return Server(
@@ -123,6 +133,17 @@ def _described(tool: Tool) -> types.Tool:
             open_world_hint=False,
         ),
     )
+
+
+def _reach_of(context: _Context, reach: Callable[[], Book]) -> Callable[[], Book]:
+    """How to reach the book of a call: over HTTP the site put the one that the caller's key opens into the request."""
+    book: Book | None = getattr(getattr(context.request, "state", None), "book", None)
+    return reach if book is None else lambda: book
+
+
+def _may_write(context: _Context) -> bool:
+    key: Key | None = getattr(getattr(context.request, "state", None), "key", None)
+    return key is None or key.allows("write")
 
 
 def _reached(reach: Callable[[], Book]) -> Book:

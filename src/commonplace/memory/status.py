@@ -29,5 +29,11 @@ def status(book: Book) -> dict[str, object]:
     }
 
 
+def answers(book: Book) -> str:
+    """The version, if the store answers; else its error."""
+    book.store.get(())
+    return commonplace.__version__
+
+
 def _understands(book: Book) -> bool:
     return not book.meaning.state.startswith(("off", "failed"))

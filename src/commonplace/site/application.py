@@ -1,0 +1,85 @@
+"""The whole site as one ASGI application: its routes, and what every request passes on its way to them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from commonplace.config import Settings
+from commonplace.errors import CommonplaceError, InvalidInput, NotFound, StoreError
+from commonplace.mcp.http import protocol
+from commonplace.memory.book import Book
+from commonplace.memory.status import answers, status
+from commonplace.site.guard import Guard
+from commonplace.site.limits import Limits
+from commonplace.site.refusal import refusal
+from commonplace.site.who import SERVICE_UNAVAILABLE, Who
+from commonplace.workers import Workers
+
+WELCOME = """\
+Commonplace is running.
+
+Agents:  {address}/mcp     (Model Context Protocol, streamable HTTP)
+Health:  {address}/health
+People:  commonplace --help
+
+Calls need a key: Authorization: Bearer <key>. `commonplace keys create NAME` makes one.
+"""
+# Where the store lies, and what it is about, is not for those without a key.
+_OUT_OF_ORDER = StoreError("The store cannot be used now.", "`commonplace status` on the server tells why.")
+
+
+def application(reach: Callable[[], Book], settings: Settings) -> ASGIApp:
+    """The site over the book, reached for at each call."""
+    workers = Workers()
+    agents = protocol(settings, workers)
+    routes = [Route("/", _front), Route("/health", _health(reach, workers)), *agents.routes]
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with agents.running():
+            yield
+        # Before the store is closed, so that no thread opens it again.
+        workers.close()
+
+    site = Starlette(routes=routes, lifespan=lifespan, exception_handlers=_HANDLERS)
+    return Guard(Who(Limits(site, settings), reach, workers, settings), settings)
+
+
+async def _front(request: Request) -> Response:
+    return PlainTextResponse(WELCOME.format(address=str(request.base_url).rstrip("/")))
+
+
+def _health(reach: Callable[[], Book], workers: Workers) -> Callable[[Request], Awaitable[Response]]:
+    async def health(request: Request) -> Response:
+        book = getattr(request.state, "book", None)
+        try:
+            if book is not None:
+                return JSONResponse({"status": "ok", **await workers.do(lambda: status(book))})
+            return JSONResponse({"status": "ok", "version": await workers.do(lambda: answers(reach()))})
+        except CommonplaceError as error:
+            return refusal(_OUT_OF_ORDER if book is None else error, SERVICE_UNAVAILABLE)
+
+    return health
+
+
+async def _http_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    told = NotFound("There is nothing here.", "`/` tells what is where.") if error.status_code == 404 else None
+    response = refusal(told or InvalidInput(f"{error.detail}.", "Call it otherwise."), error.status_code)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _fault(_request: Request, error: Exception) -> Response:
+    return refusal(CommonplaceError(f"The call failed: {type(error).__name__}."))
+
+
+_HANDLERS = {HTTPException: _http_error, Exception: _fault}

@@ -1,0 +1,63 @@
+"""The first key: whoever starts a server finds it in a file that only they can read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TextIO
+
+from commonplace.errors import CommonplaceError, StoreReadOnly, Unauthorized
+from commonplace.memory import keys
+from commonplace.memory.book import Book
+
+NAME = "first"
+_ANOTHER = "`commonplace keys create NAME` makes a key."
+
+
+def first_key(book: Book, path: Path) -> str:
+    """Make a key if none works yet; what to tell whoever starts the server about keys."""
+    kept = _read(path)
+    if kept is not None and _works(book, kept):
+        return f"Its API key is in {path}."
+    if keys.working(book):
+        return f"Keys exist, but none is in {path}. {_ANOTHER}"
+    if kept is not None:
+        if not keys.looks_like_one(kept):
+            return f"{path} holds no key of ours. {_ANOTHER}"
+        path.unlink(missing_ok=True)
+    try:
+        with _create_private(path) as file:
+            file.write(_made(book, path) + "\n")
+    except FileExistsError:
+        # Another server starts at the same moment.
+        return f"Its API key is in {path}."
+    except OSError as error:
+        raise StoreReadOnly(f"The key file {path} cannot be written: {error.strerror}.") from error
+    return f"Its first API key was made and is in {path}."
+
+
+def _made(book: Book, path: Path) -> str:
+    try:
+        return keys.create(book, NAME, "admin")[1]
+    except CommonplaceError:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _create_private(path: Path) -> TextIO:
+    return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8")
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None
+
+
+def _works(book: Book, secret: str) -> bool:
+    try:
+        keys.check(book, secret)
+    except Unauthorized:
+        return False
+    return True

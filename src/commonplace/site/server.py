@@ -1,0 +1,97 @@
+"""Runs the site: a socket, signals, a greeting, and an end that loses nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import logging
+import signal
+import socket
+import sys
+
+import uvicorn
+
+from commonplace.config import Settings, listed
+from commonplace.errors import CommonplaceError, InvalidInput
+from commonplace.memory.shelf import Shelf
+from commonplace.site.application import application
+from commonplace.site.first_key import first_key
+
+GRACE_SECONDS = 5
+
+
+def run(settings: Settings) -> None:
+    """Serve until interrupted or terminated, then finish what is being answered and close the store."""
+    if not _is_loopback(settings.host) and not listed(settings.allowed_hosts):
+        raise InvalidInput(
+            f"{settings.host!r} is not a loopback address, and nothing says by which names others call this server.",
+            "Use 127.0.0.1, ::1 or localhost, or set allowed_hosts to those names, such as memory.example.com.",
+        )
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="commonplace: %(message)s")
+    with contextlib.closing(Shelf(settings)) as shelf:
+        config = uvicorn.Config(
+            application(shelf.book, settings),
+            lifespan="on",
+            log_level="warning",
+            access_log=False,
+            # Whom to believe about addresses is for the setting trusted_proxies to say.
+            proxy_headers=False,
+            ws="none",
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+        with _listening(settings.host, settings.port) as sock:
+            # The server stops gracefully on a signal and then raises it again: by then it means "leave", not "die".
+            signal.signal(signal.SIGTERM, _leave)
+            _greet(_address(sock), _about_keys(shelf, settings))
+            with contextlib.suppress(KeyboardInterrupt, _Leave):
+                uvicorn.Server(config).run(sockets=[sock])
+
+
+class _Leave(Exception):
+    """We were asked to end."""
+
+
+def _leave(_signal: int, _frame: object) -> None:
+    raise _Leave
+
+
+def _about_keys(shelf: Shelf, settings: Settings) -> str:
+    """Where the key is; or why the store cannot be opened, which keeps nobody from starting the server."""
+    try:
+        return first_key(shelf.book(), settings.key_file)
+    except CommonplaceError as error:
+        return f"{error.message} {error.hint}"
+
+
+def _greet(address: str, more: str) -> None:
+    sys.stderr.write(f"Commonplace is at {address}/mcp (health: {address}/health). Ctrl-C ends it.\n{more}\n")
+    sys.stderr.flush()
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if sys.platform != "win32":
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host.strip("[]"), port))
+        # Bound is not taken: another server may bind as well until one of them listens.
+        sock.listen(socket.SOMAXCONN)
+    except OSError as error:
+        sock.close()
+        raise InvalidInput(f"Port {port} cannot be opened: {error.strerror}.", "Choose another port, or 0.") from error
+    return sock
+
+
+def _address(sock: socket.socket) -> str:
+    host, port = sock.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
