@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from commonplace.errors import CommonplaceError, InvalidInput, UnknownArgument
 from commonplace.memory.book import Book
-from commonplace.text.redact import redact, redact_lines
+from commonplace.text.redact import all_clean, redact, redact_lines
 from commonplace.text.summarise import shorten
 
 Dialect = Literal["kiro", "memories", "ecm", "sekha"]
@@ -163,12 +163,30 @@ def notice(book: Book) -> str:
 
 def redacted(value: Any) -> Any:
     """A reply's data with the secrets taken out of every text in it."""
+    texts: list[str] = []
+    _gather(value, texts)
+    # Nearly always there is nothing to take out.
+    return value if all_clean(texts) else _cleaned(value)
+
+
+def _gather(value: Any, texts: list[str]) -> None:
+    if isinstance(value, str):
+        texts.append(value)
+    elif isinstance(value, dict):
+        for entry in value.values():
+            _gather(entry, texts)
+    elif isinstance(value, list):
+        for entry in value:
+            _gather(entry, texts)
+
+
+def _cleaned(value: Any) -> Any:
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):
-        return {key: redacted(entry) for key, entry in value.items()}
+        return {key: _cleaned(entry) for key, entry in value.items()}
     if isinstance(value, list):
-        return [redacted(entry) for entry in value]
+        return [_cleaned(entry) for entry in value]
     return value
 
 

@@ -28,9 +28,9 @@ def browse(book: Book, scope: Scope, limit: int = 20, cursor: str | None = None)
     """Live items inside the scope, newest first."""
     if not 1 <= limit <= MAX_PAGE:
         raise InvalidInput(f"limit is {limit}.", f"Choose 1 to {MAX_PAGE}.")
-    items = book.store.newest(scope, limit + 1, _position(cursor) if cursor else None)
+    items = book.store.newest(scope, limit + 1, position_of(cursor) if cursor else None)
     page, more = items[:limit], len(items) > limit
-    return Page(tuple(page), _cursor(page[-1]) if more else None)
+    return Page(tuple(page), cursor_at(page[-1].created_ms, page[-1].id) if more else None)
 
 
 def projects(book: Book) -> list[Project]:
@@ -44,11 +44,13 @@ def add_alias(book: Book, project: str, alias: str) -> str:
     return book.store.find_project(alias) or project
 
 
-def _cursor(item: Item) -> str:
-    return base64.urlsafe_b64encode(f"{item.created_ms}:{item.id}".encode()).decode().rstrip("=")
+def cursor_at(ms: int, id_: int) -> str:
+    """Where a page ended, in a form to be given back unchanged."""
+    return base64.urlsafe_b64encode(f"{ms}:{id_}".encode()).decode().rstrip("=")
 
 
-def _position(cursor: str) -> tuple[int, int]:
+def position_of(cursor: str) -> tuple[int, int]:
+    """The time and the id that a cursor means."""
     try:
         text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
     except (ValueError, binascii.Error):

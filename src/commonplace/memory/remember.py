@@ -81,8 +81,8 @@ def draft_of(note: Note, now_ms: int, *, dated: bool = True) -> Draft:
     if note.kind not in KINDS:
         raise InvalidInput(f"{note.kind!r} is not a kind of item.", f"Choose one of {', '.join(KINDS)}.")
     details = _details(note)
-    content = _clean(note.content, "content")
-    title = _clean(note.title, "title").strip() or title_of(_first(content, *details.values()))
+    content = clean(note.content, "content")
+    title = clean(note.title, "title").strip() or title_of(_first(content, *details.values()))
     if not (title or content.strip() or any(details.values())):
         raise InvalidInput("There is nothing to remember: content and title are empty.", "Give some content.")
     if len(title) > MAX_TITLE:
@@ -94,14 +94,14 @@ def draft_of(note: Note, now_ms: int, *, dated: bool = True) -> Draft:
         body=content,
         content_hash=b"",
         details=details,
-        meta=_meta(note.meta),
+        meta=checked_meta(note.meta),
         project=None if note.project is None else normalise_project(note.project),
         session=_session(note.session),
         tags=_tags(note.tags),
-        importance=_importance(note.importance),
+        importance=checked_importance(note.importance),
         tokens=count_tokens(content or details.get("narrative", "")),
-        created_ms=now_ms if note.created_ms is None else _time(note.created_ms),
-        uid=_uid(note.uid),
+        created_ms=now_ms if note.created_ms is None else checked_time(note.created_ms),
+        uid=checked_uid(note.uid),
     )
     when = note.created_ms if dated and note.kind != "memory" else None
     return replace(draft, passages=_passages(draft), content_hash=_hash(draft, when))
@@ -157,7 +157,7 @@ def _details(note: Note) -> dict[str, str]:
             f"Items of kind {note.kind} have no field {', '.join(map(repr, unknown))}.",
             f"Their fields are {', '.join(known)}.",
         )
-    details = {name: _clean(value, name) for name, value in note.details.items() if value}
+    details = {name: clean(value, name) for name, value in note.details.items() if value}
     if "paths" in details:
         globs = list(dict.fromkeys(map(checked_glob, details["paths"].split("\n"))))
         if len(globs) > MAX_PATHS:
@@ -168,7 +168,7 @@ def _details(note: Note) -> dict[str, str]:
     return details
 
 
-def _clean(text: str, name: str) -> str:
+def clean(text: str, name: str) -> str:
     if not isinstance(text, str):
         raise InvalidInput(f"{name} must be text.")
     if len(text) > MAX_TEXT:
@@ -192,7 +192,7 @@ def _first(*texts: str) -> str:
 
 
 def _type(note: Note) -> str:
-    type_ = _clean(note.type, "type").strip() or _DEFAULT_TYPE[note.kind]
+    type_ = clean(note.type, "type").strip() or _DEFAULT_TYPE[note.kind]
     if not _TYPE.fullmatch(type_):
         raise InvalidInput(f"{type_[:60]!r} cannot be a type.", "Use up to 100 letters, digits, spaces and . : / - _.")
     return type_
@@ -201,7 +201,7 @@ def _type(note: Note) -> str:
 def _session(session: str | None) -> str | None:
     if session is None:
         return None
-    session = _clean(session, "session").strip()
+    session = clean(session, "session").strip()
     if not 0 < len(session) <= MAX_SESSION:
         raise InvalidInput(f"A session's name has 1 to {MAX_SESSION} characters.")
     return session
@@ -211,25 +211,25 @@ def _tags(tags: Sequence[str]) -> tuple[str, ...]:
     if len(tags) > MAX_TAGS:
         raise TooLarge(f"{len(tags)} tags are more than {MAX_TAGS}.", "Keep those that you will look for.")
     # On one line each, since that is how they are shown.
-    cleaned = [" ".join(_clean(tag, "tag").split()) for tag in tags]
+    cleaned = [" ".join(clean(tag, "tag").split()) for tag in tags]
     if any(not 0 < len(tag) <= MAX_TAG for tag in cleaned):
         raise InvalidInput(f"A tag has 1 to {MAX_TAG} characters.")
     return tuple(dict.fromkeys(cleaned))
 
 
-def _importance(importance: float | None) -> float | None:
+def checked_importance(importance: float | None) -> float | None:
     if importance is not None and not 0.0 <= importance <= 10.0:
         raise InvalidInput("Invalid importance.", "Must be between 0.0 and 10.0.")
     return importance
 
 
-def _time(created_ms: int) -> int:
+def checked_time(created_ms: int) -> int:
     if not EARLIEST_MS <= created_ms <= LATEST_MS:
         raise InvalidInput("The time lies outside the years 1 to 9999.", "Give milliseconds since 1970.")
     return created_ms
 
 
-def _uid(uid: str | None) -> str | None:
+def checked_uid(uid: str | None) -> str | None:
     if uid is None:
         return None
     spelled = ref(uid).uid
@@ -238,19 +238,19 @@ def _uid(uid: str | None) -> str | None:
     return spelled
 
 
-def _meta(meta: Mapping[str, object]) -> Mapping[str, object]:
+def checked_meta(meta: Mapping[str, object]) -> Mapping[str, object]:
     try:
         text = json.dumps(_storable(meta, MAX_META_DEPTH), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"metadata cannot be written as JSON: {error}.") from error
-    kept: Mapping[str, object] = json.loads(_clean(text, "metadata"))
+    kept: Mapping[str, object] = json.loads(clean(text, "metadata"))
     return kept
 
 
 def _storable(value: object, levels: int) -> object:
     """JSON with every text in it cleaned by itself: escaped, a NUL or a key would pass unseen."""
     if isinstance(value, str):
-        return _clean(value, "metadata")
+        return clean(value, "metadata")
     if not isinstance(value, (Mapping, list, tuple)):
         return value
     if not levels:

@@ -7,10 +7,11 @@ never looks back over what it has read, so that ordinary text costs little and h
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from commonplace.text.clean_texts import known_clean, note_clean
 from commonplace.text.secret_shape import looks_secret
 
 _MARK = "[REDACTED:"
@@ -200,7 +201,21 @@ RULES: tuple[Rule, ...] = (
 
 def redact(text: str) -> str:
     """The text with every secret replaced by `[REDACTED:kind]`; doing it twice changes nothing more."""
-    return redact_counted(text)[0]
+    if known_clean(text):
+        return text
+    redacted, counts = redact_counted(text)
+    if not counts:
+        note_clean([text])
+    return redacted
+
+
+def all_clean(texts: Sequence[str]) -> bool:
+    """Whether none of many texts holds a secret, which is seen quickest in all of them at once."""
+    unknown = [text for text in texts if not known_clean(text)]
+    if unknown and redact_counted("\n".join(unknown))[1]:
+        return False
+    note_clean(unknown)
+    return True
 
 
 def redact_lines(text: str) -> str:
@@ -248,10 +263,21 @@ def _apply(rule: Rule, text: str, lowered: str, counts: dict[str, int]) -> str:
 def _anchored(rule: Rule, text: str, lowered: str) -> Iterator[re.Match[str]]:
     pattern = _compiled(rule.pattern)
     end = 0
-    for hint in _compiled("|".join(rule.hints)).finditer(lowered):
-        if hint.start() >= end and (match := pattern.match(text, hint.start())):
+    for start in _starts(rule.hints, lowered):
+        if start >= end and (match := pattern.match(text, start)):
             end = match.end()
             yield match
+
+
+def _starts(hints: tuple[str, ...], lowered: str) -> list[int]:
+    """Where any of the hints stands, in order: quicker than one expression for all of them."""
+    found = []
+    for hint in hints:
+        at = lowered.find(hint)
+        while at >= 0:
+            found.append(at)
+            at = lowered.find(hint, at + len(hint))
+    return sorted(found)
 
 
 def _lower(text: str) -> str:

@@ -36,6 +36,11 @@ def iso(ms: int) -> str:
     return (_EPOCH + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def stamp(ms: int) -> str:
+    """As conversations write it: 2025-03-15T14:30:00Z, with milliseconds only where there are some."""
+    return iso(ms).replace(".000Z", "Z")
+
+
 def ago(then_ms: int, now_ms: int) -> str:
     """How long ago, as people say it; a date when that says more."""
     seconds = (now_ms - then_ms) // 1000

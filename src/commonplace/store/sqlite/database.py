@@ -168,6 +168,8 @@ class Database:
         connection.pragma("temp_store", 2)
         connection.pragma("cache_size", -8192)
         connection.pragma("journal_size_limit", 64 * 1024 * 1024)
+        # The full-text rows that a question is limited to (scope.py).
+        connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
 
 
 class _Connections:

@@ -83,7 +83,7 @@ def _strict(
     for side, newest, match in ((">", "DESC", f"{whole} NOT {scope_of([PART])}"), ("<", "ASC", whole)):
         rows = sql.rows(
             connection,
-            f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid {side} 0"
+            f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid {side} 0{within.among}"
             f" ORDER BY rowid {newest} LIMIT ?",
             (match, NEWEST),
         )
@@ -93,7 +93,7 @@ def _strict(
         scored += sql.rows(
             connection,
             f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ? AND rowid BETWEEN ? AND ?"
-            " ORDER BY score DESC, rowid DESC LIMIT ?",
+            f"{within.among} ORDER BY score DESC, rowid DESC LIMIT ?",
             (match, *sorted((rows[0][0], rows[-1][0])), within.reach(k)),
         )
     hits = _inside(connection, space_id, filter_, scored)
@@ -139,7 +139,7 @@ def _best(
     if weighed.rare:
         scored = sql.rows(
             connection,
-            f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0"
+            f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0{within.among}"
             " ORDER BY score DESC, rowid DESC LIMIT ?",
             (within.around(words_to_fts5(weighed.of(weighed.rare))), reach),
         )
@@ -156,7 +156,7 @@ def _best(
 
 def _weigh(connection: apsw.Connection, words: Sequence[Word], within: Within) -> _Weighed:
     common_from = int(min(max(within.rows * COMMON_SHARE, COMMON_LEAST), COMMON_MOST))
-    count = [_count(connection, within.around(words_to_fts5([word])), common_from) for word in words]
+    count = [_count(connection, within, word, common_from) for word in words]
     rare = tuple(n for n, rows in enumerate(count) if 0 < rows < common_from)
     common = tuple(n for n, rows in enumerate(count) if rows >= common_from)
     for n in common:
@@ -177,7 +177,7 @@ def _found(
     value = dict.fromkeys(asked, 0.0)
     matching: set[int] = set()
     for n in weighed.rare:
-        rows = _rows(connection, within.around(words_to_fts5([weighed.words[n]])))
+        rows = _rows(connection, within, weighed.words[n])
         matching |= rows
         for passage in value.keys() & rows:
             value[passage] += weighed.worth[n]
@@ -200,15 +200,23 @@ def _read(connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]
     }
 
 
-def _count(connection: apsw.Connection, match: str, limit: int) -> int:
-    """How many passages match, counted up to a limit."""
-    question = "SELECT count(*) FROM (SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0 LIMIT ?)"
-    return int(sql.value(connection, question, (match, limit)))
+def _count(connection: apsw.Connection, within: Within, word: Word, limit: int) -> int:
+    """How many passages hold a word, counted up to a limit."""
+    return int(
+        sql.value(connection, f"SELECT count(*) FROM ({_holding(within)} LIMIT ?)", (_match(within, word), limit))
+    )
 
 
-def _rows(connection: apsw.Connection, match: str) -> set[int]:
-    rows = sql.rows(connection, "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0", (match,))
-    return {row[0] for row in rows}
+def _rows(connection: apsw.Connection, within: Within, word: Word) -> set[int]:
+    return {row[0] for row in sql.rows(connection, _holding(within), (_match(within, word),))}
+
+
+def _holding(within: Within) -> str:
+    return f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0{within.among}"
+
+
+def _match(within: Within, word: Word) -> str:
+    return within.around(words_to_fts5([word]))
 
 
 def _newest(
@@ -216,7 +224,7 @@ def _newest(
 ) -> list[int]:
     rows = sql.rows(
         connection,
-        "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0 ORDER BY rowid DESC LIMIT ?",
+        f"{_holding(within)} ORDER BY rowid DESC LIMIT ?",
         (within.around(words_to_fts5(words, operator)), limit),
     )
     return [row[0] for row in rows]

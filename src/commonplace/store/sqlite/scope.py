@@ -1,14 +1,15 @@
-"""A question's scope as this engine can filter by it: project ids, kinds and types."""
+"""A question's scope as this engine can filter by it: ids of projects and sessions, kinds and types."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import apsw
 
 from commonplace.model import KINDS, Kind, Scope
-from commonplace.store.sqlite import projects
+from commonplace.store.sqlite import projects, sessions
 
 # Stored where a project id is expected, for items that belong to no project.
 NO_PROJECT = 0
@@ -26,6 +27,7 @@ class Filter:
     kinds: tuple[Kind, ...] = ()
     types: tuple[str, ...] = ()
     tag: str = ""
+    sessions: tuple[int, ...] | None = None
 
     def sql(self) -> tuple[str, list[object]]:
         """A condition on `items i` for what is live and inside, with its bindings."""
@@ -42,6 +44,9 @@ class Filter:
             if values:
                 clauses.append(f"i.{column} IN ({_marks(values)})")
                 bindings += values
+        if self.sessions is not None:
+            clauses.append("i.session_id IN (SELECT value FROM json_each(?))")
+            bindings.append(json.dumps(self.sessions))
         tags = [part.strip() for part in self.tag.split(",") if part.strip()]
         if tags:
             tagged = " OR ".join(["instr(lower(t.tag), lower(?))"] * len(tags))
@@ -62,7 +67,20 @@ def resolve(connection: apsw.Connection, space_id: int, scope: Scope) -> Filter 
             found = (*found, NO_PROJECT)
         if not found:
             return None
-    return Filter(found, kinds, scope.types, scope.tag)
+    chosen = None if scope.sessions is None else tuple(sessions.ids_in(connection, space_id, scope.sessions))
+    return Filter(found, kinds, scope.types, scope.tag, chosen)
+
+
+def choose(connection: apsw.Connection, space_id: int, filter_: Filter) -> None:
+    """Note in the connection's own table `chosen` the full-text rows of the sessions that a filter names."""
+    connection.execute("DELETE FROM temp.chosen")
+    for rows in ("p.id", "-i.id"):
+        connection.execute(
+            f"INSERT OR IGNORE INTO temp.chosen SELECT {rows} FROM json_each(?) j"
+            " CROSS JOIN items i ON i.session_id = j.value"
+            " CROSS JOIN passages p ON p.space_id = ? AND p.item_id = i.id",
+            (json.dumps(filter_.sessions), space_id),
+        )
 
 
 def space_token(space_id: int) -> str:

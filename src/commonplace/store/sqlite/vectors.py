@@ -15,7 +15,7 @@ import apsw
 
 from commonplace.model import KINDS, VectorHit
 from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.scope import Filter
+from commonplace.store.sqlite.scope import Filter, choose
 
 if TYPE_CHECKING:
     import numpy as np
@@ -137,6 +137,10 @@ class SignMatrix:
                 f"SELECT p.id FROM items i JOIN passages p ON p.item_id = i.id WHERE i.space_id = ? AND {condition}",
                 [self.space_id, *bindings],
             )
+            masks.append(np.isin(self._passages[: self._size], [row[0] for row in rows]))
+        if filter_.sessions is not None:
+            choose(connection, self.space_id, filter_)
+            rows = sql.rows(connection, "SELECT id FROM temp.chosen WHERE id > 0")
             masks.append(np.isin(self._passages[: self._size], [row[0] for row in rows]))
         return np.logical_and.reduce(masks) if masks else None
 

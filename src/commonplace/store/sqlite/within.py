@@ -9,7 +9,7 @@ import apsw
 
 from commonplace.model import KINDS
 from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.scope import Filter, kind_token, project_token, space_token
+from commonplace.store.sqlite.scope import Filter, choose, kind_token, project_token, space_token
 from commonplace.text.tokens import index_text
 
 
@@ -21,6 +21,7 @@ class Within:
     exclude: str
     loose: bool
     rows: int
+    chosen: bool = False
 
     def around(self, expression: str) -> str:
         """A MATCH expression that keeps to the filter."""
@@ -30,6 +31,11 @@ class Within:
         if self.exclude:
             wrapped = f"({wrapped} NOT {self.exclude})"
         return wrapped
+
+    @property
+    def among(self) -> str:
+        """A condition to add for questions about some sessions only."""
+        return " AND rowid IN (SELECT id FROM temp.chosen)" if self.chosen else ""
 
     def reach(self, k: int) -> int:
         """How many rows to take so that `k` are left after the last check."""
@@ -61,7 +67,12 @@ def narrowed(connection: apsw.Connection, space_id: int, filter_: Filter, *, exa
         require.append(" OR ".join(f"type : {_phrase(index_text(type_))}" for type_ in filter_.types))
     if not require and sql.value(connection, "SELECT count(*) FROM spaces") > 1:
         require.append(scope_of([space_token(space_id)]))
-    return Within(" AND ".join(f"({part})" for part in require), scope_of(exclude) if exclude else "", loose, rows)
+    chosen = filter_.sessions is not None
+    if chosen:
+        choose(connection, space_id, filter_)
+        rows = min(rows, sql.value(connection, "SELECT count(*) FROM temp.chosen WHERE id > 0"))
+    required = " AND ".join(f"({part})" for part in require)
+    return Within(required, scope_of(exclude) if exclude else "", loose, rows, chosen)
 
 
 def scope_of(tokens: Iterable[str]) -> str:

@@ -1,0 +1,88 @@
+"""Export: a conversation as data that can be imported again, or as Markdown to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from commonplace.memory.book import Book
+from commonplace.model import Item, Session, SessionScope
+from commonplace.text.times import stamp
+
+FORMAT, VERSION = "commonplace-conversations", 1
+FORMATS = ("json", "markdown")
+_PAGE = 200
+
+
+def score(importance: float) -> float | int:
+    """An importance as references write it: 9 rather than 9.0."""
+    return int(importance) if importance.is_integer() else importance
+
+
+def message_data(item: Item) -> dict[str, Any]:
+    """One message, with what is needed to write it again."""
+    data = {
+        "id": item.uid,
+        "role": item.details.get("role", "user"),
+        "content": item.body,
+        "timestamp": stamp(item.created_ms),
+    }
+    return data | {"metadata": dict(item.meta)} if item.meta else data
+
+
+def conversation_data(session: Session, messages: Sequence[Item]) -> dict[str, Any]:
+    """A conversation with its messages, as reading it shows it."""
+    return {
+        "id": session.uid,
+        "label": session.label,
+        "folder": session.folder,
+        "status": session.status,
+        "importance_score": score(session.importance),
+        "messages": [message_data(item) for item in messages],
+        "message_count": session.messages,
+        "word_count": session.words,
+        "created_at": stamp(session.started_ms),
+        "updated_at": stamp(session.updated_ms),
+        "last_accessed": None if session.accessed_ms is None else stamp(session.accessed_ms),
+    }
+
+
+def export_data(session: Session, messages: Sequence[Item], *, metadata: bool = True) -> dict[str, Any]:
+    """A conversation that can be imported again without loss; without `metadata`, only what was said."""
+    if not metadata:
+        plain = [{name: m[name] for name in ("role", "content", "timestamp")} for m in map(message_data, messages)]
+        return {"id": session.uid, "label": session.label, "folder": session.folder, "messages": plain}
+    origin = {"key": session.key, "source": session.source, "project": session.project, "metadata": dict(session.meta)}
+    return conversation_data(session, messages) | origin
+
+
+def export_markdown(session: Session, messages: Sequence[Item], *, metadata: bool = True) -> str:
+    """A conversation to read, or to give to someone who has no Commonplace."""
+    lines = [f"# {session.label}", ""]
+    if metadata:
+        facts = {
+            "Folder": session.folder,
+            "Importance": f"{score(session.importance)}/10",
+            "Created": stamp(session.started_ms)[:10],
+            "Messages": session.messages,
+            "Words": session.words,
+        }
+        lines += ["  \n".join(f"**{name}:** {value}" for name, value in facts.items()), "", "---", ""]
+    lines.append("## Conversation")
+    for item in messages:
+        said = stamp(item.created_ms)[:19].replace("T", " ")
+        lines += ["", f"**{_speaker(item)}** ({said}):  ", item.body]
+    return "\n".join(lines) + "\n"
+
+
+def export_all(book: Book, scope: SessionScope) -> Iterator[Mapping[str, Any]]:
+    """Every conversation of a scope, one at a time, the one with the newest message first."""
+    before = None
+    while page := book.store.latest_sessions(scope, _PAGE, before):
+        for session in page:
+            yield export_data(session, book.store.messages_of(session.id))
+        before = (page[-1].ended_ms, page[-1].id)
+
+
+def _speaker(item: Item) -> str:
+    return item.details.get("role", "user").capitalize()
