@@ -37,10 +37,12 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("streams", "commonplace.cli.streams:streams", "Memories that agents are still sending in chunks."),
     ("generate", "commonplace.cli.generate:generate", "Write the rules into the files that agents read."),
     ("learn", "commonplace.cli.learn:learn", "Read the rule files that are there into the memory."),
+    ("import", "commonplace.cli.import_:import_", "Take over conversations from ChatGPT, Claude or text files."),
     ("projects", "commonplace.cli.projects:projects", "Projects and the names they answer to."),
+    ("keys", "commonplace.cli.keys:keys", "Who may call the HTTP server, and what for."),
     ("status", "commonplace.cli.status:status", "What is kept where, and whether everything works."),
     ("mcp", "commonplace.cli.serve:mcp", "Serve an agent over stdio (MCP)."),
-    ("serve", "commonplace.cli.serve:serve", "Serve over HTTP on this machine (MCP at /mcp)."),
+    ("serve", "commonplace.cli.serve:serve", "Serve over HTTP, to whoever has a key (MCP at /mcp)."),
     ("demo", "commonplace.cli.demo:demo", "See it work in a few seconds, on a temporary store."),
 )
 

@@ -33,7 +33,11 @@ def mcp(call: Call, profile: str | None) -> None:
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default: 8765; 0 takes a free one).")
 @profile_option
 def serve(call: Call, host: str | None, port: int | None, profile: str | None) -> None:
-    """Serve any number of agents over HTTP (Model Context Protocol at /mcp). Ctrl-C stops it."""
+    """Serve any number of agents over HTTP (Model Context Protocol at /mcp). Ctrl-C stops it.
+
+    Callers need a key. The first is made on the first start, in the file api-key of the data folder; `commonplace keys`
+    makes more.
+    """
     from commonplace.site.server import run
 
     run(call.settings(host=host, port=port, profile=profile))

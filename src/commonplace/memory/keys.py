@@ -9,6 +9,7 @@ import secrets
 
 from commonplace.errors import InvalidInput, NotFound, Unauthorized
 from commonplace.memory.book import Book
+from commonplace.memory.remember import LATEST_MS
 from commonplace.model import KEY_SCOPES, Key
 from commonplace.text.names import normalise_project
 from commonplace.text.redact import redact
@@ -35,6 +36,8 @@ def create(
     now = book.clock()
     if expires_ms is not None and expires_ms <= now:
         raise InvalidInput("The key would have expired already.", "Choose a later time.")
+    if expires_ms is not None and expires_ms > LATEST_MS:
+        raise InvalidInput("The key would expire after the year 9999.", "Leave its end out.")
     secret = BEGINNING + secrets.token_hex(24)
     place = None if project is None else normalise_project(project)
     key = Key(0, name, secret[:_PREFIX], scope, place, now, expires_ms)

@@ -1,0 +1,120 @@
+"""`keys`: who may call the HTTP server, and what for."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import click
+
+from commonplace.cli import tables
+from commonplace.cli.call import Call, command, listing
+from commonplace.errors import InvalidInput
+from commonplace.memory.keys import create as create_key
+from commonplace.memory.keys import listed
+from commonplace.memory.keys import revoke as revoke_key
+from commonplace.model import KEY_SCOPES, Key
+from commonplace.text.times import iso, moment
+
+_SPAN = re.compile(r"([0-9]{1,5}) ?([hdwy])")
+_UNIT_MS = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000, "y": 365 * 86_400_000}
+
+
+@listing(
+    "keys",
+    "commonplace keys",
+    "commonplace keys --json",
+    "commonplace keys create laptop",
+    "commonplace keys create reports --scope read --project my-api --expires 90d",
+)
+def keys(call: Call) -> None:
+    """API keys, the oldest first. Whoever calls `commonplace serve` needs one; agents over stdio need none.
+
+    Only the beginning of a key is shown: the whole of it is told once, when it is made, and kept nowhere.
+    """
+    with call.book() as book:
+        now = book.clock()
+        records = [key_record(key, now) for key in listed(book)]
+    if call.json:
+        call.reply({"keys": records})
+    elif not records:
+        call.note("No key yet. `commonplace keys create NAME` makes one; `commonplace serve` makes the first itself.")
+    else:
+        rows = [{**row, "project": row["project"] or "all", "when": row["used_at_epoch"]} for row in records]
+        tables.table(("id", "name", "prefix", "scope", "project", "state", "expires_at", "when"), rows)
+
+
+@command(
+    "create",
+    "commonplace keys create laptop",
+    "commonplace keys create reports --scope read --project my-api --expires 90d",
+)
+@click.argument("name")
+@click.option(
+    "--scope",
+    type=click.Choice(KEY_SCOPES),
+    default="write",
+    help="What it may do: read, write (and read; the default), or admin (everything).",
+)
+@click.option("--project", metavar="NAME", help="The only project it may see and change; all if omitted.")
+@click.option(
+    "--expires", metavar="WHEN", help="How long it works: 12h, 90d, 8w, 1y, or a date; always if omitted."
+)
+def create(call: Call, name: str, scope: str, project: str | None, expires: str | None) -> None:
+    """Make a key called NAME and print it. It is shown this once only."""
+    until = None if expires is None else _until(expires)
+    with call.book() as book:
+        key, secret = create_key(book, name, scope, project, until)
+        record = key_record(key, book.clock())
+    if call.json:
+        call.reply({**record, "key": secret})
+        return
+    call.say(secret)
+    call.note(f"This is key {key.id}, for {key.project or 'all projects'} ({key.scope}). It is not shown again.")
+    call.note("Send it with each request: Authorization: Bearer <key>")
+
+
+@command("revoke", "commonplace keys revoke 1")
+@click.argument("id_", metavar="ID")
+def revoke(call: Call, id_: str) -> None:
+    """Let a key work no longer. ID is its number, or how it begins. This cannot be undone."""
+    with call.book() as book:
+        key = revoke_key(book, id_)
+        record = key_record(key, book.clock())
+    if call.json:
+        call.reply(record)
+    else:
+        call.say(f"Revoked key {key.id} ({key.name}). Running servers refuse it within 5 seconds.")
+
+
+keys.add_command(create)
+keys.add_command(revoke)
+
+
+def key_record(key: Key, now_ms: int) -> dict[str, Any]:
+    """A key as a program reads it."""
+    state = "revoked" if key.revoked_ms is not None else "works" if key.works(now_ms) else "expired"
+    return {
+        "id": key.id,
+        "name": key.name,
+        "prefix": key.prefix,
+        "scope": key.scope,
+        "project": key.project,
+        "state": state,
+        "created_at": iso(key.created_ms),
+        "expires_at": None if key.expires_ms is None else iso(key.expires_ms),
+        "revoked_at": None if key.revoked_ms is None else iso(key.revoked_ms),
+        "used_at": None if key.used_ms is None else iso(key.used_ms),
+        "used_at_epoch": key.used_ms,
+    }
+
+
+def _until(text: str) -> int:
+    span = _SPAN.fullmatch(text.strip().lower())
+    if span:
+        return time.time_ns() // 1_000_000 + int(span[1]) * _UNIT_MS[span[2]]
+    try:
+        return moment(text, local=True)
+    except InvalidInput as error:
+        raise InvalidInput(error.message, "Write it like 12h, 90d, 8w, 1y or 2030-01-31.") from error
