@@ -31,8 +31,8 @@ DOORS: dict[str, set[str]] = {
     "capture": {"memory", "text"},
     "mcp": {"dialects", "memory", "text"},
     "rest": {"dialects", "memory", "capture", "text"},
-    "site": {"mcp", "rest", "memory", "text"},
-    "cli": {"dialects", "hosts", "memory", "text"},
+    "site": {"mcp", "rest", "memory", "capture", "text"},
+    "cli": {"dialects", "hosts", "memory", "capture", "text"},
     "__main__": {"cli"},
 }
 # The command line starts the servers; it may open that one door.

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     monkeypatch.chdir(here)
     return here
+
+
+def write_chats(folder: Path) -> None:
+    """What the examples of `import` take over: a product's zip, and a folder with a chat in a text file."""
+    answer = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Name a colour"]}}
+    exported = [{"id": "c1", "title": "Colours", "mapping": {"m1": {"message": answer}}, "current_node": "m1"}]
+    with zipfile.ZipFile(folder / "chatgpt-export.zip", "w") as archive:
+        archive.writestr("conversations.json", json.dumps(exported))
+    (folder / "chats").mkdir()
+    (folder / "chats" / "colours.txt").write_text("User: Name a colour\nAI: Blue\n", encoding="utf-8")
 
 
 @pytest.fixture

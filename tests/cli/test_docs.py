@@ -11,7 +11,7 @@ import click
 from commonplace.cli.main import COMMANDS
 from commonplace.cli.main import commonplace as group
 
-from .conftest import Run
+from .conftest import Run, write_chats
 from .test_help import execute
 
 PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
@@ -24,6 +24,7 @@ def console_lines() -> list[str]:
 
 def test_the_examples_of_the_page_run_in_order(run: Run, folder: Path) -> None:
     (folder / "notes.jsonl").write_text(json.dumps({"content": "From a file"}) + "\n", encoding="utf-8")
+    write_chats(folder)
     lines = console_lines()
     assert len(lines) > 20
     for line in lines:

@@ -14,7 +14,7 @@ import commonplace
 from commonplace.cli.main import COMMANDS
 from commonplace.cli.main import commonplace as group
 
-from .conftest import Outcome, Run
+from .conftest import Outcome, Run, write_chats
 
 NAMES = [name for name, _where, _what in COMMANDS]
 
@@ -74,6 +74,7 @@ def test_the_table_names_what_exists() -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("mcp", "serve")])
 def test_the_examples_work(run: Run, folder: Path, name: str) -> None:
     (folder / "notes.jsonl").write_text(json.dumps({"content": "From a file"}) + "\n", encoding="utf-8")
+    write_chats(folder)
     subprocess.run(
         "git init -q . && git -c user.name=a -c user.email=a@b.c commit -q --allow-empty -m First", shell=True
     )

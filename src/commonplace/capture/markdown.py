@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from commonplace.capture.foreign import Found, Skipped, Stream
-from commonplace.capture.turns import Marker, Turn, conversation_of, cut_at, speaker, turns_in, whole_text
+from commonplace.capture.turns import Marker, Turn, conversation_of, speaker, turns_in, whole_text
 
 SOURCE = "markdown"
 _TITLE = re.compile(r"\s*# +([^\n]+)(?:\n|\Z)")
-_OWN = re.compile(r"\A# [^\n]*\n\n(?P<head>(?:\*\*\w+:\*\*[^\n]*\n)+)\n---\n\n## Conversation\n")
+_OWN = re.compile(
+    r"\A# [^\n]*\n\n(?P<head>(?:(?:\*\*\w+:\*\*[^\n]*\n)+\n---\n\n)?)## Conversation\n\n"
+    r"(?=\*\*(?:User|Assistant|System|Tool)\*\* \([^()\n]*\):)"
+)
 _OWN_FIELD = re.compile(r"\*\*(\w+):\*\* *(.*?) *$", re.MULTILINE)
 _OWN_TURN = re.compile(r"\*\*(?:User|Assistant|System|Tool)\*\* \([^()]*\): *")
 _HEADING = re.compile(r"(?P<level>#{1,6})\s+(?P<who>.{1,80})")
@@ -27,7 +30,8 @@ def read(stream: Stream, name: str) -> Iterator[Found]:
     if isinstance(text, Skipped):
         yield text
         return
-    text = text.replace("\r\n", "\n")
+    if not _OWN.match(text):
+        text = text.replace("\r\n", "\n")
     titled = _TITLE.match(text)
     title = titled[1].strip() if titled else PurePath(name).stem
     own = _OWN.match(text)
@@ -56,9 +60,15 @@ def mark(line: str) -> Marker | None:
 
 
 def _own(body: str, head: str, title: str, name: str) -> Found:
+    """Our own layout, where words are kept as they are: only an empty line stands between two turns."""
     lines = body.split("\n")
-    marks = [(n, found) for n, line in enumerate(lines) if _OWN_TURN.fullmatch(line) and (found := mark(line))]
-    _before, turns = cut_at(lines, marks)
+    borders = [n for n, line in enumerate(lines) if _OWN_TURN.fullmatch(line)]
+    turns = []
+    for start, end in zip(borders, [*borders[1:], len(lines)], strict=True):
+        marker = mark(lines[start])
+        content = "\n".join(lines[start + 1 : end - 1])
+        if marker and content.strip():
+            turns.append(Turn(marker.role, marker.at_ms, content))
     if not turns:
         return Skipped(name, "it has no messages")
     fields = {found[1].lower(): found[2] for found in _OWN_FIELD.finditer(head)}

@@ -7,6 +7,7 @@ from typing import Any
 
 from commonplace.capture.foreign import Found, Skipped, Stream, label_of, object_in, text_in, time_in
 from commonplace.capture.json_stream import elements
+from commonplace.identity import ref
 from commonplace.memory.conversations import ROLES, Conversation, Said
 
 SOURCE = "json"
@@ -33,7 +34,7 @@ def _conversation(data: Any, where: str) -> Found:
     if not messages:
         return Skipped(where, "it has no messages")
     score = data.get("importance_score")
-    uid = text_in(data, "uid", "id", "conversation_id")
+    id_ = text_in(data, "id", "conversation_id")
     return Conversation(
         label=label_of(text_in(data, "label"), messages[0].content),
         messages=messages,
@@ -42,11 +43,11 @@ def _conversation(data: Any, where: str) -> Found:
         status=text_in(data, "status") or None,
         project=text_in(data, "project") or None,
         source=text_in(data, "source") or SOURCE,
-        key=text_in(data, "key") or uid,
+        key=text_in(data, "key") or id_,
         meta=object_in(data, "metadata"),
         started_ms=time_in(data, "created_at"),
         accessed_ms=time_in(data, "last_accessed"),
-        uid=uid or None,
+        uid=_uid(id_),
     )
 
 
@@ -54,9 +55,14 @@ def _said(data: Any) -> Said | str:
     """The message, or what is wrong with it."""
     if not isinstance(data, dict):
         return "it is no object"
-    role, content, uid = text_in(data, "role"), text_in(data, "content"), text_in(data, "uid", "id")
+    role, content, id_ = text_in(data, "role"), text_in(data, "content"), text_in(data, "id")
     if role not in ROLES:
         return f"unknown role {role[:40]!r}" if role else "no role"
     if not content:
         return "no content"
-    return Said(role, content, time_in(data, "timestamp"), object_in(data, "metadata"), identity=uid, uid=uid or None)
+    return Said(role, content, time_in(data, "timestamp"), object_in(data, "metadata"), identity=id_, uid=_uid(id_))
+
+
+def _uid(id_: str) -> str | None:
+    """The id where it is one of ours; others only tell things apart."""
+    return ref(id_).uid if id_ else None

@@ -67,10 +67,10 @@ def turns_in(text: str, mark: Mark) -> tuple[str, list[Turn]]:
     for _n, found in marks:
         roles.setdefault(found.shape, set()).add(found.role)
     shape = next((shape for shape, spoken in roles.items() if spoken >= {"user", "assistant"}), None)
-    return cut_at(lines, [(n, found) for n, found in marks if found.shape == shape])
+    return _cut_at(lines, [(n, found) for n, found in marks if found.shape == shape])
 
 
-def cut_at(lines: Sequence[str], marks: Sequence[tuple[int, Marker]]) -> tuple[str, list[Turn]]:
+def _cut_at(lines: Sequence[str], marks: Sequence[tuple[int, Marker]]) -> tuple[str, list[Turn]]:
     """The lines before the first mark, and a turn from each mark to the next."""
     borders = [n for n, _marker in marks] + [len(lines)]
     turns = []

@@ -6,13 +6,14 @@ import contextlib
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from commonplace.cli.call import Call
 from commonplace.cli.failure import Stopped
 from commonplace.cli.fields import listed, root_of
+from commonplace.cli.tables import progress
 from commonplace.errors import CommonplaceError, InvalidInput, TooLarge
 from commonplace.memory.book import Book
 from commonplace.memory.remember import Note, draft_of, remember_all
@@ -82,7 +83,7 @@ class Bulk:
 
 def add_lines(call: Call, source: str, *, kind: Kind, type_: str, project: str | None) -> None:
     """Remember every line of a file or of stdin. Kind, type and project are for lines that do not name theirs."""
-    with _opened(source) as (stream, size), call.book() as book, _progress(size) as advance:
+    with _opened(source) as (stream, size), call.book() as book, progress("Remembering", size) as advance:
         bulk = Bulk(book)
         try:
             for number, raw in enumerate(stream, 1):
@@ -204,15 +205,3 @@ def _opened(source: str) -> Iterator[tuple[IO[bytes], int | None]]:
         raise InvalidInput(f"The file {source} cannot be read: {why}.", "Name a file, or - for stdin.") from error
     with stream:
         yield stream, Path(source).stat().st_size
-
-
-@contextlib.contextmanager
-def _progress(size: int | None) -> Iterator[Callable[[int], object]]:
-    """A bar on stderr when a person is watching it."""
-    if not sys.stderr.isatty():
-        yield lambda _bytes: None
-        return
-    from commonplace.cli.tables import progress
-
-    with progress("Remembering", size) as advance:
-        yield advance

@@ -166,7 +166,10 @@ def status(data: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[int], object]]:
-    """A bar on stderr; the block calls what it is given with how many bytes were done."""
+    """A bar on stderr when a person watches it; the block calls what it is given with how many bytes were done."""
+    if not sys.stderr.isatty():
+        yield lambda _bytes: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 

@@ -1,0 +1,132 @@
+"""`import`: conversations that other products kept, taken over from the files they send."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from commonplace.capture.formats import FORMATS
+from commonplace.capture.imports import Import, Summary
+from commonplace.cli import tables
+from commonplace.cli.call import Call, command
+from commonplace.cli.failure import Stopped
+from commonplace.errors import InvalidInput
+from commonplace.memory.book import Book
+
+AUTO = "auto"
+STDIN = "-"
+
+
+@command(
+    "import",
+    "commonplace import chatgpt-export.zip",
+    "commonplace import chatgpt-export.zip --dry-run --json",
+    "commonplace import chats/ --folder /work/chats --project my-api",
+    "cat chats/colours.txt | commonplace import - --format text",
+)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--folder", help="Folder for the conversations; else /imports/ and the product, or the one they name.")
+@click.option("--project", help="The project they belong to; none if omitted.")
+@click.option(
+    "--format", "format_", type=click.Choice((AUTO, *FORMATS)), default=AUTO, show_default=True, help="What it is."
+)
+@click.option("--dry-run", is_flag=True, help="Keep nothing; count what could be read.")
+def import_(
+    call: Call, paths: Sequence[str], folder: str | None, project: str | None, format_: str, dry_run: bool
+) -> None:
+    """Take over conversations: ChatGPT's and Claude's data exports, our own, Markdown and plain text.
+
+    PATH is a file, a folder, or the zip as the product sends it; `-` reads a pipe. Doing it again, or with a newer
+    export, adds only what is new. What cannot be read is skipped and told; it never stops the rest.
+    """
+    for path in paths:
+        if path != STDIN and not Path(path).exists():
+            raise InvalidInput(f"There is no file or folder {path}.", "Name one, or - for stdin.")
+    if dry_run:
+        summary = _imported(call, None, paths, folder, project, format_)
+    else:
+        with call.book() as book:
+            summary = _imported(call, book, paths, folder, project, format_)
+    reply = _reply(summary, dry_run)
+    if summary.fruitless:
+        why = "; ".join(f"{one.what}: {one.why}" for one in summary.examples[:3]) or "there is nothing in it"
+        raise Stopped(f"No conversation could be read: {why}.", _hint(), reply)
+    if call.json:
+        call.reply(reply)
+    else:
+        _show(call, summary, dry_run)
+
+
+def _imported(
+    call: Call, book: Book | None, paths: Sequence[str], folder: str | None, project: str | None, format_: str
+) -> Summary:
+    with tables.progress("Importing", _size(paths)) as advance:
+        importing = Import(
+            book, folder=folder, project=project, format_=None if format_ == AUTO else format_, advance=advance
+        )
+        try:
+            for path in paths:
+                if path == STDIN:
+                    importing.add_stream(sys.stdin.buffer, STDIN)
+                else:
+                    importing.add(Path(path))
+            return importing.finish()
+        except KeyboardInterrupt:
+            done = importing.summary
+            call.note(
+                f"Interrupted. {done.conversations.added:,} conversations with {done.messages.added:,} new messages"
+                " are stored; the same command goes on from there."
+            )
+            raise
+
+
+def _size(paths: Sequence[str]) -> int | None:
+    """Bytes on the disk; unknown for a pipe."""
+    if STDIN in paths:
+        return None
+    files = [one for path in map(Path, paths) for one in (path.rglob("*") if path.is_dir() else [path])]
+    return sum(one.stat().st_size for one in files if one.is_file())
+
+
+def _show(call: Call, summary: Summary, dry_run: bool) -> None:
+    counts = {"conversations": summary.conversations, "messages": summary.messages, "files": summary.files}
+    columns = ("", "read", "skipped") if dry_run else ("", "added", "known", "skipped")
+    rows = [
+        {"": name, "read": tally.added, "added": tally.added, "known": tally.known, "skipped": tally.skipped}
+        for name, tally in counts.items()
+    ]
+    tables.table(columns, rows)
+    if summary.reasons:
+        call.say("\nSkipped:")
+        reasons = sorted(summary.reasons.items(), key=lambda entry: -entry[1])
+        tables.table(
+            ("skipped", "what", "title"),
+            [{"skipped": count, "what": unit, "title": why} for (unit, why), count in reasons],
+        )
+    for one in summary.examples[:10]:
+        call.note(f"{one.what}: {one.why}")
+    if dry_run:
+        call.note("Nothing was kept: this was a dry run.")
+
+
+def _reply(summary: Summary, dry_run: bool) -> dict[str, Any]:
+    return {
+        "dry_run": dry_run,
+        "conversations": asdict(summary.conversations),
+        "messages": asdict(summary.messages),
+        "files": {"read": summary.files.added, "skipped": summary.files.skipped},
+        "skipped": [
+            {"unit": unit, "why": why, "count": count}
+            for (unit, why), count in sorted(summary.reasons.items(), key=lambda entry: -entry[1])
+        ],
+        "examples": [{"what": one.what, "why": one.why} for one in summary.examples],
+    }
+
+
+def _hint() -> str:
+    return "These can be read: " + "; ".join(f"{name} ({format_.what})" for name, format_ in FORMATS.items()) + "."
