@@ -19,6 +19,8 @@ DETAIL_FIELDS: Mapping[Kind, tuple[str, ...]] = {
 }
 
 KNOWLEDGE_TYPES = frozenset({"decision", "constraint", "heuristic", "rejected"})
+# What a key may do; each includes those before it.
+KEY_SCOPES = ("read", "write", "admin")
 MEMORY_TYPES = ("rule", "decision", "fact", "note", "skill", "constraint", "heuristic", "rejected")
 
 
@@ -92,6 +94,38 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Session:
+    """A sequence of items by one agent or person: a conversation, a coding session, a transcript.
+
+    `key` is what its source calls it; `messages`, `words` and `bytes` count the live messages in it.
+    """
+
+    id: int
+    uid: str
+    key: str
+    source: str
+    project: str | None
+    label: str
+    folder: str
+    status: str
+    importance: float
+    meta: Mapping[str, object]
+    started_ms: int
+    ended_ms: int
+    updated_ms: int
+    accessed_ms: int | None
+    rev: int
+    messages: int
+    words: int
+    bytes: int
+    forgotten_ms: int | None = None
+
+    @property
+    def short_id(self) -> str:
+        return self.uid[-12:]
+
+
+@dataclass(frozen=True, slots=True)
 class Stored:
     """What became of one draft: its item's id, and whether the same content was there already."""
 
@@ -101,11 +135,44 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionScope:
+    """Which sessions a question is about. Empty fields mean "no restriction".
+
+    `folder` means its whole tree. A label is met, in any case, by a session's label, by a part of it between slashes,
+    or by a name along its folder.
+    """
+
+    folder: str = ""
+    labels: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = ()
+    project: str | None = None
+    source: str = ""
+    empty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDraft:
+    """A session about to be written, without an identity yet."""
+
+    key: str
+    label: str
+    folder: str
+    status: str
+    importance: float
+    started_ms: int
+    source: str = ""
+    project: str | None = None
+    meta: Mapping[str, object] = field(default_factory=dict)
+    accessed_ms: int | None = None
+    uid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """Which part of a space a question is about. Empty tuples and None mean "no restriction".
 
     `project` is any spelling of a project; `with_global` adds the items that belong to none. `tag` narrows lists to
-    items with a tag that contains it, or one of its comma separated parts.
+    items with a tag that contains it, or one of its comma separated parts. `sessions` narrows to items of some sessions.
     """
 
     project: str | None = None
@@ -114,6 +181,7 @@ class Scope:
     kinds: tuple[Kind, ...] = ()
     types: tuple[str, ...] = ()
     tag: str = ""
+    sessions: SessionScope | None = None
 
     @classmethod
     def inside(cls, project: str | None, kinds: tuple[Kind, ...] = (), types: tuple[str, ...] = ()) -> Scope:
@@ -189,3 +257,27 @@ class Stream:
     touched_ms: int
     chunks: int = 0
     characters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Who may call, and what for: `scope` is one of KEY_SCOPES, `project` the only one it may touch, if any.
+
+    The secret itself is kept nowhere; `prefix` is how it begins, to know it by.
+    """
+
+    id: int
+    name: str
+    prefix: str
+    scope: str
+    project: str | None
+    created_ms: int
+    expires_ms: int | None = None
+    revoked_ms: int | None = None
+    used_ms: int | None = None
+
+    def allows(self, scope: str) -> bool:
+        return KEY_SCOPES.index(scope) <= KEY_SCOPES.index(self.scope)
+
+    def works(self, now_ms: int) -> bool:
+        return self.revoked_ms is None and (self.expires_ms is None or now_ms < self.expires_ms)
