@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from commonplace.dialects import kiro, memories
+from commonplace.dialects import kiro, memories, sekha
 from commonplace.dialects.tool import Arguments, Reply, Tool
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 
-DIALECTS: dict[str, tuple[Tool, ...]] = {"kiro": kiro.TOOLS, "memories": memories.TOOLS}
+DIALECTS: dict[str, tuple[Tool, ...]] = {"kiro": kiro.TOOLS, "memories": memories.TOOLS, "sekha": sekha.TOOLS}
 
 CORE = ("get_context", "search", "timeline", "get_observations", "add_memory", "edit_memory", "forget_memory")
 """What an agent needs day to day; `connect` writes this profile."""

@@ -26,7 +26,8 @@ _ECHO = 60
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter. A number outside `least`..`most` is moved to the border; a wrong type is an error."""
+    """One parameter. A number outside `least`..`most` is moved to the border, or refused if `strict`; a wrong type is
+    an error. `shape` describes what the entries of an array or the fields of an object are, beyond their type."""
 
     name: str
     type: _Type
@@ -35,9 +36,11 @@ class Param:
     default: object = None
     least: int | None = None
     most: int | None = None
+    strict: bool = False
     items: _Type | None = None
     max_items: int | None = None
     choices: tuple[str, ...] = ()
+    shape: Mapping[str, object] | None = None
 
     def schema(self) -> dict[str, object]:
         # "number" where the references say so: some clients write 5 as 5.0.
@@ -45,7 +48,11 @@ class Param:
         schema["description"] = self.description
         if self.default is not None:
             schema["default"] = self.default
-        if self.items is not None:
+        if self.strict:
+            schema |= {"minimum": self.least, "maximum": self.most}
+        if self.shape is not None:
+            schema["items"] = dict(self.shape)
+        elif self.items is not None:
             schema["items"] = {"type": "number" if self.items is int else _JSON_NAMES[self.items]}
         if self.max_items is not None:
             schema["maxItems"] = self.max_items
@@ -58,7 +65,10 @@ class Param:
         if value is None:
             hint = None if self.required else "Leave it out for its default."
             raise InvalidInput(f"{self.name} must be {_wanted(self.type)}, not null.", hint)
-        value = _typed(_clamped(value, self.least, self.most), self.type, self.name)
+        if self.strict:
+            value = self._within(_typed(value, self.type, self.name))
+        else:
+            value = _typed(_clamped(value, self.least, self.most), self.type, self.name)
         if isinstance(value, list):
             if self.max_items is not None and len(value) > self.max_items:
                 raise InvalidInput(
@@ -69,6 +79,13 @@ class Param:
                 value = [_typed(entry, self.items, f"{self.name}[{n}]") for n, entry in enumerate(value)]
         if self.choices and value not in self.choices:
             raise InvalidInput(f"{self.name} is {_echo(value)}.", f"Choose one of {', '.join(self.choices)}.")
+        return value
+
+    def _within(self, value: object) -> object:
+        assert isinstance(value, (int, float)) and self.least is not None and self.most is not None
+        if not self.least <= value <= self.most:
+            borders = f"{self.type(self.least)} and {self.type(self.most)}"
+            raise InvalidInput(f"Invalid {self.name}", f"Must be between {borders}")
         return value
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from commonplace.errors import TooLarge
 from commonplace.memory.book import Book
 from commonplace.memory.staleness import is_stale
-from commonplace.model import Item, Scope
+from commonplace.model import Item, Scope, Session
 from commonplace.ranking.diversity import distinct
 from commonplace.ranking.fusion import Evidence, best_first, fuse, lexical_signal
 from commonplace.ranking.relevance import is_noise, relevance
@@ -41,7 +41,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """Hits, best first. `by_meaning` is False when only the words could be used."""
+    """Hits, best first. `by_meaning` is False when only the words could be used.
+
+    `total` counts what would be told without a limit, up to the number of candidates; beyond, all that match a word.
+    """
 
     hits: tuple[Hit, ...]
     total: int
@@ -51,6 +54,12 @@ class Recalled:
 def recall(book: Book, question: str, scope: Scope, limit: int = 10) -> Recalled:
     """The best hits for a question. A query with operators is a filter; a plain question is ranked."""
     return recall_each(book, question, [scope], limit)[0]
+
+
+def recall_in_sessions(book: Book, question: str, scope: Scope, limit: int) -> tuple[Recalled, Mapping[int, Session]]:
+    """The best hits, and the session of each that is part of one, by the id of its item."""
+    recalled = recall(book, question, scope, limit)
+    return recalled, book.store.sessions_of([hit.item.id for hit in recalled.hits])
 
 
 def recall_each(book: Book, question: str, scopes: Sequence[Scope], limit: int) -> list[Recalled]:
@@ -81,7 +90,9 @@ def evidence_for(book: Book, question: str, items: Sequence[Item]) -> dict[int, 
 
 
 def _recall(book: Book, query: Query, vector: NDArray[float32] | None, scope: Scope, limit: int) -> Recalled:
-    evidence, owner, total = candidates(book, query, vector, scope, max(CANDIDATES, 2 * limit))
+    most = max(CANDIDATES, 2 * limit)
+    evidence, owner, total = candidates(book, query, vector, scope, most)
+    counted = len(evidence) < most
     if not query.strict:
         evidence = {passage: e for passage, e in evidence.items() if not is_noise(e, among=len(evidence))}
     scores = fuse(evidence)
@@ -97,7 +108,8 @@ def _recall(book: Book, query: Query, vector: NDArray[float32] | None, scope: Sc
     )
     best = max((e.bm25 for e in evidence.values()), default=0.0)
     hits = [_hit(item, first[item.id], evidence[first[item.id]], best) for item in distinct(found, _words_of)]
-    return Recalled(tuple(hits[:limit]), max(total, len(chosen)), vector is not None)
+    told = len(chosen) - (len(found) - len(hits))
+    return Recalled(tuple(hits[:limit]), told if counted else max(total, told), vector is not None)
 
 
 def _hit(item: Item, passage_id: int, evidence: Evidence, best_bm25: float) -> Hit:
