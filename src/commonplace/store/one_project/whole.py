@@ -1,4 +1,4 @@
-"""What concerns a whole store: keys, models and work for others are refused, the rest is told."""
+"""What concerns a whole store: keys, models and work for others are refused; of the rest, what lies here is told."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from commonplace.model import Key
 from commonplace.store import Job
+from commonplace.store.news import Event
 from commonplace.store.one_project.place import Place
+from commonplace.store.replies import Answered, Claim, Known
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -15,7 +17,23 @@ if TYPE_CHECKING:
 
 
 class Whole(Place):
-    """The part of a narrowed store that its holder cannot have."""
+    """The part of a narrowed store that is about more than its project."""
+
+    def news(self, after: str | None, limit: int) -> tuple[Sequence[Event], str]:
+        here = self._here()
+        events, mark = self._inner.news(after, limit)
+        return [event for event in events if event.project == here], mark
+
+    # Answers belong to the caller who got them.
+
+    def claim_reply(self, claim: Claim, now_ms: int, given_up_ms: int, forgotten_ms: int) -> Known | None:
+        return self._inner.claim_reply(claim, now_ms, given_up_ms, forgotten_ms)
+
+    def keep_reply(self, claim: Claim, answer: Answered) -> None:
+        self._inner.keep_reply(claim, answer)
+
+    def drop_claim(self, claim: Claim) -> None:
+        self._inner.drop_claim(claim)
 
     def add_key(self, key: Key, digest: bytes) -> Key:
         self._refuse("makes no keys")
