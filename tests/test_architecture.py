@@ -44,6 +44,8 @@ OUTSIDE: dict[str, set[str]] = {
     "anyio": {"mcp"},
     "starlette": {"mcp", "rest", "site"},
     "uvicorn": {"site"},
+    "pydantic": {"rest"},
+    "prometheus_client": {"rest"},
     "click": {"cli"},
     "rich": {"cli"},
     "onnxruntime": {"embed"},

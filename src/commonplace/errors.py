@@ -2,7 +2,9 @@
 
 CommonplaceError                INTERNAL_ERROR       exit 1   500
 ├── InvalidInput                VALIDATION_ERROR     exit 2   422
-│   └── UnknownArgument         VALIDATION_ERROR     exit 2   422
+│   ├── UnknownArgument         VALIDATION_ERROR     exit 2   422
+│   ├── WrongMethod             METHOD_NOT_ALLOWED   exit 2   405
+│   └── WrongMedia              UNSUPPORTED_MEDIA    exit 2   415
 ├── Unauthorized                UNAUTHORIZED         exit 8   401
 ├── Forbidden                   FORBIDDEN            exit 8   403
 ├── RateLimited                 RATE_LIMIT_EXCEEDED  exit 8   429
@@ -51,6 +53,20 @@ class InvalidInput(CommonplaceError):
 
 class UnknownArgument(InvalidInput):
     """An argument that the tool does not have; the hint names those it has."""
+
+
+class WrongMethod(InvalidInput):
+    """An address that is called in another way."""
+
+    code = "METHOD_NOT_ALLOWED"
+    http_status = 405
+
+
+class WrongMedia(InvalidInput):
+    """A body that is not JSON, or does not say so."""
+
+    code = "UNSUPPORTED_MEDIA"
+    http_status = 415
 
 
 class Unauthorized(CommonplaceError):
