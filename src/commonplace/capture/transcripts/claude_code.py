@@ -1,0 +1,202 @@
+"""Claude Code: `projects/<folder>/<session>.jsonl`, one record per line, a tree by parentUuid; sub-agents beside it.
+
+Written against versions 1.0 to 2.1. Nothing but `type` is taken for granted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from commonplace.capture.foreign import object_in, text_in, time_in
+from commonplace.capture.transcripts.claude_words import session_before, user_blocks
+from commonplace.capture.transcripts.drafts import AtDesk, Draft, starts_turn
+from commonplace.capture.transcripts.record import Block, Role, Transcript, Turn
+from commonplace.capture.transcripts.wording import call, result, said, text_of
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_TITLES = {"ai-title": ("aiTitle", "title"), "custom-title": ("customTitle", "title"), "summary": ("summary",)}
+# Records of the product's own bookkeeping: known, and nothing to remember.
+_IGNORED = {
+    *("file-history-snapshot", "file-history-delta", "queue-operation", "attachment", "last-prompt", "mode"),
+    *("permission-mode", "agent-name", "agent-setting", "agent-color", "pr-link", "tag", "bridge-session"),
+    *("relocated", "worktree-state", "started", "result", "content-replacement", "speculation-accept"),
+}
+_SILENT = {"redacted_thinking", "fallback", "tool_reference"}
+_MAX_META = 1 << 16
+
+
+def transcript_of(path: Path) -> Transcript:
+    """What the file's place tells: its session, or the sub-agent and the session that it worked for."""
+    stem = path.name.split(".")[0]
+    blank = Transcript("claude-code", str(path))
+    if not stem.startswith("agent-"):
+        return replace(blank, session=stem if _UUID.fullmatch(stem) else "")
+    meta = _meta(path.with_name(f"{stem}.meta.json"))
+    beside = path.parent.name == "subagents"
+    return replace(
+        blank,
+        agent_id=stem.removeprefix("agent-"),
+        agent_type=text_in(meta, "agentType"),
+        title=text_in(meta, "description"),
+        parent_call=text_in(meta, "toolUseId"),
+        parent_session=path.parent.parent.name if beside else "",
+    )
+
+
+class ClaudeCode(AtDesk):
+    """Takes record after record, gives back the turns that are finished."""
+
+    def take(self, record: dict[str, Any], offset: int) -> Iterator[Turn]:
+        kind = text_in(record, "type")
+        self._learn(record)
+        if kind in ("user", "assistant"):
+            yield from self._message(record, kind, offset)
+            return
+        if kind == "progress":
+            self._progress(record)
+        elif kind in _TITLES:
+            self._title(record, kind)
+        elif kind != "system" and kind not in _IGNORED:
+            self.desk.counts.unknown[kind] += 1
+        uuid, desk = text_in(record, "uuid"), self.desk
+        if uuid:
+            home = desk.turn_of(text_in(record, "parentUuid", "logicalParentUuid"))
+            if home := home or (desk.main.identity if desk.main else None):
+                desk.links[uuid] = home
+
+    def _message(self, record: dict[str, Any], kind: str, offset: int) -> Iterator[Turn]:
+        desk, uuid, at_ms = self.desk, text_in(record, "uuid"), time_in(record, "timestamp")
+        blocks = list(self._user(record) if kind == "user" else self._assistant(record))
+        answers = any(block.kind == "tool_result" and block.call_id for block in blocks)
+        starts = kind == "user" and not answers and starts_turn(blocks)
+        hangs_from = text_in(record, "parentUuid", "logicalParentUuid")
+        home = desk.turn_of(hangs_from)
+        role: Role = "assistant"
+        if starts:
+            role = "system" if blocks[0].kind == "summary" else "user"
+            self._continues(blocks)
+        name = uuid or desk.name_of(desk.last, at_ms, [block.text for block in blocks])
+        fresh = Draft(name, role, at_ms, home, agent_id=desk.transcript.agent_id)
+        if record.get("isSidechain") is True and not desk.transcript.agent_id:
+            draft = self._sidechain(fresh, record, starts, offset, bool(blocks))
+        else:
+            strayed = kind == "assistant" and home is not None and not desk.is_open(home)
+            if blocks and (starts or desk.main is None or strayed or (kind == "assistant" and desk.long())):
+                yield from desk.begin(fresh, offset, hangs_from)
+            draft = desk.main
+        if draft is None:
+            return
+        if uuid:
+            desk.links[uuid] = draft.identity if blocks else home or draft.identity
+        self._write(draft, record, blocks, at_ms)
+
+    def _sidechain(
+        self, fresh: Draft, record: dict[str, Any], starts: bool, offset: int, content: bool
+    ) -> Draft | None:
+        """The sidechain that a record goes on with, or a new one: a sub-agent's work within the session's own file."""
+        desk = self.desk
+        before = desk.sides.get(fresh.parent or "")
+        if not content or (before and not starts):
+            return before
+        fresh.agent_id = text_in(record, "agentId") or (before.agent_id if before else fresh.identity)
+        fresh.sidechain = True
+        fresh.parent = fresh.parent or (desk.main.identity if desk.main else None)
+        desk.beside(fresh, offset)
+        return fresh
+
+    def _write(self, draft: Draft, record: dict[str, Any], blocks: list[Block], at_ms: int | None) -> None:
+        for block in blocks:
+            self.desk.add(draft, block, at_ms)
+            agent = text_in(object_in(record, "toolUseResult"), "agentId")
+            if agent and block.kind == "tool_result":
+                draft.spawned[block.call_id] = agent
+        model = text_in(object_in(record, "message"), "model")
+        if model and model != "<synthetic>":
+            draft.model = model
+
+    def _user(self, record: dict[str, Any]) -> Iterator[Block]:
+        content = object_in(record, "message").get("content")
+        for part in content if isinstance(content, list) else ():
+            if isinstance(part, dict) and part.get("type") == "tool_result":
+                call_id = text_in(part, "tool_use_id")
+                answer = part.get("content") or record.get("toolUseResult")
+                failed = part.get("is_error") is True
+                yield result(self.desk.calls.get(call_id, ""), call_id, answer, failed)
+        yield from user_blocks(content, record.get("isMeta") is True, record.get("isCompactSummary") is True)
+
+    def _assistant(self, record: dict[str, Any]) -> Iterator[Block]:
+        content = object_in(record, "message").get("content")
+        for said_or_done in content if isinstance(content, list) else [content]:
+            part = said_or_done if isinstance(said_or_done, dict) else {"type": "text", "text": said_or_done}
+            kind = text_in(part, "type")
+            if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
+                yield call(text_in(part, "name"), text_in(part, "id"), part.get("input"))
+            elif kind.endswith("tool_result"):
+                call_id = text_in(part, "tool_use_id")
+                yield result(
+                    self.desk.calls.get(call_id, ""), call_id, part.get("content"), part.get("is_error") is True
+                )
+            elif kind == "thinking":
+                if thought := said(text_in(part, "thinking", "text")):
+                    yield Block("thinking", thought)
+            elif kind not in _SILENT:
+                if kind != "text":
+                    self.desk.counts.unknown[f"block {kind}"] += 1
+                if text := said(text_of(part)):
+                    yield Block("text", text, error=text[:1000] if record.get("isApiErrorMessage") is True else "")
+
+    def _progress(self, record: dict[str, Any]) -> None:
+        """A sign of life from a sub-agent, which tells the call that started it."""
+        agent = text_in(object_in(record, "data"), "agentId")
+        call_id = text_in(record, "parentToolUseID", "parentToolUseId")
+        if agent and call_id in self.desk.calls and self.desk.main:
+            self.desk.main.spawned[call_id] = agent
+
+    def _title(self, record: dict[str, Any], kind: str) -> None:
+        title = text_in(record, *_TITLES[kind])
+        leaf = text_in(record, "leafUuid")
+        # Old versions kept the summaries of other sessions at the head of a file.
+        foreign = kind == "summary" and (bool(self.desk.transcript.title) or (leaf and not self.desk.turn_of(leaf)))
+        if title and not foreign:
+            self.desk.transcript = replace(self.desk.transcript, title=title)
+
+    def _continues(self, blocks: list[Block]) -> None:
+        known = self.desk.transcript
+        before = session_before(blocks)
+        if before and before != known.session and not known.continued_from and not self.desk.trail:
+            self.desk.transcript = replace(known, continued_from=before)
+
+    def _learn(self, record: dict[str, Any]) -> None:
+        known = self.desk.transcript
+        told = text_in(record, "sessionId")
+        branch = text_in(record, "gitBranch")
+        agent = known.agent_id
+        parent = known.parent_session or (told if agent else "")
+        session = known.session or (f"{parent}/agent-{agent}" if agent and parent else "" if agent else told)
+        copied = told if told and not agent and told != session and not known.started_ms else ""
+        learnt = replace(
+            known,
+            session=session,
+            parent_session=parent,
+            folder=known.folder or text_in(record, "cwd"),
+            branch=known.branch or (branch if branch != "HEAD" else ""),
+            version=known.version or text_in(record, "version"),
+            started_ms=time_in(record, "timestamp") if known.started_ms is None else known.started_ms,
+            continued_from=known.continued_from or copied,
+        )
+        if learnt != known:
+            self.desk.transcript = learnt
+
+
+def _meta(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            data = json.loads(file.read(_MAX_META))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}

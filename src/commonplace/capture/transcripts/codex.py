@@ -1,0 +1,213 @@
+"""Codex CLI: `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, also packed; lines of {timestamp, type, payload}.
+
+Written against versions 0.2 (bare items, no payload) to 0.120. The same words often stand in it twice, as an item of
+the model's conversation and as an event of the screen; each is taken once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from commonplace.capture.foreign import object_in, text_in, time_in
+from commonplace.capture.transcripts.codex_words import decoded, tool_call, tool_result, user_blocks
+from commonplace.capture.transcripts.drafts import AtDesk, Draft, LookBack, starts_turn
+from commonplace.capture.transcripts.record import Block, Position, Role, Transcript, Turn
+from commonplace.capture.transcripts.wording import result, said, text_of
+
+_CALLS = {
+    *("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"),
+    *("image_generation_call", "mcp_tool_call"),
+}
+_ANSWERS = {"function_call_output", "custom_tool_call_output", "tool_search_output", "mcp_tool_call_output"}
+_SILENT_ITEMS = {
+    *("compaction", "context_compaction", "compaction_trigger", "ghost_snapshot", "additional_tools", "other"),
+}
+_EVENTS = {
+    "agent_message": ("text", "message"),
+    "agent_reasoning": ("thinking", "text"),
+    "agent_reasoning_raw_content": ("thinking", "text"),
+}
+# What these tell stands in an item too, or is of no use later.
+_SILENT_EVENTS = {
+    *("token_count", "task_started", "task_complete", "turn_started", "turn_complete", "turn_aborted", "turn_diff"),
+    *("exec_command_begin", "exec_command_end", "exec_command_output_delta", "mcp_tool_call_begin"),
+    *("mcp_tool_call_end", "patch_apply_begin", "patch_apply_end", "web_search_begin", "web_search_end"),
+    *("view_image_tool_call", "image_generation_end", "context_compacted", "entered_review_mode", "plan_update"),
+    *("exited_review_mode", "thread_goal_updated", "item_started", "agent_reasoning_section_break", "warning"),
+    *("background_event", "session_configured", "collab_waiting_end", "collab_close_end", "stream_error"),
+    *("collab_agent_interaction_end", "collab_resume_end", "thread_settings_applied", "shutdown_complete"),
+}
+_SILENT = {"world_state", "inter_agent_communication_metadata", "state"}
+
+
+def transcript_of(path: Path) -> Transcript:
+    return Transcript("codex", str(path))
+
+
+class Codex(AtDesk):
+    """Takes record after record, gives back the turns that are finished."""
+
+    def __init__(self, position: Position, look_back: LookBack) -> None:
+        super().__init__(position, look_back)
+        self._items: Counter[tuple[str, str]] = Counter()
+        self._events: Counter[tuple[str, str]] = Counter()
+
+    def take(self, record: dict[str, Any], offset: int) -> Iterator[Turn]:
+        kind, payload, when = text_in(record, "type", "record_type"), object_in(record, "payload"), self._when(record)
+        if kind == "session_meta" or (not kind and "id" in record):
+            self._learn(payload or record)
+        elif kind == "turn_context":
+            self._context(payload)
+        elif kind == "response_item":
+            yield from self._item(payload, when, offset)
+        elif kind == "event_msg":
+            yield from self._event(payload, when, offset)
+        elif kind == "compacted":
+            if text := said(text_in(payload, "message")):
+                yield from self._say([Block("summary", text, "system")], when, offset, self._items)
+        elif kind == "inter_agent_communication":
+            yield from self._work([result("agent", "", payload)], when, offset)
+        elif not payload and (kind in _CALLS | _ANSWERS | _SILENT_ITEMS or kind in ("message", "reasoning")):
+            yield from self._item(record, when, offset)
+        elif kind not in _SILENT:
+            self.desk.counts.unknown[kind] += 1
+
+    def _item(self, item: dict[str, Any], when: tuple[str, int | None], offset: int) -> Iterator[Turn]:
+        kind = text_in(item, "type")
+        call_id = text_in(item, "call_id", "id")
+        if kind == "message" and text_in(item, "role") == "user":
+            yield from self._say(list(user_blocks(item.get("content"))), when, offset, self._items)
+        elif (kind == "message" and text_in(item, "role") == "assistant") or kind == "agent_message":
+            texts = [said(text_of(item.get("content")))]
+            yield from self._think([Block("text", text) for text in texts if text], when, offset, self._items)
+        elif kind == "reasoning":
+            thoughts = [text_of(part) for name in ("summary", "content") for part in item.get(name) or ()]
+            blocks = [Block("thinking", said(text)) for text in thoughts if said(text)]
+            yield from self._think(blocks, when, offset, self._items)
+        elif kind in _CALLS:
+            yield from self._work([tool_call(kind, item, call_id)], when, offset)
+        elif kind in _ANSWERS:
+            block = tool_result(self.desk.calls.get(call_id, ""), call_id, item.get("output", item.get("tools")))
+            yield from self._work([block], when, offset)
+            self._spawned(call_id, block.tool, item)
+        elif kind != "message" and kind not in _SILENT_ITEMS:
+            self.desk.counts.unknown[f"item {kind}"] += 1
+
+    def _event(self, event: dict[str, Any], when: tuple[str, int | None], offset: int) -> Iterator[Turn]:
+        kind, desk = text_in(event, "type"), self.desk
+        if kind == "user_message":
+            yield from self._say(list(user_blocks(event.get("message"))), when, offset, self._events)
+        elif kind in _EVENTS:
+            name = _EVENTS[kind]
+            if text := said(text_in(event, name[1])):
+                block = Block("text" if name[0] == "text" else "thinking", text)
+                yield from self._think([block], when, offset, self._events)
+        elif kind == "item_completed":
+            if plan := said(text_in(object_in(event, "item"), "text")):
+                yield from self._think([Block("text", plan)], when, offset, self._events)
+        elif kind == "thread_rolled_back":
+            yield from desk.close()
+            count = event.get("num_turns")
+            desk.trail = desk.trail[: -count if isinstance(count, int) and count > 0 else None]
+        elif kind == "thread_name_updated":
+            desk.transcript = replace(desk.transcript, title=text_in(event, "thread_name") or desk.transcript.title)
+        elif kind in ("collab_agent_spawn_end", "sub_agent_activity"):
+            agent = text_in(event, "new_thread_id", "agent_thread_id")
+            if agent and desk.main:
+                desk.main.spawned[text_in(event, "call_id", "event_id")] = agent
+        elif kind not in _SILENT_EVENTS:
+            desk.counts.unknown[f"event {kind}"] += 1
+
+    def _say(
+        self, blocks: list[Block], when: tuple[str, int | None], offset: int, heard: Counter[tuple[str, str]]
+    ) -> Iterator[Turn]:
+        """Words that begin a turn, unless they are the ones that began it already."""
+        fresh = [block for block in blocks if not self._twin(block, heard)]
+        if starts_turn(fresh):
+            role: Role = "system" if fresh[0].kind == "summary" else "user"
+            yield from self._begin(role, fresh, when, offset)
+            heard.update((block.kind, block.text) for block in fresh)
+            self._write(fresh, when)
+        else:
+            yield from self._work(fresh, when, offset)
+
+    def _think(
+        self, blocks: list[Block], when: tuple[str, int | None], offset: int, heard: Counter[tuple[str, str]]
+    ) -> Iterator[Turn]:
+        """Words of the agent, each once."""
+        fresh = [block for block in blocks if not self._twin(block, heard)]
+        yield from self._work(fresh, when, offset)
+        heard.update((block.kind, block.text) for block in fresh)
+
+    def _work(self, blocks: list[Block], when: tuple[str, int | None], offset: int) -> Iterator[Turn]:
+        if not blocks:
+            return
+        if self.desk.main is None or (blocks[0].kind == "tool_call" and self.desk.long()):
+            yield from self._begin("assistant", blocks, when, offset)
+        self._write(blocks, when)
+
+    def _begin(self, role: Role, blocks: list[Block], when: tuple[str, int | None], offset: int) -> Iterator[Turn]:
+        desk = self.desk
+        name = desk.name_of(when[0] or desk.last, [(block.text, block.call_id) for block in blocks])
+        draft = Draft(name, role, when[1], desk.last, agent_id=desk.transcript.agent_id, model=desk.transcript.model)
+        yield from desk.begin(draft, offset)
+        self._items.clear()
+        self._events.clear()
+
+    def _write(self, blocks: list[Block], when: tuple[str, int | None]) -> None:
+        for block in blocks:
+            if self.desk.main:
+                self.desk.add(self.desk.main, block, when[1])
+
+    def _twin(self, block: Block, heard: Counter[tuple[str, str]]) -> bool:
+        """Whether the other half of the file said this; if so, it is heard here too."""
+        other = self._events if heard is self._items else self._items
+        key = (block.kind, block.text)
+        if other[key] <= heard[key]:
+            return False
+        heard[key] += 1
+        return True
+
+    def _when(self, record: dict[str, Any]) -> tuple[str, int | None]:
+        return text_in(record, "timestamp"), time_in(record, "timestamp")
+
+    def _spawned(self, call_id: str, tool: str, item: dict[str, Any]) -> None:
+        told = decoded(item.get("output"))
+        agent = text_in(told, "agent_id", "thread_id", "new_thread_id") if isinstance(told, dict) else ""
+        if agent and "spawn" in tool and self.desk.main:
+            self.desk.main.spawned[call_id] = agent
+
+    def _context(self, payload: dict[str, Any]) -> None:
+        known = self.desk.transcript
+        model = text_in(payload, "model") or known.model
+        self.desk.transcript = replace(known, folder=known.folder or text_in(payload, "cwd"), model=model)
+        main = self.desk.main
+        if main and all(block.who == "user" for block in main.blocks):
+            main.model = model
+
+    def _learn(self, meta: dict[str, Any]) -> None:
+        """The first session's own; those of the sessions it was forked from follow."""
+        known = self.desk.transcript
+        if known.session:
+            return
+        git, source = object_in(meta, "git"), object_in(object_in(meta, "source"), "subagent")
+        spawn = object_in(source, "thread_spawn")
+        session = text_in(meta, "id", "session_id")
+        parent = text_in(spawn, "parent_thread_id") or text_in(meta, "parent_thread_id")
+        self.desk.transcript = replace(
+            known,
+            session=session,
+            folder=text_in(meta, "cwd"),
+            branch=text_in(git, "branch"),
+            remote=text_in(git, "repository_url"),
+            version=text_in(meta, "cli_version"),
+            started_ms=time_in(meta, "timestamp"),
+            agent_id=session if parent or source else "",
+            agent_type=text_in(spawn, "agent_role", "agent_nickname"),
+            parent_session=parent,
+            continued_from="" if parent else text_in(meta, "forked_from_id"),
+        )

@@ -1,0 +1,202 @@
+"""Cursor: `state.vscdb`, a table of keys and JSON values, undocumented and changing; read as well as it can be.
+
+Written against the layouts of 2024 (`ItemTable`), 2025 and 2026 (`cursorDiskKV`). All SQL about it stands here. The
+file is Cursor's: it is never written, and no lock is taken that Cursor could wait for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import apsw
+
+from commonplace.capture.foreign import object_in, objects_in, text_in, time_in
+from commonplace.capture.transcripts.drafts import Draft
+from commonplace.capture.transcripts.record import Block, Counts, Transcript, Turn, named
+from commonplace.capture.transcripts.wording import call, result, said, text_of
+from commonplace.errors import InvalidInput
+
+_MAX_VALUE = 16 << 20
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
+# The range of keys that begin with `composerData:`; a LIKE would read every row of what may be gigabytes.
+_COMPOSERS = "SELECT key FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY key"
+_VALUE = "SELECT value FROM cursorDiskKV WHERE key = ? AND length(value) <= ?"
+_CHATS = (
+    "SELECT value FROM ItemTable WHERE key IN"
+    " ('workbench.panel.aichat.view.aichat.chatdata', 'composer.composerData') AND length(value) <= ?"
+)
+_FAILED = {"error", "failed", "cancelled", "rejected"}
+
+
+@dataclass(slots=True)
+class Conversation:
+    """One conversation of the file: its transcript, and its turns when they are asked for."""
+
+    transcript: Transcript
+    bubbles: Iterable[dict[str, Any]]
+    counts: Counts = field(default_factory=Counts)
+
+    def turns(self) -> Iterator[Turn]:
+        with _foreign():
+            yield from self._turns()
+
+    def _turns(self) -> Iterator[Turn]:
+        draft: Draft | None = None
+        for bubble in self.bubbles:
+            self.counts.records += 1
+            blocks = list(self._blocks(bubble))
+            if not blocks:
+                continue
+            at_ms, who = _when(bubble), blocks[0].who
+            if draft is None or who == "user":
+                parent = draft.identity if draft else None
+                if draft:
+                    yield draft.done()
+                name = text_in(bubble, "bubbleId", "id") or named(parent, at_ms, blocks[0].text)
+                name = named(self.transcript.session, name)
+                draft = Draft(name, who, at_ms, parent, agent_id=self.transcript.agent_id)
+            for block in blocks:
+                draft.add(block)
+            draft.touch(at_ms)
+            draft.model = text_in(object_in(bubble, "modelInfo"), "modelName") or draft.model
+        if draft:
+            yield draft.done()
+
+    def _blocks(self, bubble: dict[str, Any]) -> Iterator[Block]:
+        kind = bubble.get("type", bubble.get("role"))
+        if kind in (1, "user"):
+            if text := said(text_in(bubble, "text", "rawText", "content")):
+                yield Block("text", text, "user")
+            return
+        if kind not in (2, "ai", "assistant"):
+            self.counts.unknown[f"bubble {kind}"] += 1
+            return
+        if thought := said(text_of(bubble.get("thinking"))):
+            yield Block("thinking", thought)
+        if text := said(text_in(bubble, "text", "rawText", "content")):
+            yield Block("text", text)
+        if used := object_in(bubble, "toolFormerData"):
+            yield from _tool(used)
+
+
+def conversations(path: Path) -> Iterator[Conversation]:
+    """Every conversation in the file that has something in it; each is to be read before the next is asked for."""
+    with _foreign(), closing(_opened(path)) as database:
+        tables = {name for (name,) in database.execute(_TABLES)}
+        if "cursorDiskKV" in tables:
+            for (key,) in database.execute(_COMPOSERS).fetchall():
+                yield from _composer(database, path, str(key))
+        if "ItemTable" in tables:
+            for (value,) in database.execute(_CHATS, (_MAX_VALUE,)).fetchall():
+                yield from _older(path, _json(value))
+
+
+@contextmanager
+def _foreign() -> Iterator[None]:
+    try:
+        yield
+    except apsw.Error as error:
+        raise InvalidInput(
+            f"Cursor's database could not be read: {error}.", "Close Cursor and try again; its file was not touched."
+        ) from error
+
+
+def _opened(path: Path) -> apsw.Connection:
+    # Beside a write-ahead log a reader never blocks the writer. Without one, only `immutable` takes no lock.
+    log = path.with_name(f"{path.name}-wal")
+    how = "mode=ro" if log.is_file() and log.stat().st_size else "mode=ro&immutable=1"
+    return apsw.Connection(f"{path.resolve().as_uri()}?{how}", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+
+
+def _composer(database: apsw.Connection, path: Path, key: str) -> Iterator[Conversation]:
+    data, session, counts = _value(database, key), key.partition(":")[2], Counts()
+    headers = objects_in(data, "fullConversationHeadersOnly")
+    if headers:
+        yield Conversation(_transcript(path, session, data), _bubbles(database, session, headers, counts), counts)
+    elif whole := objects_in(data, "conversation"):
+        yield Conversation(_transcript(path, session, data), whole)
+
+
+def _bubbles(
+    database: apsw.Connection, session: str, headers: list[dict[str, Any]], counts: Counts
+) -> Iterator[dict[str, Any]]:
+    for header in headers:
+        bubble = _value(database, f"bubbleId:{session}:{text_in(header, 'bubbleId')}")
+        if bubble:
+            yield {**header, **bubble}
+        else:
+            counts.malformed += 1
+
+
+def _older(path: Path, data: dict[str, Any]) -> Iterator[Conversation]:
+    for chat in (*objects_in(data, "tabs"), *objects_in(data, "allComposers")):
+        bubbles = objects_in(chat, "bubbles") or objects_in(chat, "conversation")
+        session = text_in(chat, "tabId", "composerId")
+        if bubbles and session:
+            yield Conversation(_transcript(path, session, chat), bubbles)
+
+
+def _transcript(path: Path, session: str, data: dict[str, Any]) -> Transcript:
+    place = object_in(object_in(data, "workspaceIdentifier"), "uri")
+    repositories = objects_in(data, "trackedGitRepos")
+    folder = text_in(place, "fsPath", "path") or (text_in(repositories[0], "repoPath") if repositories else "")
+    spawned_by = text_in(object_in(data, "subagentInfo"), "parentComposerId")
+    blank = Transcript("cursor", str(path), session, folder or _workspace(path))
+    return replace(
+        blank,
+        title=text_in(data, "name", "chatTitle"),
+        model=text_in(object_in(data, "modelConfig"), "modelName"),
+        started_ms=_when(data),
+        parent_session=spawned_by,
+        agent_id=session if spawned_by else "",
+    )
+
+
+def _workspace(path: Path) -> str:
+    """The folder of a workspace's own database, noted in the file beside it."""
+    try:
+        with path.with_name("workspace.json").open("rb") as file:
+            place = urlsplit(text_in(_json(file.read(1 << 16)), "folder"))
+    except (OSError, ValueError):
+        return ""
+    folder = unquote(place.path) if place.scheme == "file" else ""
+    return folder[1:] if folder[2:3] == ":" else folder
+
+
+def _tool(used: dict[str, Any]) -> Iterator[Block]:
+    name, call_id = text_in(used, "name") or text_of(used.get("tool")), text_in(used, "toolCallId")
+    given = _json(used.get("params")) or _json(used.get("rawArgs"))
+    yield call(name, call_id, given)
+    answer = _json(used.get("result")) or used.get("result")
+    if answer or used.get("error"):
+        exit_code = answer.get("exitCode") if isinstance(answer, dict) else None
+        failed = text_in(used, "status") in _FAILED or bool(used.get("error"))
+        yield result(name, call_id, answer or used.get("error"), failed, exit_code)
+
+
+def _when(data: dict[str, Any]) -> int | None:
+    at = data.get("createdAt", data.get("timestamp"))
+    return at if isinstance(at, int) and not isinstance(at, bool) else time_in(data, "createdAt")
+
+
+def _value(database: apsw.Connection, key: str) -> dict[str, Any]:
+    for (value,) in database.execute(_VALUE, (key, _MAX_VALUE)):
+        return _json(value)
+    return {}
+
+
+def _json(value: Any) -> dict[str, Any]:
+    """An object, given as it is or written as text; empty where it is neither."""
+    if isinstance(value, dict):
+        return value
+    try:
+        found = json.loads(value) if isinstance(value, (str, bytes)) else {}
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
