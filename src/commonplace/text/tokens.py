@@ -227,12 +227,19 @@ def _prefixes(head: tuple[str, ...], word: str) -> list[Form]:
 
 
 class _Emitted(dict[str, str]):
-    """Chunk of text to its part of the index stream; forgets everything when full, which is cheap and rare."""
+    """Chunk of text to its part of the index stream; when full, only what was asked for since the last time stays."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._before: dict[str, str] = {}
 
     def __missing__(self, chunk: str) -> str:
-        emitted = " ".join(_tokens(_names(chunk)))
+        emitted = self._before.get(chunk)
+        if emitted is None:
+            emitted = " ".join(_tokens(_names(chunk)))
         if len(chunk) <= _CACHED_LENGTH:
             if len(self) >= _CACHE_SIZE:
+                self._before = self.copy()
                 self.clear()
             self[chunk] = emitted
         return emitted
