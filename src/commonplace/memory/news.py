@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commonplace.memory.book import Book
-from commonplace.store.news import Event
+from commonplace.store.news import MARK, Event
+
+__all__ = ["MARK", "Event", "news"]
 
 AT_ONCE = 200
 

@@ -9,6 +9,8 @@ from commonplace.errors import Conflict, InvalidInput
 from commonplace.memory.book import Book
 from commonplace.store.replies import Answered, Claim
 
+__all__ = ["Answered", "once"]
+
 KEPT_MS = 24 * 3_600_000
 # Whoever has not answered for so long has died over it.
 PATIENCE_MS = 60_000

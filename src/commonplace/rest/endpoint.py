@@ -1,0 +1,117 @@
+"""What an endpoint is: a row of the table. Its function gets checked values and answers with plain data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel
+
+from commonplace.dialects.schema import Schema
+from commonplace.errors import Conflict
+from commonplace.memory.book import Book
+from commonplace.model import Item
+from commonplace.workers import Workers
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Scope = Literal["read", "write", "admin"]
+# Methods that change something, and so can be named by an Idempotency-Key.
+WRITING: tuple[Method, ...] = ("POST", "PUT", "PATCH", "DELETE")
+
+_Query = TypeVar("_Query")
+_Body = TypeVar("_Body")
+_REV = re.compile(r'(?:W/)?"r([0-9]{1,15})"')
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What endpoints can know about the server they are part of."""
+
+    workers: Workers
+    # What is here, as OpenAPI tells it.
+    document: Callable[[], bytes]
+    # What was counted, as Prometheus reads it.
+    counted: Callable[[], bytes]
+    # Whether the server is about to end.
+    ending: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[_Query, _Body]):
+    """A request after every check: what was in its path, its query and its body."""
+
+    path: Mapping[str, str]
+    query: _Query
+    body: _Body
+    headers: Mapping[str, str]
+    house: House
+
+    def rev_of(self, item: Item, named: int | None = None) -> int | None:
+        """The revision that a change is meant for, by If-Match or by name. Conflict if the item is at another."""
+        match = self.headers.get("if-match", "*").strip()
+        revs = {int(rev) for rev in _REV.findall(match)} if match != "*" else {item.rev}
+        if item.rev not in revs or (named is not None and named != item.rev):
+            wanted = named if named is not None else match[:60]
+            raise Conflict(f"Item {item.id} is at revision {item.rev}, not at {wanted}.")
+        return item.rev if match != "*" or named is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What to reply: `data` as JSON, else `content` as it is, else a `stream` of lines.
+
+    `told_once` joins the data after redaction and is not kept for repeating.
+    """
+
+    data: Mapping[str, Any] | None = None
+    status: int = 200
+    etag: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    told_once: Mapping[str, Any] = field(default_factory=dict)
+    content: bytes = b""
+    stream: Callable[[], AsyncIterator[bytes]] | None = None
+
+
+Call = Callable[[Book, Asked[Any, Any]], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One row: where, what for, who may, what goes in and what comes out.
+
+    `reply` is the JSON schema of the answer; `media` is what it is where it is not JSON. `errors` are the statuses
+    that it can answer besides those of every endpoint. Without a `scope` no key is asked for.
+    """
+
+    method: Method
+    path: str
+    summary: str
+    tag: str
+    scope: Scope | None
+    call: Call
+    reply: Schema | None = None
+    query: type[BaseModel] | None = None
+    body: type[BaseModel] | None = None
+    status: int = 200
+    errors: tuple[int, ...] = ()
+    media: str = "application/json"
+    headers: tuple[str, ...] = ()
+    body_optional: bool = False
+
+    @property
+    def params(self) -> list[str]:
+        """The names in its path."""
+        return re.findall(r"{(\w+)", self.path)
+
+    @property
+    def name(self) -> str:
+        """Unique among endpoints, for clients that are generated."""
+        room = self.call.__module__.rpartition(".")[2]
+        return f"{room}_{self.call.__name__.strip('_')}_{self.method.lower()}"
+
+
+def etag_of(item: Item) -> str:
+    """An item's revision as HTTP names it."""
+    return f'"r{item.rev}"'

@@ -1,0 +1,82 @@
+"""What a request may say, in types: their limits are the verbs' own, and what the OpenAPI document shows.
+
+Patterns name letters one script after the other, because what `\\w` means depends on who reads the document.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from commonplace.memory.recall import MAX_QUERY
+from commonplace.memory.remember import EARLIEST_MS, LATEST_MS, MAX_SESSION, MAX_TAG, MAX_TAGS, MAX_TEXT, MAX_TITLE
+from commonplace.text.globs import MAX_GLOB
+from commonplace.text.names import MAX_NAME
+
+_LETTERS = (
+    "0-9A-Za-z_\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0400-\u0481\u048a-\u052f"
+    "\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3"
+)
+# One letter that every reader calls visible.
+SAYING = r"[^\u0000-\u0020\u007f-\u00a0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff\ufffd-\uffff]"
+_PART = f"[.]?[{_LETTERS}][{_LETTERS} .+-]*"
+_PLACE = f"^(https?://|ssh://|git@|~?/)?{_PART}([/:]{_PART})*/?$"
+_BRACES = rf"\{{[{_LETTERS}][{_LETTERS},.-]*\}}"
+_NAME = f"([{_LETTERS}?]|{_BRACES})"
+_NAMES = f"([*]|[.]?[*]?[.]?{_NAME}([*]?({_NAME}|[+@-])|[.]({_NAME}|[*]))*[*]?)"
+_GLOB = f"^([*][*]/)?{_NAMES}(/{_NAMES})*(/[*][*])?$|^[*][*]$"
+_TYPE = f"^[{_LETTERS}][{_LETTERS} .:/-]{{0,99}}$"
+_CATEGORY = f"^[{_LETTERS}]([{_LETTERS} .-]{{0,98}}[{_LETTERS}-])?$"
+MAX_IDS = 2**53
+
+
+def _whole(value: Any) -> Any:
+    """5.0 is the number 5 to JSON."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+Text = Annotated[str, Field(max_length=MAX_TEXT)]
+Saying = Annotated[str, Field(max_length=MAX_TEXT, pattern=SAYING)]
+Title = Annotated[str, Field(max_length=MAX_TITLE)]
+Type = Annotated[str, Field(pattern=_TYPE, max_length=100)]
+Category = Annotated[str, Field(pattern=_CATEGORY, max_length=100)]
+Place = Annotated[
+    str, Field(pattern=_PLACE, max_length=MAX_NAME, description="A project: its git remote, its folder or its name.")
+]
+Glob = Annotated[str, Field(pattern=_GLOB, max_length=MAX_GLOB, description="Relative to the project: src/api/**")]
+Tag = Annotated[str, Field(pattern=SAYING, max_length=MAX_TAG)]
+Tags = Annotated[list[Tag], Field(max_length=MAX_TAGS)]
+SessionKey = Annotated[str, Field(pattern=SAYING, max_length=MAX_SESSION)]
+Importance = Annotated[float, Field(ge=0, le=10)]
+Moment = Annotated[Whole, Field(ge=EARLIEST_MS, le=LATEST_MS, description="Milliseconds since 1970.")]
+Question = Annotated[
+    str,
+    Field(
+        pattern=SAYING,
+        max_length=MAX_QUERY,
+        description='A question, or words with AND, OR, NOT, "a phrase", prefix* and column:term.',
+    ),
+]
+Rev = Annotated[Whole, Field(ge=1, le=MAX_IDS, description="A revision, as `rev` tells it.")]
+Id = Annotated[
+    str, Field(min_length=1, max_length=200, description="A number, a UUID, or the last twelve hex digits of one.")
+]
+Cursor = Annotated[str, Field(max_length=200, description="`next_cursor` of the page before.")]
+
+
+class Strict(BaseModel):
+    """Nothing unknown, nothing of another type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+# What a pattern means, for people.
+MEANT = {
+    SAYING: "It has to have a letter that can be seen",
+    _TYPE: "A type has up to 100 letters, digits, spaces and . : / - _, and begins with a letter or digit",
+    _CATEGORY: "A category becomes a file name: up to 100 letters, digits, spaces and . - _",
+    _PLACE: "A project is named like github.com/acme/my-api or my-api",
+    _GLOB: "A path is a glob relative to the project, such as src/api/**",
+}

@@ -1,0 +1,195 @@
+"""The frame of every endpoint: who may, what was asked, doing it once, what is answered, and what is counted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+import time
+from collections.abc import Mapping
+from typing import cast
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from commonplace.dialects.tool import redacted
+from commonplace.errors import (
+    CommonplaceError,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    RateLimited,
+    StoreBusy,
+    Unauthorized,
+    WrongMethod,
+)
+from commonplace.memory.book import Book
+from commonplace.memory.replies import Answered, once
+from commonplace.model import Key
+from commonplace.rest.endpoint import WRITING, Answer, Asked, Endpoint, House
+from commonplace.rest.metrics import Counted
+from commonplace.rest.reading import body_of, query_of
+
+log = logging.getLogger(__name__)
+
+JSON = "application/json"
+IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,200}")
+_TAG = re.compile(r'(?:W/)?("[^"]*")')
+# Seconds after which another try may find the store free.
+_BUSY = "1"
+
+
+class Door:
+    """One path, and the endpoints behind it by their methods."""
+
+    def __init__(self, path: str, endpoints: Mapping[str, Endpoint], house: House, counted: Counted) -> None:
+        self._path, self._endpoints = path, endpoints
+        self._house, self._counted = house, counted
+        also = ("HEAD", "OPTIONS") if "GET" in endpoints else ("OPTIONS",)
+        self._allow = ", ".join((*endpoints, *also))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = time.perf_counter()
+        request = Request(scope, receive)
+        response = await self._response(request)
+        self._counted.request(request.method, self._path, response.status_code, time.perf_counter() - started)
+        await response(scope, receive, send)
+
+    async def _response(self, request: Request) -> Response:
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers={"Allow": self._allow})
+        endpoint = self._endpoints.get("GET" if request.method == "HEAD" else request.method)
+        try:
+            if endpoint is None:
+                raise WrongMethod(f"{request.method[:20]} is not for {self._path}.", f"There is {self._allow}.")
+            key = _allowed(endpoint, request.scope)
+            raw = await request.body()
+            answer = await self._house.workers.do(lambda: self._answer(endpoint, key, request, raw))
+        except CommonplaceError as error:
+            response = refusal(error)
+            if isinstance(error, WrongMethod):
+                response.headers["Allow"] = self._allow
+            return response
+        except Exception as error:
+            log.exception("%s %s failed", request.method, self._path)
+            return refusal(CommonplaceError(f"The call failed: {type(error).__name__}."))
+        return _rendered(endpoint, answer, request)
+
+    def _answer(self, endpoint: Endpoint, key: Key | None, request: Request, raw: bytes) -> Answer:
+        """Everything that takes time, in one piece of work."""
+        book = cast(Book, request.scope["state"].get("book"))
+        headers = request.headers
+        asked = Asked(
+            path=request.path_params,
+            query=query_of(endpoint, request.scope["query_string"]),
+            body=body_of(endpoint, raw, headers.get("content-type", "")),
+            headers=headers,
+            house=self._house,
+        )
+        name = headers.get("idempotency-key")
+        if name is None or endpoint.method not in WRITING or key is None:
+            return _safe(endpoint.call(book, asked))
+        return _once(book, endpoint, asked, name, str(key.id), _fingerprint(request, raw))
+
+
+class Nowhere:
+    """Where nothing is: the same refusal as everywhere."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        error = NotFound(f"There is nothing at {scope['path'][:100]}.", "GET /api/v1/openapi.json lists what there is.")
+        await refusal(error)(scope, receive, send)
+
+
+def refusal(error: CommonplaceError) -> Response:
+    """An error as every endpoint tells it."""
+    headers = {}
+    if isinstance(error, Unauthorized):
+        headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, (RateLimited, StoreBusy)):
+        headers["Retry-After"] = str(error.retry_after) if isinstance(error, RateLimited) else _BUSY
+    return Response(_error_bytes(error), error.http_status, headers, JSON)
+
+
+def _error_bytes(error: CommonplaceError) -> bytes:
+    told = {"code": error.code, "message": error.message, "details": error.hint}
+    return as_bytes(redacted({"error": told, "code": error.http_status}))
+
+
+def as_bytes(data: Mapping[str, object]) -> bytes:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _allowed(endpoint: Endpoint, scope: Scope) -> Key | None:
+    key: Key | None = scope.setdefault("state", {}).get("key")
+    if endpoint.scope is None:
+        return key
+    if key is None:
+        raise Unauthorized("A key is needed here.")
+    if not key.allows(endpoint.scope):
+        raise Forbidden(
+            f"This key may {key.scope}; {endpoint.method} {endpoint.path} takes one that may {endpoint.scope}."
+        )
+    return key
+
+
+def _safe(answer: Answer) -> Answer:
+    """The answer as bytes, with no secret in it but one that is to be told."""
+    if answer.data is None:
+        return answer
+    data = {**redacted(dict(answer.data)), **answer.told_once}
+    return Answer(content=as_bytes(data), status=answer.status, etag=answer.etag, headers=answer.headers)
+
+
+def _once(book: Book, endpoint: Endpoint, asked: Asked[object, object], name: str, who: str, print_: bytes) -> Answer:
+    """Do it unless it was done under this name; then answer as the first time."""
+    if not IDEMPOTENCY_KEY.fullmatch(name):
+        raise InvalidInput("The Idempotency-Key is not a name.", "Use 1 to 200 visible ASCII characters.")
+    made: list[Answer] = []
+
+    def work() -> Answered:
+        try:
+            answer = endpoint.call(book, asked)
+        except CommonplaceError as error:
+            made.append(Answer(content=_error_bytes(error), status=error.http_status))
+            return Answered(error.http_status, "{}", made[0].content)
+        made.append(_safe(answer))
+        kept = as_bytes(redacted(dict(answer.data or {})))
+        headers = {**answer.headers, **({"ETag": answer.etag} if answer.etag else {})}
+        return Answered(answer.status, json.dumps(headers), kept)
+
+    first, repeated = once(book, who, name, print_, work)
+    if not repeated:
+        return made[0]
+    headers = {**json.loads(first.headers), "Idempotency-Replayed": "true"}
+    return Answer(content=first.body, status=first.status, headers=headers)
+
+
+def _fingerprint(request: Request, raw: bytes) -> bytes:
+    asked = (request.method.encode(), request.url.path.encode(), request.scope["query_string"], raw)
+    return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in asked)).digest()
+
+
+def _rendered(endpoint: Endpoint, answer: Answer, request: Request) -> Response:
+    headers = {"Cache-Control": "no-store" if endpoint.method in WRITING else "no-cache", **answer.headers}
+    if answer.etag:
+        headers["ETag"] = answer.etag
+    if answer.stream is not None:
+        return StreamingResponse(answer.stream(), answer.status, headers, endpoint.media)
+    if endpoint.method == "GET" and answer.status == 200:
+        tag = headers.setdefault("ETag", f'W/"{hashlib.blake2b(answer.content, digest_size=12).hexdigest()}"')
+        if _has(request.headers, tag):
+            return Response(status_code=304, headers=headers)
+    media = endpoint.media if answer.status < 400 else JSON
+    response = Response(answer.content, answer.status, headers, media)
+    if request.method == "HEAD":
+        response.body = b""
+    return response
+
+
+def _has(headers: Headers, tag: str) -> bool:
+    """Whether the caller has what this names already."""
+    known = headers.get("if-none-match", "")
+    return known.strip() == "*" or tag.removeprefix("W/") in _TAG.findall(known)

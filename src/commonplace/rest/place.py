@@ -1,0 +1,87 @@
+"""The memory as a whole over HTTP: its projects, its state, and who may use it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from commonplace.dialects.records import project_record
+from commonplace.errors import InvalidInput, NotFound
+from commonplace.memory import keys
+from commonplace.memory.book import Book
+from commonplace.memory.browse import add_alias
+from commonplace.memory.browse import projects as all_projects
+from commonplace.memory.status import status as status_of
+from commonplace.model import Key
+from commonplace.rest import fields
+from commonplace.rest.endpoint import Answer, Asked
+from commonplace.rest.fields import Strict
+from commonplace.text.times import iso
+
+
+class Alias(Strict):
+    """Another name for a project."""
+
+    project: fields.Place
+    alias: fields.Place
+
+
+class NewKey(Strict):
+    """Whose key it is, what it allows, where and how long."""
+
+    name: Annotated[str, Field(pattern=r"^[!-~]([ -~]{0,98}[!-~])?$", max_length=keys.MAX_NAME)]
+    scope: Literal["read", "write", "admin"] = "write"
+    project: fields.Place | None = Field(None, description="The only project it may touch; all if omitted.")
+    expires_in_days: Annotated[fields.Whole, Field(ge=1, le=3650)] | None = None
+
+
+def projects(book: Book, _asked: Asked[None, None]) -> Answer:
+    """Every project, the one used last first."""
+    return Answer({"projects": [project_record(project) for project in all_projects(book)]})
+
+
+def alias(book: Book, asked: Asked[None, Alias]) -> Answer:
+    """Let a project answer to another name as well."""
+    return Answer({"project": add_alias(book, asked.body.project, asked.body.alias), "alias": asked.body.alias})
+
+
+def status(book: Book, _asked: Asked[None, None]) -> Answer:
+    """Counts, engine, model, and what still waits."""
+    return Answer(status_of(book))
+
+
+def key_list(book: Book, _asked: Asked[None, None]) -> Answer:
+    """Every key, revoked ones too; never a secret."""
+    return Answer({"keys": [_key_record(key) for key in keys.listed(book)]})
+
+
+def key_create(book: Book, asked: Asked[None, NewKey]) -> Answer:
+    """A new key. Its secret is in this reply and nowhere else."""
+    wanted = asked.body
+    days = wanted.expires_in_days
+    expires = None if days is None else book.clock() + days * 86_400_000
+    key, secret = keys.create(book, wanted.name, wanted.scope, wanted.project, expires)
+    return Answer({**_key_record(key), "secret": None}, status=201, told_once={"secret": secret})
+
+
+def key_revoke(book: Book, asked: Asked[None, None]) -> Answer:
+    """Let a key work no longer."""
+    try:
+        return Answer(_key_record(keys.revoke(book, asked.path["id"])))
+    except InvalidInput as error:
+        raise NotFound(error.message, error.hint) from error
+
+
+def _key_record(key: Key) -> dict[str, object]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "prefix": key.prefix,
+        "scope": key.scope,
+        "project": key.project,
+        "created_at": iso(key.created_ms),
+        "expires_at": None if key.expires_ms is None else iso(key.expires_ms),
+        "revoked_at": None if key.revoked_ms is None else iso(key.revoked_ms),
+        "used_at": None if key.used_ms is None else iso(key.used_ms),
+    }

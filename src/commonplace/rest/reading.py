@@ -1,0 +1,131 @@
+"""Reading a request: its query and its body as the models of its endpoint, or a sentence about what is wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NoReturn
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, ValidationError
+
+from commonplace.errors import InvalidInput, TooLarge, WrongMedia
+from commonplace.rest.endpoint import Endpoint
+from commonplace.rest.fields import MEANT
+
+MOST_PARAMETERS = 2000
+# How many of the problems of a request are told.
+_TOLD = 5
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+_LONE = re.compile("[\ud800-\udfff]")
+_TYPES = {"true": True, "false": False}
+
+
+def query_of(endpoint: Endpoint, raw: bytes) -> Any:
+    """The query as the endpoint's model; None if it has none."""
+    try:
+        pairs = parse_qsl(raw.decode("latin-1"), keep_blank_values=True, max_num_fields=MOST_PARAMETERS)
+    except ValueError as error:
+        raise TooLarge(f"The query has more than {MOST_PARAMETERS} parameters.") from error
+    types = {} if endpoint.query is None else _types(endpoint.query)
+    given: dict[str, Any] = {}
+    for name, text in pairs:
+        if name not in types:
+            known = ", ".join(types) or "none"
+            raise InvalidInput(f"There is no query parameter {name[:60]!r} here.", f"Those that exist: {known}.")
+        if types[name] == "array":
+            given.setdefault(name, []).append(text)
+        elif name in given:
+            raise InvalidInput(f"{name} is given twice.", "Give it once.")
+        else:
+            given[name] = _value(text, types[name])
+    return None if endpoint.query is None else _checked(endpoint.query, given)
+
+
+def body_of(endpoint: Endpoint, raw: bytes, content_type: str) -> Any:
+    """The body as the endpoint's model; None if it has none."""
+    if endpoint.body is None:
+        return None
+    if not raw.strip():
+        if endpoint.body_optional:
+            return endpoint.body()
+        raise InvalidInput("The body is empty.", "Send a JSON object.")
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind and kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        raise WrongMedia(f"The body is {kind[:60]!r}.", "Send JSON, with Content-Type: application/json.")
+    return _checked(endpoint.body, _json(raw))
+
+
+def _json(raw: bytes) -> Any:
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"The body is not UTF-8 (byte {error.start}).", "Send JSON in UTF-8.") from error
+    try:
+        value = json.loads(text.removeprefix("\ufeff"), parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise InvalidInput(
+            f"The body is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.", "Correct it there."
+        ) from error
+    except (RecursionError, ValueError) as error:
+        raise InvalidInput("The body is JSON that nobody can read.", "Make it flatter, and numbers shorter.") from error
+    # Only an escape can stand for half a character.
+    return _whole(value) if "\\u" in text else value
+
+
+def _refuse(name: str) -> NoReturn:
+    raise json.JSONDecodeError(f"{name} is no JSON number", name, 0)
+
+
+def _whole(value: Any) -> Any:
+    """Without halves of characters, which nothing can keep; they are replaced as everywhere."""
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_whole(entry) for entry in value]
+    if isinstance(value, dict):
+        return {_whole(key): _whole(entry) for key, entry in value.items()}
+    return value
+
+
+@cache
+def _types(model: type[BaseModel]) -> Mapping[str, str]:
+    """What the values of each parameter are, by JSON's names."""
+    properties = model.model_json_schema()["properties"]
+    return {name: _type(schema) for name, schema in properties.items()}
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    return str(schema.get("type") or schema["anyOf"][0]["type"])
+
+
+def _value(text: str, type_: str) -> Any:
+    """A parameter as its type, if it is spelled like one; else as it is, to be refused for that."""
+    if type_ == "integer" and _NUMBER.fullmatch(text):
+        return int(text)
+    return _TYPES.get(text, text) if type_ == "boolean" else text
+
+
+def _checked(model: type[BaseModel], given: Any) -> Any:
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        told = error.errors(include_url=False, include_context=True)
+        problems = [_problem(one) for one in told[:_TOLD]]
+        hint = " ".join(problems[1:]) or "GET /api/v1/openapi.json describes every request."
+        raise InvalidInput(problems[0], hint) from error
+    except RecursionError as error:
+        raise InvalidInput("The body is nested too deeply.", "Make it flatter.") from error
+
+
+def _problem(told: Mapping[str, Any]) -> str:
+    """One thing that is wrong, with its place."""
+    where = ""
+    for step in told["loc"]:
+        where += f"[{step}]" if isinstance(step, int) else f".{step}" if where else str(step)
+    what = told["msg"].removeprefix("Value error, ")
+    if told["type"] == "string_pattern_mismatch":
+        what = MEANT.get(told["ctx"]["pattern"], "It has another form")
+    return f"{where}: {what}." if where else f"{what}."

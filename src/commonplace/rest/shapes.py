@@ -1,0 +1,196 @@
+"""What replies look like, as JSON schemas: the shapes of `dialects/records.py` and what is made of them."""
+
+from __future__ import annotations
+
+from commonplace.dialects.kiro_schemas import CONTEXT
+from commonplace.dialects.schema import BOOLEAN, INTEGER, NUMBER, OBJECT, STRING, STRING_OR_NULL, Schema, array, record
+from commonplace.model import DETAIL_FIELDS, KINDS
+
+INTEGER_OR_NULL: Schema = {"type": ["integer", "null"]}
+NUMBER_OR_NULL: Schema = {"type": ["number", "null"]}
+KIND: Schema = {"enum": list(KINDS)}
+TIME: Schema = {"type": "string", "description": "2025-03-15T14:30:00.000Z"}
+DETAILS: tuple[str, ...] = tuple(dict.fromkeys(name for names in DETAIL_FIELDS.values() for name in names))
+
+_HEAD: Schema = {
+    "id": INTEGER,
+    "uid": STRING,
+    "short_id": STRING,
+    "kind": KIND,
+    "type": STRING,
+    "title": STRING,
+}
+_BORN: Schema = {"created_at": TIME, "created_at_epoch": INTEGER}
+_ITEM: Schema = {
+    **_HEAD,
+    "content": STRING,
+    **dict.fromkeys(DETAILS, STRING),
+    "project": STRING_OR_NULL,
+    "session": STRING_OR_NULL,
+    "tags": array(STRING),
+    "importance": NUMBER_OR_NULL,
+    **_BORN,
+    "updated_at": TIME,
+    "updated_at_epoch": INTEGER,
+    "rev": INTEGER,
+    "is_stale": BOOLEAN,
+    "forgotten_at": STRING_OR_NULL,
+    "superseded_by": INTEGER_OR_NULL,
+    "metadata": OBJECT,
+}
+
+ITEM = record(_ITEM, optional=DETAILS)
+BRIEF = record({**_HEAD, "project": STRING_OR_NULL})
+PAGE = record({"items": array(ITEM), "next_cursor": STRING_OR_NULL})
+CREATED = record(
+    {
+        **_ITEM,
+        "duplicate": {"type": "boolean", "description": "The same was remembered before."},
+        "contradicts": array(record({**_HEAD, "project": STRING_OR_NULL, "reason": STRING})),
+    },
+    optional=DETAILS,
+)
+BATCH = record(
+    {
+        "items": array(record({"id": INTEGER, "uid": STRING, "short_id": STRING, "duplicate": BOOLEAN})),
+        "stored": INTEGER,
+        "duplicates": INTEGER,
+    }
+)
+FORGOTTEN = record({"forgotten": BRIEF})
+SUPERSEDED = record({"superseded": BRIEF, "by": BRIEF})
+HISTORY = record(
+    {
+        "id": INTEGER,
+        "uid": STRING,
+        "rev": INTEGER,
+        "changes": array(record({"rev": INTEGER, "op": STRING, "at": TIME, "at_epoch": INTEGER, "before": OBJECT})),
+    }
+)
+TIMELINE = record({"timeline": array(record({**_ITEM, "position": INTEGER}, optional=DETAILS))})
+FOUND = record(
+    {
+        "results": array(
+            record(
+                {
+                    **_HEAD,
+                    "content": STRING,
+                    "project": STRING_OR_NULL,
+                    **_BORN,
+                    "relevance": {"type": "number", "minimum": 0, "maximum": 1},
+                    "semantic": NUMBER,
+                    "lexical": NUMBER,
+                    "is_stale": BOOLEAN,
+                }
+            )
+        ),
+        "total": INTEGER,
+        "by_meaning": BOOLEAN,
+    }
+)
+RULES = record(
+    {
+        "project": STRING_OR_NULL,
+        "project_rules": array(ITEM),
+        "global_rules": array(ITEM),
+        "rules_for_other_files": INTEGER,
+        "rules_left_out": INTEGER,
+    }
+)
+_STREAM: Schema = {
+    "stream_id": STRING,
+    "status": {"enum": ["open", "finalized", "cancelled"]},
+    "type": STRING,
+    "tags": array(STRING),
+    "project": STRING_OR_NULL,
+    "chunks": INTEGER,
+    "characters": INTEGER,
+    "created_at": TIME,
+    "touched_at": TIME,
+    "touched_at_epoch": INTEGER,
+}
+STREAM = record(_STREAM)
+STREAMS = record({"streams": array(STREAM)})
+FINALIZED = record({**_STREAM, "item": CREATED})
+PROJECTS = record(
+    {
+        "projects": array(
+            record(
+                {
+                    "name": STRING,
+                    "aliases": array(STRING),
+                    "items": INTEGER,
+                    "last_at": STRING_OR_NULL,
+                    "last_at_epoch": INTEGER_OR_NULL,
+                }
+            )
+        )
+    }
+)
+ALIAS = record({"project": STRING, "alias": STRING})
+STATUS = record(
+    {
+        "version": STRING,
+        "space": STRING,
+        "store": OBJECT,
+        "counts": OBJECT,
+        "total": INTEGER,
+        "pending": INTEGER,
+        "model": OBJECT,
+        "search": STRING,
+    }
+)
+_KEY: Schema = {
+    "id": INTEGER,
+    "name": STRING,
+    "prefix": STRING,
+    "scope": STRING,
+    "project": STRING_OR_NULL,
+    "created_at": TIME,
+    "expires_at": STRING_OR_NULL,
+    "revoked_at": STRING_OR_NULL,
+    "used_at": STRING_OR_NULL,
+}
+KEY = record(_KEY)
+KEYS = record({"keys": array(KEY)})
+NEW_KEY = record(
+    {
+        **_KEY,
+        "secret": {"type": ["string", "null"], "description": "Told this once; null where the answer is repeated."},
+    }
+)
+ERROR = record(
+    {
+        "error": record({"code": STRING, "message": STRING, "details": STRING}),
+        "code": {"type": "integer", "description": "The HTTP status."},
+    }
+)
+
+# The document about all of this.
+DOCUMENT = record({"openapi": STRING, "info": OBJECT, "paths": OBJECT})
+
+# Under these names the document tells them once.
+NAMED: dict[str, Schema] = {
+    "Item": ITEM,
+    "Brief": BRIEF,
+    "Page": PAGE,
+    "Created": CREATED,
+    "Batch": BATCH,
+    "Forgotten": FORGOTTEN,
+    "Superseded": SUPERSEDED,
+    "History": HISTORY,
+    "Timeline": TIMELINE,
+    "Found": FOUND,
+    "Context": CONTEXT,
+    "Rules": RULES,
+    "Stream": STREAM,
+    "Streams": STREAMS,
+    "Finalized": FINALIZED,
+    "Projects": PROJECTS,
+    "Aliased": ALIAS,
+    "Status": STATUS,
+    "Key": KEY,
+    "Keys": KEYS,
+    "KeyWithSecret": NEW_KEY,
+    "Error": ERROR,
+}

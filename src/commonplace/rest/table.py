@@ -1,0 +1,131 @@
+"""Every endpoint, in the order of the documentation. To add one: a function, its models, and a row here."""
+
+from __future__ import annotations
+
+from commonplace.dialects.kiro_schemas import CONTEXT
+from commonplace.rest import docs, events, items, metrics, notes, place, search, shapes, streams
+from commonplace.rest.endpoint import Endpoint
+
+_ITEMS = "/api/v1/items"
+_STREAMS = "/api/v1/streams"
+_IF_MATCH = ("If-Match",)
+
+ITEMS = (
+    Endpoint("GET", _ITEMS, "List items", "Items", "read", items.listing, shapes.PAGE, query=items.Listed),
+    Endpoint(
+        "POST", _ITEMS, "Remember", "Items", "write", items.create, shapes.CREATED, body=notes.NewItem, status=201
+    ),
+    Endpoint(
+        *("POST", f"{_ITEMS}/batch", "Remember several things", "Items", "write", items.create_batch, shapes.BATCH),
+        body=notes.NewItems,
+        status=201,
+    ),
+    Endpoint("GET", f"{_ITEMS}/{{id}}", "Read an item", "Items", "read", items.read, shapes.ITEM, query=items.Seen),
+    Endpoint(
+        *("PATCH", f"{_ITEMS}/{{id}}", "Change an item", "Items", "write", items.change, shapes.ITEM),
+        body=notes.ItemChanges,
+        headers=_IF_MATCH,
+    ),
+    Endpoint(
+        *("DELETE", f"{_ITEMS}/{{id}}", "Forget an item", "Items", "write", items.forget, shapes.FORGOTTEN),
+        headers=_IF_MATCH,
+    ),
+    Endpoint(
+        *("POST", f"{_ITEMS}/{{id}}/restore", "Restore an item", "Items", "write", items.restore, shapes.ITEM),
+        headers=_IF_MATCH,
+    ),
+    Endpoint("GET", f"{_ITEMS}/{{id}}/history", "What an item was", "Items", "read", items.history, shapes.HISTORY),
+    Endpoint(
+        *("POST", f"{_ITEMS}/{{id}}/revert", "Revert an item", "Items", "write", items.revert, shapes.ITEM),
+        body=items.Reverted,
+        body_optional=True,
+        headers=_IF_MATCH,
+    ),
+    Endpoint(
+        *("POST", f"{_ITEMS}/{{id}}/supersede", "Supersede an item", "Items", "write"),
+        *(items.supersede, shapes.SUPERSEDED),
+        body=items.Superseding,
+        headers=_IF_MATCH,
+    ),
+    Endpoint(
+        *("GET", f"{_ITEMS}/{{id}}/timeline", "What happened around an item", "Items", "read"),
+        *(items.timeline, shapes.TIMELINE),
+        query=items.Around,
+    ),
+)
+
+FINDING = (
+    Endpoint("GET", "/api/v1/search", "Search", "Finding", "read", search.found, shapes.FOUND, query=search.Search),
+    Endpoint(
+        *("POST", "/api/v1/search", "Search with a long question", "Finding", "read"),
+        *(search.found_by_body, shapes.FOUND),
+        body=search.Search,
+    ),
+    Endpoint(
+        "GET",
+        "/api/v1/context",
+        "Context for a task",
+        "Finding",
+        "read",
+        search.context,
+        CONTEXT,
+        query=search.Prepared,
+    ),
+    Endpoint("GET", "/api/v1/rules", "Active rules", "Finding", "read", search.rules, shapes.RULES, query=search.Ruled),
+)
+
+STREAMS = (
+    Endpoint("GET", _STREAMS, "Open streams", "Streams", "read", streams.listing, shapes.STREAMS),
+    Endpoint(
+        *("POST", _STREAMS, "Start a stream", "Streams", "write", streams.start, shapes.STREAM),
+        body=streams.NewStream,
+        body_optional=True,
+        status=201,
+    ),
+    Endpoint(
+        *("POST", f"{_STREAMS}/{{id}}/chunks", "Append a chunk", "Streams", "write", streams.append, shapes.STREAM),
+        body=streams.Chunk,
+    ),
+    Endpoint(
+        *("POST", f"{_STREAMS}/{{id}}/finalize", "Make a memory of a stream", "Streams", "write"),
+        *(streams.finalize, shapes.FINALIZED),
+    ),
+    Endpoint("DELETE", f"{_STREAMS}/{{id}}", "Cancel a stream", "Streams", "write", streams.cancel, shapes.STREAM),
+)
+
+PLACE = (
+    Endpoint("GET", "/api/v1/projects", "Projects", "Place", "read", place.projects, shapes.PROJECTS),
+    Endpoint(
+        *("POST", "/api/v1/projects/aliases", "Give a project another name", "Place", "write"),
+        *(place.alias, shapes.ALIAS),
+        body=place.Alias,
+        errors=(404,),
+    ),
+    Endpoint("GET", "/api/v1/status", "Status", "Place", "read", place.status, shapes.STATUS),
+    Endpoint("GET", "/api/v1/keys", "Keys", "Place", "admin", place.key_list, shapes.KEYS),
+    Endpoint(
+        *("POST", "/api/v1/keys", "Make a key", "Place", "admin", place.key_create, shapes.NEW_KEY),
+        body=place.NewKey,
+        status=201,
+    ),
+    Endpoint("DELETE", "/api/v1/keys/{id}", "Revoke a key", "Place", "admin", place.key_revoke, shapes.KEY),
+)
+
+WATCHING = (
+    Endpoint(
+        *("GET", "/api/v1/events", "What happens", "Watching", "read", events.events),
+        query=events.Followed,
+        media="text/event-stream",
+        headers=("Last-Event-ID",),
+    ),
+    Endpoint("GET", "/metrics", "Metrics", "Watching", "read", metrics.metrics, media=metrics.MEDIA),
+)
+
+DOCS = (
+    Endpoint("GET", "/api/v1/openapi.json", "This document", "Documentation", None, docs.openapi, shapes.DOCUMENT),
+    Endpoint("GET", "/api/v1/docs", "The page", "Documentation", None, docs.page, media="text/html"),
+    Endpoint("GET", "/api/v1/docs/docs.js", "Its script", "Documentation", None, docs.script, media="text/javascript"),
+    Endpoint("GET", "/api/v1/docs/docs.css", "Its style", "Documentation", None, docs.style, media="text/css"),
+)
+
+ENDPOINTS: tuple[Endpoint, ...] = (*ITEMS, *FINDING, *STREAMS, *PLACE, *WATCHING, *DOCS)
