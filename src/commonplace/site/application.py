@@ -17,6 +17,7 @@ from commonplace.errors import CommonplaceError, InvalidInput, NotFound, StoreEr
 from commonplace.mcp.http import protocol
 from commonplace.memory.book import Book
 from commonplace.memory.status import answers, status
+from commonplace.rest.routes import routes as rest
 from commonplace.site.guard import Guard
 from commonplace.site.limits import Limits
 from commonplace.site.refusal import refusal
@@ -36,11 +37,16 @@ Calls need a key: Authorization: Bearer <key>. `commonplace keys create NAME` ma
 _OUT_OF_ORDER = StoreError("The store cannot be used now.", "`commonplace status` on the server tells why.")
 
 
-def application(reach: Callable[[], Book], settings: Settings) -> ASGIApp:
-    """The site over the book, reached for at each call."""
+def application(reach: Callable[[], Book], settings: Settings, ending: Callable[[], bool] = lambda: False) -> ASGIApp:
+    """The site over the book, reached for at each call. `ending` tells those who listen that it is about to stop."""
     workers = Workers()
     agents = protocol(settings, workers)
-    routes = [Route("/", _front), Route("/health", _health(reach, workers)), *agents.routes]
+    routes = [
+        Route("/", _front),
+        Route("/health", _health(reach, workers)),
+        *rest(workers, settings, ending),
+        *agents.routes,
+    ]
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:

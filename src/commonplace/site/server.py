@@ -30,7 +30,7 @@ def run(settings: Settings) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="commonplace: %(message)s")
     with contextlib.closing(Shelf(settings)) as shelf:
         config = uvicorn.Config(
-            application(shelf.book, settings),
+            application(shelf.book, settings, lambda: server.should_exit),
             lifespan="on",
             log_level="warning",
             access_log=False,
@@ -39,12 +39,13 @@ def run(settings: Settings) -> None:
             ws="none",
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
+        server = uvicorn.Server(config)
         with _listening(settings.host, settings.port) as sock:
             # The server stops gracefully on a signal and then raises it again: by then it means "leave", not "die".
             signal.signal(signal.SIGTERM, _leave)
             _greet(_address(sock), _about_keys(shelf, settings))
             with contextlib.suppress(KeyboardInterrupt, _Leave):
-                uvicorn.Server(config).run(sockets=[sock])
+                server.run(sockets=[sock])
 
 
 class _Leave(Exception):
