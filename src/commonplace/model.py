@@ -13,7 +13,7 @@ KINDS: tuple[Kind, ...] = ("observation", "memory", "message", "summary", "check
 DETAIL_FIELDS: Mapping[Kind, tuple[str, ...]] = {
     "observation": ("subtitle", "narrative", "facts", "concepts", "files_read", "files_modified"),
     "memory": ("subtitle", "narrative", "facts", "concepts", "files_read", "files_modified", "category", "paths"),
-    "message": ("role", "speaker"),
+    "message": ("role", "speaker", "files", "commands", "errors"),
     "summary": ("request", "investigated", "learned", "completed", "next_steps", "notes"),
     "checkpoint": ("task", "progress", "next_steps", "open_questions", "relevant_files", "snapshot"),
 }
@@ -152,7 +152,10 @@ class SessionScope:
 
 @dataclass(frozen=True, slots=True)
 class SessionDraft:
-    """A session about to be written, without an identity yet."""
+    """A session about to be written, without an identity yet.
+
+    One that `follows` its source lets messages change as they do there, and leaves alone what was forgotten here.
+    """
 
     key: str
     label: str
@@ -165,6 +168,7 @@ class SessionDraft:
     meta: Mapping[str, object] = field(default_factory=dict)
     accessed_ms: int | None = None
     uid: str | None = None
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True)

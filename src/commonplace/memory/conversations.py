@@ -43,6 +43,7 @@ class Said:
     meta: Mapping[str, object] = field(default_factory=dict)
     identity: str = ""
     uid: str | None = None
+    details: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ class Conversation:
     """A conversation that someone wants kept.
 
     `key` is what its source calls it: the same key again adds the messages that are new. Without one, the same
-    label, folder and messages are the same conversation.
+    label, folder and messages are the same conversation. One that `follows` its source lets what changed there change
+    here, and what was forgotten here stay forgotten.
     """
 
     label: str
@@ -65,6 +67,7 @@ class Conversation:
     started_ms: int | None = None
     accessed_ms: int | None = None
     uid: str | None = None
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +203,7 @@ def _drafts(conversation: Conversation, now_ms: int) -> tuple[SessionDraft, list
         meta=checked_meta(conversation.meta),
         accessed_ms=None if conversation.accessed_ms is None else checked_time(conversation.accessed_ms),
         uid=checked_uid(conversation.uid),
+        follows=conversation.follows,
     )
     return draft, messages
 
@@ -216,7 +220,7 @@ def _messages(said: Sequence[Said], key: str, now_ms: int, after: str = "") -> l
         if not message.content.strip():
             raise InvalidInput(f"messages[{number}].content is empty.", "Leave the message out, or say what it says.")
         name = message.meta.get("name")
-        details = {"role": message.role, "speaker": name if isinstance(name, str) else ""}
+        details = {**message.details, "role": message.role, "speaker": name if isinstance(name, str) else ""}
         note = Note(
             message.content, "message", details=details, meta=message.meta, created_ms=message.at_ms, uid=message.uid
         )

@@ -52,6 +52,7 @@ def columns_of(
     elif kind == "message":
         columns["title"] = ""
         columns["speaker"] = _joined(get("role", ""), get("speaker", ""))
+        columns["files"] = get("files", "")
     else:
         for name in ("subtitle", "narrative", "facts"):
             columns[name] = get(name, "")

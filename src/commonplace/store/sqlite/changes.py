@@ -76,6 +76,31 @@ def insert(connection: apsw.Connection, space_id: int, place: Place, draft: Draf
     return Stored(item_id, uid, duplicate=False)
 
 
+def follow(connection: apsw.Connection, space_id: int, place: Place, draft: Draft, now_ms: int) -> Stored:
+    """Write an item, or let the one of the same identity say what its source says by now, without a history.
+
+    The source keeps what was. An item that was forgotten stays forgotten.
+    """
+    same = (space_id, place.project_id or 0, draft.content_hash)
+    row = sql.first(connection, f"SELECT id, uid FROM items WHERE {_SAME}", same)
+    if row is None:
+        return insert(connection, space_id, place, draft, now_ms)
+    old = get_one(connection, space_id, row[0])
+    if (
+        old.forgotten_ms is None
+        and old.superseded_by is None
+        and (old.body, old.details) != (draft.body, draft.details)
+    ):
+        connection.execute(
+            "UPDATE items SET title = ?, body = ?, details = ?, tokens = ?, updated_ms = ?, rev = rev + 1 WHERE id = ?",
+            (draft.title, draft.body, _json(draft.details), draft.tokens, now_ms, old.id),
+        )
+        index.regrow(connection, space_id, old.id, place.project_id, draft)
+        _count(connection, space_id, place, old, -1)
+        _count(connection, space_id, place, draft, +1)
+    return Stored(old.id, old.uid, duplicate=True)
+
+
 def rewrite(
     connection: apsw.Connection, space_id: int, item_id: int, draft: Draft, now_ms: int, expect_rev: int | None
 ) -> Item:

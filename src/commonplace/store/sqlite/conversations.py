@@ -156,8 +156,12 @@ def _keep(
         session = _insert(connection, space_id, draft, now_ms)
     else:
         session = sessions.get_one(connection, space_id, known[0])
+        if draft.follows:
+            if session.forgotten_ms is not None:
+                return session, []
+            _learn(connection, session, draft)
         _restore(connection, space_id, session, now_ms)
-    stored = _add(connection, space_id, session, messages, now_ms)
+    stored = _add(connection, space_id, session, messages, now_ms, follows=draft.follows)
     return sessions.get_one(connection, space_id, session.id), stored
 
 
@@ -188,8 +192,21 @@ def _insert(connection: apsw.Connection, space_id: int, draft: SessionDraft, now
     return sessions.get_one(connection, space_id, session_id)
 
 
+def _learn(connection: apsw.Connection, session: Session, draft: SessionDraft) -> None:
+    """What a source says of its session by now, as long as no person said otherwise."""
+    if session.rev == 1:
+        meta = json.dumps({**session.meta, **draft.meta}, ensure_ascii=False)
+        connection.execute("UPDATE sessions SET label = ?, meta = ? WHERE id = ?", (draft.label, meta, session.id))
+
+
 def _add(
-    connection: apsw.Connection, space_id: int, session: Session, drafts: Sequence[Draft], now_ms: int
+    connection: apsw.Connection,
+    space_id: int,
+    session: Session,
+    drafts: Sequence[Draft],
+    now_ms: int,
+    *,
+    follows: bool = False,
 ) -> list[Stored]:
     """Write the messages that are new, and count them once for all."""
     row = sql.first(connection, "SELECT project_id, sketch FROM sessions WHERE id = ?", (session.id,))
@@ -197,7 +214,8 @@ def _add(
     stored, new = [], []
     for draft in drafts:
         known = _by_uid(connection, space_id, session.id, draft.uid)
-        made = known or changes.insert(connection, space_id, place, draft, now_ms)
+        write = changes.follow if follows else changes.insert
+        made = known or write(connection, space_id, place, draft, now_ms)
         stored.append(made)
         if not made.duplicate:
             new.append(draft)

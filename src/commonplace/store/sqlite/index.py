@@ -6,6 +6,7 @@ Only live items are indexed. Forgetting takes the derived rows away, restoring m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 import apsw
 
@@ -35,6 +36,20 @@ def add_passages(connection: apsw.Connection, space_id: int, item_id: int, passa
         )
 
 
+def regrow(connection: apsw.Connection, space_id: int, item_id: int, project_id: int | None, draft: Draft) -> None:
+    """Index an item that goes on: the passages that stay as they were keep their vectors and their links."""
+    old = sql.rows(
+        connection, "SELECT id, text FROM passages WHERE space_id = ? AND item_id = ? ORDER BY seq", (space_id, item_id)
+    )
+    pairs = zip((text for _id, text in old), (passage.text for passage in draft.passages), strict=False)
+    kept = sum(1 for _same in takewhile(lambda pair: pair[0] is not None and pair[0] == pair[1], pairs))
+    _unindex(connection, item_id, [id_ for id_, _text in old])
+    _drop(connection, space_id, [id_ for id_, _text in old[kept:]])
+    add_passages(connection, space_id, item_id, draft.passages[kept:])
+    columns = columns_of(draft.kind, draft.type, draft.title, draft.body, draft.details, draft.tags)
+    _derive(connection, space_id, item_id, project_id, draft.kind, columns, known=kept)
+
+
 def show(connection: apsw.Connection, space_id: int, project_id: int | None, item: Item) -> None:
     """Index an item again from its rows."""
     columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
@@ -43,27 +58,16 @@ def show(connection: apsw.Connection, space_id: int, project_id: int | None, ite
 
 def hide(connection: apsw.Connection, space_id: int, item_id: int) -> None:
     """Take an item's words, vectors and jobs away; its passages stay."""
-    passages = sql.rows(connection, "SELECT id FROM passages WHERE space_id = ? AND item_id = ?", (space_id, item_id))
-    connection.execute("DELETE FROM passages_fts WHERE rowid = ?", (-item_id,))
-    for (passage_id,) in passages:
-        connection.execute("DELETE FROM passages_fts WHERE rowid = ?", (passage_id,))
-        connection.execute("DELETE FROM vectors WHERE space_id = ? AND passage_id = ?", (space_id, passage_id))
-        connection.execute(
-            "DELETE FROM jobs WHERE space_id = ? AND kind = 'embed' AND passage_id = ?", (space_id, passage_id)
-        )
+    passages = _passages_of(connection, space_id, item_id)
+    _unindex(connection, item_id, passages)
+    _unembed(connection, space_id, passages)
 
 
 def drop_passages(connection: apsw.Connection, space_id: int, item_id: int) -> None:
     """Forget how an item was cut, because its text changes."""
-    hide(connection, space_id, item_id)
-    cut = "SELECT id FROM passages WHERE space_id = ?1 AND item_id = ?2"
-    for statement in (
-        f"DELETE FROM edges WHERE space_id = ?1 AND src IN ({cut})",
-        f"DELETE FROM edges WHERE space_id = ?1 AND dst IN ({cut})",
-        f"DELETE FROM cluster_passages WHERE passage_id IN ({cut})",
-        "DELETE FROM passages WHERE space_id = ?1 AND item_id = ?2",
-    ):
-        connection.execute(statement, (space_id, item_id))
+    passages = _passages_of(connection, space_id, item_id)
+    _unindex(connection, item_id, passages)
+    _drop(connection, space_id, passages)
 
 
 def count(connection: apsw.Connection, space_id: int, project_id: int | None, kind: Kind, difference: int) -> None:
@@ -75,6 +79,32 @@ def count(connection: apsw.Connection, space_id: int, project_id: int | None, ki
     )
 
 
+def _passages_of(connection: apsw.Connection, space_id: int, item_id: int) -> list[int]:
+    question = "SELECT id FROM passages WHERE space_id = ? AND item_id = ?"
+    return [id_ for (id_,) in sql.rows(connection, question, (space_id, item_id))]
+
+
+def _unindex(connection: apsw.Connection, item_id: int, passages: Sequence[int]) -> None:
+    for rowid in (-item_id, *passages):
+        connection.execute("DELETE FROM passages_fts WHERE rowid = ?", (rowid,))
+
+
+def _unembed(connection: apsw.Connection, space_id: int, passages: Sequence[int]) -> None:
+    for passage_id in passages:
+        for rows in ("vectors WHERE", "jobs WHERE kind = 'embed' AND"):
+            connection.execute(f"DELETE FROM {rows} space_id = ? AND passage_id = ?", (space_id, passage_id))
+
+
+def _drop(connection: apsw.Connection, space_id: int, passages: Sequence[int]) -> None:
+    """Delete passages and all that hangs from them."""
+    _unembed(connection, space_id, passages)
+    for passage_id in passages:
+        for rows in ("edges WHERE space_id = ?1 AND src", "edges WHERE space_id = ?1 AND dst"):
+            connection.execute(f"DELETE FROM {rows} = ?2", (space_id, passage_id))
+        connection.execute("DELETE FROM cluster_passages WHERE passage_id = ?", (passage_id,))
+        connection.execute("DELETE FROM passages WHERE id = ?", (passage_id,))
+
+
 def _derive(
     connection: apsw.Connection,
     space_id: int,
@@ -82,7 +112,9 @@ def _derive(
     project_id: int | None,
     kind: Kind,
     columns: Mapping[str, str],
+    known: int = 0,
 ) -> None:
+    """Write the words of an item, and a job for each passage but those that have been embedded before."""
     place = project_id or NO_PROJECT
     scope = f"{space_token(space_id)} {project_token(space_id, place)} {kind_token(space_id, kind)}"
     passages = sql.rows(
@@ -96,7 +128,7 @@ def _derive(
         head = {name: words[name] for name in ("title", "files", "tags", "type", "speaker") if name in words}
         for passage_id, text in passages:
             _insert(connection, passage_id, head | {"text": index_text(text)}, f"{scope} {PART}")
-    for passage_id, _text in passages:
+    for passage_id, _text in passages[known:]:
         connection.execute(
             "INSERT OR IGNORE INTO jobs (space_id, kind, passage_id) VALUES (?, 'embed', ?)", (space_id, passage_id)
         )
