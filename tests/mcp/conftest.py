@@ -92,10 +92,10 @@ async def keyed(url: str, key: str, era: str = "auto") -> AsyncIterator[Client]:
 class Served:
     """A `commonplace serve` process, its address, and the key that it left for whoever started it."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, **env: str) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "commonplace", "serve", *arguments],
-            env=environment(folder),
+            env=environment(folder, **env),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

@@ -1,0 +1,78 @@
+"""The site's own pages, and the names it answers to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx2
+import pytest
+from tests.mcp.conftest import DEADLINE, Served
+from tests.site.conftest import JSON, LIST, bearer
+
+Serve = Callable[..., Served]
+
+
+@pytest.mark.parametrize("path", ["/", "/mcp", "/health", "/nowhere"])
+def test_foreign_hosts_and_origins_are_refused_on_every_route(served: Served, path: str) -> None:
+    with httpx2.Client(base_url=served.url, timeout=DEADLINE) as client:
+
+        def status(**headers: str) -> int:
+            return client.post(path, json=LIST, headers=JSON | headers).status_code
+
+        for host in ("evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example:1"):
+            assert status(host=host) == 421
+        for origin in ("http://evil.example", "https://127.0.0.1.evil.example", "null", "http://localhost.evil:1"):
+            assert status(origin=origin) == 403
+        assert status(host="localhost:1234", origin="http://localhost:5173") not in (403, 421)
+
+
+def test_the_front_page_says_where_to_go(served: Served) -> None:
+    reply = httpx2.get(f"{served.url}/", timeout=DEADLINE)
+    assert reply.status_code == 200
+    assert reply.headers["content-type"].startswith("text/plain")
+    assert f"{served.url}/mcp" in reply.text and f"{served.url}/health" in reply.text
+
+
+def test_health_tells_little_to_those_without_a_key(served: Served) -> None:
+    for headers in ({}, bearer("sk-sekha-" + "0" * 48)):
+        reply = httpx2.get(f"{served.url}/health", headers=headers, timeout=DEADLINE)
+        assert reply.status_code == 200
+        assert reply.json().keys() == {"status", "version"}
+
+
+def test_health_tells_what_is_kept_where(served: Served) -> None:
+    reply = httpx2.get(f"{served.url}/health", headers=served.headers, timeout=DEADLINE)
+    assert reply.status_code == 200
+    health = reply.json()
+    assert health["status"] == "ok"
+    assert {"version", "data_dir", "store", "counts", "total", "pending", "model", "search"} <= health.keys()
+    assert health["model"]["state"] == "off"
+
+
+def test_what_is_not_there_is_told_as_an_error(served: Served) -> None:
+    reply = httpx2.get(f"{served.url}/nowhere", headers=served.headers, timeout=DEADLINE)
+    assert (reply.status_code, reply.json()["code"], reply.json()["error"]["code"]) == (404, 404, "NOT_FOUND")
+    reply = httpx2.post(f"{served.url}/health", headers=served.headers, timeout=DEADLINE)
+    assert (reply.status_code, reply.json()["code"]) == (405, 405)
+    assert "GET" in reply.headers["allow"]
+
+
+def test_other_names_are_answered_to_if_they_are_ours(serve: Serve) -> None:
+    server = serve(allowed_hosts="memory.example.com, 10.0.0.5")
+
+    def status(**headers: str) -> int:
+        return httpx2.get(f"{server.url}/health", headers=headers, timeout=DEADLINE).status_code
+
+    for host in ("memory.example.com", "MEMORY.example.com:8765", "10.0.0.5:80", "localhost", "[::1]:1"):
+        assert status(host=host) == 200
+    for host in (
+        "example.com",
+        "memory.example.com.evil",
+        "10.0.0.50",
+        "memory.example.com:x",
+        "localhost:evil",
+        "[::2]",
+    ):
+        assert status(host=host) == 421
+    assert status(origin="https://memory.example.com") == 200
+    assert status(origin="https://example.com") == 403

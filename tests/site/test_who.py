@@ -1,0 +1,221 @@
+"""Who may come in: keys, what each may do, and where it may do it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from functools import partial
+
+import httpx2
+import pytest
+from mcp.shared.exceptions import MCPError
+from tests.mcp.conftest import DEADLINE, ERAS, Served, data_of, play
+from tests.site.conftest import bearer, book_of
+
+from commonplace.dialects.profiles import DIALECTS
+from commonplace.memory import keys, streams
+from commonplace.memory.remember import Note, remember
+from commonplace.model import Scope
+from commonplace.site.who import FRESH_SECONDS
+
+Serve = Callable[..., Served]
+
+
+@pytest.fixture(scope="module")
+def made(served: Served) -> dict[str, str]:
+    """Keys of each sort, made beside the running server."""
+    with contextlib.closing(book_of(served)) as book:
+        return {
+            "read": keys.create(book, "reader", "read")[1],
+            "write": keys.create(book, "writer", "write")[1],
+            "ours": keys.create(book, "ours", "write", "github.com/acme/ours")[1],
+        }
+
+
+def get(served: Served, path: str, **headers: str) -> httpx2.Response:
+    return httpx2.get(f"{served.url}{path}", headers=headers, timeout=DEADLINE)
+
+
+@pytest.mark.parametrize(
+    "path", ["/mcp", "/nowhere", "/api/v1/search", "/api/v1/openapi.json/x", "/healthy", "/mcp/tools"]
+)
+def test_without_a_key_there_is_no_way_in(served: Served, path: str) -> None:
+    for headers in ({}, {"authorization": "Bearer"}, {"authorization": "Basic eDp5"}, {"x-api-key": ""}):
+        for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS"):
+            reply = httpx2.request(method, f"{served.url}{path}", headers=headers, timeout=DEADLINE)
+            assert (reply.status_code, reply.headers["www-authenticate"]) == (401, "Bearer")
+            body = reply.json()
+            assert (body["code"], body["error"]["code"]) == (401, "UNAUTHORIZED")
+            assert body["error"].keys() == {"code", "message", "details"}
+
+
+@pytest.mark.parametrize("path", ["/", "/health"])
+def test_some_pages_are_for_anybody(served: Served, path: str) -> None:
+    assert get(served, path).status_code == 200
+    assert get(served, path, authorization="Bearer wrong").status_code == 200
+
+
+@pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER   "])
+def test_a_key_is_sent_as_people_send_it(served: Served, scheme: str) -> None:
+    assert "total" in get(served, "/health", authorization=f"{scheme}{served.key}").json()
+    assert "total" in get(served, "/health", **{"x-api-key": served.key}).json()
+
+
+def test_a_wrong_key_is_not_told_from_an_unknown_one(served: Served) -> None:
+    wrong = served.key[:-1] + ("0" if served.key[-1] != "0" else "1")
+    told = {get(served, "/nowhere", authorization=f"Bearer {key}").text for key in (wrong, "x", "sk-sekha-" + "0" * 48)}
+    assert len(told) == 1 and "not known" in told.pop()
+
+
+def test_a_revoked_key_stops_working_within_seconds(serve: Serve) -> None:
+    server = serve()
+    with contextlib.closing(book_of(server)) as book:
+        _key, secret = keys.create(book, "short")
+        assert get(server, "/nowhere", **bearer(secret)).status_code == 404
+        keys.revoke(book, secret)
+    end = time.monotonic() + 5
+    while get(server, "/nowhere", **bearer(secret)).status_code != 401:
+        assert time.monotonic() < end
+    assert FRESH_SECONDS < 5
+    assert "revoked" in get(server, "/nowhere", **bearer(secret)).json()["error"]["message"]
+
+
+def test_an_expired_key_stops_working_at_once(serve: Serve) -> None:
+    server = serve()
+    with contextlib.closing(book_of(server)) as book:
+        _key, secret = keys.create(book, "short", expires_ms=book.clock() + 1500)
+        seen = set()
+        while book.clock() < keys.listed(book)[-1].expires_ms + 10:  # type: ignore[operator]
+            seen.add(get(server, "/nowhere", **bearer(secret)).status_code)
+    assert 404 in seen
+    assert "expired" in get(server, "/nowhere", **bearer(secret)).json()["error"]["message"]
+
+
+def test_the_use_of_a_key_is_noted(serve: Serve) -> None:
+    server = serve()
+    with contextlib.closing(book_of(server)) as book:
+        _key, secret = keys.create(book, "used")
+        get(server, "/nowhere", **bearer(secret))
+        end = time.monotonic() + DEADLINE
+        while keys.listed(book)[-1].used_ms is None:
+            assert time.monotonic() < end
+
+
+def test_whoever_guesses_has_to_wait_and_nobody_else(serve: Serve) -> None:
+    server = serve(trusted_proxies="127.0.0.0/8")
+    get(server, "/nowhere", **bearer(server.key))
+
+    def guess(address: str) -> httpx2.Response:
+        return get(server, "/nowhere", authorization="Bearer guess", **{"x-forwarded-for": address})
+
+    with httpx2.Client(base_url=server.url, timeout=DEADLINE) as client:
+        headers = {"authorization": "Bearer guess", "x-forwarded-for": "192.0.2.1"}
+        replies = [client.get("/nowhere", headers=headers) for _ in range(200)]
+    assert {reply.status_code for reply in replies} == {401, 429}
+    refused = next(reply for reply in replies if reply.status_code == 429)
+    assert int(refused.headers["retry-after"]) >= 1
+    assert refused.json()["error"]["code"] == "RATE_LIMIT_EXCEEDED"
+    assert guess("192.0.2.2").status_code == 401
+    known = {"x-forwarded-for": "192.0.2.1"}
+    assert get(server, "/nowhere", **bearer(server.key), **known).status_code == 404
+    assert get(server, "/health", **known).status_code == 200
+
+
+def test_what_strangers_say_of_their_address_is_not_believed(serve: Serve) -> None:
+    server = serve()
+    with httpx2.Client(base_url=server.url, timeout=DEADLINE) as client:
+        codes = [
+            client.get("/nowhere", headers={"authorization": "Bearer x", "x-forwarded-for": f"192.0.2.{n}"}).status_code
+            for n in range(200)
+        ]
+    assert 429 in codes
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_key_that_may_only_read_writes_nothing(served: Served, made: dict[str, str], era: str) -> None:
+    async def story() -> None:
+        async with served.client(era, made["read"]) as client:
+            tools = (await client.list_tools()).tools
+            refused = 0
+            for tool in tools:
+                assert tool.annotations is not None
+                if not tool.annotations.read_only_hint:
+                    done = await client.call_tool(tool.name, {})
+                    assert done.is_error and data_of(done)["error"]["code"] == "FORBIDDEN", tool.name
+                    assert data_of(done)["error"].keys() in (
+                        {"code", "message", "details"},
+                        {"code", "message", "suggestion"},
+                    )
+                    refused += 1
+            assert refused >= 7
+            assert not (await client.call_tool("search", {"query": "anything"})).is_error
+        async with served.client(era, made["write"]) as client:
+            assert not (await client.call_tool("add_memory", {"content": f"By a writer, {era}"})).is_error
+
+    play(story)
+
+
+@pytest.mark.parametrize("profile", ["all", *DIALECTS])
+def test_a_key_for_one_project_sees_no_other_through_any_tool(serve: Serve, profile: str) -> None:
+    server = serve(profile=profile)
+    ours, theirs = "github.com/acme/ours", "github.com/acme/theirs"
+    with contextlib.closing(book_of(server)) as book:
+        _key, secret = keys.create(book, "ours", "write", ours)
+        mine = remember(book, Note("A zebra of ours", type="rule", project=ours)).id
+        their = remember(book, Note("A zebra of theirs", type="rule", project=theirs)).id
+        remember(book, Note("A zebra of theirs was seen", kind="observation", project=theirs))
+        remember(book, Note("A zebra of theirs and of all", type="rule"))
+        stream = streams.start(book, project=theirs).id
+        streams.append(book, stream, "A zebra of theirs")
+
+    # Arguments that reach for what is not ours, by their names; each tool gets those it has.
+    reaching = {
+        "query": "zebra",
+        "id": str(their),
+        "ids": [their],
+        "anchor_id": their,
+        "project": "theirs",
+        "project_id": theirs,
+        "stream_id": stream,
+        "chunk": "zebra",
+        "content": "A new zebra",
+        "title": "zebra",
+    }
+
+    async def story(era: str) -> None:
+        async with server.client(era, secret) as client:
+            for tool in (await client.list_tools()).tools:
+                known = set(tool.input_schema["properties"])
+                needed = set(tool.input_schema.get("required", ()))
+                for wanted in (known & reaching.keys(), (known & reaching.keys() - {"project", "project_id"}) | needed):
+                    done = await client.call_tool(tool.name, {name: reaching[name] for name in wanted})
+                    assert "zebra of theirs" not in str(done.content) + str(done.structured_content), tool.name
+            names = {tool.name for tool in (await client.list_tools()).tools}
+            if "search" in names:
+                found = data_of(await client.call_tool("search", {"query": "zebra"}))
+                assert mine in [row["id"] for row in found["observations"]]
+            if "add_memory" in names:
+                refused = await client.call_tool("add_memory", {"content": "Not there", "project_id": theirs})
+                assert refused.is_error and data_of(refused)["error"]["code"] == "FORBIDDEN"
+            for uri in (
+                "memory://rules",
+                f"memory://item/{their}",
+                "memory://project/theirs/context",
+                "memory://project/theirs/rules",
+                "memory://project/ours/rules",
+            ):
+                with contextlib.suppress(MCPError):
+                    assert "of theirs" not in str(await client.read_resource(uri))
+            assert "theirs" not in str(await client.list_resources())
+            assert "of theirs" not in str(await client.get_prompt("start_task", {"project": "theirs", "task": "zebra"}))
+
+    for era in ERAS:
+        play(partial(story, era))
+    with contextlib.closing(book_of(server)) as book:
+        assert book.store.get([their])[their].body == "A zebra of theirs"
+        assert [item.body for item in book.store.newest(Scope(project=theirs), 10)] == [
+            "A zebra of theirs was seen",
+            "A zebra of theirs",
+        ]
+        assert [one.chunks for one in book.store.streams(0) if one.id == stream] == [1]
