@@ -83,6 +83,10 @@ class Conversations(Place):
         narrowed = self._sessions_here(scope)
         return _NOTHING if narrowed is None else self._inner.session_counts(narrowed, most_labels)
 
+    def activity(self, scope: SessionScope, since_ms: int) -> Mapping[int, int]:
+        narrowed = self._sessions_here(scope)
+        return {} if narrowed is None else self._inner.activity(narrowed, since_ms)
+
     def session_history(self, session_id: int) -> list[Change]:
         if not self.get_sessions([session_id]):
             return []

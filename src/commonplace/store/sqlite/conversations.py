@@ -123,6 +123,10 @@ class Conversations(Space):
             condition, bindings = sessions.condition_of(connection, self._space_id, scope)
             return _counts(connection, f"FROM sessions s WHERE {condition}", bindings, most_labels)
 
+    def activity(self, scope: SessionScope, since_ms: int) -> Mapping[int, int]:
+        with self._database.read(self._query_timeout) as connection:
+            return sessions.activity(connection, self._space_id, scope, since_ms)
+
     def session_history(self, session_id: int) -> list[Change]:
         with self._database.read() as connection:
             rows = sql.rows(

@@ -13,8 +13,10 @@ from commonplace.identity import Ref, new_uid
 from commonplace.model import Draft, Item, Session, SessionScope
 from commonplace.store.sqlite import projects, sql
 from commonplace.text.folders import ROOT, names_in
+from commonplace.text.sketch import Sketch, merged, packed, sketch, unpacked
 from commonplace.text.words import count_words
 
+_DAY, _SHIFT = 86_400_000, 1_000_000
 LIVE = "s.forgotten_ms IS NULL AND s.messages > 0"
 _SELECT = """
 SELECT s.id, s.uid, s.key, s.source, p.name, s.label, s.folder, s.status, coalesce(s.importance, 5.0), s.meta,
@@ -43,22 +45,52 @@ def find_or_create(
 
 
 def count(connection: apsw.Connection, session_id: int, items: Iterable[Draft | Item], sign: int) -> None:
-    """Keep what a session counts of its live messages, and when something last happened in it."""
-    messages = words = size = 0
-    last = None
-    for item in items:
-        last = item.created_ms if last is None else max(last, item.created_ms)
-        if item.kind == "message":
-            messages += 1
-            words += count_words(item.body)
-            size += len(item.body.encode("utf-8", "replace"))
-            size += len(json.dumps(item.meta, ensure_ascii=False)) if item.meta else 0
-    if last is not None:
-        connection.execute(
-            "UPDATE sessions SET messages = messages + ?, words = words + ?, bytes = bytes + ?,"
-            " ended_ms = max(coalesce(ended_ms, started_ms), ?) WHERE id = ?",
-            (sign * messages, sign * words, sign * size, last, session_id),
-        )
+    """Keep what a session counts of its live messages; something that comes or comes back brings it back too."""
+    came = list(items)
+    if not came:
+        return
+    said = [item for item in came if item.kind == "message"]
+    connection.execute(
+        "UPDATE sessions SET messages = messages + ?, words = words + ?, bytes = bytes + ?, sketch = ?,"
+        " ended_ms = max(coalesce(ended_ms, started_ms), ?), forgotten_ms = iif(?, NULL, forgotten_ms) WHERE id = ?",
+        (
+            sign * len(said),
+            sign * sum(count_words(item.body) for item in said),
+            sign * sum(map(_size, said)),
+            _sketch(connection, session_id, [item.body for item in said], sign),
+            max(item.created_ms for item in came),
+            sign > 0,
+            session_id,
+        ),
+    )
+
+
+def sketches(connection: apsw.Connection, space_id: int) -> dict[int, Sketch]:
+    """The sketch of each session with messages; one that is not kept is made of what it says."""
+    rows = sql.rows(connection, f"SELECT s.id, s.sketch FROM sessions s WHERE s.space_id = ? AND {LIVE}", (space_id,))
+    return {id_: unpacked(kept) if kept else sketch(_bodies(connection, id_)) for id_, kept in rows}
+
+
+def _sketch(connection: apsw.Connection, session_id: int, bodies: Sequence[str], sign: int) -> bytes:
+    """A session's sketch after these came or went: empty while nobody knows it, since nothing can be taken out."""
+    messages, kept = sql.rows(connection, "SELECT messages, sketch FROM sessions WHERE id = ?", (session_id,))[0]
+    if not bodies:
+        return bytes(kept)
+    if sign < 0 or (messages and not kept):
+        return b""
+    return packed(merged(unpacked(kept), sketch(bodies)))
+
+
+def _bodies(connection: apsw.Connection, session_id: int) -> list[str]:
+    question = "SELECT body FROM items WHERE session_id = ? AND kind = 'message'"
+    rows = sql.rows(connection, f"{question} AND forgotten_ms IS NULL AND superseded_by IS NULL", (session_id,))
+    return [row[0] for row in rows]
+
+
+def _size(item: Draft | Item) -> int:
+    """Bytes of a message's text and metadata, as they are kept."""
+    meta = json.dumps(item.meta, ensure_ascii=False, separators=(",", ":")) if item.meta else ""
+    return len(f"{item.body}{meta}".encode("utf-8", "replace"))
 
 
 def resolve(connection: apsw.Connection, space_id: int, ref: Ref, key: str) -> int | None:
@@ -122,6 +154,21 @@ def condition_of(connection: apsw.Connection, space_id: int, scope: SessionScope
 def ids_in(connection: apsw.Connection, space_id: int, scope: SessionScope) -> list[int]:
     condition, bindings = condition_of(connection, space_id, scope)
     return [row[0] for row in sql.rows(connection, f"SELECT s.id FROM sessions s WHERE {condition}", bindings)]
+
+
+def activity(connection: apsw.Connection, space_id: int, scope: SessionScope, since_ms: int) -> dict[int, int]:
+    """Live messages by day. Cross joined: walking the sessions' messages is quicker than all items by time."""
+    condition, bindings = condition_of(connection, space_id, scope)
+    rows = sql.rows(
+        connection,
+        # Shifted, because SQLite rounds to zero and days before 1970 are to be rounded down.
+        f"SELECT (i.created_ms + {_SHIFT * _DAY}) / {_DAY} - {_SHIFT} AS day, count(*)"
+        "  FROM sessions s CROSS JOIN items i ON i.session_id = s.id"
+        f" WHERE {condition} AND i.created_ms >= ? AND i.kind = 'message'"
+        "   AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL GROUP BY day ORDER BY day",
+        [*bindings, since_ms],
+    )
+    return dict(rows)
 
 
 def _labelled(connection: apsw.Connection, space_id: int, labels: Sequence[str]) -> list[int]:
