@@ -34,8 +34,11 @@ _COMPLAINT = re.compile(
     r"error|exception|failed|failure|fatal|panic|denied|not found|no such|cannot|undefined|invalid", re.IGNORECASE
 )
 _EXIT = re.compile(
-    r"(?:^|\n)(?:Process exited with |Command failed with )?exit(?:ed with)? code:? (-?\d+)", re.IGNORECASE
+    r"^(?:(?:process|command) )?(?:exit|exited with|failed with|failed with exit) code:? (-?\d+)",
+    re.IGNORECASE | re.MULTILINE,
 )
+# A shell's verdict stands at either end of what it says; further in, it is somebody's words.
+_NEAR = 300
 _MAX_ERROR, _ERROR_LINES = 1000, 5
 
 
@@ -85,7 +88,7 @@ def call(tool: str, call_id: str, given: Any, who: Role = "assistant") -> Block:
 def result(tool: str, call_id: str, given: Any, failed: bool = False, exit_code: object = None) -> Block:
     """A tool result; what went wrong is told apart when the tool said that it failed."""
     text = cut(_COLOUR.sub("", _REMINDER.sub("", text_of(given)))).strip()
-    told = _EXIT.search(text[:MAX_TEXT])
+    told = _EXIT.search(text[:_NEAR]) or _EXIT.search(text[-_NEAR:])
     failed = failed or exit_code not in (None, 0, "0", "") or bool(told and told[1] != "0")
     return Block("tool_result", text, tool=tool, call_id=call_id, error=complaint(text) if failed else "")
 

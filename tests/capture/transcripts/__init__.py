@@ -1,0 +1,1 @@
+"""Tests of reading the sessions of coding agents."""
