@@ -75,13 +75,27 @@ def export_markdown(session: Session, messages: Sequence[Item], *, metadata: boo
     return "\n".join(lines) + "\n"
 
 
-def export_all(book: Book, scope: SessionScope) -> Iterator[Mapping[str, Any]]:
-    """Every conversation of a scope, one at a time, the one with the newest message first."""
-    before = None
-    while page := book.store.latest_sessions(scope, _PAGE, before):
-        for session in page:
-            yield export_data(session, book.store.messages_of(session.id))
-        before = (page[-1].ended_ms, page[-1].id)
+def whole_conversations(book: Book, scope: SessionScope) -> Iterator[tuple[Session, list[Item]]]:
+    """Every conversation of a scope with its messages, one at a time, the one with the newest message first.
+
+    One that gets a message meanwhile moves to the front, so what is new there is looked for at the end.
+    """
+    seen: set[int] = set()
+    before, fresh = None, True
+    while fresh:
+        page = book.store.latest_sessions(scope, _PAGE, before)
+        unseen = [session for session in page if session.id not in seen]
+        for session in unseen:
+            seen.add(session.id)
+            yield session, book.store.messages_of(session.id)
+        fresh = bool(unseen) or before is not None
+        before = (page[-1].ended_ms, page[-1].id) if unseen else None
+
+
+def export_all(book: Book, scope: SessionScope, *, metadata: bool = True) -> Iterator[Mapping[str, Any]]:
+    """The same as data."""
+    for session, messages in whole_conversations(book, scope):
+        yield export_data(session, messages, metadata=metadata)
 
 
 def _speaker(item: Item) -> str:

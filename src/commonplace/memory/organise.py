@@ -47,6 +47,19 @@ def arrange(book: Book, id_: int | str, wanted: Arrangement, expect_rev: int | N
     return book.store.change_session(session.id, changed, book.clock(), expect_rev)
 
 
+def unarchive(book: Book, id_: int | str) -> Session:
+    """Undo archiving: pinned if it was that, else active. One that is not archived stays what it is."""
+    session = find(book, id_)
+    before = "pinned" if session.importance == PINNED else "active"
+    return arrange(book, id_, Arrangement(status=before)) if session.status == "archived" else session
+
+
+def unpin(book: Book, id_: int | str) -> Session:
+    """Undo pinning; it gets the importance it had. One that is not pinned stays what it is."""
+    session = find(book, id_)
+    return arrange(book, id_, Arrangement(status="active")) if session.status == "pinned" else session
+
+
 def forget(book: Book, id_: int | str, expect_rev: int | None = None) -> Session:
     """Take a conversation and its messages out of every answer."""
     return book.store.forget_session(find(book, id_, forgotten=True).id, book.clock(), expect_rev)

@@ -10,6 +10,7 @@ from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import checked_score
 from commonplace.model import Session
+from commonplace.text.folders import ROOT, folder_path, lies_in
 from commonplace.text.sketch import Sketch, similarity
 
 DEFAULT_DAYS, DEFAULT_IMPORTANCE = 30, 5.0
@@ -37,12 +38,17 @@ class Pruning:
     bytes: int
 
 
-def prune(book: Book, days: int = DEFAULT_DAYS, importance: float = DEFAULT_IMPORTANCE) -> Pruning:
+def prune(book: Book, days: int = DEFAULT_DAYS, importance: float = DEFAULT_IMPORTANCE, folder: str = ROOT) -> Pruning:
     """Active conversations with no message for `days` and less than this importance. Pinned ones never are."""
     if not 0 <= days <= MAX_DAYS:
         raise InvalidInput("Invalid threshold_days", f"Must be between 0 and {MAX_DAYS}")
     now = book.clock()
-    idle = book.store.idle_sessions(now - days * _DAY, _checked_threshold(importance))
+    tree = folder_path(folder)
+    idle = [
+        session
+        for session in book.store.idle_sessions(now - days * _DAY, _checked_threshold(importance))
+        if lies_in(session.folder, tree)
+    ]
     twins = _twins(book, idle) if idle else {}
     found = [_candidate(session, twins.get(session.id), now) for session in idle]
     found.sort(key=lambda c: (c.duplicate_of is None, c.session.importance, -c.age_days, c.session.id))

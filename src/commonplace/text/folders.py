@@ -32,3 +32,8 @@ def folder_path(text: str) -> str:
 def names_in(path: str) -> list[str]:
     """The names along a folder's path, outermost first."""
     return [name for name in path.split("/") if name]
+
+
+def lies_in(path: str, tree: str) -> bool:
+    """Whether a folder is another one or below it."""
+    return tree in (ROOT, path) or path.startswith(f"{tree}/")
