@@ -47,6 +47,7 @@ class Settings:
     rate_burst: int = 1200
     max_body_mb: int = 32
     max_import_mb: int = 2048
+    import_dir: str = ""
 
     @property
     def database(self) -> Path:

@@ -42,7 +42,7 @@ def _conversation(data: Any, where: str) -> Found:
         importance=float(score) if isinstance(score, (int, float)) and not isinstance(score, bool) else None,
         status=text_in(data, "status") or None,
         project=text_in(data, "project") or None,
-        source=text_in(data, "source") or SOURCE,
+        source=text_in(data, "source") if "source" in data else SOURCE,
         key=text_in(data, "key") or id_,
         meta=object_in(data, "metadata"),
         started_ms=time_in(data, "created_at"),

@@ -1,0 +1,230 @@
+"""Import: everything comes in once, one bad thing stops nothing, and an interruption costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.capture.imports import BATCH_MESSAGES, Import, import_path
+from commonplace.memory.book import Book
+from commonplace.memory.conversations import find, latest, opened
+from commonplace.memory.recall import recall
+from commonplace.memory.remember import MAX_TEXT
+from commonplace.model import Scope, SessionScope
+
+from .exports import THEN, as_bytes, chatgpt, claude, claude_message, node, zipped
+
+
+@pytest.fixture
+def put(tmp_path: Path) -> Callable[[str, Any], Path]:
+    """Writes a file to import."""
+
+    def write(name: str, data: Any) -> Path:
+        path = tmp_path / "files" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data if isinstance(data, bytes) else as_bytes(data))
+        return path
+
+    return write
+
+
+Put = Callable[[str, Any], Path]
+
+
+def test_an_export_comes_in_and_can_be_found(book: Book, put: Put) -> None:
+    summary = import_path(book, put("conversations.json", [chatgpt()]))
+    assert (summary.conversations.added, summary.messages.added, summary.reasons) == (1, 2, {})
+    session, messages = opened(book, "c1")
+    assert (session.label, session.folder, session.source) == ("Rate limits", "/imports/chatgpt", "chatgpt")
+    assert [message.body for message in messages] == ["How do we limit rates?", "With a token bucket in Redis."]
+    assert [message.created_ms for message in messages] == [int(THEN * 1000), int(THEN * 1000) + 5250]
+    assert [hit.item.id for hit in recall(book, "token bucket", Scope(), limit=5).hits] == [messages[1].id]
+
+
+def test_the_same_again_adds_nothing_and_a_newer_export_only_what_is_new(book: Book, put: Put) -> None:
+    path = put("conversations.json", [chatgpt(), chatgpt(key="c2")])
+    import_path(book, path)
+    again = import_path(book, path)
+    assert (again.conversations.added, again.conversations.known, again.messages.known) == (0, 2, 4)
+    grown = chatgpt(
+        node("m1", "root", "user", "How do we limit rates?"),
+        node("m2", "m1", "assistant", "With a token bucket in Redis."),
+        node("m3", "m2", "user", "Thanks"),
+    )
+    newer = import_path(book, put("conversations.json", [grown, chatgpt(key="c2"), chatgpt(key="c3")]))
+    assert (newer.conversations.added, newer.messages.added, newer.messages.known) == (2, 3, 4)
+    assert len(opened(book, "c1")[1]) == 3
+
+
+def test_folder_and_project_can_be_named(book: Book, put: Put) -> None:
+    import_path(book, put("conversations.json", [claude()]), folder="/work/ai", project="my-api")
+    session = find(book, "u1")
+    assert (session.folder, session.project, session.source) == ("/work/ai", "my-api", "claude")
+
+
+def test_many_conversations_come_in_batches(book: Book, put: Put) -> None:
+    count = BATCH_MESSAGES + 7
+    told: list[int] = []
+    path = put("conversations.json", [chatgpt(key=f"c{n}") for n in range(count)])
+    summary = import_path(book, path, report=told.append)
+    assert summary.conversations.added == count and sum(told) == path.stat().st_size
+    assert len(latest(book, SessionScope(), limit=100).sessions) == 100
+
+
+def test_what_was_kept_before_an_interruption_stays_and_the_rest_follows(book: Book, put: Put) -> None:
+    many = [chatgpt(key=f"c{n}", padding="x" * 5000) for n in range(BATCH_MESSAGES + 7)]
+    path = put("conversations.json", many)
+
+    def interrupt(_bytes: int) -> None:
+        if importing.summary.messages.added:
+            raise KeyboardInterrupt
+
+    importing = Import(book, advance=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        importing.add(path)
+    kept = importing.summary.conversations.added
+    assert 0 < kept < len(many)
+    rest = import_path(book, path)
+    assert (rest.conversations.known, rest.conversations.added) == (kept, len(many) - kept)
+
+
+def test_one_refused_conversation_does_not_stop_its_batch(book: Book, put: Put) -> None:
+    bad = chatgpt(key="k" * 300)
+    summary = import_path(book, put("conversations.json", [chatgpt(key="c1"), bad, chatgpt(key="c2")]))
+    assert (summary.conversations.added, summary.conversations.skipped) == (2, 1)
+    assert "key has 300 characters" in summary.examples[0].why
+
+
+def test_a_message_too_long_for_one_item_is_kept_in_parts(book: Book, put: Put) -> None:
+    line = "word " * 19 + "end.\n"
+    text = line * (2_000_000 // len(line) + 1)
+    path = put("conversations.json", [chatgpt(node("m", "root", "user", text))])
+    assert import_path(book, path).messages.added == 3
+    assert import_path(book, path).messages.known == 3
+    messages = opened(book, "c1")[1]
+    assert "".join(message.body for message in messages) == text
+    assert all(len(message.body) <= MAX_TEXT for message in messages)
+    assert [message.meta["part"] for message in messages] == [1, 2, 3] and messages[0].meta["parts"] == 3
+
+
+def test_two_million_characters_without_a_border_lose_nothing(book: Book, put: Put) -> None:
+    text = "é" * 2_000_001
+    import_path(book, put("conversations.json", [claude(claude_message("m", "human", text))]))
+    assert "".join(message.body for message in opened(book, "u1")[1]) == text
+
+
+def test_emoji_right_to_left_and_what_no_database_can_hold(book: Book, put: Put) -> None:
+    raw = as_bytes([chatgpt(node("m", "root", "user", "שלום 👩‍🚀 مرحبا HALF"))]).replace(b"HALF", b"\\ud83d \\u0000")
+    import_path(book, put("conversations.json", raw))
+    assert opened(book, "c1")[1][0].body == "שלום 👩‍🚀 مرحبا \ufffd \ufffd"
+
+
+def test_secrets_are_blacked_out(book: Book, put: Put) -> None:
+    key = "AKIA" + "Q3EGRZ7MNPLXWT5V"
+    import_path(book, put("conversations.json", [claude(claude_message("m", "human", f"My key is {key}"))]))
+    assert key not in opened(book, "u1")[1][0].body
+
+
+def test_times_in_the_future_and_out_of_order_are_kept_as_told(book: Book, put: Put) -> None:
+    nodes = (node("a", "root", "user", "One", create_time=THEN + 1e8), node("b", "a", "assistant", "Two"))
+    import_path(book, put("conversations.json", [chatgpt(*nodes)]))
+    assert [message.body for message in opened(book, "c1")[1]] == ["One", "Two"]
+
+
+def test_a_dry_run_reads_everything_and_keeps_nothing(book: Book, put: Put) -> None:
+    importing = Import(None)
+    importing.add(put("conversations.json", [chatgpt(), None]))
+    summary = importing.finish()
+    assert (summary.conversations.added, summary.conversations.skipped, summary.messages.added) == (1, 1, 2)
+    assert not latest(book, SessionScope()).sessions
+
+
+def test_a_zip_is_read_where_it_is(book: Book, tmp_path: Path) -> None:
+    files = {
+        "export/conversations.json": as_bytes([chatgpt()]),
+        "export/user.json": b'{"email": "a@b.c"}',
+        "export/chat.html": b"<html>",
+        "__MACOSX/export/._conversations.json": b"\0",
+    }
+    summary = import_path(book, zipped(tmp_path / "export.zip", files))
+    assert (summary.conversations.added, summary.files.added, summary.files.skipped) == (1, 1, 0)
+
+
+def test_numbered_files_of_an_export_are_all_read(book: Book, tmp_path: Path) -> None:
+    files = {f"conversations-{n:03}.json": as_bytes([chatgpt(key=f"c{n}")]) for n in range(3)}
+    assert import_path(book, zipped(tmp_path / "export.zip", files)).conversations.added == 3
+
+
+def test_a_folder_is_read_with_what_is_below_it(book: Book, put: Put) -> None:
+    put("notes/a.md", b"## User\nHi\n## Assistant\nHello\n")
+    put("notes/deep/b.txt", b"User: Hi\nAI: Hello\n")
+    put("notes/c.png", b"\x89PNG")
+    zipped(put("notes/d.zip", b""), {"conversations.json": as_bytes([chatgpt()])})
+    summary = import_path(book, put("notes/.hidden.txt", b"x").parent)
+    assert (summary.conversations.added, summary.files.added) == (3, 3)
+    assert {session.folder for session in latest(book, SessionScope()).sessions} == {
+        "/imports/markdown",
+        "/imports/text",
+        "/imports/chatgpt",
+    }
+
+
+def test_of_an_unpacked_export_only_the_conversations_are_read(book: Book, put: Put) -> None:
+    put("export/user.json", {"email": "a@b.c"})
+    summary = import_path(book, put("export/conversations.json", [claude()]).parent)
+    assert (summary.conversations.added, summary.files.skipped) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "why"),
+    [
+        ("empty.json", b"", "it is empty"),
+        ("user.json", b'{"email": "a@b.c"}', "holds no conversations that are known"),
+        ("photo.jpg", b"\xff\xd8\0", "it is no text"),
+        ("latin.txt", "Grüße".encode("latin-1"), "not UTF-8 text: see byte 2"),
+        ("broken.zip", b"PK\x03\x04 nonsense", "a damaged zip"),
+    ],
+)
+def test_what_cannot_be_read_is_told(book: Book, put: Put, name: str, data: bytes, why: str) -> None:
+    summary = import_path(book, put(name, data))
+    assert summary.fruitless and why in summary.examples[0].why and summary.files.skipped == 1
+
+
+def test_empty_zips_and_folders_are_told(book: Book, tmp_path: Path) -> None:
+    for path in (zipped(tmp_path / "a.zip", {}), zipped(tmp_path / "b.zip", {"photo.png": b"x"})):
+        assert "no file in it" in import_path(book, path).examples[0].why
+    (tmp_path / "empty").mkdir()
+    assert "no file in it" in import_path(book, tmp_path / "empty").examples[0].why
+
+
+def test_a_zip_bomb_is_refused_without_unpacking_it(book: Book, tmp_path: Path) -> None:
+    # 80 MB of spaces in 80 kB.
+    bomb = zipped(tmp_path / "bomb.zip", {"conversations.json": b'[{"mapping": {' + b" " * 80_000_000})
+    summary = import_path(book, bomb)
+    assert summary.fruitless and any("zip bomb" in one.why for one in summary.examples)
+
+
+def test_a_zip_in_a_zip_is_told(book: Book, tmp_path: Path) -> None:
+    inner = zipped(tmp_path / "inner.zip", {"conversations.json": as_bytes([chatgpt()])}).read_bytes()
+    summary = import_path(book, zipped(tmp_path / "outer.zip", {"conversations.json": inner}))
+    assert "a zip inside another" in summary.examples[0].why
+
+
+def test_a_damaged_member_keeps_what_came_before(book: Book, tmp_path: Path) -> None:
+    path = zipped(
+        tmp_path / "export.zip", {"conversations.json": as_bytes([chatgpt(key=f"c{n}") for n in range(3000)])}
+    )
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 0xFF
+    path.write_bytes(raw)
+    summary = import_path(book, path)
+    assert any("cannot be read further" in one.why or "character" in one.why for one in summary.examples)
+
+
+def test_a_file_cut_off_keeps_what_came_before(book: Book, put: Put) -> None:
+    raw = as_bytes([chatgpt(key=f"c{n}") for n in range(10)])
+    summary = import_path(book, put("conversations.json", raw[: len(raw) * 2 // 3]))
+    assert summary.conversations.added == 6 and "the file ends in the middle" in summary.examples[0].why

@@ -1,0 +1,136 @@
+"""The watched folder: a file is taken once it has settled, put aside, and never taken half."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from commonplace.capture.inbox import Inbox, watching
+from commonplace.config import Settings
+from commonplace.errors import StoreBusy
+from commonplace.memory.book import Book, open_book
+from commonplace.memory.status import status
+
+from .exports import as_bytes, chatgpt, zipped
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "inbox"
+
+
+@pytest.fixture
+def inbox(book: Book, folder: Path) -> Inbox:
+    made = Inbox(lambda: book, folder)
+    assert made.step() == [] and folder.is_dir()
+    return made
+
+
+def test_a_settled_file_is_imported_and_put_aside(inbox: Inbox, folder: Path) -> None:
+    zipped(folder / "export.zip", {"conversations.json": as_bytes([chatgpt()])})
+    assert inbox.step() == []
+    (handled,) = inbox.step()
+    assert (handled.name, handled.summary.messages.added) == ("export.zip", 2)
+    assert handled.moved_to == folder / "imported" / "20250315T143000-export.zip"
+    assert handled.moved_to.exists() and not (folder / "export.zip").exists()
+    assert inbox.step() == [] and not list(folder.glob("**/*.txt"))
+
+
+def test_a_growing_file_is_left_alone(inbox: Inbox, folder: Path) -> None:
+    file = folder / "chat.txt"
+    for text in ("User: Hi\n", "User: Hi\nAI: Hello\n", "User: Hi\nAI: Hello\nUser: Bye\n"):
+        file.write_text(text, encoding="utf-8")
+        assert inbox.step() == []
+    (handled,) = inbox.step()
+    assert handled.summary.messages.added == 3
+
+
+def test_what_cannot_be_read_goes_to_failed_with_the_reason(inbox: Inbox, folder: Path) -> None:
+    (folder / "photo.jpg").write_bytes(b"\xff\xd8\0\0")
+    inbox.step()
+    (handled,) = inbox.step()
+    assert handled.moved_to.parent.name == "failed"
+    assert "photo.jpg: it is no text" in handled.moved_to.with_name(f"{handled.moved_to.name}.txt").read_text()
+
+
+def test_what_was_read_in_part_is_imported_and_says_what_is_missing(inbox: Inbox, folder: Path) -> None:
+    (folder / "conversations.json").write_bytes(as_bytes([chatgpt(), None]))
+    inbox.step()
+    (handled,) = inbox.step()
+    assert handled.moved_to.parent.name == "imported"
+    assert "conversation 2" in handled.moved_to.with_name(f"{handled.moved_to.name}.txt").read_text()
+
+
+def test_the_same_name_twice_overwrites_nothing(inbox: Inbox, folder: Path) -> None:
+    for text in ("First words", "Other words"):
+        (folder / "note.txt").write_text(text, encoding="utf-8")
+        inbox.step()
+        inbox.step()
+    assert len(list((folder / "imported").iterdir())) == 2
+
+
+def test_unfinished_and_hidden_files_and_folders_are_not_touched(inbox: Inbox, folder: Path) -> None:
+    (folder / "sub").mkdir()
+    for name in ("export.zip.part", "export.crdownload", ".DS_Store"):
+        (folder / name).write_text("x", encoding="utf-8")
+    inbox.step()
+    assert inbox.step() == [] and len(list(folder.iterdir())) == 4
+
+
+def test_while_the_store_is_busy_the_file_waits(book: Book, folder: Path) -> None:
+    busy, complaints = [True], list[str]()
+
+    def reach() -> Book:
+        if busy:
+            raise StoreBusy("The store is busy.")
+        return book
+
+    inbox = Inbox(reach, folder, complaints.append)
+    inbox.step()
+    (folder / "note.txt").write_text("Words", encoding="utf-8")
+    assert [inbox.step(), inbox.step(), inbox.step()] == [[], [], []]
+    assert len(complaints) == 1 and "note.txt" in complaints[0] and (folder / "note.txt").exists()
+    busy.clear()
+    assert len(inbox.step()) == 1
+
+
+def test_a_folder_that_cannot_be_is_told_once(book: Book, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    complaints: list[str] = []
+    inbox = Inbox(lambda: book, tmp_path / "file", complaints.append)
+    assert [inbox.step(), inbox.step()] == [[], []] and len(complaints) == 1
+
+
+def test_watching_imports_until_the_block_ends(settings: Settings, folder: Path) -> None:
+    folder.mkdir()
+    (folder / "note.txt").write_text("User: Hi\nAI: Hello\n", encoding="utf-8")
+    book = open_book(settings)
+    done = threading.Event()
+    with watching(lambda: book, str(folder), lambda _words: done.set(), every=0.01):
+        for _ in range(1000):
+            if (folder / "imported").exists() and not (folder / "note.txt").exists():
+                break
+            done.wait(0.01)
+    assert not done.is_set() and status(book)["total"] == 2
+    book.close()
+
+
+def test_a_stop_ends_it_in_the_middle_of_a_file(book: Book, folder: Path) -> None:
+    folder.mkdir()
+    (folder / "note.txt").write_text("Words", encoding="utf-8")
+    stop = threading.Event()
+
+    def reach() -> Book:
+        stop.set()
+        return book
+
+    Inbox(reach, folder).run(stop, every=0.001)
+    assert (folder / "note.txt").exists()
+
+
+def test_without_a_folder_nothing_is_watched(book: Book) -> None:
+    before = threading.active_count()
+    with watching(lambda: book, "", print):
+        assert threading.active_count() == before
