@@ -79,7 +79,7 @@ def insert(connection: apsw.Connection, space_id: int, place: Place, draft: Draf
 def follow(connection: apsw.Connection, space_id: int, place: Place, draft: Draft, now_ms: int) -> Stored:
     """Write an item, or let the one of the same identity say what its source says by now, without a history.
 
-    The source keeps what was. An item that was forgotten stays forgotten.
+    The source keeps what was. An item that was forgotten stays forgotten, and one that a person changed as it is.
     """
     same = (space_id, place.project_id or 0, draft.content_hash)
     row = sql.first(connection, f"SELECT id, uid FROM items WHERE {_SAME}", same)
@@ -90,6 +90,9 @@ def follow(connection: apsw.Connection, space_id: int, place: Place, draft: Draf
         old.forgotten_ms is None
         and old.superseded_by is None
         and (old.body, old.details) != (draft.body, draft.details)
+        and not sql.value(
+            connection, "SELECT EXISTS (SELECT 1 FROM history WHERE item_id = ? AND op = 'edit')", (old.id,)
+        )
     ):
         connection.execute(
             "UPDATE items SET title = ?, body = ?, details = ?, tokens = ?, updated_ms = ?, rev = rev + 1 WHERE id = ?",
@@ -174,6 +177,22 @@ def restore(connection: apsw.Connection, space_id: int, item_id: int, now_ms: in
     index.show(connection, space_id, place.project_id, item)
     _count(connection, space_id, place, item, +1)
     return True
+
+
+def move(connection: apsw.Connection, space_id: int, item_id: int, project_id: int | None, now_ms: int) -> None:
+    """Let an item belong to another project."""
+    item, before = get_one(connection, space_id, item_id), _place_of(connection, item_id)
+    if before.project_id == project_id:
+        return
+    _remember_before(connection, space_id, item, "move", now_ms)
+    connection.execute(
+        "UPDATE items SET project_id = ?, updated_ms = ?, rev = rev + 1 WHERE id = ?", (project_id, now_ms, item_id)
+    )
+    if item.forgotten_ms is None and item.superseded_by is None:
+        index.hide(connection, space_id, item_id)
+        index.show(connection, space_id, project_id, item)
+        index.count(connection, space_id, before.project_id, item.kind, -1)
+        index.count(connection, space_id, project_id, item.kind, +1)
 
 
 def supersede(connection: apsw.Connection, space_id: int, old_id: int, new_id: int, now_ms: int) -> None:

@@ -13,7 +13,7 @@ from commonplace.model import Change, Draft, Item, Session, SessionDraft, Sessio
 from commonplace.store.conversations import SessionCounts
 from commonplace.store.sqlite import changes, index, items, projects, sessions, sql
 from commonplace.store.sqlite.space import Space
-from commonplace.text.sketch import Sketch, merged, packed, sketch, unpacked
+from commonplace.text.sketch import Sketch
 
 # Seconds that a reader waits to have its visit noted.
 PATIENCE = 0.25
@@ -52,6 +52,8 @@ class Conversations(Space):
                 elif name == "project":
                     column = "project_id"
                     kept = projects.find_or_create(connection, self._space_id, str(value), now_ms) if value else None
+                    for item_id in _item_ids(connection, session_id, "kind = 'message'"):
+                        changes.move(connection, self._space_id, item_id, kept, now_ms)
                 connection.execute(f"UPDATE sessions SET {column} = ? WHERE id = ?", (kept, session_id))
             return sessions.get_one(connection, self._space_id, session_id)
 
@@ -61,7 +63,7 @@ class Conversations(Space):
             if session.forgotten_ms is None:
                 _record(connection, self._space_id, session, "forget", now_ms)
                 connection.execute("UPDATE sessions SET forgotten_ms = ? WHERE id = ?", (now_ms, session_id))
-                for item_id in _item_ids(connection, session_id, "forgotten_ms IS NULL"):
+                for item_id in _item_ids(connection, session_id, "forgotten_ms IS NULL AND superseded_by IS NULL"):
                     changes.forget(connection, self._space_id, item_id, now_ms)
             return sessions.get_one(connection, self._space_id, session_id)
 
@@ -121,7 +123,7 @@ class Conversations(Space):
     def session_counts(self, scope: SessionScope, most_labels: int) -> SessionCounts:
         with self._database.read(self._query_timeout) as connection:
             condition, bindings = sessions.condition_of(connection, self._space_id, scope)
-            return _counts(connection, f"FROM sessions s WHERE {condition}", bindings, most_labels)
+            return sessions.sums(connection, f"FROM sessions s WHERE {condition}", bindings, most_labels)
 
     def activity(self, scope: SessionScope, since_ms: int) -> Mapping[int, int]:
         with self._database.read(self._query_timeout) as connection:
@@ -144,8 +146,7 @@ class Conversations(Space):
 
     def sketches(self) -> dict[int, Sketch]:
         with self._database.read(self._query_timeout) as connection:
-            question = f"SELECT s.id, s.sketch FROM sessions s WHERE s.space_id = ? AND {sessions.LIVE}"
-            return {id_: unpacked(data) for id_, data in sql.rows(connection, question, (self._space_id,))}
+            return sessions.sketches(connection, self._space_id)
 
 
 def _keep(
@@ -164,7 +165,8 @@ def _keep(
             if session.forgotten_ms is not None:
                 return session, []
             _learn(connection, session, draft)
-        _restore(connection, space_id, session, now_ms)
+        if session.forgotten_ms is not None:
+            _restore(connection, space_id, session, now_ms)
     stored = _add(connection, space_id, session, messages, now_ms, follows=draft.follows)
     return sessions.get_one(connection, space_id, session.id), stored
 
@@ -213,8 +215,8 @@ def _add(
     follows: bool = False,
 ) -> list[Stored]:
     """Write the messages that are new, and count them once for all."""
-    row = sql.first(connection, "SELECT project_id, sketch FROM sessions WHERE id = ?", (session.id,))
-    place = changes.Place(row[0], session.id)
+    project_id = sql.value(connection, "SELECT project_id FROM sessions WHERE id = ?", (session.id,))
+    place = changes.Place(project_id, session.id)
     stored, new = [], []
     for draft in drafts:
         known = _by_uid(connection, space_id, session.id, draft.uid)
@@ -226,8 +228,7 @@ def _add(
     if new:
         index.count(connection, space_id, place.project_id, "message", len(new))
         sessions.count(connection, session.id, new, +1)
-        whole = packed(merged(unpacked(row[1]), sketch(draft.body for draft in new)))
-        connection.execute("UPDATE sessions SET sketch = ?, updated_ms = ? WHERE id = ?", (whole, now_ms, session.id))
+        connection.execute("UPDATE sessions SET updated_ms = ? WHERE id = ?", (now_ms, session.id))
     return stored
 
 
@@ -241,12 +242,15 @@ def _by_uid(connection: apsw.Connection, space_id: int, session_id: int, uid: st
 
 
 def _restore(connection: apsw.Connection, space_id: int, session: Session, now_ms: int) -> None:
-    """Bring back a session and the messages that were forgotten with it."""
-    if session.forgotten_ms is None:
+    """Bring back a session and what was forgotten with it and has not come back by itself."""
+    question = "SELECT at_ms FROM session_history WHERE session_id = ? AND op = 'forget' ORDER BY id DESC LIMIT 1"
+    last = sql.first(connection, question, (session.id,))
+    gone = [] if last is None else _item_ids(connection, session.id, f"forgotten_ms = {last[0]}")
+    if session.forgotten_ms is None and not gone:
         return
     _record(connection, space_id, session, "restore", now_ms)
     connection.execute("UPDATE sessions SET forgotten_ms = NULL WHERE id = ?", (session.id,))
-    for item_id in _item_ids(connection, session.id, f"forgotten_ms = {session.forgotten_ms}"):
+    for item_id in gone:
         changes.restore(connection, space_id, item_id, now_ms)
 
 
@@ -269,30 +273,3 @@ def _record(connection: apsw.Connection, space_id: int, session: Session, op: st
 def _item_ids(connection: apsw.Connection, session_id: int, condition: str) -> list[int]:
     rows = sql.rows(connection, f"SELECT id FROM items WHERE session_id = ? AND {condition}", (session_id,))
     return [row[0] for row in rows]
-
-
-def _counts(connection: apsw.Connection, rows: str, bindings: Sequence[object], most_labels: int) -> SessionCounts:
-    sums = sql.first(
-        connection,
-        "SELECT count(*), coalesce(sum(messages), 0), coalesce(sum(words), 0), coalesce(sum(bytes), 0),"
-        f" coalesce(avg(importance), 0.0), min(started_ms), max(ended_ms), count(DISTINCT label) {rows}",
-        bindings,
-    )
-    by = "SELECT {0}, count(*) {1} GROUP BY {0} ORDER BY count(*) DESC, {0} LIMIT ?"
-    folders = sql.rows(connection, by.format("folder", rows), [*bindings, -1])
-    labels = sql.rows(connection, by.format("label", rows), [*bindings, most_labels])
-    statuses = sql.rows(connection, by.format("status", rows), [*bindings, -1])
-    count, messages, words, size, importance, oldest, newest, all_labels = sums
-    return SessionCounts(
-        sessions=count,
-        messages=messages,
-        words=words,
-        bytes=size,
-        importance=importance,
-        oldest_ms=oldest,
-        newest_ms=newest,
-        folders=dict(folders),
-        labels=dict(labels),
-        all_labels=all_labels,
-        statuses=dict(statuses),
-    )

@@ -12,6 +12,7 @@ import apsw
 from commonplace.errors import StoreCorrupt, StoreReadOnly, StoreTooNew
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.database import Database
+from commonplace.text.words import count_words
 
 # "CmPl": tells our files from other SQLite files.
 APPLICATION_ID = 0x436D506C
@@ -58,6 +59,8 @@ def migrate(database: Database) -> int:
         version = _version(connection)
         if 0 < version < newest:
             _back_up(database, version)
+        # What scripts may call.
+        connection.create_scalar_function("count_words", count_words, 1, deterministic=True)
         for number, _name, script in migrations():
             if number > version:
                 # Drained: apsw stops a script at its first row otherwise.

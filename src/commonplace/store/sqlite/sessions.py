@@ -11,6 +11,7 @@ import apsw
 from commonplace.errors import NotFound
 from commonplace.identity import Ref, new_uid
 from commonplace.model import Draft, Item, Session, SessionScope
+from commonplace.store.conversations import SessionCounts
 from commonplace.store.sqlite import projects, sql
 from commonplace.text.folders import ROOT, names_in
 from commonplace.text.sketch import Sketch, merged, packed, sketch, unpacked
@@ -169,6 +170,34 @@ def activity(connection: apsw.Connection, space_id: int, scope: SessionScope, si
         [*bindings, since_ms],
     )
     return dict(rows)
+
+
+def sums(connection: apsw.Connection, rows: str, bindings: Sequence[object], most_labels: int) -> SessionCounts:
+    """What some sessions add up to; `rows` is where to find them."""
+    whole = sql.first(
+        connection,
+        "SELECT count(*), coalesce(sum(messages), 0), coalesce(sum(words), 0), coalesce(sum(bytes), 0),"
+        f" coalesce(avg(importance), 0.0), min(started_ms), max(ended_ms), count(DISTINCT nullif(label, '')) {rows}",
+        bindings,
+    )
+    by = "SELECT {0}, count(*) {1} GROUP BY {0} ORDER BY count(*) DESC, {0} LIMIT ?"
+    folders = sql.rows(connection, by.format("folder", rows), [*bindings, -1])
+    labels = sql.rows(connection, by.format("label", f"{rows} AND label <> ''"), [*bindings, most_labels])
+    statuses = sql.rows(connection, by.format("status", rows), [*bindings, -1])
+    count, messages, words, size, importance, oldest, newest, all_labels = whole
+    return SessionCounts(
+        sessions=count,
+        messages=messages,
+        words=words,
+        bytes=size,
+        importance=importance,
+        oldest_ms=oldest,
+        newest_ms=newest,
+        folders=dict(folders),
+        labels=dict(labels),
+        all_labels=all_labels,
+        statuses=dict(statuses),
+    )
 
 
 def _labelled(connection: apsw.Connection, space_id: int, labels: Sequence[str]) -> list[int]:

@@ -6,7 +6,7 @@ ALTER TABLE sessions ADD COLUMN forgotten_ms INTEGER;
 ALTER TABLE sessions ADD COLUMN messages INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE sessions ADD COLUMN words INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE sessions ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
--- A few hashes of its lines (text/sketch.py), to notice that another session says much the same.
+-- A few hashes of its lines (text/sketch.py), to notice that another session says much the same; empty if not known.
 ALTER TABLE sessions ADD COLUMN sketch BLOB NOT NULL DEFAULT x'';
 
 UPDATE sessions SET
@@ -14,11 +14,10 @@ UPDATE sessions SET
     importance = coalesce(importance, 5.0),
     ended_ms = coalesce((SELECT max(created_ms) FROM items i WHERE i.session_id = sessions.id), started_ms);
 UPDATE sessions SET (messages, words, bytes) = (
-    SELECT count(*), coalesce(sum(length(text) - length(replace(text, ' ', '')) + 1), 0),
-           coalesce(sum(octet_length(text)), 0)
-      FROM (SELECT trim(replace(body, char(10), ' ')) AS text FROM items i
-             WHERE i.session_id = sessions.id AND kind = 'message'
-               AND forgotten_ms IS NULL AND superseded_by IS NULL)
+    SELECT count(*), coalesce(sum(count_words(body)), 0),
+           coalesce(sum(octet_length(body) + iif(meta = '{}', 0, octet_length(meta))), 0)
+      FROM items i WHERE i.session_id = sessions.id AND kind = 'message'
+                     AND forgotten_ms IS NULL AND superseded_by IS NULL
 );
 
 -- Everything that statistics add up, so that they need not read the rows.
