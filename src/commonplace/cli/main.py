@@ -38,6 +38,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("generate", "commonplace.cli.generate:generate", "Write the rules into the files that agents read."),
     ("learn", "commonplace.cli.learn:learn", "Read the rule files that are there into the memory."),
     ("import", "commonplace.cli.import_:import_", "Take over conversations from ChatGPT, Claude or text files."),
+    ("ingest", "commonplace.cli.ingest:ingest", "Read the sessions that coding agents left on this machine."),
     ("projects", "commonplace.cli.projects:projects", "Projects and the names they answer to."),
     ("keys", "commonplace.cli.keys:keys", "Who may call the HTTP server, and what for."),
     ("status", "commonplace.cli.status:status", "What is kept where, and whether everything works."),

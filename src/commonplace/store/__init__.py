@@ -27,6 +27,7 @@ from commonplace.store.conversations import Conversations
 from commonplace.store.keyring import Keyring
 from commonplace.store.news import News
 from commonplace.store.replies import Replies
+from commonplace.store.sources import Sources
 from commonplace.text.query import Query
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class TextAnswer:
 StreamCheck = Callable[[Stream | None], Stream]
 
 
-class Store(Conversations, Keyring, News, Replies, Protocol):
+class Store(Conversations, Keyring, News, Replies, Sources, Protocol):
     """One space of one database."""
 
     # Writing. All of a call happens, or nothing.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from commonplace.model import Key
 from commonplace.store import Job
@@ -49,6 +49,12 @@ class Whole(Place):
 
     def touch_key(self, key_id: int, now_ms: int) -> None:
         self._refuse("changes no keys")
+
+    def source_mark(self, path: str) -> Mapping[str, Any] | None:
+        self._refuse("reads no files")
+
+    def note_source(self, path: str, mark: Mapping[str, Any], now_ms: int) -> None:
+        self._refuse("reads no files")
 
     def use_model(self, name: str, dim: int) -> None:
         self._refuse("chooses no model")

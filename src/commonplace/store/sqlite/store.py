@@ -28,6 +28,7 @@ from commonplace.store.sqlite.keyring import Keyring
 from commonplace.store.sqlite.news import News
 from commonplace.store.sqlite.replies import Replies
 from commonplace.store.sqlite.scope import resolve
+from commonplace.store.sqlite.sources import Sources
 from commonplace.store.sqlite.streams import Streams
 from commonplace.text.query import Query
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class SqliteStore(Conversations, Keyring, News, Replies, Streams):
+class SqliteStore(Conversations, Keyring, News, Replies, Sources, Streams):
     """One space of one SQLite file, shared with any number of other processes."""
 
     _model: tuple[int, int] | None = None
