@@ -132,7 +132,17 @@ def test_an_archived_conversation_is_archived() -> None:
     assert one([chatgpt(is_archived=True)]).status == "archived"
 
 
-BAD = [None, 5, "text", [], {}, {"title": "x"}, {"mapping": []}, {"mapping": {}}, {"mapping": {"a": None, "b": 5}}]
+BAD: list[Any] = [
+    None,
+    5,
+    "text",
+    [],
+    {},
+    {"title": "x"},
+    {"mapping": []},
+    {"mapping": {}},
+    {"mapping": {"a": None, "b": 5}},
+]
 
 
 @pytest.mark.parametrize("bad", BAD, ids=repr)

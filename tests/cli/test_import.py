@@ -1,0 +1,132 @@
+"""`import` from the command line: counts that add up, reasons that are true, and a second run that goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Run, write_chats
+
+
+def exported(count: int, **more: Any) -> list[dict[str, Any]]:
+    """Conversations as ChatGPT exports them, of one message each."""
+    return [
+        {
+            "id": f"c{n}",
+            "title": f"Talk {n}",
+            "current_node": "m",
+            "mapping": {
+                "m": {
+                    "message": {
+                        "id": f"m{n}",
+                        "author": {"role": "user"},
+                        "content": {"content_type": "text", "parts": [f"Question {n}"]},
+                    }
+                }
+            },
+            **more,
+        }
+        for n in range(count)
+    ]
+
+
+def test_what_came_in_was_known_and_was_skipped(run: Run, folder: Path) -> None:
+    (folder / "conversations.json").write_text(json.dumps([*exported(2), {"title": "Broken"}]), encoding="utf-8")
+    first = run("import", "conversations.json", "--json").data
+    assert first["conversations"] == {"added": 2, "known": 0, "skipped": 1}
+    assert first["messages"] == {"added": 2, "known": 0, "skipped": 0} and first["files"]["read"] == 1
+    assert first["skipped"] == [{"unit": "conversation", "why": "it has no tree of messages (mapping)", "count": 1}]
+    assert first["examples"][0]["what"].startswith("conversations.json: conversation 3 at character ")
+    again = run("import", "conversations.json", "--json").data
+    assert again["conversations"] == {"added": 0, "known": 2, "skipped": 1}
+
+
+def test_people_get_a_table_and_the_reasons(run: Run, folder: Path) -> None:
+    (folder / "conversations.json").write_text(json.dumps([*exported(2), None]), encoding="utf-8")
+    done = run("import", "conversations.json")
+    assert done.code == 0
+    assert "conversations\t2\t0\t1" in done.out and "messages\t2\t0\t0" in done.out
+    assert "1\tconversation\tit has no tree of messages (mapping)" in done.out
+    assert "conversation 3 at character" in done.err
+
+
+def test_several_paths_at_once_and_where_they_go(run: Run, folder: Path) -> None:
+    write_chats(folder)
+    done = run("import", "chatgpt-export.zip", "chats", "--folder", "/old", "--project", "my-api", "--json")
+    assert done.data["conversations"]["added"] == 2 and done.data["files"]["read"] == 2
+    items = run("list", "--kind", "message", "--json").data["items"]
+    assert {item["project"] for item in items} == {"my-api"} and len(items) == 3
+
+
+def test_a_dry_run_keeps_nothing(run: Run, folder: Path, data_dir: Path) -> None:
+    write_chats(folder)
+    done = run("import", "chats", "--dry-run")
+    assert done.code == 0 and "conversations\t1\t0" in done.out and "Nothing was kept" in done.err
+    assert not data_dir.exists()
+
+
+def test_a_pipe_is_read_and_recognised_by_its_content(run: Run) -> None:
+    done = run("import", "-", "--json", stdin=json.dumps(exported(3)))
+    assert done.data["conversations"]["added"] == 3
+    assert run("import", "-", "--json", stdin="## User\nHi\n## Assistant\nHello").data["messages"]["added"] == 2
+
+
+def test_the_format_can_be_said(run: Run, folder: Path) -> None:
+    (folder / "talk.md").write_text("User: Hi\nAI: Hello\n", encoding="utf-8")
+    assert run("import", "talk.md", "--json", "--dry-run").data["messages"]["added"] == 1
+    assert run("import", "talk.md", "--json", "--format", "text").data["messages"]["added"] == 2
+
+
+def test_when_nothing_can_be_read_the_command_fails_and_says_why(run: Run, folder: Path) -> None:
+    (folder / "photo.jpg").write_bytes(b"\xff\xd8\0")
+    done = run("import", "photo.jpg")
+    assert done.code == 2 and "photo.jpg: it is no text" in done.err and "chatgpt (conversations.json" in done.err
+    told = run("import", "photo.jpg", "--json")
+    assert told.code == 2 and told.error["files"] == {"read": 0, "skipped": 1}
+
+
+@pytest.mark.parametrize("arguments", [(), ("missing.zip",), ("chats", "missing.zip"), ("--format", "pdf", "chats")])
+def test_wrong_arguments_are_refused_before_anything_is_read(
+    run: Run, folder: Path, data_dir: Path, arguments: tuple[str, ...]
+) -> None:
+    write_chats(folder)
+    assert run("import", *arguments).code == 2
+    assert not data_dir.exists()
+
+
+def test_names_and_reasons_cannot_write_to_the_terminal(run: Run, folder: Path) -> None:
+    (folder / "conversations.json").write_text(
+        json.dumps([*exported(1), *exported(1, title="\x1b[31mred", mapping={"x": {}})]), encoding="utf-8"
+    )
+    done = run("import", "conversations.json")
+    assert done.code == 0 and "\x1b" not in done.out + done.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminals")
+def test_progress_is_shown_to_a_terminal(spawn_in_terminal: Run, folder: Path) -> None:
+    (folder / "conversations.json").write_text(json.dumps(exported(900)), encoding="utf-8")
+    done = spawn_in_terminal("import", "conversations.json")
+    assert done.code == 0 and "Importing" in done.out and "900" in done.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT to one process")
+def test_an_interruption_says_what_is_stored_and_the_same_command_goes_on(run: Run, folder: Path) -> None:
+    (folder / "conversations.json").write_text(json.dumps(exported(500)), encoding="utf-8")
+    command = [sys.executable, "-u", "-m", "commonplace", "import", "-"]
+    pipe = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ)
+    assert pipe.stdin is not None
+    # More than is looked at before anything is kept, and no end: it waits for the rest when it is interrupted.
+    pipe.stdin.write(json.dumps(exported(6_000)).encode()[:-1])
+    pipe.stdin.flush()
+    pipe.send_signal(signal.SIGINT)
+    _out, err = pipe.communicate(timeout=60)
+    assert pipe.returncode == 130 and b"the same command goes on" in err
+    done = run("import", "conversations.json", "--json").data
+    assert done["conversations"]["added"] + done["conversations"]["known"] == 500
