@@ -236,7 +236,9 @@ class _Emitted(dict[str, str]):
     def __missing__(self, chunk: str) -> str:
         emitted = self._before.get(chunk)
         if emitted is None:
-            emitted = " ".join(_tokens(_names(chunk)))
+            # Most chunks are plain words, capitalised or not, which are no identifiers to take apart.
+            plain = chunk.isascii() and chunk.isalpha() and chunk[1:].islower() and len(chunk) <= MAX_WORD
+            emitted = " ".join(_tokens([("", [chunk.lower()])] if plain else _names(chunk)))
         if len(chunk) <= _CACHED_LENGTH:
             if len(self) >= _CACHE_SIZE:
                 self._before = self.copy()
