@@ -9,14 +9,14 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from tests.conftest import THEN, Clock
 
-from commonplace.dialects import kiro
+from commonplace.dialects import kiro, sekha
 from commonplace.dialects import memories as memories_dialect
 from commonplace.dialects.tool import Reply, Tool
 from commonplace.memory.book import Book
 from commonplace.memory.remember import Note, remember_all
 
 MINUTE = 60_000
-TOOLS: dict[str, Tool] = {tool.name: tool for tool in (*memories_dialect.TOOLS, *kiro.TOOLS)}
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in (*memories_dialect.TOOLS, *sekha.TOOLS, *kiro.TOOLS)}
 
 Call = Callable[..., dict[str, Any]]
 

@@ -190,7 +190,8 @@ def _gather(value: Any, texts: list[str]) -> None:
     if isinstance(value, str):
         texts.append(value)
     elif isinstance(value, dict):
-        for entry in value.values():
+        for key, entry in value.items():
+            texts.append(key)
             _gather(entry, texts)
     elif isinstance(value, list):
         for entry in value:
@@ -201,7 +202,7 @@ def _cleaned(value: Any) -> Any:
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):
-        return {key: _cleaned(entry) for key, entry in value.items()}
+        return {redact(key): _cleaned(entry) for key, entry in value.items()}
     if isinstance(value, list):
         return [_cleaned(entry) for entry in value]
     return value

@@ -24,6 +24,7 @@ from commonplace.memory.remember import (
 from commonplace.model import Draft, Item, Session, SessionDraft, SessionScope
 from commonplace.text.folders import ROOT, folder_path
 from commonplace.text.names import normalise_project
+from commonplace.text.redact import redact
 
 ROLES = ("user", "assistant", "system", "tool")
 STATUSES = ("active", "archived", "pinned")
@@ -167,6 +168,11 @@ def checked_label(label: str) -> str:
     return label
 
 
+def checked_folder(folder: str) -> str:
+    """A folder's path, with the secrets taken out."""
+    return redact(folder_path(folder))
+
+
 def checked_score(importance: float) -> float:
     """An importance in the words of conversations."""
     try:
@@ -180,7 +186,7 @@ def _drafts(conversation: Conversation, now_ms: int) -> tuple[SessionDraft, list
         raise InvalidInput("The conversation has no messages.", "Give at least one, with a role and content.")
     if len(conversation.messages) > MAX_MESSAGES:
         raise TooLarge(f"{len(conversation.messages)} messages are more than {MAX_MESSAGES}.")
-    label, folder = checked_label(conversation.label), folder_path(conversation.folder)
+    label, folder = checked_label(conversation.label), checked_folder(conversation.folder)
     importance, status = _standing(conversation)
     messages = _messages(conversation.messages, conversation.key, now_ms)
     key = clean(conversation.key, "key").strip() or _key(label, folder, messages)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
-from commonplace.memory.conversations import PINNED, STATUSES, checked_label, checked_score, find
+from commonplace.memory.conversations import PINNED, STATUSES, checked_folder, checked_label, checked_score, find
 from commonplace.memory.remember import checked_meta
 from commonplace.model import Change, Session
-from commonplace.text.folders import folder_path
 from commonplace.text.names import normalise_project
 
 # What a conversation that was pinned from the start becomes when it is unpinned.
@@ -38,7 +37,7 @@ def arrange(book: Book, id_: int | str, wanted: Arrangement, expect_rev: int | N
     if wanted.label is not None:
         changed["label"] = checked_label(wanted.label)
     if wanted.folder is not None:
-        changed["folder"] = folder_path(wanted.folder)
+        changed["folder"] = checked_folder(wanted.folder)
     if wanted.project is not None:
         changed["project"] = normalise_project(wanted.project) if wanted.project.strip() else None
     if wanted.meta is not None:
