@@ -39,6 +39,7 @@ class Settings:
     endpoint_timeout: float = 10.0
     query_timeout: float = 10.0
     busy_timeout: float = 30.0
+    mcp_max_response: int = 2000
     host: str = "127.0.0.1"
     port: int = 8765
     allowed_hosts: str = ""
@@ -123,6 +124,7 @@ def _from_file(data_dir: Path, env: Mapping[str, str]) -> dict[str, object]:
         raise InvalidInput(
             f"The configuration file {path} is not valid TOML: {error}.", "Correct that line of the file."
         ) from error
+    values = _spelled_as_ecm_does(values)
     # Where the data is decides which file is read, so the file cannot say it.
     known = {f.name for f in fields(Settings)} - {"data_dir"}
     unknown = sorted(set(values) - known)
@@ -132,6 +134,16 @@ def _from_file(data_dir: Path, env: Mapping[str, str]) -> dict[str, object]:
             f"Known settings: {', '.join(sorted(known))}.",
         )
     return values
+
+
+def _spelled_as_ecm_does(values: dict[str, Any]) -> dict[str, Any]:
+    """`tokens.mcpMaxResponse`, as ECM's reference calls it, under our name."""
+    tokens = values.get("tokens")
+    if not isinstance(tokens, dict) or set(tokens) != {"mcpMaxResponse"}:
+        return values
+    return {name: value for name, value in values.items() if name != "tokens"} | {
+        "mcp_max_response": tokens["mcpMaxResponse"]
+    }
 
 
 def _from_environment(env: Mapping[str, str]) -> dict[str, object]:
@@ -173,6 +185,10 @@ def _checked(settings: Settings) -> Settings:
     for name in ("endpoint_timeout", "query_timeout", "busy_timeout"):
         if not 0 < getattr(settings, name) <= 3600:
             raise InvalidInput(f"Setting {name} must be a number of seconds above 0.", "Choose at most 3600.")
+    if not 500 <= settings.mcp_max_response <= 50_000:
+        raise InvalidInput(
+            f"Setting mcp_max_response is {settings.mcp_max_response}.", "Choose 500 to 50000 tokens for a reply."
+        )
     if not 0 < settings.rate_limit <= 1_000_000:
         raise InvalidInput(f"Setting rate_limit is {settings.rate_limit}.", "Choose requests per second above 0.")
     for name, most in (("rate_burst", 1_000_000), ("max_body_mb", 1024), ("max_import_mb", 1024 * 1024)):

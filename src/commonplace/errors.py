@@ -9,6 +9,7 @@ CommonplaceError                INTERNAL_ERROR       exit 1   500
 ├── Forbidden                   FORBIDDEN            exit 8   403
 ├── RateLimited                 RATE_LIMIT_EXCEEDED  exit 8   429
 ├── NotFound                    NOT_FOUND            exit 3   404
+├── NoResults                   NO_RESULTS           exit 3   404
 ├── Conflict                    CONFLICT             exit 4   409
 ├── TooLarge                    TOO_LARGE            exit 2   413
 ├── TimedOut                    TIMEOUT              exit 6   504
@@ -106,6 +107,15 @@ class NotFound(CommonplaceError):
     exit_code = 3
     http_status = 404
     default_hint = "Look the id up with a search or a list."
+
+
+class NoResults(CommonplaceError):
+    """A question that nothing answers, where the reference wants that told as an error."""
+
+    code = "NO_RESULTS"
+    exit_code = 3
+    http_status = 404
+    default_hint = "Try a broader query or check if sessions were ingested"
 
 
 class Conflict(CommonplaceError):

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from commonplace.errors import InvalidInput
 
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
-_SHORT = re.compile(r"[0-9a-f]{12}")
+# A number after it names a part of a long item.
+_SHORT = re.compile(r"([0-9a-f]{12})(?:-[0-9]{1,6})?")
 _NUMBER = re.compile(r"-?[0-9]{1,40}")
 MAX_INTEGER = 2**63 - 1
 
@@ -52,7 +53,8 @@ def ref(value: int | str) -> Ref:
         digits = text.replace("-", "")
         uid = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
         return Ref(text, uid=uid)
-    short = text if _SHORT.fullmatch(text) and isinstance(value, str) else None
+    spelled = _SHORT.fullmatch(text) if isinstance(value, str) else None
+    short = spelled[1] if spelled else None
     number = int(text) if _NUMBER.fullmatch(text) else None
     # What no item can be called is an id all the same: one that nothing answers to.
     return Ref(text, number if number is not None and abs(number) <= MAX_INTEGER else None, short=short)

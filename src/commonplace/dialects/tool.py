@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from commonplace.errors import CommonplaceError, InvalidInput, UnknownArgument
+from commonplace.errors import CommonplaceError, InvalidInput, StoreError, UnknownArgument
 from commonplace.memory.book import Book
 from commonplace.text.redact import all_clean, redact, redact_lines
 from commonplace.text.summarise import shorten
@@ -168,6 +168,7 @@ def error_body(dialect: Dialect, error: CommonplaceError) -> dict[str, Any]:
     body = {"code": error.code, "message": error.message}
     if dialect == "ecm":
         code = {"VALIDATION_ERROR": "INVALID_PARAMS", "TOO_LARGE": "INVALID_PARAMS"}.get(error.code, error.code)
+        code = "DB_ERROR" if isinstance(error, StoreError) else code
         return {"error": body | {"code": code, "suggestion": error.hint}}
     return {"error": body | {"details": error.hint}}
 
