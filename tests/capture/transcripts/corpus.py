@@ -40,7 +40,8 @@ class Claude:
 
     def __init__(self, session: str = SESSION) -> None:
         self.records: list[Record] = []
-        self.session, self._minute, self._last = session, 0, None
+        self.session, self._minute = session, 0
+        self._last: str | None = None
 
     def add(self, kind: str, **more: Any) -> str:
         self._minute += 1

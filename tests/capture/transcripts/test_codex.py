@@ -11,6 +11,7 @@ import pytest
 from tests.capture.transcripts.corpus import (
     FOLDER,
     SESSION,
+    Record,
     asked,
     codex_meta,
     event,
@@ -98,6 +99,11 @@ def test_the_same_question_twice_is_two_turns_and_told_twice_is_one(path: Path) 
     assert turns[1].parent == turns[0].identity != turns[1].identity
 
 
+def test_the_same_question_at_the_same_moment_is_still_two_turns(path: Path) -> None:
+    turns, _ = reading(write(path, [codex_meta(), *asked(1, "on"), *asked(1, "on")]), "codex")
+    assert len({turn.identity for turn in turns}) == 2 and turns[1].parent == turns[0].identity
+
+
 def test_events_alone_are_enough(path: Path) -> None:
     records = [codex_meta(), event(1, "user_message", message="Go"), event(2, "agent_message", message="Gone.")]
     (turn,), _ = reading(write(path, records), "codex")
@@ -176,7 +182,7 @@ def test_a_fork_names_what_it_continues_and_keeps_its_own_name(path: Path) -> No
 
 
 def test_the_oldest_form_has_no_envelope(path: Path) -> None:
-    records = [
+    records: list[Record] = [
         {"id": SESSION, "timestamp": "2026-03-15T10:00:00Z", "instructions": None},
         {"record_type": "state"},
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go"}]},
@@ -191,7 +197,14 @@ def test_the_oldest_form_has_no_envelope(path: Path) -> None:
 
 
 def test_unknown_records_are_counted(path: Path) -> None:
-    records = [codex_meta(), *asked(1, "Go"), line(2, "dream"), item(2, "song"), event(2, "smell"), {"type": "x"}]
+    records: list[Record] = [
+        codex_meta(),
+        *asked(1, "Go"),
+        line(2, "dream"),
+        item(2, "song"),
+        event(2, "smell"),
+        {"type": "x"},
+    ]
     records += [line(2, "world_state", full=True), event(2, "turn_aborted"), item(2, "ghost_snapshot")]
     (turn,), pass_ = reading(write(path, records), "codex")
     assert texts(turn) == [("text", "Go")]
@@ -199,7 +212,7 @@ def test_unknown_records_are_counted(path: Path) -> None:
 
 
 def test_a_long_turn_is_cut_at_a_call(path: Path) -> None:
-    records = [codex_meta(), *asked(1, "Do everything")]
+    records: list[Record] = [codex_meta(), *asked(1, "Do everything")]
     for number in range(30):
         records.append(item(2, "function_call", name="shell", call_id=f"c{number}", arguments='{"command":["ls"]}'))
         records.append(item(2, "function_call_output", call_id=f"c{number}", output="x" * 15_000))

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.foreign import object_in, text_in, time_in
+from commonplace.capture.foreign import object_in, objects_in, text_in, time_in
 from commonplace.capture.transcripts.codex_words import decoded, tool_call, tool_result, user_blocks
 from commonplace.capture.transcripts.drafts import AtDesk, Draft, LookBack, starts_turn
 from commonplace.capture.transcripts.record import Block, Position, Role, Transcript, Turn
@@ -85,7 +85,7 @@ class Codex(AtDesk):
             texts = [said(text_of(item.get("content")))]
             yield from self._think([Block("text", text) for text in texts if text], when, offset, self._items)
         elif kind == "reasoning":
-            thoughts = [text_of(part) for name in ("summary", "content") for part in item.get(name) or ()]
+            thoughts = [text_of(part) for name in ("summary", "content") for part in objects_in(item, name)]
             blocks = [Block("thinking", said(text)) for text in thoughts if said(text)]
             yield from self._think(blocks, when, offset, self._items)
         elif kind in _CALLS:
@@ -153,6 +153,8 @@ class Codex(AtDesk):
     def _begin(self, role: Role, blocks: list[Block], when: tuple[str, int | None], offset: int) -> Iterator[Turn]:
         desk = self.desk
         name = desk.name_of(when[0] or desk.last, [(block.text, block.call_id) for block in blocks])
+        if name == desk.last:
+            name = desk.name_of(name)
         draft = Draft(name, role, when[1], desk.last, agent_id=desk.transcript.agent_id, model=desk.transcript.model)
         yield from desk.begin(draft, offset)
         self._items.clear()

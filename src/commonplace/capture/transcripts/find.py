@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.foreign import Skipped
+from commonplace.capture.foreign import Skipped, text_in
 from commonplace.capture.transcripts.lines import head
 from commonplace.capture.transcripts.marks import PACKED, plain_name
 from commonplace.capture.transcripts.record import Source
@@ -63,7 +63,7 @@ def find(paths: Iterable[Path], named: bool = False) -> Iterator[Found | Skipped
     for path in paths:
         if path.is_dir():
             yield from _within(path)
-        elif path.exists():
+        elif path.is_file():
             yield from _judged(path, tell=named)
         elif named:
             yield Skipped(str(path), "There is no such file or folder.", "file")
@@ -104,9 +104,9 @@ def _within(root: Path) -> Iterator[Found | Skipped]:
             yield Skipped(str(folder), error.strerror or "It cannot be read.", "file")
             continue
         folders = [Path(entry.path) for entry in kept if entry.is_dir(follow_symlinks=False)]
-        for entry in kept:
-            if entry.is_file():
-                yield from _judged(Path(entry.path), tell=False)
+        for path in (Path(entry.path) for entry in kept):
+            if path.is_file():
+                yield from _judged(path, tell=False)
         if depth < _MAX_DEPTH:
             waiting.extend((inner, depth + 1) for inner in reversed(folders))
 
@@ -136,14 +136,14 @@ def _judged(path: Path, tell: bool) -> Iterator[Found | Skipped]:
 
 
 def _source(record: dict[str, Any]) -> Source | None:
-    kind = record.get("type")
+    kind = text_in(record, "type")
     if kind in _CODEX_TYPES and isinstance(record.get("payload"), dict):
         return "codex"
     if {"id", "timestamp", "instructions"} <= record.keys():
         return "codex"
     if "sessionId" in record and ("projectHash" in record or "startTime" in record):
         return "gemini"
-    if isinstance(kind, str) and ("sessionId" in record or {"uuid", "parentUuid"} <= record.keys()):
+    if kind and ("sessionId" in record or {"uuid", "parentUuid"} <= record.keys()):
         return "claude-code"
     return None
 
