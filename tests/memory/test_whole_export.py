@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, append, keep
+from commonplace.memory.conversations import Conversation, Said, append, keep, keep_all
 from commonplace.memory.export import export_all, export_data, whole_conversations
 from commonplace.model import SessionScope
 
@@ -15,7 +15,8 @@ NOW = 1_742_049_000_000
 @pytest.fixture
 def many(book: Book) -> list[str]:
     """More conversations than are read at once, the newest first."""
-    kept = [keep(book, Conversation(f"talk {n}", [Said("user", f"words {n}", NOW + n)])) for n in range(450)]
+    talks = [Conversation(f"talk {n}", [Said("user", f"words {n}", NOW + n)]) for n in range(450)]
+    kept = keep_all(book, talks)
     return [one.session.uid for one in reversed(kept)]
 
 
@@ -25,7 +26,7 @@ def test_every_conversation_comes_once_the_newest_first(book: Book, many: list[s
 
 
 def test_one_that_gets_a_message_meanwhile_is_not_missed(book: Book, many: list[str]) -> None:
-    exported = []
+    exported: list[tuple[str, int]] = []
     for session, messages in whole_conversations(book, SessionScope()):
         if not exported:
             append(book, many[-1], [Said("user", "one more", NOW + 1000)])

@@ -6,6 +6,7 @@ import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
@@ -113,16 +114,17 @@ def command(name: str, *examples: str) -> Callable[[Callable[Concatenate[Call, P
     return decorate
 
 
-def listing(name: str, *examples: str) -> Callable[[Callable[[Call], None]], Listing]:
-    """Make a group of a function that lists; its other commands are added to it."""
+def listing(name: str, *examples: str) -> Callable[[Callable[Concatenate[Call, P], None]], Listing]:
+    """Make a group of a function that lists, with its options; its other commands are added to it."""
 
-    def decorate(function: Callable[[Call], None]) -> Listing:
-        @click.command(name, cls=Listing, invoke_without_command=True, help=function.__doc__)
-        @click.pass_context
-        def made(ctx: click.Context) -> None:
+    def decorate(function: Callable[Concatenate[Call, P], None]) -> Listing:
+        def alone(*args: P.args, **kwargs: P.kwargs) -> None:
+            ctx = click.get_current_context()
             if ctx.invoked_subcommand is None:
-                function(ctx.ensure_object(Call))
+                function(ctx.ensure_object(Call), *args, **kwargs)
 
+        # With its options, which click keeps on the function until a command is made of it.
+        made = click.command(name, cls=Listing, invoke_without_command=True)(update_wrapper(alone, function))
         made.examples = examples
         made.params += [json_option(), data_dir_option()]
         return made

@@ -23,8 +23,23 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 # How a column looks in a terminal; columns that are not here are plain.
-STYLES = {"id": "cyan", "type": "magenta", "project": "green", "when": "dim", "relevance": "bold", "position": "dim"}
-NUMBERS = frozenset({"id", "relevance", "items", "position", "rev"})
+STYLES = {
+    "id": "cyan",
+    "type": "magenta",
+    "status": "magenta",
+    "project": "green",
+    "folder": "green",
+    "when": "dim",
+    "position": "dim",
+    "relevance": "bold",
+}
+NUMBERS = frozenset({"id", "relevance", "items", "position", "rev", "messages", "words", "importance"})
+# Texts, and their shares of what width is left.
+WIDE = {"title": 1, "narrative": 1, "content": 1, "aliases": 1, "label": 2, "folder": 1}
+# Below this width a conversation's words are left out for its label.
+NARROW = 100
+# Shorter heads for terminals, where texts need the room.
+HEADS = {"messages": "msgs", "importance": "imp."}
 # Shown by `show` only with --all: they matter to programs.
 TECHNICAL = ("uid", "created_at_epoch", "updated_at_epoch", "rev", "metadata", "short_id", "updated_at")
 
@@ -70,6 +85,26 @@ def projects(rows: Sequence[Row]) -> None:
     )
 
 
+def conversations(rows: Sequence[Row]) -> None:
+    """Conversations, the one with the newest message first."""
+    console = terminal()
+    words = () if console and console.width < NARROW else ("words",)
+    table(
+        ("id", "label", "folder", "messages", *words, "importance", "status", "when"),
+        [
+            {
+                **row,
+                "id": row["short_id"],
+                "messages": row["message_count"],
+                "words": row["word_count"],
+                "importance": row["importance_score"],
+                "when": row["last_message_at_epoch"],
+            }
+            for row in rows
+        ],
+    )
+
+
 def history(changes: Sequence[Row]) -> None:
     """What an item was before each change."""
     table(
@@ -80,7 +115,7 @@ def history(changes: Sequence[Row]) -> None:
 
 def table(columns: Sequence[str], rows: Sequence[Row]) -> None:
     """Rows under a header. The column `when` holds milliseconds; texts get what width is left."""
-    console = _terminal()
+    console = terminal()
     if console is None:
         click.echo("\t".join(columns))
         for row in rows:
@@ -90,16 +125,15 @@ def table(columns: Sequence[str], rows: Sequence[Row]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False)
+    made = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
-        wide = column in ("title", "narrative", "content", "aliases")
         made.add_column(
-            column,
+            HEADS.get(column, column),
             style=STYLES.get(column),
             justify="right" if column in NUMBERS else "left",
             no_wrap=True,
             overflow="ellipsis",
-            ratio=1 if wide else None,
+            ratio=WIDE.get(column),
         )
     for row in rows:
         made.add_row(*(Text(_cell(column, row.get(column), brief=True)) for column in columns))
@@ -179,7 +213,7 @@ def progress(what: str, total: int | None) -> Iterator[Callable[[int], object]]:
         yield lambda done: bar.advance(task, done)
 
 
-def _terminal() -> Console | None:
+def terminal() -> Console | None:
     """A console that shows text as it is, or None when no person is at the other end."""
     if not sys.stdout.isatty():
         return None

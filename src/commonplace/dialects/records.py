@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from commonplace.dialects.tool import redacted
+from commonplace.memory.export import conversation_data
 from commonplace.memory.staleness import is_stale
-from commonplace.model import DETAIL_FIELDS, Change, Item, Project, Stream
+from commonplace.model import DETAIL_FIELDS, Change, Item, Project, Session, Stream
 from commonplace.text.redact import redact
-from commonplace.text.times import iso
+from commonplace.text.times import iso, stamp
 
 if TYPE_CHECKING:
     from commonplace.memory.contradictions import Contradiction
@@ -90,6 +92,25 @@ def stream_record(stream: Stream) -> dict[str, Any]:
         "touched_at": iso(stream.touched_ms),
         "touched_at_epoch": stream.touched_ms,
     }
+
+
+def conversation_record(session: Session) -> dict[str, Any]:
+    """Everything about a conversation but what was said in it, under the names that reading one has."""
+    data = conversation_data(session, ())
+    del data["messages"]
+    more = {
+        "short_id": session.short_id,
+        "project": session.project,
+        "source": session.source,
+        "key": session.key,
+        "last_message_at": stamp(session.ended_ms),
+        "last_message_at_epoch": session.ended_ms,
+        "bytes": session.bytes,
+        "rev": session.rev,
+        "forgotten_at": None if session.forgotten_ms is None else stamp(session.forgotten_ms),
+        "metadata": dict(session.meta),
+    }
+    return cast(dict[str, Any], redacted(data | more))
 
 
 def brief(item: Item) -> dict[str, Any]:

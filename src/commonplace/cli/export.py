@@ -1,0 +1,156 @@
+"""`export`: conversations as JSON that can be imported again, or as Markdown to read."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from commonplace.cli import tables
+from commonplace.cli.call import Call, command
+from commonplace.cli.files import checked_target, new_folder, whole_file
+from commonplace.cli.terminal import plain
+from commonplace.dialects.tool import redacted
+from commonplace.errors import InvalidInput
+from commonplace.memory.book import Book
+from commonplace.memory.conversations import find, opened
+from commonplace.memory.export import FORMAT, FORMATS, VERSION, export_data, export_markdown, whole_conversations
+from commonplace.memory.stats import stats
+from commonplace.model import Item, Session, SessionScope
+from commonplace.text.file_names import file_name, same_name
+from commonplace.text.folders import folder_path
+from commonplace.text.redact import redact
+from commonplace.text.times import stamp
+
+STDOUT = "-"
+Whole = tuple[Session, Sequence[Item]]
+
+
+@command(
+    "export",
+    "commonplace export 1",
+    "commonplace export 1 --format markdown --no-metadata",
+    "commonplace export --all --output conversations.json",
+    "commonplace export --folder /work --format markdown --output chats-of-work",
+)
+@click.argument("ids", metavar="[ID]...", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Every conversation, also archived ones.")
+@click.option("--folder", help="Every conversation in this folder and all below it.")
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="json", show_default=True, help="Format.")
+@click.option("--output", metavar="PATH", default=STDOUT, help="File, or folder for Markdown of many; else stdout.")
+@click.option("--no-metadata", is_flag=True, help="Only what was said, with label, roles and times.")
+@click.option("--force", is_flag=True, help="Write over what is there.")
+def export(
+    call: Call,
+    ids: Sequence[str],
+    everything: bool,
+    folder: str | None,
+    format_: str,
+    output: str,
+    no_metadata: bool,
+    force: bool,
+) -> None:
+    """Conversations to keep elsewhere: one by its ID, several, those of a folder, or all. Secrets are blacked out.
+
+    One is one JSON object; many are one document that `commonplace import` reads back without loss. As Markdown, many
+    become a folder with a file for each. Files are readable by you only, and appear when they are complete.
+    """
+    if bool(ids) + everything + (folder is not None) != 1:
+        raise InvalidInput("What is to be exported?", "Name ids, or a --folder, or give --all.")
+    many = len(ids) != 1
+    if many and format_ == "markdown" and output == STDOUT:
+        raise InvalidInput("Many conversations as Markdown are many files.", "Name a folder with --output.")
+    scope = SessionScope(folder="" if folder is None else folder_path(folder))
+    with call.book() as book:
+        # All of them exist, or nothing is written.
+        found = [find(book, id_) for id_ in dict.fromkeys(ids)]
+        size = sum(session.bytes for session in found) if ids else stats(book, folder).counts.bytes
+        whole = (opened(book, session.uid) for session in found) if ids else whole_conversations(book, scope)
+        with tables.progress("Exporting", size) as advance:
+            exporting = _Export(book, format_, not no_metadata, force)
+            exporting.write(_counted(whole, advance), output, many=many, as_data=call.json)
+    if output == STDOUT:
+        return
+    if call.json:
+        call.reply(exporting.told | {"format": format_, "path": str(Path(output))})
+    else:
+        counts = exporting.told
+        call.say(f"Exported {counts['conversations']:,} conversations, {counts['messages']:,} messages to {output}")
+
+
+def _counted(whole: Iterable[Whole], advance: Any) -> Iterator[Whole]:
+    for session, messages in whole:
+        yield session, messages
+        advance(session.bytes)
+
+
+class _Export:
+    """One export: how it is written, and how much was."""
+
+    def __init__(self, book: Book, format_: str, metadata: bool, force: bool) -> None:
+        self.told = {"conversations": 0, "messages": 0}
+        self._moment, self._markdown = stamp(book.clock()), format_ == "markdown"
+        self._metadata, self._force = metadata, force
+
+    def write(self, whole: Iterable[Whole], output: str, *, many: bool, as_data: bool) -> None:
+        if many and self._markdown:
+            self._files(whole, Path(output))
+            return
+        pieces = self._document(whole) if many else self._one(whole, as_data=as_data and output == STDOUT)
+        if output == STDOUT:
+            harmless = plain if self._markdown and sys.stdout.isatty() else str
+            for piece in pieces:
+                click.echo(harmless(piece), nl=False)
+            return
+        with whole_file(checked_target(Path(output), force=self._force), force=self._force) as stream:
+            for piece in pieces:
+                stream.write(piece.encode("utf-8", "replace"))
+
+    def _one(self, whole: Iterable[Whole], *, as_data: bool) -> Iterator[str]:
+        for session, messages in whole:
+            if not self._markdown:
+                yield json.dumps(self._data(session, messages), ensure_ascii=False, indent=2) + "\n"
+            elif as_data:
+                data = {"id": session.uid, "format": "markdown", "content": self._text(session, messages)}
+                yield json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+            else:
+                yield self._text(session, messages)
+
+    def _document(self, whole: Iterable[Whole]) -> Iterator[str]:
+        """One JSON document, a conversation to a line, as they come."""
+        head = json.dumps({"format": FORMAT, "version": VERSION, "exported_at": self._moment})
+        yield f'{head[:-1]}, "conversations": ['
+        between = "\n"
+        for session, messages in whole:
+            yield between + json.dumps(self._data(session, messages), ensure_ascii=False)
+            between = ",\n"
+        yield "\n]}\n"
+
+    def _files(self, whole: Iterable[Whole], folder: Path) -> None:
+        new_folder(folder, force=self._force)
+        taken: set[str] = set()
+        for session, messages in whole:
+            name = file_name(redact(session.label))
+            if same_name(name) in taken:
+                name = f"{name} {session.short_id}"
+            taken.add(same_name(name))
+            with whole_file(folder / f"{name}.md", force=self._force) as stream:
+                stream.write(self._text(session, messages).encode("utf-8", "replace"))
+
+    def _data(self, session: Session, messages: Sequence[Item]) -> Any:
+        self._count(messages)
+        return redacted(export_data(session, messages, metadata=self._metadata))
+
+    def _text(self, session: Session, messages: Sequence[Item]) -> str:
+        self._count(messages)
+        clean = [replace(item, body=redact(item.body)) for item in messages]
+        return export_markdown(replace(session, label=redact(session.label)), clean, metadata=self._metadata)
+
+    def _count(self, messages: Sequence[Item]) -> None:
+        self.told["conversations"] += 1
+        self.told["messages"] += len(messages)

@@ -1,0 +1,140 @@
+"""`stats`: how much was said, where, how important and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commonplace.cli import tables
+from commonplace.cli.call import Call, command
+from commonplace.cli.terminal import one_line
+from commonplace.dialects.sekha_records import statistics
+from commonplace.memory.stats import activity
+from commonplace.memory.stats import stats as counted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+MOST_ROWS = 10
+HEIGHT = 5
+BLOCKS = " ▁▂▃▄▅▆▇█"
+NAME, BAR = 30, 24
+
+
+@command("stats", "commonplace stats", "commonplace stats --folder /work", "commonplace stats --json")
+@click.option("--folder", help="Only this folder and all below it.")
+def stats(call: Call, folder: str | None) -> None:
+    """Totals, folders, labels, importance and statuses of conversations, and when their messages were said.
+
+    Activity is told per week of the last 26, or per month of the last 24 if some is older, in UTC.
+    """
+    with call.book() as book:
+        data = statistics(counted(book, folder))
+        spoken = activity(book, folder)
+    data["activity"] = {
+        "unit": spoken.unit,
+        "earlier": spoken.earlier,
+        "messages": [{"from": day.isoformat(), "messages": count} for day, count in spoken.messages.items()],
+    }
+    console = tables.terminal()
+    if call.json:
+        call.reply(data)
+    elif not data["total_conversations"]:
+        call.note("No conversation is there.")
+    elif console is None:
+        _list(data)
+    else:
+        _draw(console, data)
+
+
+def chart(values: Sequence[int], height: int = HEIGHT) -> list[str]:
+    """Bars of block characters, a line of the chart at a time from the top; what is not zero can be seen."""
+    most = max([*values, 1])
+    steps = [max(1, round(value / most * height * 8)) if value else 0 for value in values]
+    return [
+        " ".join(BLOCKS[min(8, max(0, step - row * 8))] for step in steps).rstrip() for row in reversed(range(height))
+    ]
+
+
+def _totals(data: Mapping[str, Any]) -> dict[str, str]:
+    statuses = ", ".join(f"{count:,} {status}" for status, count in data["status_breakdown"].items() if count)
+    span = data["date_range"]
+    return {
+        "conversations": f"{data['total_conversations']:,} ({statuses})",
+        "messages": f"{data['total_messages']:,}",
+        "words": f"{data['total_words']:,}",
+        "importance": f"{data['average_importance']:g} on average",
+        "said": f"{span['oldest'][:10]} to {span['newest'][:10]}",
+        "size": f"{data['storage_size_mb']:,.1f} MB",
+    }
+
+
+def _draw(console: Console, data: Mapping[str, Any]) -> None:
+    for name, value in _totals(data).items():
+        click.secho(f"{name + ':':<15}", nl=False, fg="cyan")
+        click.echo(value)
+    _bars(console, "Folders", data["folders"])
+    # An import gives each conversation a label of its own; those are the list.
+    shared = {label: count for label, count in data["labels"].items() if count > 1}
+    if shared:
+        _bars(console, "Labels", shared)
+    _activity(data["activity"])
+
+
+def _bars(console: Console, title: str, counts: Mapping[str, int]) -> None:
+    from rich.text import Text
+
+    click.secho(f"\n{title}", bold=True)
+    shown = dict(sorted(counts.items(), key=lambda entry: -entry[1])[:MOST_ROWS])
+    for name, count in shown.items():
+        label = Text(one_line(name))
+        label.truncate(NAME, overflow="ellipsis", pad=True)
+        bar = "█" * max(1, round(count / max(shown.values()) * BAR))
+        console.print(Text.assemble("  ", label, f" {count:>7,} ", (bar, "green")), no_wrap=True, overflow="crop")
+    if len(counts) > len(shown):
+        click.secho(f"  and {len(counts) - len(shown):,} more", dim=True)
+
+
+def _activity(data: Mapping[str, Any]) -> None:
+    values = [entry["messages"] for entry in data["messages"]]
+    most = max(data["messages"], key=lambda entry: entry["messages"])
+    click.secho(f"\nMessages per {data['unit']}", bold=True, nl=False)
+    click.secho(f"  at most {most['messages']:,}, {_of(data['unit'], most['from'])}", dim=True)
+    for line in chart(values):
+        click.secho(f"  {line}", fg="green")
+    first, last = (_day(data["unit"], data["messages"][end]["from"]) for end in (0, -1))
+    click.secho(f"  {first}{last:>{2 * len(values) - 1 - len(first)}}", dim=True)
+    if data["earlier"]:
+        click.secho(f"  and {data['earlier']:,} before", dim=True)
+
+
+def _of(unit: str, day: str) -> str:
+    return f"in the week of {day}" if unit == "week" else f"in {day[:7]}"
+
+
+def _day(unit: str, day: str) -> str:
+    return day if unit == "week" else day[:7]
+
+
+def _list(data: Mapping[str, Any]) -> None:
+    """Numbers, a table after the other, for a pipe."""
+    totals = {
+        "conversations": data["total_conversations"],
+        **data["status_breakdown"],
+        "messages": data["total_messages"],
+        "words": data["total_words"],
+        "average_importance": data["average_importance"],
+        "oldest": data["date_range"]["oldest"],
+        "newest": data["date_range"]["newest"],
+        "storage_size_mb": data["storage_size_mb"],
+    }
+    tables.table(("what", "value"), [{"what": name, "value": value} for name, value in totals.items()])
+    for name, counts in (("folder", data["folders"]), ("label", data["labels"])):
+        click.echo()
+        tables.table((name, "conversations"), [{name: key, "conversations": count} for key, count in counts.items()])
+    click.echo()
+    unit = data["activity"]["unit"]
+    rows = [{unit: entry["from"], "messages": entry["messages"]} for entry in data["activity"]["messages"]]
+    tables.table((unit, "messages"), [*rows, {unit: "earlier", "messages": data["activity"]["earlier"]}])
