@@ -46,6 +46,9 @@ class Writer:
     def sentence(self) -> str:
         return " ".join(self.words(self.chance.randint(6, 22))).capitalize() + "."
 
+    def question(self) -> str:
+        return " ".join(self.sentence() for _ in range(self.chance.randint(1, 4)))
+
     def answer(self) -> str:
         parts = [f"## {' '.join(self.words(4)).title()}"]
         for _ in range(self.chance.randint(1, 6)):
@@ -74,9 +77,10 @@ def conversation(writer: Writer, began: float) -> dict[str, Any]:
     root, key = writer.id(), writer.id()
     mapping: dict[str, Any] = {root: {"id": root, "message": None, "parent": None, "children": []}}
     parent = root
-    for turn in range(2 * writer.chance.randint(2, 20)):
-        role = "assistant" if turn % 2 else "user"
-        text = writer.answer() if turn % 2 else " ".join(writer.sentence() for _ in range(writer.chance.randint(1, 4)))
+    # The first node is an empty one of the system, which ChatGPT hides.
+    for turn in range(-1, 2 * writer.chance.randint(2, 20)):
+        role = "system" if turn < 0 else "assistant" if turn % 2 else "user"
+        text = "" if turn < 0 else writer.answer() if turn % 2 else writer.question()
         id_ = writer.id()
         mapping[id_] = {
             "id": id_,
@@ -93,9 +97,20 @@ def conversation(writer: Writer, began: float) -> dict[str, Any]:
         "mapping": mapping,
         "moderation_results": [],
         "current_node": parent,
+        "plugin_ids": None,
         "conversation_id": key,
+        "conversation_template_id": None,
+        "gizmo_id": None,
+        "gizmo_type": None,
         "is_archived": False,
+        "is_starred": None,
+        "safe_urls": [],
+        "blocked_urls": [],
         "default_model_slug": "gpt-4o",
+        "conversation_origin": None,
+        "voice": None,
+        "async_status": None,
+        "disabled_tool_ids": [],
         "id": key,
     }
 
@@ -111,6 +126,12 @@ def message(writer: Writer, id_: str, role: str, text: str, parent: str, at: flo
         "end_turn": True,
         "weight": 1.0,
         "metadata": {
+            "is_visually_hidden_from_conversation": role == "system",
+            "selected_github_repos": [],
+            "selected_all_github_repos": False,
+            "serialization_metadata": {"custom_symbol_offsets": []},
+            "message_source": None,
+            "turn_exchange_id": writer.id(),
             "is_complete": True,
             "finish_details": {"type": "stop", "stop_tokens": [200002]},
             "citations": [],
