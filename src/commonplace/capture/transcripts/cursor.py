@@ -18,7 +18,7 @@ import apsw
 
 from commonplace.capture.foreign import object_in, objects_in, text_in, time_in
 from commonplace.capture.transcripts.drafts import Draft
-from commonplace.capture.transcripts.record import Block, Counts, Transcript, Turn, named
+from commonplace.capture.transcripts.record import Block, Counts, Position, Transcript, Turn, named
 from commonplace.capture.transcripts.wording import call, result, said, text_of
 from commonplace.errors import InvalidInput
 
@@ -41,6 +41,10 @@ class Conversation:
     transcript: Transcript
     bubbles: Iterable[dict[str, Any]]
     counts: Counts = field(default_factory=Counts)
+
+    @property
+    def position(self) -> Position:
+        return Position(self.transcript)
 
     def turns(self) -> Iterator[Turn]:
         with _foreign():

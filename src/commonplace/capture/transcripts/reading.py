@@ -18,15 +18,20 @@ MAX_DOCUMENT = 64 << 20
 """Bytes that a session which is one JSON object may have."""
 
 
-class Reader(Protocol):
-    """Takes the records of one format and makes turns of them."""
+class Learnt(Protocol):
+    """What is known of a session while it is read."""
 
-    @property
-    def counts(self) -> Counts: ...
     @property
     def transcript(self) -> Transcript: ...
     @property
+    def counts(self) -> Counts: ...
+    @property
     def position(self) -> Position: ...
+
+
+class Reader(Learnt, Protocol):
+    """Takes the records of one format and makes turns of them. Its position is behind the last turn wholly given."""
+
     def take(self, record: dict[str, Any], offset: int) -> Iterator[Turn]: ...
     def rest(self) -> Iterator[Turn]: ...
 
@@ -53,13 +58,10 @@ def read(path: Path, source: Source, position: Position | None = None) -> Iterat
 
 
 class Reading:
-    """One pass over one session. Iterate it once; `transcript`, `counts` and `position` are final after that."""
+    """One pass over one session. Iterate it once; what it learnt is final after that."""
 
-    transcript: Transcript
-    counts: Counts
-    position: Position
-
-    def __init__(self) -> None:
+    def __init__(self, learnt: Learnt) -> None:
+        self._learnt = learnt
         self._lineage: dict[str, str | None] = {}
 
     def __iter__(self) -> Iterator[Turn]:
@@ -68,6 +70,19 @@ class Reading:
                 self._lineage.pop(turn.identity, None)
                 self._lineage[turn.identity] = turn.parent
             yield turn
+
+    @property
+    def transcript(self) -> Transcript:
+        return self._learnt.transcript
+
+    @property
+    def counts(self) -> Counts:
+        return self._learnt.counts
+
+    @property
+    def position(self) -> Position:
+        """Where to go on later; whoever stops early gets again what was not wholly given."""
+        return self._learnt.position
 
     @property
     def off_path(self) -> frozenset[str]:
@@ -82,17 +97,15 @@ class CursorReading(Reading):
     """One conversation of Cursor's database. There is nowhere to go on from: a changed one is read again."""
 
     def __init__(self, conversation: Conversation) -> None:
-        super().__init__()
+        super().__init__(conversation)
         self._conversation = conversation
-        self.transcript, self.counts = conversation.transcript, conversation.counts
-        self.position = Position(self.transcript)
 
     def _turns(self) -> Iterator[Turn]:
         return self._conversation.turns()
 
 
 class FileReading(Reading):
-    """A file of one session. `position` always stands before the first turn that was not wholly given yet."""
+    """A file of one session, from a position on; `until` an offset for those who look back."""
 
     def __init__(
         self,
@@ -102,18 +115,16 @@ class FileReading(Reading):
         limit: int = MAX_LINE,
         until: int | None = None,
     ) -> None:
-        super().__init__()
-        self._path, self._source, self._limit, self._until = path, source, limit, until
-        self.position = position or Position(_PLACES[source](path))
-        self._from = self.position.offset
-        self._reader = _READERS[source](self.position, self._links_before)
-        self.counts, self.transcript = self._reader.counts, self.position.transcript
+        start = position or Position(_PLACES[source](path))
+        self._reader = _READERS[source](start, self._links_before)
+        super().__init__(self._reader)
+        self._path, self._source, self._limit = path, source, limit
+        self._from, self._until = start.offset, until
 
     def _turns(self) -> Iterator[Turn]:
         for offset, record in self._records():
             self.counts.records += 1
             yield from self._reader.take(record, offset)
-            self.position, self.transcript = self._reader.position, self._reader.transcript
         yield from self._reader.rest()
 
     def _records(self) -> Iterator[tuple[int, dict[str, Any]]]:
