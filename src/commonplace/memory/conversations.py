@@ -13,6 +13,7 @@ from commonplace.identity import ref
 from commonplace.memory.book import Book
 from commonplace.memory.browse import MAX_PAGE, cursor_at, position_of
 from commonplace.memory.remember import (
+    UNSTORABLE,
     Note,
     checked_importance,
     checked_meta,
@@ -119,7 +120,7 @@ def append(book: Book, id_: int | str, messages: Sequence[Said], expect_rev: int
 
 def find(book: Book, id_: int | str, *, forgotten: bool = False) -> Session:
     """A conversation by any spelling of its id, by its agent's name for it, or by the id of a message in it."""
-    number = book.store.resolve_session(ref(id_), str(id_).strip())
+    number = book.store.resolve_session(ref(id_), UNSTORABLE.sub("\ufffd", str(id_)).strip())
     if number is None:
         (item_id,) = book.store.resolve([ref(id_)])
         session = None if item_id is None else book.store.sessions_of([item_id]).get(item_id)

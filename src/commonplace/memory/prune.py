@@ -64,7 +64,9 @@ def _checked_threshold(importance: float) -> float:
 
 def _candidate(session: Session, twin: Session | None, now_ms: int) -> Candidate:
     age = max(0, (now_ms - session.ended_ms) // _DAY)
-    reasons = [f"Low importance ({session.importance:g} of 10)", f"no message for {_days(age)}"]
+    rated = f"{session.importance:g} of 10"
+    low = session.importance < DEFAULT_IMPORTANCE
+    reasons = [f"Low importance ({rated})" if low else f"Importance {rated}", f"no message for {_days(age)}"]
     if session.accessed_ms is None:
         reasons.append("never opened since")
     else:

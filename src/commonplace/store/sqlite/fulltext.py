@@ -103,12 +103,13 @@ def _strict(
 
 @dataclass(frozen=True, slots=True)
 class _Weighed:
-    """A plain question's words by how many rows hold them, and what each is worth."""
+    """A plain question's words by how many rows hold them, what each is worth, and the rows of the commonest."""
 
     words: Sequence[Word]
     rare: tuple[int, ...]
     common: tuple[int, ...]
     worth: tuple[float, ...]
+    most: int = 0
 
     def of(self, numbers: Iterable[int]) -> list[Word]:
         return [self.words[n] for n in numbers]
@@ -127,6 +128,8 @@ def _plain(
     hits, together = _best(connection, space_id, weighed, filter_, within, k)
     asked = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
     found, matches = _found(connection, space_id, weighed, within, frozenset(together), asked)
+    if not weighed.rare:
+        matches = _matches(connection, within, weighed)
     return TextAnswer(tuple(hits), found, max(matches, len(hits)))
 
 
@@ -162,7 +165,7 @@ def _weigh(connection: apsw.Connection, words: Sequence[Word], within: Within) -
     for n in common:
         count[n] = _estimated(connection, words_to_fts5([words[n]]), within.rows)
     worth = tuple(_idf(within.rows, rows) for rows in count)
-    return _Weighed(words, rare, common, worth)
+    return _Weighed(words, rare, common, worth, max(count, default=0))
 
 
 def _found(
@@ -191,6 +194,14 @@ def _found(
                     value[passage] += weighed.worth[n]
     whole = sum(weighed.worth) or 1.0
     return {passage: worth / whole for passage, worth in value.items()}, len(matching)
+
+
+def _matches(connection: apsw.Connection, within: Within, weighed: _Weighed) -> int:
+    """How many passages hold any of the common words: counted as far as that is quick, and judged beyond."""
+    any_of_them = within.around(words_to_fts5(weighed.of(weighed.common)))
+    question = f"SELECT count(*) FROM ({_holding(within)} LIMIT ?)"
+    counted = int(sql.value(connection, question, (any_of_them, COMMON_MOST)))
+    return counted if counted < COMMON_MOST else max(counted, weighed.most)
 
 
 def _read(connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]) -> dict[int, set[str]]:
