@@ -11,16 +11,18 @@ import threading
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError
+from commonplace.memory.background import Background
 from commonplace.memory.book import Book, Clock, open_book, wall_clock
 
 
 class Shelf:
-    """Opens the book of these settings once; what is written in it is embedded in the background from then on."""
+    """Opens the book of these settings once; what is written in it is embedded and linked in the background then."""
 
     def __init__(self, settings: Settings, clock: Clock = wall_clock) -> None:
         self._settings, self._clock = settings, clock
         self._lock = threading.Lock()
         self._book: Book | None = None
+        self._background: Background | None = None
 
     def book(self) -> Book:
         """The open book, or the error that keeps it shut."""
@@ -28,6 +30,8 @@ class Shelf:
             if self._book is None:
                 self._book = open_book(self._settings, self._clock)
                 self._book.meaning.start()
+                self._background = Background(self._book)
+                self._background.start()
             return self._book
 
     def open_soon(self, seconds: float) -> None:
@@ -38,6 +42,8 @@ class Shelf:
 
     def close(self) -> None:
         with self._lock:
+            if self._background is not None:
+                self._background.stop()
             if self._book is not None:
                 self._book.close()
 

@@ -25,6 +25,7 @@ from commonplace.model import (
 )
 from commonplace.store.conversations import Conversations
 from commonplace.store.keyring import Keyring
+from commonplace.store.links import Links
 from commonplace.store.news import News
 from commonplace.store.replies import Replies
 from commonplace.store.sources import Sources
@@ -76,7 +77,7 @@ class TextAnswer:
 StreamCheck = Callable[[Stream | None], Stream]
 
 
-class Store(Conversations, Keyring, News, Replies, Sources, Protocol):
+class Store(Conversations, Keyring, Links, News, Replies, Sources, Protocol):
     """One space of one database."""
 
     # Writing. All of a call happens, or nothing.

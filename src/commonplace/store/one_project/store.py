@@ -9,6 +9,7 @@ from commonplace.errors import Conflict, NotFound
 from commonplace.identity import Ref, ref
 from commonplace.model import Change, Draft, Item, Kind, PassageText, Project, Scope, Stored, VectorHit
 from commonplace.store import Counts, TextAnswer
+from commonplace.store.links import Edge
 from commonplace.store.one_project.conversations import Conversations
 from commonplace.store.one_project.streams import Streams
 from commonplace.store.one_project.whole import Whole
@@ -127,3 +128,11 @@ class OneProject(Conversations, Streams, Whole):
 
     def passage_texts(self, passage_ids: Sequence[int]) -> dict[int, PassageText]:
         return self._passages_here(passage_ids)
+
+    def neighbours(self, passage_ids: Sequence[int], most_each: int, project: str | None = None) -> list[Edge]:
+        if not self._means_here(project):
+            return []
+        return self._inner.neighbours(passage_ids, most_each, self._here())
+
+    def in_order(self, passage_ids: Sequence[int]) -> list[int]:
+        return self._inner.in_order(list(self._passages_here(passage_ids)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.model import Key
 from commonplace.store import Job
+from commonplace.store.links import Describe
 from commonplace.store.news import Event
 from commonplace.store.one_project.place import Place
 from commonplace.store.replies import Answered, Claim, Known
@@ -70,6 +71,12 @@ class Whole(Place):
 
     def release_jobs(self, jobs: Sequence[Job], owner: str, error: str) -> None:
         self._refuse("does no work for others")
+
+    def link(self, limit: int, describe: Describe, now_ms: int) -> int:
+        self._refuse("does no work for others")
+
+    def unlinked(self) -> int:
+        return self._inner.unlinked()
 
     def pending(self) -> int:
         return self._inner.counts(self._here()).pending

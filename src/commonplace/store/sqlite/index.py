@@ -101,7 +101,8 @@ def _drop(connection: apsw.Connection, space_id: int, passages: Sequence[int]) -
     for passage_id in passages:
         for rows in ("edges WHERE space_id = ?1 AND src", "edges WHERE space_id = ?1 AND dst"):
             connection.execute(f"DELETE FROM {rows} = ?2", (space_id, passage_id))
-        connection.execute("DELETE FROM cluster_passages WHERE passage_id = ?", (passage_id,))
+        for table in ("mentions", "cluster_passages"):
+            connection.execute(f"DELETE FROM {table} WHERE passage_id = ?", (passage_id,))
         connection.execute("DELETE FROM passages WHERE id = ?", (passage_id,))
 
 

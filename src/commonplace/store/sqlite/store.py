@@ -25,6 +25,7 @@ from commonplace.store import Counts, Job, TextAnswer
 from commonplace.store.sqlite import changes, counts, fulltext, items, jobs, passages, projects, vectors
 from commonplace.store.sqlite.conversations import Conversations
 from commonplace.store.sqlite.keyring import Keyring
+from commonplace.store.sqlite.links import Links
 from commonplace.store.sqlite.news import News
 from commonplace.store.sqlite.replies import Replies
 from commonplace.store.sqlite.scope import resolve
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class SqliteStore(Conversations, Keyring, News, Replies, Sources, Streams):
+class SqliteStore(Conversations, Keyring, Links, News, Replies, Sources, Streams):
     """One space of one SQLite file, shared with any number of other processes."""
 
     _model: tuple[int, int] | None = None

@@ -1,0 +1,269 @@
+"""Making the edges of one passage: to what mentions the same, to its neighbours, and between sessions.
+
+Every tie is looked for from both of its ends, so that it is found in whatever order the two were written, and again
+when one of them was rewritten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import apsw
+
+from commonplace.store.links import COMMON, ENDING, MOST_EACH, MOST_LINKS, weight_of
+from commonplace.store.sqlite import sql
+from commonplace.text.references import Reach, References, file_key
+
+_SPOT = "p.id, p.item_id, p.seq, i.created_ms, i.session_id, i.project_id, i.uid"
+_OF_ITEM = "SELECT id FROM passages WHERE space_id = ? AND item_id = ? ORDER BY seq"
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A passage, and where it stands."""
+
+    id: int
+    item_id: int
+    seq: int
+    created_ms: int
+    session_id: int | None
+    project_id: int | None
+    item_uid: str
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        return self.created_ms, self.item_id, self.seq
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTies:
+    """What a session says of others: which it continues, and which item started it."""
+
+    key: str
+    continues: str | None
+    started_by: str | None
+
+
+class Linker:
+    """Links passages in one transaction. What was looked up stays known until its end."""
+
+    def __init__(self, connection: apsw.Connection, space_id: int, now_ms: int) -> None:
+        self._connection, self._space_id, self._now_ms = connection, space_id, now_ms
+        self._spots: dict[int, Spot] = {}
+        self._sessions: dict[int, SessionTies] = {}
+
+    def link(self, spot: Spot, found: References, *, speaks: bool) -> None:
+        self._spots[spot.id] = spot
+        self._link_mentions(spot, found)
+        before, after = self._beside(spot, -1), self._beside(spot, +1)
+        if before is not None:
+            self._tie(spot, before, "adjacent")
+        if after is not None and after < spot.id:
+            self._tie(spot, after, "adjacent")
+        if spot.session_id is not None:
+            self._link_sessions(spot, spot.session_id, first=before is None, last=after is None)
+        if speaks and found.back is not None:
+            target = self._meant(spot, before, found.back)
+            if target is not None:
+                self._tie(spot, target, "backref")
+
+    # Mentions.
+
+    def _link_mentions(self, spot: Spot, found: References) -> None:
+        """To the latest earlier passages that mention the same, and to be found by the next."""
+        place = spot.project_id or 0
+        things = [("file", place, file_key(file)) for file in found.files]
+        things += [("error", 0, error) for error in found.errors]
+        things += [("name", place, name) for name in found.names]
+        strongest: dict[tuple[int, str], float] = {}
+        for rel, where, text in dict.fromkeys(things):
+            thing = _hash(rel, where, text)
+            earlier = self._mentioning(thing, spot, COMMON)
+            if len(earlier) == COMMON:
+                continue
+            self._mention(thing, spot)
+            # A thing links an item once: from its first passage that mentions it.
+            if earlier and self._spot(earlier[0]).item_id != spot.item_id:
+                for other in earlier[:MOST_EACH]:
+                    weight = weight_of(rel, len(earlier))
+                    strongest[other, rel] = max(weight, strongest.get((other, rel), 0.0))
+        for other, rel in sorted(strongest, key=lambda tie: (-strongest[tie], -tie[0], tie[1]))[:MOST_LINKS]:
+            self._tie(spot, other, rel, strongest[other, rel])
+        if found.errors and spot.session_id is not None:
+            self._mention(_hash("failed", spot.session_id, ""), spot)
+
+    def _mentioning(self, thing: int, spot: Spot, most: int) -> list[int]:
+        """Passages written before this one that mention a thing, the latest first."""
+        rows = sql.rows(
+            self._connection,
+            "SELECT passage_id FROM mentions WHERE space_id = ? AND thing = ? AND passage_id < ?"
+            " ORDER BY passage_id DESC LIMIT ?",
+            (self._space_id, thing, spot.id, most),
+        )
+        return [row[0] for row in rows]
+
+    def _mention(self, thing: int, spot: Spot) -> None:
+        self._connection.execute(
+            "INSERT OR IGNORE INTO mentions (space_id, thing, passage_id) VALUES (?, ?, ?)",
+            (self._space_id, thing, spot.id),
+        )
+
+    # Back-references.
+
+    def _meant(self, spot: Spot, before: int | None, reach: Reach) -> int | None:
+        """What "that error", "as we discussed" or "like last time" speaks of; the nearest there is."""
+        if reach == "error" and spot.session_id is not None:
+            for failed in self._mentioning(_hash("failed", spot.session_id, ""), spot, MOST_EACH):
+                if self._spot(failed).order < spot.order and self._spot(failed).item_id != spot.item_id:
+                    return failed
+        if reach != "session" and before is not None:
+            return before
+        previous = self._previous_session(spot)
+        return None if previous is None else next(iter(self._ending(previous, 1)), None)
+
+    def _previous_session(self, spot: Spot) -> int | None:
+        """The session of the same project before this one; sub-agents' do not count."""
+        row = sql.first(
+            self._connection,
+            "SELECT s.id FROM sessions mine CROSS JOIN sessions s ON s.space_id = mine.space_id"
+            " AND s.project_id = mine.project_id AND s.started_ms <= mine.started_ms AND s.id <> mine.id"
+            " WHERE mine.id = ? AND json_extract(s.meta, '$.parent_session') IS NULL"
+            " ORDER BY s.started_ms DESC, s.id DESC LIMIT 1",
+            (spot.session_id,),
+        )
+        return None if row is None else int(row[0])
+
+    # Sessions.
+
+    def _link_sessions(self, spot: Spot, session_id: int, *, first: bool, last: bool) -> None:
+        ties = self._ties(session_id)
+        if first and ties.continues:
+            for ending in self._ending_of(ties.continues):
+                self._tie(spot, ending, "continued")
+        if ties.started_by and (first or last):
+            self._link_sub_agent(session_id, self._passages_of(ties.started_by))
+        for (other,) in self._sessions_with("continued_from", ties.key):
+            beginning = self._beginning(other)
+            if beginning is None or self._spot(beginning).order < spot.order:
+                continue
+            if spot.id in self._ending(session_id, ENDING):
+                self._tie(spot, beginning, "continued")
+        for (other,) in self._sessions_with("parent_message", spot.item_uid):
+            self._link_sub_agent(other, self._passages_of(spot.item_uid))
+
+    def _link_sub_agent(self, session_id: int, started_by: list[int]) -> None:
+        """Out: from its first passage to the beginning of the turn that started it. Back: from its last to the end."""
+        first, last = self._beginning(session_id), next(iter(self._ending(session_id, 1)), None)
+        if not started_by or first is None or last is None:
+            return
+        self._tie(self._spot(first), started_by[0], "brief")
+        # What was the last before is not any more.
+        self._connection.execute(
+            "DELETE FROM edges WHERE space_id = ?1 AND dst = ?2 AND rel = 'debrief' AND src <> ?3 AND src IN"
+            " (SELECT p.id FROM items i CROSS JOIN passages p ON p.space_id = ?1 AND p.item_id = i.id"
+            "   WHERE i.session_id = ?4)",
+            (self._space_id, started_by[-1], last, session_id),
+        )
+        self._tie(self._spot(last), started_by[-1], "debrief")
+
+    def _ties(self, session_id: int) -> SessionTies:
+        if session_id not in self._sessions:
+            row = sql.first(
+                self._connection,
+                "SELECT key, json_extract(meta, '$.continued_from'), json_extract(meta, '$.parent_message')"
+                " FROM sessions WHERE id = ?",
+                (session_id,),
+            )
+            self._sessions[session_id] = SessionTies(*row)
+        return self._sessions[session_id]
+
+    def _sessions_with(self, name: str, value: str) -> Iterable[tuple[int]]:
+        condition = f"json_extract(meta, '$.{name}')"
+        rows: list[tuple[int]] = sql.rows(
+            self._connection, f"SELECT id FROM sessions WHERE space_id = ? AND {condition} = ?", (self._space_id, value)
+        )
+        return rows
+
+    def _ending_of(self, key: str) -> list[int]:
+        """The passages that the session of this name ends with."""
+        row = sql.first(
+            self._connection, "SELECT id FROM sessions WHERE space_id = ? AND key = ?", (self._space_id, key)
+        )
+        return [] if row is None else self._ending(row[0], ENDING)
+
+    def _ending(self, session_id: int, most: int) -> list[int]:
+        rows = sql.rows(
+            self._connection,
+            "SELECT p.id FROM (SELECT id, created_ms FROM items WHERE session_id = ?2"
+            "                   ORDER BY created_ms DESC, id DESC LIMIT ?3) i"
+            " CROSS JOIN passages p ON p.space_id = ?1 AND p.item_id = i.id"
+            " ORDER BY i.created_ms DESC, i.id DESC, p.seq DESC LIMIT ?3",
+            (self._space_id, session_id, most),
+        )
+        return [row[0] for row in rows]
+
+    def _beginning(self, session_id: int) -> int | None:
+        question = "SELECT id FROM items WHERE session_id = ? ORDER BY created_ms, id LIMIT 1"
+        row = sql.first(self._connection, question, (session_id,))
+        passages = [] if row is None else sql.rows(self._connection, _OF_ITEM, (self._space_id, row[0]))
+        return passages[0][0] if passages else None
+
+    def _passages_of(self, item_uid: str) -> list[int]:
+        question = "SELECT id FROM items WHERE space_id = ? AND uid = ?"
+        row = sql.first(self._connection, question, (self._space_id, item_uid))
+        return [] if row is None else [id_ for (id_,) in sql.rows(self._connection, _OF_ITEM, (self._space_id, row[0]))]
+
+    # Places.
+
+    def _beside(self, spot: Spot, step: int) -> int | None:
+        """The passage before or after: of the same item, or of its neighbour in the session."""
+        sign, end = ("<", "DESC") if step < 0 else (">", "ASC")
+        found = sql.first(
+            self._connection,
+            f"SELECT id FROM passages WHERE space_id = ? AND item_id = ? AND seq {sign} ? ORDER BY seq {end} LIMIT 1",
+            (self._space_id, spot.item_id, spot.seq),
+        )
+        if found is None and spot.session_id is not None:
+            # First those of the same moment: an import may date thousands alike.
+            item = sql.first(
+                self._connection,
+                f"SELECT id FROM items WHERE session_id = ? AND created_ms = ? AND id {sign} ?"
+                f" ORDER BY id {end} LIMIT 1",
+                (spot.session_id, spot.created_ms, spot.item_id),
+            ) or sql.first(
+                self._connection,
+                f"SELECT id FROM items WHERE session_id = ? AND created_ms {sign} ?"
+                f" ORDER BY created_ms {end}, id {end} LIMIT 1",
+                (spot.session_id, spot.created_ms),
+            )
+            if item is not None:
+                found = sql.first(
+                    self._connection,
+                    f"SELECT id FROM passages WHERE space_id = ? AND item_id = ? ORDER BY seq {end} LIMIT 1",
+                    (self._space_id, item[0]),
+                )
+        return None if found is None else int(found[0])
+
+    def _spot(self, passage_id: int) -> Spot:
+        if passage_id not in self._spots:
+            question = f"SELECT {_SPOT} FROM passages p CROSS JOIN items i ON i.id = p.item_id WHERE p.id = ?"
+            self._spots[passage_id] = Spot(*sql.first(self._connection, question, (passage_id,)))
+        return self._spots[passage_id]
+
+    def _tie(self, one: Spot, other: int, rel: str, weight: float | None = None) -> None:
+        """An edge from whichever came later to the other."""
+        if one.id == other:
+            return
+        src, dst = (one.id, other) if one.order > self._spot(other).order else (other, one.id)
+        self._connection.execute(
+            "INSERT OR IGNORE INTO edges (space_id, src, rel, dst, weight, created_ms) VALUES (?, ?, ?, ?, ?, ?)",
+            (self._space_id, src, rel, dst, weight_of(rel) if weight is None else weight, self._now_ms),
+        )
+
+
+def _hash(kind: str, where: int, text: str) -> int:
+    """48 bits: enough to tell things apart, and short in the file."""
+    said = f"{kind}\0{where}\0{text}".encode("utf-8", "replace")
+    return int.from_bytes(hashlib.blake2b(said, digest_size=6).digest())

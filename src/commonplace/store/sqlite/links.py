@@ -1,0 +1,144 @@
+"""The engine's part about links: made in small transactions after the writing, read by whoever walks along them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from commonplace.store.columns import columns_of, standing_text
+from commonplace.store.links import Describe, Edge
+from commonplace.store.sqlite import projects, sql
+from commonplace.store.sqlite.linking import Linker, Spot
+from commonplace.store.sqlite.space import Space
+
+# Seconds to wait for a turn to write: linking can be done later.
+PATIENCE = 0.25
+
+_SINCE = """
+SELECT p.id, p.item_id, p.seq, i.created_ms, i.session_id, i.project_id, i.uid, p.text, i.kind, i.type, i.title,
+       CASE WHEN p.text IS NULL THEN i.body ELSE '' END, CASE WHEN p.seq = 0 THEN i.details ELSE '{}' END
+  FROM passages p CROSS JOIN items i ON i.id = p.item_id
+ WHERE p.id > ? AND p.id <= ? AND p.space_id = ? ORDER BY p.id LIMIT ?
+"""
+_LIVE = "NOT EXISTS (SELECT 1 FROM items h INDEXED BY items_hidden WHERE h.id = o.item_id AND {hidden})".format(
+    hidden="(h.forgotten_ms IS NOT NULL OR h.superseded_by IS NOT NULL)"
+)
+_HERE = "(SELECT i.project_id FROM items i WHERE i.id = {}.item_id) IN (SELECT value FROM json_each(?3))"
+
+
+class Links(Space):
+    """Edges of one space."""
+
+    def link(self, limit: int, describe: Describe, now_ms: int) -> int:
+        with self._database.read() as connection:
+            since = _mark(connection, self._space_id)
+            until = _newest(connection)
+            rows = sql.rows(connection, _SINCE, (since, until, self._space_id, limit)) if until > since else []
+        if until <= since:
+            return 0
+        if len(rows) == limit:
+            until = rows[-1][0]
+        # Reading takes the most time, and needs no lock.
+        read = [(_spot(row), describe(_text(row)), _speaks(row)) for row in rows]
+        with self._database.write(patience=PATIENCE) as connection:
+            # Others may have come first, or an item may have been cut anew.
+            done_before = _mark(connection, self._space_id)
+            there = _existing(connection, [spot.id for spot, _found, _speaks in read if spot.id > done_before])
+            linker = Linker(connection, self._space_id, now_ms)
+            for spot, found, speaks in read:
+                if spot.id in there:
+                    linker.link(spot, found, speaks=speaks)
+            if until > done_before:
+                connection.execute(
+                    "INSERT INTO meta (key, value) VALUES (?, ?)"
+                    " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+                    (f"linked:{self._space_id}", str(until)),
+                )
+            return len(there)
+
+    def unlinked(self) -> int:
+        with self._database.read() as connection:
+            bindings = (_mark(connection, self._space_id), self._space_id)
+            question = "SELECT count(*) FROM passages WHERE id > ? AND space_id = ?"
+            return int(sql.value(connection, question, bindings))
+
+    def neighbours(self, passage_ids: Sequence[int], most_each: int, project: str | None = None) -> list[Edge]:
+        with self._database.read(self._query_timeout) as connection:
+            bindings: list[object] = [self._space_id, json.dumps(list(passage_ids))]
+            among = ("1", "1")
+            if project is not None:
+                bindings.append(json.dumps(projects.find(connection, self._space_id, project)))
+                among = (_HERE.format("n"), _HERE.format("o"))
+            rows = [
+                (weight, side, src, dst, rel)
+                for side, (near, far) in enumerate((("src", "dst"), ("dst", "src")))
+                for src, dst, rel, weight in sql.rows(connection, _edges(near, far, *among), bindings)
+            ]
+        rows.sort(key=lambda row: (-row[0], row[1:]))
+        taken: Counter[tuple[int, int]] = Counter()
+        edges: dict[tuple[int, int, str], Edge] = {}
+        for weight, side, src, dst, rel in rows:
+            near = (side, dst if side else src)
+            if taken[near] < most_each:
+                taken[near] += 1
+                edges[src, dst, rel] = Edge(src, dst, rel, weight)
+        return list(edges.values())
+
+    def in_order(self, passage_ids: Sequence[int]) -> list[int]:
+        with self._database.read() as connection:
+            rows = sql.rows(
+                connection,
+                "SELECT p.id FROM json_each(?2) j CROSS JOIN passages p ON p.id = j.value"
+                " CROSS JOIN items i ON i.id = p.item_id WHERE p.space_id = ?1 ORDER BY i.created_ms, i.id, p.seq",
+                (self._space_id, json.dumps(list(dict.fromkeys(passage_ids)))),
+            )
+            return [row[0] for row in rows]
+
+
+def _edges(near: str, far: str, near_is_here: str, far_is_here: str) -> str:
+    """A question for the edges of some passages in one direction, to live ones."""
+    return f"""
+        SELECT e.src, e.dst, e.rel, e.weight
+          FROM json_each(?2) j CROSS JOIN passages n ON n.id = j.value
+         CROSS JOIN edges e ON e.space_id = ?1 AND e.{near} = n.id
+         CROSS JOIN passages o ON o.id = e.{far}
+         WHERE n.space_id = ?1 AND {near_is_here} AND {far_is_here} AND {_LIVE}
+    """
+
+
+def _mark(connection: apsw.Connection, space_id: int) -> int:
+    """The last passage that was linked. Numbers grow in the order of transactions, so none appears before it later."""
+    row = sql.first(connection, "SELECT value FROM meta WHERE key = ?", (f"linked:{space_id}",))
+    return 0 if row is None else int(row[0])
+
+
+def _newest(connection: apsw.Connection) -> int:
+    return int(sql.value(connection, "SELECT coalesce(max(id), 0) FROM passages"))
+
+
+def _existing(connection: apsw.Connection, passage_ids: Sequence[int]) -> set[int]:
+    question = "SELECT p.id FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value"
+    return {row[0] for row in sql.rows(connection, question, (json.dumps(list(passage_ids)),))}
+
+
+def _spot(row: Sequence[Any]) -> Spot:
+    return Spot(*row[:7])
+
+
+def _text(row: Sequence[Any]) -> str:
+    """The passage's words, and the files that its item names, told by its first passage."""
+    text, kind, type_, title, body, details = row[7:]
+    kept = {} if details == "{}" else json.loads(details)
+    whole = text if text is not None else standing_text(kind, type_, title, body, kept, ())
+    files = columns_of(kind, type_, title, body, kept, ()).get("files", "") if kept else ""
+    return f"{whole}\n{files.replace(',', ' ')}" if files else whole
+
+
+def _speaks(row: Sequence[Any]) -> bool:
+    """Whether a person may be speaking: only then does a phrase refer back."""
+    seq, kind, details = row[2], row[8], row[12]
+    return seq == 0 and (kind != "message" or json.loads(details).get("role", "user") == "user")
