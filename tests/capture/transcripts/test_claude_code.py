@@ -133,6 +133,16 @@ def test_a_notice_of_a_background_task_belongs_to_the_running_turn(session: Clau
     assert [kind for kind, _ in texts(turn)] == ["text", "tool_result", "text"]
 
 
+def test_what_was_typed_while_the_agent_worked_begins_a_turn(session: Claude, path: Path) -> None:
+    session.user("Go")
+    session.says("Going.")
+    typed = session.add("attachment", attachment={"type": "queued_command", "prompt": "Left, please"})
+    session.add("attachment", attachment={"type": "todo_reminder", "content": []})
+    session.says("Left.")
+    turns, _ = reading(write(path, session.records), "claude-code")
+    assert (turns[1].identity, texts(turns[1])) == (typed, [("text", "Left, please"), ("text", "Left.")])
+
+
 def test_an_edited_question_leaves_its_first_form_beside_the_path(session: Claude, path: Path) -> None:
     root = session.user("Set up the project")
     done = session.says("Done.")

@@ -147,6 +147,26 @@ def test_outputs_of_every_shape(path: Path, output: Any, text: str | None, error
     assert "data:AA" not in told.text
 
 
+def test_words_in_parts_are_the_words_of_the_event(path: Path) -> None:
+    picture: list[Record] = [{"type": "input_text", "text": "<image>"}, {"type": "input_image", "image_url": "data:AA"}]
+    parts = [{"type": "input_text", "text": "See "}, {"type": "input_text", "text": "this"}, *picture]
+    said = [{"type": "output_text", "text": "one"}, {"type": "output_text", "text": "two"}]
+    records = [
+        codex_meta(),
+        event(1, "user_message", message="See this"),
+        item(1, "message", role="user", content=parts),
+        event(2, "agent_message", message="one"),
+        event(2, "agent_message", message="two"),
+        item(2, "message", role="assistant", content=said),
+        item(3, "message", role="user", content=picture),
+    ]
+    turns, _ = reading(write(path, records), "codex")
+    assert [texts(turn) for turn in turns] == [
+        [("text", "See this"), ("text", "one"), ("text", "two")],
+        [("text", "[input_image]")],
+    ]
+
+
 def test_a_rollback_is_a_branch(path: Path) -> None:
     records = [codex_meta(), *asked(1, "One"), *asked(2, "Two"), *asked(3, "Three")]
     records += [event(4, "thread_rolled_back", num_turns=2), *asked(5, "Two again")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,12 @@ def test_a_mark_outlives_the_process(path: Path) -> None:
     assert again == kept and changed(again, path) == "same"
     bare = look(path)
     assert Mark.from_json(json.loads(json.dumps(bare.as_json()))) == bare
+
+
+def test_what_an_older_reader_read_is_read_again(path: Path) -> None:
+    kept = look(path).after(reading(path, "codex")[1].position)
+    assert changed(kept, path) == "same"
+    assert changed(replace(kept, reader=kept.reader - 1), path) == "rewritten"
 
 
 def test_a_position_outlives_the_process() -> None:

@@ -54,6 +54,10 @@ class ClaudeCode(AtDesk):
     def take(self, record: dict[str, Any], offset: int) -> Iterator[Turn]:
         kind = text_in(record, "type")
         self._learn(record)
+        queued = object_in(record, "attachment")
+        if text_in(queued, "type") == "queued_command":
+            # What a person typed while the agent was working.
+            kind, record = "user", {**record, "message": {"content": queued.get("prompt")}}
         if kind in ("user", "assistant"):
             yield from self._message(record, kind, offset)
             return

@@ -82,7 +82,8 @@ class Codex(AtDesk):
         if kind == "message" and text_in(item, "role") == "user":
             yield from self._say(list(user_blocks(item.get("content"))), when, offset, self._items)
         elif (kind == "message" and text_in(item, "role") == "assistant") or kind == "agent_message":
-            texts = [said(text_of(item.get("content")))]
+            content = item.get("content")
+            texts = [said(text_of(part)) for part in (content if isinstance(content, list) else [content])]
             yield from self._think([Block("text", text) for text in texts if text], when, offset, self._items)
         elif kind == "reasoning":
             thoughts = [text_of(part) for name in ("summary", "content") for part in objects_in(item, name)]

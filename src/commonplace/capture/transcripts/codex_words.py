@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from commonplace.capture.foreign import text_in
 from commonplace.capture.transcripts.record import Block
 from commonplace.capture.transcripts.wording import call, result, said, text_of
 
@@ -17,23 +18,28 @@ _INJECTED = (
 )
 _NOTICES = ("<subagent_notification>", "<inter_agent")
 _SHELL = re.compile(r"<user_shell_command>.*?<command>(.*?)</command>(?:.*?<result>(.*?)</result>)?", re.DOTALL)
+_PICTURE = re.compile(r"</?image[^>]*>")
 # The editor puts what is open there before what was asked.
 _EDITOR = re.compile(r"\A# Context from my IDE setup:.*?^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
 
 
 def user_blocks(content: Any) -> Iterator[Block]:
-    """What a person said or ran; nothing of what was injected."""
+    """What a person said or ran; nothing of what was injected. A picture counts where nothing was said."""
+    words, pictures = "", ""
     for part in content if isinstance(content, list) else [content]:
-        text = said(_EDITOR.sub("", text_of(part)))
-        if not text or text.startswith(_INJECTED):
-            continue
-        if shell := _SHELL.match(text):
+        text = text_of(part)
+        bare = text.strip()
+        if isinstance(part, dict) and text_in(part, "type") == "input_image":
+            pictures = text
+        elif shell := _SHELL.match(bare):
             yield call("shell", "", {"command": shell[1].strip()}, "user")
             yield result("shell", "", shell[2])
-        elif text.startswith(_NOTICES):
-            yield result("", "", text)
-        else:
-            yield Block("text", text, "user")
+        elif bare.startswith(_NOTICES):
+            yield result("", "", bare)
+        elif not bare.startswith(_INJECTED) and not _PICTURE.fullmatch(bare):
+            words += text
+    if spoken := said(_EDITOR.sub("", words)) or pictures:
+        yield Block("text", spoken, "user")
 
 
 def tool_call(kind: str, item: dict[str, Any], call_id: str) -> Block:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from commonplace.capture.transcripts.lines import unpacked
-from commonplace.capture.transcripts.record import Position
+from commonplace.capture.transcripts.record import READERS, Position
 
 Change = Literal["same", "grew", "rewritten", "compressed"]
 PACKED = (".zst", ".gz")
@@ -19,7 +19,8 @@ _HEAD, _TAIL = 4096, 1024
 class Mark:
     """A file as it was before it was read: the hashes are of its first and last bytes.
 
-    `position` is where reading goes on, `last_turn` the digest of the last turn that was given.
+    `position` is where reading goes on, `last_turn` the digest of the last turn that was given, `reader` the version
+    of the reader that gave it.
     """
 
     path: str
@@ -31,10 +32,12 @@ class Mark:
     tail_hash: str
     position: Position | None = None
     last_turn: str = ""
+    reader: int = 0
 
     def after(self, position: Position, last_turn: str = "") -> Mark:
         """The mark to keep when the file was read up to there."""
-        return replace(self, position=position, last_turn=last_turn)
+        reader = READERS[position.transcript.source]
+        return replace(self, position=position, last_turn=last_turn, reader=reader)
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -56,8 +59,11 @@ def look(path: Path) -> Mark:
 def changed(mark: Mark, path: Path) -> Change:
     """What happened since the mark was made to the file that now lies at `path`.
 
-    A file that grew, or was only compressed, is read on from the mark's position; a rewritten one from its start.
+    A file that grew, or was only compressed, is read on from the mark's position; a rewritten one, or one that an
+    older reader read, from its start.
     """
+    if mark.position and mark.reader != READERS[mark.position.transcript.source]:
+        return "rewritten"
     if path.name.endswith(PACKED) and plain_name(path) == mark.path:
         with unpacked(path) as stream:
             return "compressed" if _starts_as(mark, stream) else "rewritten"

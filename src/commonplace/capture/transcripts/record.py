@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Source = Literal["claude-code", "codex", "gemini", "cursor"]
 Kind = Literal["text", "thinking", "tool_call", "tool_result", "summary"]
 Role = Literal["user", "assistant", "system"]
+READERS: Mapping[Source, int] = {"claude-code": 1, "codex": 1, "gemini": 1, "cursor": 1}
+"""The version of each reader. One that learns to see more gets the next, and every file is read again."""
 
 
 @dataclass(frozen=True, slots=True)
