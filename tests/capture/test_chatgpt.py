@@ -114,9 +114,10 @@ def test_times_may_be_missing_strange_or_out_of_order() -> None:
         node("c", "b", "user", "Three", create_time=float("1e300")),
         node("d", "c", "assistant", "Four", create_time=THEN - 60),
         node("e", "d", "user", "Five", create_time="noon"),
+        node("f", "e", "user", "Six", create_time=10**400),
     )
     ahead = MS + 9_000_000_000_000
-    assert [said.at_ms for said in one([chatgpt(*nodes)]).messages] == [MS, ahead, ahead, MS - 60_000, MS - 60_000]
+    assert [said.at_ms for said in one([chatgpt(*nodes)]).messages] == [MS, ahead, ahead, *[MS - 60_000] * 3]
 
 
 def test_a_conversation_without_any_time_has_none() -> None:

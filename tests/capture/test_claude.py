@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.capture.claude import read
+from commonplace.capture.claude import _conversation, read
 from commonplace.capture.foreign import Skipped
 from commonplace.memory.conversations import Conversation
 
@@ -101,3 +101,13 @@ def test_a_bad_conversation_does_not_stop_the_rest(bad: Any) -> None:
 def test_a_bad_message_is_skipped_with_its_reason(bad: Any, why: str) -> None:
     (kept,), (skipped,) = both([claude(claude_message("n", "human", "Good"), bad)])
     assert len(kept.messages) == 1 and (skipped.why, skipped.unit, skipped.count) == (why, "message", 1)
+
+
+def test_blocks_nested_without_end_do_not_stop_the_rest() -> None:
+    block = {"type": "text", "text": "Deep"}
+    for _ in range(400):
+        block = {"type": "tool_result", "name": "x", "content": [block]}  # type: ignore[dict-item]
+    messages = (claude_message("n", "human", "Good"), claude_message("d", "assistant", content=[block]))
+    found = list(_conversation(claude(*messages), "here"))
+    assert [one.why for one in found if isinstance(one, Skipped)] == ["nested too deep"]
+    assert any(isinstance(one, Conversation) for one in found)

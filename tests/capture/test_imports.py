@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from commonplace.capture.imports import BATCH_MESSAGES, Import, import_path
+from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import find, latest, opened
 from commonplace.memory.recall import recall
@@ -228,3 +229,17 @@ def test_a_file_cut_off_keeps_what_came_before(book: Book, put: Put) -> None:
     raw = as_bytes([chatgpt(key=f"c{n}") for n in range(10)])
     summary = import_path(book, put("conversations.json", raw[: len(raw) * 2 // 3]))
     assert summary.conversations.added == 6 and "the file ends in the middle" in summary.examples[0].why
+
+
+def test_half_a_character_in_a_title_can_be_told(book: Book, put: Put) -> None:
+    raw = as_bytes([chatgpt(title="Half HALF", mapping={})]).replace(b"HALF", b"\\ud83d")
+    summary = import_path(book, put("conversations.json", raw))
+    assert "Half \ufffd" in summary.examples[0].what
+
+
+def test_a_folder_or_project_that_cannot_be_is_refused_at_once(book: Book, put: Put) -> None:
+    path = put("conversations.json", [chatgpt()])
+    with pytest.raises(InvalidInput):
+        import_path(book, path, folder="/a/../b")
+    with pytest.raises(InvalidInput):
+        import_path(book, path, project="a/../b")

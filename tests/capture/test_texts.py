@@ -161,3 +161,10 @@ def test_no_text_raises(text: str) -> None:
     raw = text.encode("utf-8", "surrogatepass")
     for reader in (markdown.read, plain_text.read):
         assert len(list(reader(io.BytesIO(raw), "a.md"))) == 1
+
+
+@pytest.mark.parametrize("part", ["\n", " ", "**", "# ", "---\n", "User: ", "**a:** x\n", "```\n", "("], ids=repr)
+def test_a_long_text_of_nothing_much_is_read_in_linear_steps(part: str) -> None:
+    text = "# T\n\n" + part * 200_000
+    assert len(read_markdown(text + "\n## User\nHi\n## Assistant\nHello\n").messages) >= 2
+    assert read_text(text + "x").messages

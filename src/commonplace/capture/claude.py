@@ -37,7 +37,10 @@ def _conversation(data: Any, where: str) -> Iterator[Found]:
     started = time_in(data, "created_at")
     latest = started
     for entry in data["chat_messages"]:
-        said = _said(entry, latest)
+        try:
+            said = _said(entry, latest)
+        except RecursionError:
+            said = "nested too deep"
         if isinstance(said, str):
             skipped[said] += 1
         else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -60,7 +59,7 @@ def objects_in(data: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 def seconds_in(data: Mapping[str, Any], name: str) -> int | None:
     """Seconds since 1970 as milliseconds; None where they are missing or no moment of any calendar."""
     value = data.get(name)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LATEST_MS:
         return None
     return _moment(round(value * 1000))
 

@@ -18,6 +18,9 @@ from commonplace.capture.long_messages import fitting
 from commonplace.errors import InvalidInput, TooLarge
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import Conversation, Kept, keep_all
+from commonplace.memory.remember import UNSTORABLE
+from commonplace.text.folders import folder_path
+from commonplace.text.names import normalise_project
 
 BATCH_MESSAGES = 400
 BATCH_CHARACTERS = 4_000_000
@@ -58,6 +61,7 @@ class Summary:
         self.messages.added += len(conversation.messages)
 
     def skip(self, skipped: Skipped) -> None:
+        skipped = replace(skipped, what=UNSTORABLE.sub("\ufffd", skipped.what))
         tally = {"file": self.files, "conversation": self.conversations, "message": self.messages}[skipped.unit]
         tally.skipped += skipped.count
         reason = (skipped.unit, skipped.why)
@@ -84,7 +88,9 @@ class Import:
         advance: Advance = lambda _bytes: None,
     ) -> None:
         self.summary = Summary()
-        self._book, self._folder, self._project, self._format = book, folder, project, format_
+        self._book, self._format = book, format_
+        self._folder = None if folder is None else folder_path(folder)
+        self._project = None if project is None else normalise_project(project)
         self._advance = advance
         self._waiting: list[Conversation] = []
         self._messages = self._characters = 0

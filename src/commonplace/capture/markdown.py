@@ -15,13 +15,13 @@ _OWN = re.compile(
     r"\A# [^\n]*\n\n(?P<head>(?:(?:\*\*\w+:\*\*[^\n]*\n)+\n---\n\n)?)## Conversation\n\n"
     r"(?=\*\*(?:User|Assistant|System|Tool)\*\* \([^()\n]*\):)"
 )
-_OWN_FIELD = re.compile(r"\*\*(\w+):\*\* *(.*?) *$", re.MULTILINE)
+_OWN_FIELD = re.compile(r"\*\*(\w+):\*\*(.*)$", re.MULTILINE)
 _OWN_TURN = re.compile(r"\*\*(?:User|Assistant|System|Tool)\*\* \([^()]*\): *")
 _HEADING = re.compile(r"(?P<level>#{1,6})\s+(?P<who>.{1,80})")
 _BOLD = re.compile(
     r"(?:[-*>]\s+)?\*\*(?P<who>[^*]{1,60}?)(?::\*\*|\*\*(?P<time>\s*\([^()]{4,40}\))?:|\*\*\s*$)(?:\s*(?P<rest>.*))?"
 )
-_RULE = re.compile(r"^\s*(?:-{3,}|\*{3,}|_{3,})\s*$", re.MULTILINE)
+_RULE = re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$", re.MULTILINE)
 
 
 def read(stream: Stream, name: str) -> Iterator[Found]:
@@ -71,7 +71,7 @@ def _own(body: str, head: str, title: str, name: str) -> Found:
             turns.append(Turn(marker.role, marker.at_ms, content))
     if not turns:
         return Skipped(name, "it has no messages")
-    fields = {found[1].lower(): found[2] for found in _OWN_FIELD.finditer(head)}
+    fields = {found[1].lower(): found[2].strip() for found in _OWN_FIELD.finditer(head)}
     score = re.match(r"\d+(?:\.\d+)?", fields.get("importance", ""))
     return conversation_of(
         turns,

@@ -39,7 +39,7 @@ def _conversation(data: Any, where: str) -> Found:
         label=label_of(text_in(data, "label"), messages[0].content),
         messages=messages,
         folder=text_in(data, "folder") or f"/imports/{SOURCE}",
-        importance=float(score) if isinstance(score, (int, float)) and not isinstance(score, bool) else None,
+        importance=score if isinstance(score, (int, float)) and not isinstance(score, bool) else None,
         status=text_in(data, "status") or None,
         project=text_in(data, "project") or None,
         source=text_in(data, "source") if "source" in data else SOURCE,

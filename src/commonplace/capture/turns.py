@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from commonplace.capture.foreign import Skipped, Stream, digest, label_of, time_in
 from commonplace.memory.conversations import Conversation, Said
 
-MAX_BYTES = 1 << 26
+MAX_BYTES = 1 << 25
 """Bytes that a text file may have; it is read whole."""
 
 NAMES: Mapping[str, str] = {
