@@ -10,12 +10,14 @@ from commonplace.memory.conversations import DEFAULT_IMPORTANCE, STATUSES, Said
 from commonplace.memory.export import score
 from commonplace.memory.prune import Candidate
 from commonplace.memory.recall import Hit
+from commonplace.memory.remember import checked_time
 from commonplace.memory.stats import Stats
 from commonplace.model import Session
 from commonplace.text.times import moment, stamp
 
 _KNOWN = ("role", "content", "timestamp", "metadata")
 _MEGABYTE = 1_000_000
+_TIME = "Write it as ISO 8601, like 2026-01-25T16:30:00Z."
 
 
 def said(entry: Mapping[str, Any], number: int) -> Said:
@@ -111,8 +113,8 @@ def _time(value: object, name: str) -> int | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise InvalidInput(f"{name} must be text.", "Write it like 2026-01-25T16:30:00Z.")
+        raise InvalidInput(f"{name} must be text.", _TIME)
     try:
-        return moment(value, local=False)
+        return checked_time(moment(value, local=False))
     except InvalidInput as error:
-        raise InvalidInput(f"{name}: {error.message}", error.hint) from None
+        raise InvalidInput(f"{name}: {error.message}", _TIME) from None
