@@ -164,7 +164,7 @@ def as_json(data: Mapping[str, Any]) -> str:
 
 
 def error_body(dialect: Dialect, error: CommonplaceError) -> dict[str, Any]:
-    """An error as the dialect's reference shows it, by the codes it has; ECM says `suggestion`, the others `details`."""
+    """An error as the dialect's reference shows it, by its codes; ECM says `suggestion`, the others `details`."""
     body = {"code": error.code, "message": error.message}
     if dialect == "ecm":
         code = {"VALIDATION_ERROR": "INVALID_PARAMS", "TOO_LARGE": "INVALID_PARAMS"}.get(error.code, error.code)
