@@ -18,6 +18,7 @@ from tests.capture.transcripts.corpus import (
     line,
     reading,
     replied,
+    write,
 )
 from tests.capture.transcripts.test_gemini import META, message
 
@@ -229,3 +230,18 @@ def test_stopping_in_the_middle_loses_no_turn(tmp_path: Path) -> None:
         rest, _ = reading(path, "claude-code", begun.position)
         known = {turn.identity: turn for turn in (*taken, *rest)}
         assert list(known.values()) == turns
+
+
+def test_going_on_does_not_read_what_was_read(tmp_path: Path) -> None:
+    session = Claude()
+    for number in range(5):
+        session.user(f"Question {number}")
+        session.says(f"Answer {number}")
+    path = write(tmp_path / "s.jsonl", session.records)
+    turns, first = reading(path, "claude-code")
+    session.user("One more")
+    session.says("Yes")
+    whole, start = jsonl(session.records), first.position.offset
+    path.write_bytes(b"\n" * start + whole[start:])
+    again, _ = reading(path, "claude-code", first.position)
+    assert again[0] == turns[-1] and len(again) == 2 and again[1].parent == turns[-1].identity
