@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -130,3 +131,21 @@ def test_an_interruption_says_what_is_stored_and_the_same_command_goes_on(run: R
     assert pipe.returncode == 130 and b"the same command goes on" in err
     done = run("import", "conversations.json", "--json").data
     assert done["conversations"]["added"] + done["conversations"]["known"] == 500
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_server_imports_what_is_put_into_its_folder(run: Run, folder: Path) -> None:
+    write_chats(folder)
+    command = [sys.executable, "-m", "commonplace", "serve", "--port", "0", "--import-dir", "chats"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while (folder / "chats" / "colours.txt").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _out, err = process.communicate(timeout=30)
+    assert "Traceback" not in err
+    assert len(list((folder / "chats" / "imported").iterdir())) == 1
+    assert {item["content"] for item in run("list", "--kind", "message", "--json").data["items"]} == {
+        "Name a colour",
+        "Blue",
+    }

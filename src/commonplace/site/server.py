@@ -11,6 +11,7 @@ import sys
 
 import uvicorn
 
+from commonplace.capture.inbox import watching
 from commonplace.config import Settings, listed
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.memory.shelf import Shelf
@@ -44,7 +45,8 @@ def run(settings: Settings) -> None:
             # The server stops gracefully on a signal and then raises it again: by then it means "leave", not "die".
             signal.signal(signal.SIGTERM, _leave)
             _greet(_address(sock), _about_keys(shelf, settings))
-            with contextlib.suppress(KeyboardInterrupt, _Leave):
+            inbox = watching(shelf.book, settings.import_dir, logging.getLogger("commonplace").warning)
+            with contextlib.suppress(KeyboardInterrupt, _Leave), inbox:
                 server.run(sockets=[sock])
 
 
