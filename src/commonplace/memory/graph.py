@@ -18,7 +18,7 @@ from commonplace.text.references import references
 Direction = Literal["both", "backward", "forward"]
 
 # Passages linked in one transaction: few, so that nobody waits for the lock.
-STEP = 40
+STEP = 20
 DEPTH, MOST = 20, 10
 # What each hop leaves of a weight besides the link's own, and what is too weak to follow.
 HOP, WEAKEST = 0.9, 0.01

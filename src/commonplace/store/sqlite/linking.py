@@ -53,6 +53,7 @@ class Linker:
         self._connection, self._space_id, self._now_ms = connection, space_id, now_ms
         self._spots: dict[int, Spot] = {}
         self._sessions: dict[int, SessionTies] = {}
+        self._edges: list[tuple[int, int, str, int, float, int]] = []
 
     def link(self, spot: Spot, found: References, *, speaks: bool) -> None:
         self._spots[spot.id] = spot
@@ -68,6 +69,11 @@ class Linker:
             target = self._meant(spot, before, found.back)
             if target is not None:
                 self._tie(spot, target, "backref")
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO edges (space_id, src, rel, dst, weight, created_ms) VALUES (?, ?, ?, ?, ?, ?)",
+            self._edges,
+        )
+        self._edges.clear()
 
     # Mentions.
 
@@ -78,12 +84,13 @@ class Linker:
         things += [("error", 0, error) for error in found.errors]
         things += [("name", place, name) for name in found.names]
         strongest: dict[tuple[int, str], float] = {}
+        mentioned = [_failed_in(spot)] if found.errors and spot.session_id is not None else []
         for rel, where, text in dict.fromkeys(things):
             thing = _hash(rel, where, text)
             earlier = self._mentioning(thing, spot, COMMON)
             if len(earlier) == COMMON:
                 continue
-            self._mention(thing, spot)
+            mentioned.append(thing)
             # A thing links an item once: from its first passage that mentions it.
             if earlier and self._spot(earlier[0]).item_id != spot.item_id:
                 for other in earlier[:MOST_EACH]:
@@ -91,8 +98,10 @@ class Linker:
                     strongest[other, rel] = max(weight, strongest.get((other, rel), 0.0))
         for other, rel in sorted(strongest, key=lambda tie: (-strongest[tie], -tie[0], tie[1]))[:MOST_LINKS]:
             self._tie(spot, other, rel, strongest[other, rel])
-        if found.errors and spot.session_id is not None:
-            self._mention(_hash("failed", spot.session_id, ""), spot)
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO mentions (space_id, thing, passage_id) VALUES (?, ?, ?)",
+            [(self._space_id, thing, spot.id) for thing in mentioned],
+        )
 
     def _mentioning(self, thing: int, spot: Spot, most: int) -> list[int]:
         """Passages written before this one that mention a thing, the latest first."""
@@ -104,18 +113,12 @@ class Linker:
         )
         return [row[0] for row in rows]
 
-    def _mention(self, thing: int, spot: Spot) -> None:
-        self._connection.execute(
-            "INSERT OR IGNORE INTO mentions (space_id, thing, passage_id) VALUES (?, ?, ?)",
-            (self._space_id, thing, spot.id),
-        )
-
     # Back-references.
 
     def _meant(self, spot: Spot, before: int | None, reach: Reach) -> int | None:
         """What "that error", "as we discussed" or "like last time" speaks of; the nearest there is."""
         if reach == "error" and spot.session_id is not None:
-            for failed in self._mentioning(_hash("failed", spot.session_id, ""), spot, MOST_EACH):
+            for failed in self._mentioning(_failed_in(spot), spot, MOST_EACH):
                 if self._spot(failed).order < spot.order and self._spot(failed).item_id != spot.item_id:
                     return failed
         if reach != "session" and before is not None:
@@ -257,13 +260,15 @@ class Linker:
         if one.id == other:
             return
         src, dst = (one.id, other) if one.order > self._spot(other).order else (other, one.id)
-        self._connection.execute(
-            "INSERT OR IGNORE INTO edges (space_id, src, rel, dst, weight, created_ms) VALUES (?, ?, ?, ?, ?, ?)",
-            (self._space_id, src, rel, dst, weight_of(rel) if weight is None else weight, self._now_ms),
-        )
+        self._edges.append((self._space_id, src, rel, dst, weight_of(rel) if weight is None else weight, self._now_ms))
 
 
 def _hash(kind: str, where: int, text: str) -> int:
     """48 bits: enough to tell things apart, and short in the file."""
     said = f"{kind}\0{where}\0{text}".encode("utf-8", "replace")
     return int.from_bytes(hashlib.blake2b(said, digest_size=6).digest())
+
+
+def _failed_in(spot: Spot) -> int:
+    """The thing that every error of a session is."""
+    return _hash("failed", spot.session_id or 0, "")

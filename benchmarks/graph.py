@@ -1,0 +1,136 @@
+"""How quickly passages are linked, and how long a walk takes: `python -m benchmarks.run --only graph`."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.client import median_ms
+from benchmarks.corpus import PROJECTS, START_MS, vocabulary
+from commonplace import config
+from commonplace.memory.book import Book, open_book
+from commonplace.memory.conversations import Conversation, Said, keep_all
+from commonplace.memory.graph import link_some, walk
+from commonplace.text.references import references
+
+SIZE = 100_000
+TURNS, AT_ONCE = 40, 25
+WALKS, SEEDS = 200, 10
+FILES, NAMES, ERRORS = 300, 800, 60
+
+
+@dataclass
+class Team:
+    """People who work on projects, each with its files, names and errors; some are met far more often than others."""
+
+    chance: random.Random
+    words: list[str]
+
+    def conversation(self, number: int) -> Conversation:
+        project = self.chance.randrange(PROJECTS)
+        start = START_MS + number * TURNS * 60_000
+        said = [
+            Said("assistant" if turn % 2 else "user", self._turn(project, turn), start + turn * 60_000)
+            for turn in range(TURNS)
+        ]
+        continues = {"continued_from": f"talk-{number - 1}"} if number % 5 == 4 else {}
+        return Conversation(
+            f"Talk {number}", said, project=f"project-{project}", key=f"talk-{number}", meta=continues, started_ms=start
+        )
+
+    def _turn(self, project: int, turn: int) -> str:
+        parts = [" ".join(self.chance.choices(self.words, k=25)) + "."]
+        parts += [
+            f"See src/{self._drawn('part', project, FILES)}/{self._drawn('file', project, 9)}.py:12."
+            for _ in range(self.chance.randrange(4))
+        ]
+        parts += [
+            f"It calls {self._drawn('compute', project, NAMES)}Total() there." for _ in range(self.chance.randrange(6))
+        ]
+        if self.chance.random() < 0.15:
+            parts.append(f"\nTypeError: the field {self._drawn('field', project, ERRORS)} is not what it was\n")
+        if turn and self.chance.random() < 0.1:
+            parts.insert(0, "As we discussed, that error is back.")
+        return " ".join(parts)
+
+    def _drawn(self, word: str, project: int, among: int) -> str:
+        """Zipf: the first is drawn a hundred times as often as the hundredth."""
+        number = min(int(among ** self.chance.random()), among)
+        return f"{word}{self.words[(project * 997 + number) % len(self.words)]}"
+
+
+def talks(passages: int, seed: int = 29) -> Iterator[Conversation]:
+    team = Team(random.Random(seed), vocabulary(20_000))
+    return map(team.conversation, range(passages // TURNS))
+
+
+def figures(folder: Path, size: int = SIZE) -> list[tuple[str, str, str]]:
+    """Linking from nothing, step by step as a server does, and walks from ten passages each."""
+    data_dir = folder / f"talks-{size}"
+    fresh = not (data_dir / "ready").exists()
+    book = open_book(config.load({"data_dir": str(data_dir), "embedder": "off"}, env={}))
+    if fresh:
+        _write(book, size)
+        (data_dir / "ready").write_text("", encoding="ascii")
+    rows = [_reading(size)]
+    steps = _link(book)
+    if steps:
+        rate = size / sum(steps)
+        rows.append((f"{size:,} passages linked", f"{sum(steps):.1f} s", f"{rate:,.0f}/s"))
+        slow = sorted(steps)[int(len(steps) * 0.99)]
+        rows.append(("one step of linking, median and 99 %", f"{median_ms(steps):.1f} ms", f"{slow * 1000:.1f} ms"))
+    for name, most, depth in (("recall", 10, 3), ("explain", 50, 20)):
+        taken = _walks(book, most, depth)
+        worst = sorted(taken)[int(len(taken) * 0.95)]
+        what = f"walk from {SEEDS} passages to {most} ({name}), median and 95 %"
+        rows.append((what, f"{median_ms(taken):.2f} ms", f"{worst * 1000:.1f} ms"))
+    book.close()
+    return rows
+
+
+def _reading(size: int) -> tuple[str, str, str]:
+    texts = [said.content for talk in talks(min(size, 4000)) for said in talk.messages]
+    began = time.perf_counter()
+    for text in texts:
+        references(text)
+    seconds = time.perf_counter() - began
+    return (
+        f"references of {len(texts):,} passages",
+        f"{seconds:.2f} s",
+        f"{sum(map(len, texts)) / seconds / 1e6:.1f} MB/s",
+    )
+
+
+def _write(book: Book, size: int) -> None:
+    batch = []
+    for talk in talks(size):
+        batch.append(talk)
+        if len(batch) == AT_ONCE:
+            keep_all(book, batch)
+            batch = []
+    keep_all(book, batch)
+
+
+def _link(book: Book) -> list[float]:
+    steps = []
+    more = True
+    while more:
+        began = time.perf_counter()
+        more = link_some(book)
+        steps.append(time.perf_counter() - began)
+    return steps[:-1]
+
+
+def _walks(book: Book, most: int, depth: int) -> list[float]:
+    chance = random.Random(31)
+    highest = book.store.counts().passages
+    taken = []
+    for _ in range(WALKS):
+        seeds = {chance.randrange(1, highest): 0.5 + chance.random() / 2 for _ in range(SEEDS)}
+        began = time.perf_counter()
+        walk(book, seeds, depth=depth, most=most)
+        taken.append(time.perf_counter() - began)
+    return taken
