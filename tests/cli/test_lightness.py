@@ -60,6 +60,8 @@ def test_the_overview_imports_no_command(arguments: tuple[str, ...]) -> None:
         ("projects", "--json"),
         ("rules", "--json"),
         ("streams", "--json"),
+        ("keys", "--json"),
+        ("keys", "create", "laptop", "--json"),
     ],
     ids=" ".join,
 )

@@ -15,6 +15,7 @@ from tests.site.conftest import bearer, book_of
 
 from commonplace.dialects.profiles import DIALECTS
 from commonplace.memory import keys, streams
+from commonplace.memory.conversations import Conversation, Said, keep
 from commonplace.memory.remember import Note, remember
 from commonplace.model import Scope
 from commonplace.site.who import FRESH_SECONDS
@@ -166,6 +167,8 @@ def test_a_key_for_one_project_sees_no_other_through_any_tool(serve: Serve, prof
         their = remember(book, Note("A zebra of theirs", type="rule", project=theirs)).id
         remember(book, Note("A zebra of theirs was seen", kind="observation", project=theirs))
         remember(book, Note("A zebra of theirs and of all", type="rule"))
+        said = [Said("user", "A zebra of theirs said")]
+        talk = keep(book, Conversation("A zebra of theirs", said, project=theirs)).session.uid
         stream = streams.start(book, project=theirs).id
         streams.append(book, stream, "A zebra of theirs")
 
@@ -181,6 +184,10 @@ def test_a_key_for_one_project_sees_no_other_through_any_tool(serve: Serve, prof
         "chunk": "zebra",
         "content": "A new zebra",
         "title": "zebra",
+        "conversation_id": talk,
+        "label": "zebra",
+        "folder": "/",
+        "messages": [{"role": "user", "content": "A new zebra"}],
     }
 
     async def story(era: str) -> None:
@@ -214,8 +221,9 @@ def test_a_key_for_one_project_sees_no_other_through_any_tool(serve: Serve, prof
         play(partial(story, era))
     with contextlib.closing(book_of(server)) as book:
         assert book.store.get([their])[their].body == "A zebra of theirs"
-        assert [item.body for item in book.store.newest(Scope(project=theirs), 10)] == [
-            "A zebra of theirs was seen",
+        assert {item.body for item in book.store.newest(Scope(project=theirs), 10)} == {
             "A zebra of theirs",
-        ]
+            "A zebra of theirs said",
+            "A zebra of theirs was seen",
+        }
         assert [one.chunks for one in book.store.streams(0) if one.id == stream] == [1]

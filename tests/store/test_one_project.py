@@ -137,6 +137,7 @@ READING: Mapping[str, Callable[[World], object]] = {
     ],
     "count_sessions": lambda w: [w.part.count_sessions(s) for s in (SessionScope(), SessionScope(project=THEIRS))],
     "session_counts": lambda w: [w.part.session_counts(s, 9) for s in (SessionScope(), SessionScope(project=THEIRS))],
+    "activity": lambda w: [w.part.activity(s, 0) for s in (SessionScope(), SessionScope(project=THEIRS))],
     "session_history": lambda w: w.part.session_history(w.their_session),
     "idle_sessions": lambda w: w.part.idle_sessions(THEN + 9, 9.0),
     "sketches": lambda w: [w.their_session in w.part.sketches()],
@@ -248,6 +249,8 @@ def test_what_tells_only_numbers_tells_ours(world: World) -> None:
     assert part.counts(THEIRS).passages == part.count_sessions(SessionScope(project=THEIRS)) == 0
     assert part.count_sessions(SessionScope()) == part.session_counts(SessionScope(), 5).sessions == 1
     assert part.session_counts(SessionScope(project=THEIRS), 5).messages == 0
+    assert list(part.activity(SessionScope(), 0).values()) == [1]
+    assert part.activity(SessionScope(project=THEIRS), 0) == {}
     assert part.cosines(VECTOR, world.passages(world.theirs)) == {}
     assert part.passages_of([world.theirs, world.everywhere]) == {}
     assert part.sketches().keys() == {world.our_session}
