@@ -202,6 +202,14 @@ def test_a_sub_agent_has_its_own_file_and_is_linked_to_the_call(session: Claude,
     assert (turn.agent_id, turn.sidechain) == ("abc123", False)
 
 
+def test_a_sub_agent_may_lie_elsewhere_under_another_name(session: Claude, tmp_path: Path) -> None:
+    session.user("Search", isSidechain=True, agentId="a1")
+    for path in (tmp_path / "agent-a1.jsonl", tmp_path / SESSION / "subagents" / "a1.jsonl"):
+        (turn,), pass_ = reading(write(path, session.records), "claude-code")
+        about = pass_.transcript
+        assert (about.session, about.parent_session, turn.agent_id) == (f"{SESSION}/agent-a1", SESSION, "a1")
+
+
 def test_progress_tells_which_call_started_an_agent(session: Claude, path: Path) -> None:
     session.user("Go")
     session.calls("Task", "t1", prompt="Search")
@@ -237,6 +245,11 @@ def test_history_copied_from_another_session_names_it(path: Path) -> None:
     session.user("Go")
     _, pass_ = reading(write(path, session.records), "claude-code")
     assert (pass_.transcript.session, pass_.transcript.continued_from) == (SESSION, session.session)
+
+
+def test_a_session_without_an_id_is_named_after_its_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "notes.jsonl", [{"type": "user", "message": {"content": "Go"}}])
+    assert reading(path, "claude-code")[1].transcript.session == "notes"
 
 
 def test_titles(session: Claude, path: Path) -> None:

@@ -72,7 +72,8 @@ def test_a_compressed_file_goes_on_where_the_plain_one_ended(path: Path) -> None
     packed.write_bytes(gzip.compress(path.read_bytes() + jsonl(asked(3, "More"))))
     path.unlink()
     assert plain_name(packed) == kept.path and changed(kept, packed) == "compressed"
-    again, _ = reading(packed, "codex", kept.position)
+    again, second = reading(packed, "codex", kept.position)
+    assert second.transcript.path == str(packed)
     assert again[0].identity == turns[-1].identity and len(again) == 2
     assert changed(look(packed), packed) == "same"
 

@@ -24,20 +24,18 @@ _TITLES = {"ai-title": ("aiTitle", "title"), "custom-title": ("customTitle", "ti
 _IGNORED = {
     *("file-history-snapshot", "file-history-delta", "queue-operation", "attachment", "last-prompt", "mode"),
     *("permission-mode", "agent-name", "agent-setting", "agent-color", "pr-link", "tag", "bridge-session"),
-    *("relocated", "worktree-state", "started", "result", "content-replacement", "speculation-accept"),
+    *("relocated", "worktree-state", "content-replacement", "attribution-snapshot", "task-summary"),
 }
-_SILENT = {"redacted_thinking", "fallback", "tool_reference"}
 _MAX_META = 1 << 16
 
 
 def transcript_of(path: Path) -> Transcript:
     """What the file's place tells: its session, or the sub-agent and the session that it worked for."""
     stem = path.name.split(".")[0]
-    blank = Transcript("claude-code", str(path))
-    if not stem.startswith("agent-"):
+    blank, beside = Transcript("claude-code", str(path)), path.parent.name == "subagents"
+    if not beside and not stem.startswith("agent-"):
         return replace(blank, session=stem if _UUID.fullmatch(stem) else "")
     meta = _meta(path.with_name(f"{stem}.meta.json"))
-    beside = path.parent.name == "subagents"
     return replace(
         blank,
         agent_id=stem.removeprefix("agent-"),
@@ -148,7 +146,7 @@ class ClaudeCode(AtDesk):
             elif kind == "thinking":
                 if thought := said(text_in(part, "thinking", "text")):
                     yield Block("thinking", thought)
-            elif kind not in _SILENT:
+            elif kind != "redacted_thinking":
                 if kind != "text":
                     self.desk.counts.unknown[f"block {kind}"] += 1
                 if text := said(text_of(part)):

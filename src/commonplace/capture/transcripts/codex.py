@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from commonplace.capture.foreign import object_in, objects_in, text_in, time_in
 from commonplace.capture.transcripts.codex_words import decoded, tool_call, tool_result, user_blocks
@@ -44,6 +44,14 @@ _SILENT_EVENTS = {
 _SILENT = {"world_state", "inter_agent_communication_metadata", "state"}
 
 
+class _Now(NamedTuple):
+    """Which record is being taken: its time as written and as understood, and where it stands."""
+
+    stamp: str
+    at_ms: int | None
+    offset: int
+
+
 def transcript_of(path: Path) -> Transcript:
     return Transcript("codex", str(path))
 
@@ -57,59 +65,60 @@ class Codex(AtDesk):
         self._events: Counter[tuple[str, str]] = Counter()
 
     def take(self, record: dict[str, Any], offset: int) -> Iterator[Turn]:
-        kind, payload, when = text_in(record, "type", "record_type"), object_in(record, "payload"), self._when(record)
+        kind, payload = text_in(record, "type", "record_type"), object_in(record, "payload")
+        now = _Now(text_in(record, "timestamp"), time_in(record, "timestamp"), offset)
         if kind == "session_meta" or (not kind and "id" in record):
             self._learn(payload or record)
         elif kind == "turn_context":
             self._context(payload)
         elif kind == "response_item":
-            yield from self._item(payload, when, offset)
+            yield from self._item(payload, now)
         elif kind == "event_msg":
-            yield from self._event(payload, when, offset)
+            yield from self._event(payload, now)
         elif kind == "compacted":
             if text := said(text_in(payload, "message")):
-                yield from self._say([Block("summary", text, "system")], when, offset, self._items)
+                yield from self._say([Block("summary", text, "system")], now, self._items)
         elif kind == "inter_agent_communication":
-            yield from self._work([result("agent", "", payload)], when, offset)
+            yield from self._work([result("agent", "", payload)], now)
         elif not payload and (kind in _CALLS | _ANSWERS | _SILENT_ITEMS or kind in ("message", "reasoning")):
-            yield from self._item(record, when, offset)
+            yield from self._item(record, now)
         elif kind not in _SILENT:
             self.desk.counts.unknown[kind] += 1
 
-    def _item(self, item: dict[str, Any], when: tuple[str, int | None], offset: int) -> Iterator[Turn]:
+    def _item(self, item: dict[str, Any], now: _Now) -> Iterator[Turn]:
         kind = text_in(item, "type")
         call_id = text_in(item, "call_id", "id")
         if kind == "message" and text_in(item, "role") == "user":
-            yield from self._say(list(user_blocks(item.get("content"))), when, offset, self._items)
+            yield from self._say(list(user_blocks(item.get("content"))), now, self._items)
         elif (kind == "message" and text_in(item, "role") == "assistant") or kind == "agent_message":
             content = item.get("content")
             texts = [said(text_of(part)) for part in (content if isinstance(content, list) else [content])]
-            yield from self._think([Block("text", text) for text in texts if text], when, offset, self._items)
+            yield from self._think([Block("text", text) for text in texts if text], now, self._items)
         elif kind == "reasoning":
             thoughts = [text_of(part) for name in ("summary", "content") for part in objects_in(item, name)]
             blocks = [Block("thinking", said(text)) for text in thoughts if said(text)]
-            yield from self._think(blocks, when, offset, self._items)
+            yield from self._think(blocks, now, self._items)
         elif kind in _CALLS:
-            yield from self._work([tool_call(kind, item, call_id)], when, offset)
+            yield from self._work([tool_call(kind, item, call_id)], now)
         elif kind in _ANSWERS:
             block = tool_result(self.desk.calls.get(call_id, ""), call_id, item.get("output", item.get("tools")))
-            yield from self._work([block], when, offset)
+            yield from self._work([block], now)
             self._spawned(call_id, block.tool, item)
         elif kind != "message" and kind not in _SILENT_ITEMS:
             self.desk.counts.unknown[f"item {kind}"] += 1
 
-    def _event(self, event: dict[str, Any], when: tuple[str, int | None], offset: int) -> Iterator[Turn]:
+    def _event(self, event: dict[str, Any], now: _Now) -> Iterator[Turn]:
         kind, desk = text_in(event, "type"), self.desk
         if kind == "user_message":
-            yield from self._say(list(user_blocks(event.get("message"))), when, offset, self._events)
+            yield from self._say(list(user_blocks(event.get("message"))), now, self._events)
         elif kind in _EVENTS:
             name = _EVENTS[kind]
             if text := said(text_in(event, name[1])):
                 block = Block("text" if name[0] == "text" else "thinking", text)
-                yield from self._think([block], when, offset, self._events)
+                yield from self._think([block], now, self._events)
         elif kind == "item_completed":
             if plan := said(text_in(object_in(event, "item"), "text")):
-                yield from self._think([Block("text", plan)], when, offset, self._events)
+                yield from self._think([Block("text", plan)], now, self._events)
         elif kind == "thread_rolled_back":
             yield from desk.close()
             count = event.get("num_turns")
@@ -123,48 +132,44 @@ class Codex(AtDesk):
         elif kind not in _SILENT_EVENTS:
             desk.counts.unknown[f"event {kind}"] += 1
 
-    def _say(
-        self, blocks: list[Block], when: tuple[str, int | None], offset: int, heard: Counter[tuple[str, str]]
-    ) -> Iterator[Turn]:
+    def _say(self, blocks: list[Block], now: _Now, heard: Counter[tuple[str, str]]) -> Iterator[Turn]:
         """Words that begin a turn, unless they are the ones that began it already."""
         fresh = [block for block in blocks if not self._twin(block, heard)]
         if starts_turn(fresh):
             role: Role = "system" if fresh[0].kind == "summary" else "user"
-            yield from self._begin(role, fresh, when, offset)
+            yield from self._begin(role, fresh, now)
             heard.update((block.kind, block.text) for block in fresh)
-            self._write(fresh, when)
+            self._write(fresh, now)
         else:
-            yield from self._work(fresh, when, offset)
+            yield from self._work(fresh, now)
 
-    def _think(
-        self, blocks: list[Block], when: tuple[str, int | None], offset: int, heard: Counter[tuple[str, str]]
-    ) -> Iterator[Turn]:
+    def _think(self, blocks: list[Block], now: _Now, heard: Counter[tuple[str, str]]) -> Iterator[Turn]:
         """Words of the agent, each once."""
         fresh = [block for block in blocks if not self._twin(block, heard)]
-        yield from self._work(fresh, when, offset)
+        yield from self._work(fresh, now)
         heard.update((block.kind, block.text) for block in fresh)
 
-    def _work(self, blocks: list[Block], when: tuple[str, int | None], offset: int) -> Iterator[Turn]:
+    def _work(self, blocks: list[Block], now: _Now) -> Iterator[Turn]:
         if not blocks:
             return
         if self.desk.main is None or (blocks[0].kind == "tool_call" and self.desk.long()):
-            yield from self._begin("assistant", blocks, when, offset)
-        self._write(blocks, when)
+            yield from self._begin("assistant", blocks, now)
+        self._write(blocks, now)
 
-    def _begin(self, role: Role, blocks: list[Block], when: tuple[str, int | None], offset: int) -> Iterator[Turn]:
+    def _begin(self, role: Role, blocks: list[Block], now: _Now) -> Iterator[Turn]:
         desk = self.desk
-        name = desk.name_of(when[0] or desk.last, [(block.text, block.call_id) for block in blocks])
+        name = desk.name_of(now.stamp or desk.last, [(block.text, block.call_id) for block in blocks])
         if name == desk.last:
             name = desk.name_of(name)
-        draft = Draft(name, role, when[1], desk.last, agent_id=desk.transcript.agent_id, model=desk.transcript.model)
-        yield from desk.begin(draft, offset)
+        draft = Draft(name, role, now.at_ms, desk.last, agent_id=desk.transcript.agent_id, model=desk.transcript.model)
+        yield from desk.begin(draft, now.offset)
         self._items.clear()
         self._events.clear()
 
-    def _write(self, blocks: list[Block], when: tuple[str, int | None]) -> None:
+    def _write(self, blocks: list[Block], now: _Now) -> None:
         for block in blocks:
             if self.desk.main:
-                self.desk.add(self.desk.main, block, when[1])
+                self.desk.add(self.desk.main, block, now.at_ms)
 
     def _twin(self, block: Block, heard: Counter[tuple[str, str]]) -> bool:
         """Whether the other half of the file said this; if so, it is heard here too."""
@@ -174,9 +179,6 @@ class Codex(AtDesk):
             return False
         heard[key] += 1
         return True
-
-    def _when(self, record: dict[str, Any]) -> tuple[str, int | None]:
-        return text_in(record, "timestamp"), time_in(record, "timestamp")
 
     def _spawned(self, call_id: str, tool: str, item: dict[str, Any]) -> None:
         told = decoded(item.get("output"))

@@ -20,7 +20,7 @@ _LINES = 20
 _MAX_DEPTH = 32
 _DATABASE = "state.vscdb"
 _ENDINGS = tuple(kind + packing for kind in (".jsonl", ".json") for packing in ("", *PACKED))
-_PASSED_OVER = {"node_modules", "__pycache__", "site-packages", "venv", "target", "dist"}
+_PASSED_OVER = {"node_modules", "__pycache__", "site-packages"}
 _CODEX_TYPES = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
 # What a line holds at its beginning, where it is longer than what is looked at.
 _TRAITS: Mapping[Source, tuple[bytes, ...]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -73,7 +74,9 @@ class Reading:
 
     @property
     def transcript(self) -> Transcript:
-        return self._learnt.transcript
+        """Where the turns come from; a session without an id is named after its file."""
+        known = self._learnt.transcript
+        return known if known.session else replace(known, session=Path(known.path).name.split(".")[0])
 
     @property
     def counts(self) -> Counts:
@@ -116,6 +119,7 @@ class FileReading(Reading):
         until: int | None = None,
     ) -> None:
         start = position or Position(_PLACES[source](path))
+        start = replace(start, transcript=replace(start.transcript, path=str(path)))
         self._reader = _READERS[source](start, self._links_before)
         super().__init__(self._reader)
         self._path, self._source, self._limit = path, source, limit
