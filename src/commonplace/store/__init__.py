@@ -29,6 +29,7 @@ from commonplace.store.links import Links
 from commonplace.store.news import News
 from commonplace.store.replies import Replies
 from commonplace.store.sources import Sources
+from commonplace.store.topics import Topics
 from commonplace.text.query import Query
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class TextAnswer:
 StreamCheck = Callable[[Stream | None], Stream]
 
 
-class Store(Conversations, Keyring, Links, News, Replies, Sources, Protocol):
+class Store(Conversations, Keyring, Links, News, Replies, Sources, Topics, Protocol):
     """One space of one database."""
 
     # Writing. All of a call happens, or nothing.

@@ -12,6 +12,7 @@ from commonplace.store import Counts, TextAnswer
 from commonplace.store.links import Edge
 from commonplace.store.one_project.conversations import Conversations
 from commonplace.store.one_project.streams import Streams
+from commonplace.store.one_project.topics import Topics
 from commonplace.store.one_project.whole import Whole
 from commonplace.text.query import Query
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class OneProject(Conversations, Streams, Whole):
+class OneProject(Conversations, Streams, Topics, Whole):
     """The part of another store that belongs to one project."""
 
     def _checked(self, *item_ids: int) -> None:

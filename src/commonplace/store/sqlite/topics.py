@@ -1,0 +1,240 @@
+"""Topics in the file: built by one process at a time, extended by any, read by all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import apsw
+
+from commonplace.store.sqlite import jobs, projects, sql
+from commonplace.store.sqlite.space import Space
+from commonplace.store.topics import Centre, Grown, Known, Member, Points, Topic
+
+_SELECT = """
+SELECT c.id, c.label, c.size, p.name, c.built_ms{more}
+  FROM {rows} LEFT JOIN projects p ON p.id = c.project_id
+ WHERE c.space_id = ?1 AND c.size > 0
+"""
+# A place is a project's id, or 0 for what belongs to none.
+_OF_PLACE = "space_id = ?1 AND project_id IS nullif(?2, 0)"
+
+
+class Topics(Space):
+    """The engine's part about topics."""
+
+    def topics(self, project: str | None = None) -> list[Topic]:
+        with self._database.read(self._query_timeout) as connection:
+            where = ""
+            bindings: tuple[Any, ...] = (self._space_id,)
+            if project is not None:
+                where = " AND c.project_id IN (SELECT value FROM json_each(?2))"
+                bindings += (json.dumps(projects.find(connection, self._space_id, project)),)
+            select = _SELECT.format(more="", rows="clusters c") + where
+            return [Topic(*row) for row in sql.rows(connection, f"{select} ORDER BY c.size DESC, c.id", bindings)]
+
+    def topics_of(self, passage_ids: Sequence[int]) -> dict[int, Topic]:
+        chosen = "json_each(?2) j CROSS JOIN cluster_passages m ON m.passage_id = j.value CROSS JOIN clusters c"
+        with self._database.read(self._query_timeout) as connection:
+            rows = sql.rows(
+                connection,
+                _SELECT.format(more=", m.passage_id", rows=f"{chosen} ON c.id = m.cluster_id"),
+                (self._space_id, json.dumps(list(passage_ids))),
+            )
+            return {row[-1]: Topic(*row[:-1]) for row in rows}
+
+    def topic_passages(self, topic_id: int, limit: int) -> list[tuple[int, float]]:
+        with self._database.read(self._query_timeout) as connection:
+            return sql.rows(
+                connection,
+                "SELECT m.passage_id, m.score FROM clusters c JOIN cluster_passages m ON m.cluster_id = c.id"
+                " WHERE c.space_id = ? AND c.id = ? ORDER BY m.score DESC, m.passage_id LIMIT ?",
+                (self._space_id, topic_id, limit),
+            )
+
+    def grown_topics(self) -> list[Grown]:
+        with self._database.read(self._query_timeout) as connection:
+            model = jobs.current_model(connection, self._space_id)
+            counted = sql.rows(
+                connection,
+                "SELECT project_id, count(*) FROM vectors WHERE space_id = ? AND model_id = ? GROUP BY project_id",
+                (self._space_id, model),
+            )
+            builds = sql.rows(
+                connection,
+                "SELECT project_id, model_id, vectors, built_seq, seen_seq FROM topic_builds"
+                " WHERE space_id = ? AND model_id IS NOT NULL",
+                (self._space_id,),
+            )
+            now = dict(counted)
+            grown = {place: Grown(place, many, None, many, 0) for place, many in counted}
+            for place, built_with, vectors, built_seq, seen_seq in builds:
+                if built_with == model:
+                    fresh, unseen = (self._since(connection, model, place, seq) for seq in (built_seq, seen_seq))
+                    grown[place] = Grown(place, now.get(place, 0), vectors, fresh, unseen)
+            return [grown[place] for place in sorted(grown)]
+
+    def points(self, place: int, after: int, limit: int) -> Points:
+        import numpy as np
+
+        with self._database.read(self._query_timeout) as connection:
+            model = jobs.current_model(connection, self._space_id)
+            rows = sql.rows(
+                connection,
+                "SELECT seq, passage_id, v FROM vectors INDEXED BY vectors_place"
+                " WHERE space_id = ? AND model_id = ? AND project_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+                (self._space_id, model, place, after, limit),
+            )
+        if not rows:
+            return Points(np.empty(0, np.int64), np.empty((0, 0), np.int8), after, model)
+        seqs, passages, blobs = zip(*rows, strict=True)
+        values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), -1)
+        return Points(np.asarray(passages, np.int64), values, seqs[-1], model)
+
+    def known_topics(self, place: int) -> Known | None:
+        import numpy as np
+
+        with self._database.read() as connection:
+            build = sql.first(
+                connection,
+                "SELECT shift, seen_seq, model_id FROM topic_builds WHERE space_id = ? AND project_id = ?",
+                (self._space_id, place),
+            )
+            if build is None or build[2] is None:
+                return None
+            rows = sql.rows(
+                connection, f"SELECT id, label, centroid FROM clusters WHERE {_OF_PLACE}", (self._space_id, place)
+            )
+        centres = [Centre(id_, name, np.frombuffer(row, np.float32)) for id_, name, row in rows]
+        return Known(centres, np.frombuffer(build[0], np.float32), build[1], build[2])
+
+    def topic_members(self, place: int) -> Mapping[int, int]:
+        with self._database.read() as connection:
+            return _members(connection, self._space_id, place)
+
+    def extend_topics(self, place: int, known: Known, members: Sequence[Member], last: int) -> bool:
+        with self._database.write() as connection:
+            # Where the last one stopped is where this one began: otherwise somebody was quicker, or built anew.
+            mine = sql.first(
+                connection,
+                "UPDATE topic_builds SET seen_seq = ? WHERE space_id = ? AND project_id = ? AND seen_seq = ?"
+                " AND model_id = ? RETURNING 1",
+                (last, self._space_id, place, known.seen, known.model),
+            )
+            if mine is None:
+                return False
+            ids = [centre.id for centre in known.centres]
+            living = self._living(connection, known.model, place, known.seen)
+            _add(connection, [(ids[at], passage, score) for at, passage, score in members if passage in living])
+            _count(connection, self._space_id, place)
+            return True
+
+    def claim_topics(self, place: int, owner: str, now_ms: int, lease_ms: int) -> bool:
+        with self._database.write() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO topic_builds (space_id, project_id) VALUES (?, ?)", (self._space_id, place)
+            )
+            # A lease that ends long after one taken now would is from a clock that was wrong.
+            claimed = sql.first(
+                connection,
+                "UPDATE topic_builds SET owner = ?3, lease_until_ms = ?4 + ?5 WHERE space_id = ?1 AND project_id = ?2"
+                " AND (owner IS ?3 OR lease_until_ms NOT BETWEEN ?4 + 1 AND ?4 + 2 * ?5) RETURNING 1",
+                (self._space_id, place, owner, now_ms, lease_ms),
+            )
+            return claimed is not None
+
+    def replace_topics(
+        self, place: int, owner: str, built: Known, members: Sequence[Member], vectors: int, now_ms: int
+    ) -> bool:
+        with self._database.write() as connection:
+            if built.model != jobs.current_model(connection, self._space_id):
+                return False
+            mine = sql.first(
+                connection,
+                "UPDATE topic_builds SET model_id = ?4, built_ms = ?5, vectors = ?6, built_seq = ?7, seen_seq = ?7,"
+                " shift = ?8, owner = NULL, lease_until_ms = 0"
+                " WHERE space_id = ?1 AND project_id = ?2 AND owner = ?3 RETURNING 1",
+                (self._space_id, place, owner, built.model, now_ms, vectors, built.seen, built.shift.tobytes()),
+            )
+            if mine is None:
+                return False
+            ids = self._write_centres(connection, place, built.centres, now_ms)
+            was = _members(connection, self._space_id, place)
+            living = self._living(connection, built.model, place, 0)
+            wanted = {passage: (ids[at], score) for at, passage, score in members if passage in living}
+            moved = [passage for passage, id_ in was.items() if passage not in wanted or wanted[passage][0] != id_]
+            connection.execute(
+                "DELETE FROM cluster_passages WHERE passage_id IN (SELECT value FROM json_each(?))",
+                (json.dumps(moved),),
+            )
+            _add(connection, [(id_, passage, score) for passage, (id_, score) in wanted.items()])
+            _count(connection, self._space_id, place)
+            return True
+
+    def _write_centres(
+        self, connection: apsw.Connection, place: int, centres: Sequence[Centre], now_ms: int
+    ) -> list[int]:
+        """The ids of the centres, in their order; whatever else was there is gone."""
+        kept = json.dumps([centre.id for centre in centres if centre.id is not None])
+        connection.execute(
+            f"DELETE FROM clusters WHERE {_OF_PLACE} AND id NOT IN (SELECT value FROM json_each(?3))",
+            (self._space_id, place, kept),
+        )
+        ids = []
+        for centre in centres:
+            (id_,) = sql.first(
+                connection,
+                "INSERT INTO clusters (id, space_id, project_id, label, centroid, built_ms)"
+                " VALUES (?, ?, nullif(?, 0), ?, ?, ?) ON CONFLICT (id) DO UPDATE SET label = excluded.label,"
+                " centroid = excluded.centroid, built_ms = excluded.built_ms RETURNING id",
+                (centre.id, self._space_id, place, centre.name, centre.row.tobytes(), now_ms),
+            )
+            ids.append(int(id_))
+        return ids
+
+    def _since(self, connection: apsw.Connection, model: int | None, place: int, seq: int) -> int:
+        """How many vectors of a project came after one of them."""
+        return int(
+            sql.value(
+                connection,
+                "SELECT count(*) FROM vectors WHERE space_id = ? AND model_id = ? AND project_id = ? AND seq > ?",
+                (self._space_id, model, place, seq),
+            )
+        )
+
+    def _living(self, connection: apsw.Connection, model: int | None, place: int, after: int) -> set[int]:
+        """The passages that have a vector now: some may have gone since they were read."""
+        rows = sql.rows(
+            connection,
+            "SELECT passage_id FROM vectors INDEXED BY vectors_place"
+            " WHERE space_id = ? AND model_id = ? AND project_id = ? AND seq > ?",
+            (self._space_id, model, place, after),
+        )
+        return {row[0] for row in rows}
+
+
+def _members(connection: apsw.Connection, space_id: int, place: int) -> dict[int, int]:
+    rows = sql.rows(
+        connection,
+        f"SELECT passage_id, cluster_id FROM cluster_passages"
+        f" WHERE cluster_id IN (SELECT id FROM clusters WHERE {_OF_PLACE})",
+        (space_id, place),
+    )
+    return dict(rows)
+
+
+def _add(connection: apsw.Connection, members: Sequence[tuple[int | None, int, float]]) -> None:
+    connection.executemany(
+        "INSERT INTO cluster_passages (cluster_id, passage_id, score) VALUES (?, ?, ?)"
+        " ON CONFLICT (cluster_id, passage_id) DO UPDATE SET score = excluded.score",
+        members,
+    )
+
+
+def _count(connection: apsw.Connection, space_id: int, place: int) -> None:
+    connection.execute(
+        "UPDATE clusters SET size = (SELECT count(*) FROM cluster_passages m WHERE m.cluster_id = clusters.id)"
+        f" WHERE {_OF_PLACE}",
+        (space_id, place),
+    )
