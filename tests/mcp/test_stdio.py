@@ -233,7 +233,7 @@ def test_a_signal_ends_it_although_nobody_closed_its_input(tmp_path: Path, by: s
         assert process.stderr.read() == b""
 
 
-@pytest.mark.parametrize("profile", ["ecm", "sekha"])
+@pytest.mark.parametrize("profile", ["ecm"])
 def test_a_profile_without_tools_is_refused_on_standard_error(tmp_path: Path, profile: str) -> None:
     replies, done = piped(tmp_path, INITIALIZE, arguments=("--profile", profile))
     assert replies == []

@@ -125,6 +125,8 @@ PROMISES = (
     *promises(
         "sekha:errors",
         TOOLS,
+        unauthorized="UNAUTHORIZED: no key, or one that does not work",
+        rate_limit="RATE_LIMIT_EXCEEDED: too many requests, and how long to wait",
         shape="an error has code, message and details, worded as in the example",
         not_found="NOT_FOUND: the conversation does not exist",
         validation="VALIDATION_ERROR: parameters of wrong types or out of range",

@@ -83,6 +83,7 @@ def test_quiet_callers_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     assert buckets.take("busy") == 0
 
 
+@pytest.mark.promise("sekha:errors:rate-limit")
 def test_each_key_has_its_own_rate(serve: Serve) -> None:
     server = serve(rate_limit="0.01", rate_burst="5")
     with contextlib.closing(book_of(server)) as book:
