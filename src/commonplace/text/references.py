@@ -53,14 +53,14 @@ _ORDINARY = frozenset(
     " referenceerror nullpointerexception function return print.".split()
 )
 
-_CODE = re.compile(r"[/\\_.(]|[a-z][A-Z]")
+_CODE = re.compile(r"[/\\_.(]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
 _AROUND = " \t\"'`“”‘’()[]{}<>,;:!?*|="
 _PLACE = re.compile(r"(?:[:#]L?\d+(?:[:,-]L?\d+)*|\(\d+(?:,\d+)?)$|::.*$")
 _PATH = re.compile(r"(?:[A-Za-z]:)?[/\\]*[\w.@+~$-]+(?:[/\\]+[\w.@+~$\[\]()-]+)*")
 _BETWEEN_PATHS = re.compile(r"[(\[{=,;|<>\"'`]")
 _SLASHES = re.compile(r"[/\\]+")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_]\w*)*(?=(\((?!s\)))?)")
-_JOINED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_+[A-Za-z0-9]")
+_JOINED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z0-9]_+[A-Za-z0-9]")
 
 # Looked for first, since most texts have none of them.
 _ALARMING = (
