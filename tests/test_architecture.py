@@ -45,7 +45,7 @@ OUTSIDE: dict[str, set[str]] = {
     "anyio": {"mcp"},
     "starlette": {"mcp", "rest", "site"},
     "uvicorn": {"site"},
-    "pydantic": {"rest"},
+    "pydantic": {"mcp", "rest"},
     "prometheus_client": {"rest"},
     "click": {"cli"},
     "rich": {"cli"},
@@ -111,8 +111,9 @@ def test_sql_lives_in_the_store() -> None:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                first = node.value.strip().split(" ")[0]
-                assert first not in {"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "PRAGMA"}, path
+                # A word alone is a method of HTTP.
+                first, _, rest = node.value.strip().partition(" ")
+                assert not rest or first not in {"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "PRAGMA"}, path
 
 
 def test_only_the_verbs_ask_the_store() -> None:
