@@ -140,7 +140,7 @@ class Ingest:
 
     def _starter(self, transcript: Transcript) -> str:
         """The message that started a sub-agent."""
-        if not (transcript.agent_id and transcript.parent_session):
+        if not transcript.parent_session:
             return ""
         key = key_of(transcript)
         if key not in self._starters:
@@ -148,13 +148,14 @@ class Ingest:
         return self._starters[key]
 
     def _starter_in(self, parent: str, transcript: Transcript) -> str:
+        names = {transcript.agent_id, transcript.parent_call, transcript.session}
         after: int | None = 0
         try:
             while after is not None:
                 items, after = messages_after(self._book, parent, _PAGE, after)
                 for item in items:
                     spawned = item.meta.get("spawned")
-                    if isinstance(spawned, list) and transcript.agent_id in spawned:
+                    if isinstance(spawned, list) and names.intersection(spawned):
                         return item.uid
         except NotFound:
             pass

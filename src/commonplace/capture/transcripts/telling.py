@@ -36,7 +36,7 @@ def title_of_turns(transcript: Transcript, said: Iterable[Said]) -> str:
 def _said(turn: Turn, role: str, text: str, blocks: list[Block]) -> Said:
     meta: dict[str, object] = {"turn": turn.identity}
     if role != "user" and turn.spawned:
-        meta["spawned"] = [agent for agent, _call in turn.spawned]
+        meta["spawned"] = sorted({name for pair in turn.spawned for name in pair if name})
     if turn.sidechain:
         meta["sidechain"] = True
     if turn.model and role != "user":
