@@ -9,14 +9,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from commonplace.dialects import kiro, memories, sekha
+from commonplace.dialects import ecm, kiro, memories, sekha
 from commonplace.dialects.tool import Arguments, Reply, Tool
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 
-DIALECTS: dict[str, tuple[Tool, ...]] = {"kiro": kiro.TOOLS, "memories": memories.TOOLS, "sekha": sekha.TOOLS}
+DIALECTS: dict[str, tuple[Tool, ...]] = {
+    "kiro": kiro.TOOLS,
+    "memories": memories.TOOLS,
+    "ecm": ecm.TOOLS,
+    "sekha": sekha.TOOLS,
+}
 
-CORE = ("get_context", "search", "timeline", "get_observations", "add_memory", "edit_memory", "forget_memory")
+CORE = ("get_context", "search", "recall", "timeline", "get_observations", "add_memory", "edit_memory", "forget_memory")
 """What an agent needs day to day; `connect` writes this profile."""
 
 _KIRO_CONTEXT = next(tool for tool in kiro.TOOLS if tool.name == "get_context")
@@ -60,7 +65,5 @@ def tools_of(profile: str) -> tuple[Tool, ...]:
     if profile == "core":
         return tuple(tool for name in CORE for tool in ALL if tool.name == name)
     if profile not in DIALECTS:
-        raise InvalidInput(
-            f"Profile {profile!r} has no tools in this version.", f"Choose all, core, {', '.join(DIALECTS)}."
-        )
+        raise InvalidInput(f"There is no profile {profile!r}.", f"Choose all, core, {', '.join(DIALECTS)}.")
     return DIALECTS[profile]

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from commonplace.errors import CommonplaceError, StoreBusy
 from commonplace.memory.book import Book
 from commonplace.memory.graph import link_some
+from commonplace.memory.topics import tend_topics
 
 Task = Callable[[Book], bool]
 """Does one small step of its work. True if there may be more to do."""
 
-TASKS: tuple[Task, ...] = (link_some,)
+TASKS: tuple[Task, ...] = (link_some, tend_topics)
 
 # How often a living process looks for what was written, by itself or by others.
 POLL_SECONDS = 0.5
