@@ -19,7 +19,9 @@ from commonplace.store.columns import QUERY_COLUMNS
 from commonplace.store.one_project.store import OneProject
 from commonplace.store.replies import Answered, Claim
 from commonplace.store.sqlite.store import SqliteStore
+from commonplace.store.topics import Centre, Known
 from commonplace.text.query import parse
+from commonplace.text.references import references
 
 OURS, THEIRS = "github.com/acme/ours", "github.com/acme/theirs"
 UID = "01959a12-0000-7000-8000-0123456789ab"
@@ -50,6 +52,11 @@ def session(project: str | None, key: str, **more: Any) -> SessionDraft:
 
 def message(text: str, key: str, project: str | None) -> Draft:
     return make_draft(text, kind="message", type="message", session=key, project=project, details={"role": "user"})
+
+
+def named(name: str) -> Known:
+    """Topics that are one topic."""
+    return Known([Centre(None, name, VECTOR)], np.zeros(8, np.float32), 0, None)
 
 
 def seen(stream: Stream | None) -> Stream:
@@ -90,6 +97,14 @@ def world(tmp_path: Path) -> Iterator[World]:
     whole.rewrite(ours, make_draft("zebra ours changed", project=OURS), THEN)
     while jobs := whole.claim_jobs("w", 100, THEN, 1000):
         whole.finish_jobs(jobs, np.stack([VECTOR] * len(jobs)), "w")
+    whole.link(100, references, THEN)
+    for place in whole.grown_topics():
+        points = whole.points(place.place, 0, 100)
+        of_them = theirs in {text.item_id for text in whole.passage_texts(points.passages.tolist()).values()}
+        built = replace(named("zebra theirs" if of_them else "zebra ours"), seen=points.last, model=points.model)
+        assert whole.claim_topics(place.place, "w", THEN, 1000)
+        members = [(0, passage, 1.0) for passage in points.passages.tolist()]
+        assert whole.replace_topics(place.place, "w", built, members, len(members), THEN)
     yield World(whole, OneProject(whole, "ours"), ours, theirs, everywhere, mine.id, yours.id, mark)
     whole.close()
 
@@ -127,6 +142,10 @@ READING: Mapping[str, Callable[[World], object]] = {
     "cosines": lambda w: w.part.cosines(VECTOR, w.passages(w.theirs)),
     "passages_of": lambda w: w.part.passages_of([w.theirs, w.everywhere]),
     "passage_texts": lambda w: w.part.passage_texts(w.passages(w.theirs)),
+    "topics": lambda w: [w.part.topics(), w.part.topics(THEIRS)],
+    "topics_of": lambda w: w.part.topics_of(w.passages(w.theirs)),
+    "topic_passages": lambda w: [w.part.topic_passages(topic.id, 9) for topic in w.whole.topics(THEIRS)],
+    "grown_topics": lambda w: w.part.grown_topics(),
     "streams": lambda w: w.part.streams(0),
     "resolve_session": lambda w: [w.part.resolve_session(ref(w.their_session), "x"), _by_key(w, "s-theirs")],
     "get_sessions": lambda w: w.part.get_sessions([w.their_session]),
@@ -144,6 +163,9 @@ READING: Mapping[str, Callable[[World], object]] = {
     "news": lambda w: w.part.news(w.mark, 100),
     "uses_model": lambda w: w.part.uses_model("tiny"),
     "pending": lambda w: w.part.pending(),
+    "unlinked": lambda w: w.part.unlinked(),
+    "neighbours": lambda w: [w.part.neighbours(w.passages(w.theirs), 9, name) for name in (None, THEIRS, "ours")],
+    "in_order": lambda w: w.part.in_order(w.passages(w.theirs)),
     "waiting_because": lambda w: w.part.waiting_because(),
     "describe": lambda w: w.part.describe(),
     "close": lambda w: w.part.close(),
@@ -175,7 +197,16 @@ REFUSED: Mapping[str, Callable[[World], object]] = {
     "use_model": lambda w: w.part.use_model("other", 8),
     "claim_jobs": lambda w: w.part.claim_jobs("w", 10, THEN, 1000),
     "finish_jobs": lambda w: w.part.finish_jobs([], VECTOR, "w"),
+    "link": lambda w: w.part.link(9, references, THEN),
     "release_jobs": lambda w: w.part.release_jobs([], "w", "why"),
+    "source_mark": lambda w: w.part.source_mark("/a/file"),
+    "note_source": lambda w: w.part.note_source("/a/file", {}, THEN),
+    "points": lambda w: w.part.points(1, 0, 9),
+    "known_topics": lambda w: w.part.known_topics(1),
+    "topic_members": lambda w: w.part.topic_members(1),
+    "extend_topics": lambda w: w.part.extend_topics(1, named("x"), [], 0),
+    "claim_topics": lambda w: w.part.claim_topics(1, "w", THEN, 1000),
+    "replace_topics": lambda w: w.part.replace_topics(1, "w", named("x"), [], 0, THEN),
 }
 # Each caller's own, wherever they are.
 OWN = {"claim_reply", "keep_reply", "drop_claim"}
@@ -255,6 +286,10 @@ def test_what_tells_only_numbers_tells_ours(world: World) -> None:
     assert part.passages_of([world.theirs, world.everywhere]) == {}
     assert part.sketches().keys() == {world.our_session}
     assert part.resolve_session(ref("zzz"), "s-theirs") is None
+    theirs, ours = world.passages(world.theirs), world.passages(world.ours)
+    assert part.in_order([*theirs, *ours]) == ours
+    assert [topic.name for topic in part.topics()] == ["zebra ours"]
+    assert part.topics_of([*theirs, *ours]).keys() == set(ours)
     hits = part.search_text(ZEBRA, Scope(), 50, also=world.passages(world.theirs))
     assert {hit.item_id for hit in hits.hits} == {hit.item_id for hit in part.search_vectors(VECTOR, Scope(), 50)}
     assert not set(hits.found) & set(world.passages(world.theirs))
@@ -356,3 +391,25 @@ def test_an_answer_is_kept_for_its_caller(world: World) -> None:
 def test_closing_the_part_leaves_the_whole_open(world: World) -> None:
     world.part.close()
     assert world.whole.get([world.ours])
+
+
+def test_links_to_others_are_not_seen(world: World) -> None:
+    error = "TypeError: the zebra has no stripes"
+    ours, also_ours, theirs = (
+        stored.id
+        for stored in world.whole.put(
+            [
+                make_draft(error, project=OURS),
+                make_draft(f"{error}\nagain", project=OURS),
+                make_draft(f"{error}\nhere", project=THEIRS),
+            ],
+            THEN,
+        )
+    )
+    while world.whole.link(50, references, THEN):
+        pass
+    near, our_other, far = (world.passages(item)[0] for item in (ours, also_ours, theirs))
+    assert {edge.src for edge in world.whole.neighbours([near], 9)} == {our_other, far}
+    assert {edge.src for edge in world.part.neighbours([near], 9)} == {our_other}
+    assert world.part.neighbours([far], 9) == []
+    assert world.part.in_order([far, our_other, near]) == [near, our_other]
