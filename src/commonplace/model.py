@@ -176,7 +176,7 @@ class Scope:
     """Which part of a space a question is about. Empty tuples and None mean "no restriction".
 
     `project` is any spelling of a project; `with_global` adds the items that belong to none. `tag` narrows lists to
-    items with a tag that contains it, or one of its comma separated parts. `sessions` narrows to items of some sessions.
+    items with a tag that contains it, or one of its comma separated parts. `sessions` narrows to some sessions' items.
     """
 
     project: str | None = None
