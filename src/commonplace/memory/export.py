@@ -58,7 +58,7 @@ def export_data(session: Session, messages: Sequence[Item], *, metadata: bool = 
 
 def export_markdown(session: Session, messages: Sequence[Item], *, metadata: bool = True) -> str:
     """A conversation to read, or to give to someone who has no Commonplace."""
-    lines = [f"# {session.label}", ""]
+    lines = [f"# {session.label or session.key}", ""]
     if metadata:
         facts = {
             "Folder": session.folder,

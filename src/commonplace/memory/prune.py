@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.errors import InvalidInput
@@ -85,25 +85,38 @@ def _days(number: int) -> str:
 def _twins(book: Book, idle: Sequence[Session]) -> Mapping[int, Session]:
     """For each idle session the one that says nearly the same and is rather kept: more important, then newer."""
     sketches = book.store.sketches()
-    sharing: defaultdict[int, list[int]] = defaultdict(list)
-    wanted = {line for session in idle for line in sketches.get(session.id, ())}
+    saying: defaultdict[Sketch, list[int]] = defaultdict(list)
     for id_, made in sketches.items():
-        for line in made & wanted:
-            sharing[line].append(id_)
-    pairs = {session.id: _alike(session.id, sketches, sharing) for session in idle}
-    sessions = book.store.get_sessions({other for alike in pairs.values() for other in alike})
+        saying[made].append(id_)
+    near = _near({sketches[session.id] for session in idle if session.id in sketches}, saying)
+    others = {other for alike in near.values() for other in alike}
+    sessions = book.store.get_sessions([id_ for made in others for id_ in saying[made]])
+    best = {made: max((sessions[id_] for id_ in saying[made]), key=_worth) for made in others}
     twins = {}
     for session in idle:
-        better = [sessions[other] for other in pairs[session.id] if _worth(sessions[other]) > _worth(session)]
-        if better:
-            twins[session.id] = max(better, key=_worth)
+        alike = near.get(sketches.get(session.id, frozenset()), ())
+        better = max((best[made] for made in alike), key=_worth, default=session)
+        if _worth(better) > _worth(session):
+            twins[session.id] = better
     return twins
 
 
-def _alike(id_: int, sketches: Mapping[int, Sketch], sharing: Mapping[int, Sequence[int]]) -> list[int]:
-    mine = sketches.get(id_, frozenset())
-    others = {other for line in mine for other in sharing.get(line, ()) if other != id_}
-    return [other for other in others if similarity(mine, sketches[other]) >= NEARLY_ALL]
+def _near(wanted: Iterable[Sketch], known: Iterable[Sketch]) -> Mapping[Sketch, Sequence[Sketch]]:
+    """For each sketch the known ones that are nearly the same, itself too.
+
+    Those lack so few of its lines that they have one of its rarest: common lines need not be looked up.
+    """
+    holding: defaultdict[int, list[Sketch]] = defaultdict(list)
+    for made in known:
+        for line in made:
+            holding[line].append(made)
+    near = {}
+    for mine in wanted:
+        lacking = int(len(mine) * (1 - NEARLY_ALL) + 0.01)
+        rarest = sorted(mine, key=lambda line: len(holding[line]))[: lacking + 1]
+        others = {other for line in rarest for other in holding[line]}
+        near[mine] = [other for other in others if similarity(mine, other) >= NEARLY_ALL]
+    return near
 
 
 def _worth(session: Session) -> tuple[float, int, int]:

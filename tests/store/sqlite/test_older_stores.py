@@ -1,0 +1,89 @@
+"""A store of the first schema, with messages in it, opened by this version: counted, listed and readable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from commonplace.model import SessionScope
+from commonplace.store.sqlite.migrate import APPLICATION_ID, migrations
+from commonplace.store.sqlite.store import SqliteStore
+from commonplace.text.sketch import similarity
+from commonplace.text.words import count_words
+
+NOW = 1_742_049_000_000
+EVERYTHING = SessionScope()
+SAID = ["How  many   words?", "Three\nwords\n\nhere ", "数据库 🦓"]
+
+
+@pytest.fixture
+def first_schema(tmp_path: Path) -> Path:
+    """Two sessions that say the same, one with a forgotten message more, and one of an agent that said nothing."""
+    path = tmp_path / "store.db"
+    connection = apsw.Connection(str(path))
+    connection.execute(migrations()[0][2]).fetchall()
+    connection.pragma("application_id", APPLICATION_ID)
+    connection.pragma("user_version", 1)
+    connection.execute("INSERT INTO spaces VALUES (1, 'default', ?)", (NOW,))
+    number = 0
+    for session, bodies in enumerate(([*SAID, "gone"], SAID, ["saw it"]), 1):
+        connection.execute(
+            "INSERT INTO sessions (id, uid, space_id, key, started_ms) VALUES (?, ?, 1, ?, ?)",
+            (session, f"01959a36-3a49-7000-8000-00000000000{session}", f"s-{session}", NOW),
+        )
+        for body in bodies:
+            number += 1
+            connection.execute(
+                "INSERT INTO items (id, uid, space_id, session_id, kind, type, title, body, details, meta,"
+                " content_hash, created_ms, updated_ms, forgotten_ms)"
+                " VALUES (?, ?, 1, ?, ?, 'message', '', ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    number,
+                    f"01959a36-3a49-7000-9000-00000000000{number}",
+                    session,
+                    "observation" if session == 3 else "message",
+                    body,
+                    '{"role":"user"}',
+                    '{"n":"ü"}' if number == 1 else "{}",
+                    number.to_bytes(32, "big"),
+                    NOW + number,
+                    NOW,
+                    NOW + 99 if body == "gone" else None,
+                ),
+            )
+    connection.close()
+    return path
+
+
+def test_sessions_of_the_first_schema_are_counted(first_schema: Path) -> None:
+    store = SqliteStore(first_schema)
+    try:
+        assert store.schema == migrations()[-1][0]
+        kept = store.get_sessions([1, 2, 3])
+        for id_ in (1, 2):
+            messages = store.messages_of(id_)
+            assert [message.body for message in messages] == SAID
+            assert (kept[id_].messages, kept[id_].words) == (3, sum(map(count_words, SAID)))
+            assert (kept[id_].status, kept[id_].folder, kept[id_].importance) == ("active", "/", 5.0)
+        size = sum(len(body.encode()) for body in SAID)
+        assert (kept[1].bytes, kept[2].bytes) == (size + len('{"n":"ü"}'.encode()), size)
+        assert (kept[3].messages, kept[3].words, kept[3].ended_ms) == (0, 0, NOW + 8)
+        assert {session.id for session in store.latest_sessions(EVERYTHING, 9)} == {1, 2}
+        made = store.sketches()
+        assert similarity(made[1], made[2]) == 1.0
+        # A conversation without a title is counted, and has no label to list.
+        assert (store.session_counts(EVERYTHING, 9).sessions, dict(store.session_counts(EVERYTHING, 9).labels)) == (
+            2,
+            {},
+        )
+        store.forget([1], NOW + 100)
+        store.restore([4], NOW + 101)
+        changed = store.get_sessions([1])[1]
+        assert changed.words == sum(count_words(message.body) for message in store.messages_of(1))
+        assert changed.bytes == size - len(SAID[0]) + len("gone")
+    finally:
+        store.close()
+    (backup,) = (first_schema.parent / "backups").iterdir()
+    assert "schema1" in backup.name
