@@ -31,3 +31,7 @@ CREATE INDEX sessions_continued ON sessions (space_id, json_extract(meta, '$.con
     WHERE json_extract(meta, '$.continued_from') IS NOT NULL;
 CREATE INDEX sessions_started ON sessions (space_id, json_extract(meta, '$.parent_message'))
     WHERE json_extract(meta, '$.parent_message') IS NOT NULL;
+
+-- Whenever a passage is deleted, SQLite looks for what refers to it: through the whole table without these.
+CREATE INDEX vectors_passage ON vectors (passage_id);
+CREATE INDEX jobs_passage ON jobs (passage_id);
