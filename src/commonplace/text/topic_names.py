@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from math import log
 
 from commonplace.text.tokens import STOP_WORDS, fold, is_paired, stem, words_of
@@ -20,11 +21,13 @@ LEAST_SHARE = 0.06
 PHRASE_SHARE = 0.5
 # A name of one term that covers less than this share of the texts gets a second one beside it.
 COVERING = 0.3
-# A kept name is true as long as its words are among this many best terms.
-STILL_TRUE = 12
-LONGEST = 40
+# A kept name is true as long as its words tell this share of what the best term tells.
+STILL_TRUE = 0.4
+# Added to the share elsewhere: being nowhere else is not enough, a word is to stand in many texts here.
 ELSEWHERE = 0.02
-VERBAL_FACTOR = 0.6
+# What looks like something done, not like a thing, counts for less; JWT and GitHub are names, and count for more.
+VERBAL, PROPER = 0.6, 1.2
+LONGEST = 40
 _SAMPLED_WORDS = 400
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|\[REDACTED:[^\]]*\]|\w+://\S+|<[^<>\n]{1,80}>", re.DOTALL)
@@ -33,29 +36,26 @@ _WORD = re.compile(r"(?<![\w/\\@#$.-])[^\W\d_]+(?:['’-][^\W\d_]+)*(?![\w/\\@(=
 _CAMEL = re.compile(r"[a-z]+[A-Z]|(?:[A-Z][a-z]+){3}")
 _TAILS = ("'s", "’s")
 # They stand in many texts of a group and say nothing about it, however rare they are elsewhere.
-_DULL = frozenset(
-    stem(word)
-    for word in """
-    able absolutely ago agree again already although always amazing anyway around ask asked available away awesome back
-    bad based basically because before behind best better between big bit both bring broken busy call called came case
-    cause certain change check clear come common complete completely consider consist contain correct count couple
-    course current currently day days decide definitely describe detail different due during early easy end enjoy
-    enough ensure even exactly example excellent expect explain fact feel feeling few find fine first five fix follow
-    following four free full fun further future general get given glad go going gonna gone good great guess guy guys
-    haha happen happy hard hear heard high hope hour however idea implement important improve include including instead
-    interesting keep kind last late later least leave less look looking lot love low made main make matter mean mention
-    min minute moment month morning most move much name never new next nice night none nothing now number often okay old
-    once one only open option otherwise out over part particular past people perfect place plan point possible pretty
-    probably provide put quick quite rather ready real reason recently relate remember require result return right run
-    said same saw say second see seem seen sense set several short similar simple since small soon sorry sort sound
-    specific start started still stop stuff such super sure take taken talk test than think thought three thus time
-    times today together tomorrow tonight total totally track tried true try trying turn two type under understand
-    until up upon use used useful user using usually value various version wait was way week weekend well went while
-    whole wish within without word work worked working world worry worth would wow wrong year years yeah yep yesterday
-    lol omg hey btw photo shares share excited step cannot aim approach shes hes thats theyre dont didnt cant wont ive
-    hmm nope hows whats everyone everybody told tell true cool felt feels shown
-    """.split()
-)
+_DULL_WORDS = """
+    able absolutely again ago agree aim already although always amazing anyway approach around ask asked available away
+    awesome back bad based basically because before behind best better between big bit both bring broken btw busy call
+    called came cannot cant case cause certain change check clear come common complete completely consider consist
+    contain cool correct count couple course current currently day days decide definitely describe detail didnt
+    different dont due during early easy end enjoy enough ensure even everybody everyone exactly example excellent
+    excited expect explain fact feel feeling feels felt few find fine first five fix follow following four free full
+    fun further general get given glad go going gone gonna good great guess guy guys haha happen happy hard hear heard
+    hes hey high hmm hope hour however hows idea implement important improve include including instead interesting ive
+    keep kind last late later least leave less lol look looking lot love low made main make matter mean mention min
+    minute moment month morning most move much name never new next nice night none nope nothing now number often okay
+    old omg once one only open option otherwise out over part particular past people perfect photo place plan point
+    possible pretty probably provide put quick quite rather ready real reason recently relate remember require result
+    return right run said same saw say second see seem seen sense set several share shares shes short shown similar
+    simple since small soon sorry sort sound specific start started step still stop stuff such super sure take taken
+    talk tell than thats theyre think thought three thus time times today together told tomorrow tonight total totally
+    tried true try trying turn two under understand until up upon use used useful using usually value various wait was
+    way week weekend well went whats while whole wish within without wont work worked working worry worth would wow
+    wrong yeah year years yep yesterday
+"""
 _VERBAL = ("ed", "ly")
 
 
@@ -143,20 +143,21 @@ def _ranked(group: _Counted, everything: _Counted) -> list[tuple[float, tuple[st
     rest = everything.texts - group.texts
     scored = []
     for term, inside in group.terms.items():
-        if inside < least or any(word in _DULL for word in term):
+        if inside < least or any(word in _dull() for word in term):
             continue
         here = inside / group.texts
-        # A word that is nowhere else must not win by that alone: it is to stand in many texts here.
         there = (everything.terms[term] - inside + 0.5) / (rest + 1) + ELSEWHERE
         gain = here * log(here / there) if here > there else 0.0
         if gain > 0.0:
-            scored.append((gain * (VERBAL_FACTOR if _verbal(group, term) else 1.0), term))
+            scored.append((gain * _weight(group, term), term))
     return sorted(scored, key=lambda pair: (-pair[0], pair[1]))
 
 
-def _verbal(group: _Counted, term: tuple[str, ...]) -> bool:
-    """Whether a term looks like something done or how it was done, not like a thing."""
-    return any(word.endswith(_VERBAL) for word in group.written[term].most_common(1)[0][0].split())
+def _weight(group: _Counted, term: tuple[str, ...]) -> float:
+    words = group.written[term].most_common(1)[0][0].split()
+    if any(word.endswith(_VERBAL) for word in words):
+        return VERBAL
+    return PROPER if any(word[1:] != word[1:].lower() for word in words) else 1.0
 
 
 def _candidates(group: _Counted, ranked: Sequence[tuple[float, tuple[str, ...]]]) -> Iterator[str]:
@@ -188,7 +189,7 @@ def _phrase(group: _Counted, term: tuple[str, ...], terms: Sequence[tuple[str, .
 def _second(group: _Counted, first: tuple[str, ...], terms: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
     for term in terms[:6]:
         phrase = _phrase(group, term, terms)
-        if not set(phrase) & set(first) and not _verbal(group, phrase):
+        if not set(phrase) & set(first) and _weight(group, phrase) > VERBAL:
             return phrase if len(phrase) + len(first) <= 3 else term
     return None
 
@@ -204,10 +205,15 @@ def _shown(group: _Counted, term: tuple[str, ...]) -> str:
 
 
 def _still_true(name: str, ranked: Sequence[tuple[float, tuple[str, ...]]]) -> bool:
-    best = {word for _gain, term in ranked[:STILL_TRUE] for word in term}
+    good = {word for gain, term in ranked if gain >= STILL_TRUE * ranked[0][0] for word in term}
     words = {stem(fold(word)) for word in name.split() if word != "&"}
-    return bool(words) and words <= best
+    return bool(words) and words <= good
 
 
 def _first_free(names: Iterable[str], taken: set[str]) -> str:
     return next((name for name in names if len(name) <= LONGEST and fold(name) not in taken), "")
+
+
+@cache
+def _dull() -> frozenset[str]:
+    return frozenset(map(stem, _DULL_WORDS.split()))
