@@ -33,7 +33,9 @@ WAIT_FOR_WRITES = 1.0
 _ADVICE = {
     "get_context": "At the start of a task call get_context for the project (the git repository's name).",
     "search": "Before deciding something that may have been decided, call search.",
+    "recall": "For how something was done in earlier sessions, call recall.",
     "add_memory": "When a decision, rule, fact or lesson worth keeping comes up, call add_memory.",
+    "memory_store": "When asked to save the conversation, call memory_store.",
 }
 
 _Context = ServerRequestContext[Any]
