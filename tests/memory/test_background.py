@@ -16,6 +16,7 @@ from commonplace.memory.book import Book
 from commonplace.memory.graph import STEP, link_some, walk
 from commonplace.memory.remember import Note, remember_all
 from commonplace.memory.shelf import Shelf
+from commonplace.memory.topics import tend_topics
 
 BOUND = 30
 
@@ -25,8 +26,8 @@ def write(book: Book, count: int) -> None:
     remember_all(book, notes)
 
 
-def test_linking_is_one_of_its_tasks() -> None:
-    assert link_some in TASKS
+def test_its_tasks_are_links_and_topics() -> None:
+    assert TASKS == (link_some, tend_topics)
 
 
 def test_a_step_links_a_few_and_tells_whether_there_is_more(book: Book) -> None:
