@@ -27,7 +27,7 @@ def write(book: Book, count: int) -> None:
 
 
 def test_its_tasks_are_links_and_topics() -> None:
-    assert TASKS == (link_some, tend_topics)
+    assert (link_some, tend_topics) == TASKS
 
 
 def test_a_step_links_a_few_and_tells_whether_there_is_more(book: Book) -> None:
