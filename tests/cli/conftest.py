@@ -144,10 +144,12 @@ def full_disk() -> Callable[[], list[str]]:
 def spawn_in_terminal() -> Run:
     """Runs a command line as its own process in a pseudo terminal. An empty variable is an absent one."""
 
-    def call(*arguments: str, **env: str) -> Outcome:
+    def call(*arguments: str, typed: str = "", **env: str) -> Outcome:
         import pty
 
         leader, follower = pty.openpty()
+        # The terminal keeps what is typed ahead until it is read.
+        os.write(leader, typed.encode())
         process = subprocess.Popen(
             [sys.executable, "-m", "commonplace", *arguments],
             stdin=follower,

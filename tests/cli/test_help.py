@@ -81,6 +81,7 @@ def test_the_examples_work(run: Run, folder: Path, name: str) -> None:
     for text in ("First thing", "Second thing", "Third thing"):
         run("add", text, "--project", "my-api")
     run("edit", "2", "--content", "Second thing, changed")
+    run("store", "Colours", "chats/colours.txt", "--folder", "/work/design")
     for line in command(name).examples:  # type: ignore[attr-defined]
         done = execute(line, run)
         assert done.code == 0, f"{line}: {done}"
