@@ -60,6 +60,14 @@ def test_the_overview_imports_no_command(arguments: tuple[str, ...]) -> None:
         ("projects", "--json"),
         ("rules", "--json"),
         ("streams", "--json"),
+        ("store", "More", "--json"),
+        ("conversations",),
+        ("conversations", "show", "1"),
+        ("conversations", "archive", "1", "--json"),
+        ("conversations", "folders"),
+        ("export", "--all"),
+        ("prune", "--json"),
+        ("stats",),
         ("keys", "--json"),
         ("keys", "create", "laptop", "--json"),
     ],
@@ -67,7 +75,8 @@ def test_the_overview_imports_no_command(arguments: tuple[str, ...]) -> None:
 )
 def test_a_command_imports_only_what_it_uses(run: Run, arguments: tuple[str, ...]) -> None:
     run("add", "Some thing", "--project", "p")
-    loaded = modules_of(*arguments)
+    run("store", "Talk", stdin="User: Hello\nAI: Hi\n")
+    loaded = modules_of(*arguments, stdin=b"User: What else?\nAI: Nothing\n")
     assert not loaded & HEAVY
     ours = {where.partition(":")[0] for name, where, _what in COMMANDS if name != arguments[0]}
     mine = {where.partition(":")[0] for name, where, _what in COMMANDS if name == arguments[0]}
