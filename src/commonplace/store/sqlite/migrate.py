@@ -60,7 +60,7 @@ def migrate(database: Database) -> int:
         if 0 < version < newest:
             _back_up(database, version)
         # What scripts may call.
-        connection.create_scalar_function("count_words", count_words, 1, deterministic=True)
+        connection.create_scalar_function("count_words", lambda *text: count_words(str(text[0])), 1)
         for number, _name, script in migrations():
             if number > version:
                 # Drained: apsw stops a script at its first row otherwise.
