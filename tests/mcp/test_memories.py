@@ -107,7 +107,7 @@ def test_a_day_over_http(tmp_path: Path, era: str) -> None:
     try:
 
         async def story() -> None:
-            async with Client(f"{server.url}/mcp", mode=era, cache=None) as client:
+            async with server.client(era) as client:
                 agent = await Agent.of(client)
                 assert agent.tools >= ELEVEN
                 await a_day(agent, "github.com/acme/my-app")
@@ -141,7 +141,7 @@ def test_a_stream_goes_on_in_another_server(tmp_path: Path) -> None:
             await agent.says("append_memory_chunk", stream_id=stream, chunk="Before, ")
         server = Served(tmp_path, "--port", "0")
         try:
-            async with Client(f"{server.url}/mcp", cache=None) as client:
+            async with server.client() as client:
                 agent = await Agent.of(client)
                 told, _ = await agent.says("append_memory_chunk", stream_id=stream, chunk="after")
                 assert told == "2 chunks, 13 chars"
@@ -176,7 +176,7 @@ def test_ten_megabytes_over_http_are_refused_in_the_same_words(tmp_path: Path) -
     server = Served(tmp_path, "--port", "0")
 
     async def story() -> None:
-        async with Client(f"{server.url}/mcp", cache=None) as client:
+        async with server.client() as client:
             await ten_megabytes(await Agent.of(client))
 
     try:

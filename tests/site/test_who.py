@@ -175,6 +175,9 @@ def test_a_key_for_one_project_sees_no_other_through_any_tool(serve: Serve, prof
     # Arguments that reach for what is not ours, by their names; each tool gets those it has.
     reaching = {
         "query": "zebra",
+        "topic": "zebra",
+        "context": "What about the zebra?",
+        "minScore": 0.0,
         "id": str(their),
         "ids": [their],
         "anchor_id": their,
