@@ -41,6 +41,11 @@ def test_acronyms_and_names_keep_their_capitals() -> None:
     assert names[0].startswith("JWT") and names[1].startswith("GitHub")
 
 
+def test_of_equally_telling_words_a_name_is_taken() -> None:
+    texts = [f"{word} nodes of Kubernetes wait" for word in ("All", "Some", "Other")]
+    assert name_topics([texts, LOGIN])[0].endswith("Kubernetes")
+
+
 @pytest.mark.parametrize(
     "noise",
     [

@@ -45,6 +45,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("prune", "commonplace.cli.prune:prune", "Conversations that could go, archived if you say so."),
     ("stats", "commonplace.cli.stats:stats", "How much was said, where and when."),
     ("projects", "commonplace.cli.projects:projects", "Projects and the names they answer to."),
+    ("clusters", "commonplace.cli.topics:clusters", "Topics: what each project is about, by its own words."),
     ("keys", "commonplace.cli.keys:keys", "Who may call the HTTP server, and what for."),
     ("status", "commonplace.cli.status:status", "What is kept where, and whether everything works."),
     ("mcp", "commonplace.cli.serve:mcp", "Serve an agent over stdio (MCP)."),

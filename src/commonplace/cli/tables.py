@@ -33,7 +33,9 @@ STYLES = {
     "position": "dim",
     "relevance": "bold",
 }
-NUMBERS = frozenset({"id", "relevance", "items", "position", "rev", "messages", "words", "importance"})
+NUMBERS = frozenset(
+    {"id", "relevance", "items", "position", "rev", "size", "nearness", "messages", "words", "importance"}
+)
 # Texts, and their shares of what width is left.
 WIDE = {"title": 1, "narrative": 1, "content": 1, "aliases": 1, "label": 2, "folder": 1}
 # Below this width a conversation's words are left out for its label.

@@ -96,13 +96,15 @@ def same_topics(
     """
     import numpy as np
 
+    if not len(old_rows) or not len(new_rows):
+        return {}
     shared = np.zeros((len(new_rows), len(old_rows)), np.int64)
     both = (before != NONE) & (labels != NONE)
     np.add.at(shared, (labels[both], before[both]), 1)
     new_sizes = np.bincount(labels[labels != NONE], minlength=len(new_rows))
     old_sizes = np.bincount(before[before != NONE], minlength=len(old_rows))
     overlap = shared / np.maximum(new_sizes[:, None] + old_sizes[None, :] - shared, 1)
-    near = new_rows @ old_rows.T if len(old_rows) else np.zeros(shared.shape)
+    near = new_rows @ old_rows.T
     here, there = np.nonzero((overlap >= OVERLAP) | (near >= NEAR))
     same: dict[int, int] = {}
     for at in np.lexsort((there, -near[here, there], -overlap[here, there])).tolist():

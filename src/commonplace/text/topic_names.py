@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 from math import log
 
 from commonplace.text.tokens import STOP_WORDS, fold, is_paired, stem, words_of
@@ -34,7 +35,7 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|\[REDACTED:[^\]]*\]|\w+://\S+|<[^<>\n]{1,8
 # Words of letters. What is glued to digits, slashes, underscores, dots or brackets is code, a path or a number.
 _WORD = re.compile(r"(?<![\w/\\@#$.-])[^\W\d_]+(?:['’-][^\W\d_]+)*(?![\w/\\@(=\[-]|\.\w)|[^\w\s\"'`*’]+|\n")
 _CAMEL = re.compile(r"[a-z]+[A-Z]|(?:[A-Z][a-z]+){3}")
-_TAILS = ("'s", "’s")
+_GOES_ON = frozenset(",;()&+")
 # They stand in many texts of a group and say nothing about it, however rare they are elsewhere.
 _DULL_WORDS = """
     able absolutely again ago agree aim already although always amazing anyway approach around ask asked available away
@@ -111,23 +112,28 @@ def name_topics(groups: Sequence[Sequence[str]], others: Iterable[str] = (), kep
 
 
 def _words(text: str) -> Iterator[str | None]:
-    """The telling words of a text; None where a phrase cannot go on."""
-    for number, match in enumerate(_WORD.finditer(_CODE.sub("\n", text))):
-        if number > _SAMPLED_WORDS:
-            return
+    """The telling words of a text, without the capital that begins a sentence; None where a phrase cannot go on."""
+    begins = True
+    for match in islice(_WORD.finditer(_CODE.sub("\n", text)), _SAMPLED_WORDS):
         word = match[0]
         if not word[0].isalpha():
+            begins = begins or not _GOES_ON.issuperset(word)
             yield None
         elif is_paired(word):
             for pair in words_of(word):
                 yield pair
                 yield None
         else:
-            for tail in _TAILS:
-                word = word.removesuffix(tail)
-            folded = fold(word)
-            dull = len(folded) < 3 and not (len(folded) == 2 and word.isupper())
-            yield None if dull or _CAMEL.match(word) or folded in STOP_WORDS or "'" in word or "’" in word else word
+            word = word.removesuffix("'s").removesuffix("’s")
+            if begins and word[1:] == word[1:].lower():
+                word = word.lower()
+            begins = False
+            yield word if _tells(word) else None
+
+
+def _tells(word: str) -> bool:
+    short = len(word) < 3 and not (len(word) == 2 and word.isupper())
+    return not (short or _CAMEL.match(word) or "'" in word or "’" in word or fold(word) in STOP_WORDS)
 
 
 def _counted(texts: Iterable[str]) -> _Counted:
@@ -154,10 +160,16 @@ def _ranked(group: _Counted, everything: _Counted) -> list[tuple[float, tuple[st
 
 
 def _weight(group: _Counted, term: tuple[str, ...]) -> float:
-    words = group.written[term].most_common(1)[0][0].split()
+    words = _form(group, term)
     if any(word.endswith(_VERBAL) for word in words):
         return VERBAL
-    return PROPER if any(word[1:] != word[1:].lower() for word in words) else 1.0
+    return PROPER if any(word != word.lower() for word in words) else 1.0
+
+
+def _form(group: _Counted, term: tuple[str, ...]) -> list[str]:
+    """How a term is mostly written; of two ways the one with more small letters."""
+    forms = group.written[term]
+    return max(forms, key=lambda form: (forms[form], form)).split()
 
 
 def _candidates(group: _Counted, ranked: Sequence[tuple[float, tuple[str, ...]]]) -> Iterator[str]:
@@ -196,12 +208,7 @@ def _second(group: _Counted, first: tuple[str, ...], terms: Sequence[tuple[str, 
 
 def _shown(group: _Counted, term: tuple[str, ...]) -> str:
     """A term as it is mostly written, each word beginning with a capital."""
-    forms: Counter[str] = Counter()
-    for form, times in group.written[term].items():
-        # At the start of a sentence every word has a capital: it is the same form.
-        forms[" ".join(word.lower() if word[1:].islower() else word for word in form.split())] += times
-    best = max(forms, key=lambda form: (forms[form], form))
-    return " ".join(word[:1].upper() + word[1:] for word in best.split())
+    return " ".join(word[:1].upper() + word[1:] for word in _form(group, term))
 
 
 def _still_true(name: str, ranked: Sequence[tuple[float, tuple[str, ...]]]) -> bool:
