@@ -206,6 +206,18 @@ def test_a_continued_session_is_linked_to_the_end_of_the_one_before(store: Store
     assert {edge.weight for edge in edges(store, said, "continued")} == {WEIGHTS["continued"]}
 
 
+def test_what_a_session_continues_may_be_learnt_later(store: Store) -> None:
+    say(store, "old", "a", at=THEN - 9_000_000)
+    said = say(store, "new", "here we go", "yes")
+    link_all(store)
+    session = store.sessions_of(said)[said[0]]
+    store.change_session(session.id, {"meta": {"continued_from": "old"}}, THEN)
+    more = put(store, make_draft("go on", kind="message", type="message", session="new", at=THEN + 99_000))
+    put(store, make_draft("much later", kind="message", type="message", session="old", at=THEN + 999_000))
+    link_all(store)
+    assert ties(store, [*said, *more], "continued") == {("here we go", "continued", "a")}
+
+
 @pytest.mark.parametrize("parent_first", [True, False])
 def test_a_sub_agent_is_linked_out_and_back(store: Store, *, parent_first: bool) -> None:
     uid = "01959a12-0000-7000-8000-0123456789ab"

@@ -142,19 +142,22 @@ class Linker:
 
     def _link_sessions(self, spot: Spot, session_id: int, *, first: bool, last: bool) -> None:
         ties = self._ties(session_id)
-        if first and ties.continues:
-            for ending in self._ending_of(ties.continues):
-                self._tie(spot, ending, "continued")
+        # At its end too, since what a session has to do with others may be learnt while it goes on.
+        if ties.continues and (first or last):
+            self._link_continued(session_id, self._ending_of(ties.continues))
         if ties.started_by and (first or last):
             self._link_sub_agent(session_id, self._passages_of(ties.started_by))
         for (other,) in self._sessions_with("continued_from", ties.key):
-            beginning = self._beginning(other)
-            if beginning is None or self._spot(beginning).order < spot.order:
-                continue
-            if spot.id in self._ending(session_id, ENDING):
-                self._tie(spot, beginning, "continued")
+            self._link_continued(other, self._ending(session_id, ENDING))
         for (other,) in self._sessions_with("parent_message", spot.item_uid):
             self._link_sub_agent(other, self._passages_of(spot.item_uid))
+
+    def _link_continued(self, session_id: int, endings: list[int]) -> None:
+        """From its first passage to the last ones that the other session had by then."""
+        beginning = self._beginning(session_id)
+        for ending in endings:
+            if beginning is not None and self._spot(ending).order < self._spot(beginning).order:
+                self._tie(self._spot(beginning), ending, "continued")
 
     def _link_sub_agent(self, session_id: int, started_by: list[int]) -> None:
         """Out: from its first passage to the beginning of the turn that started it. Back: from its last to the end."""
