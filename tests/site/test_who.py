@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -18,6 +19,7 @@ from commonplace.memory import keys, streams
 from commonplace.memory.conversations import Conversation, Said, keep
 from commonplace.memory.remember import Note, remember
 from commonplace.model import Scope
+from commonplace.rest.table import ENDPOINTS
 from commonplace.site.who import FRESH_SECONDS
 
 Serve = Callable[..., Served]
@@ -230,3 +232,29 @@ def test_a_key_for_one_project_sees_no_other_through_any_tool(serve: Serve, prof
             "A zebra of theirs was seen",
         }
         assert [one.chunks for one in book.store.streams(0) if one.id == stream] == [1]
+
+
+def test_a_key_for_one_project_sees_no_other_through_any_route(serve: Serve) -> None:
+    server = serve()
+    ours, theirs = "github.com/acme/ours", "github.com/acme/theirs"
+    with contextlib.closing(book_of(server)) as book:
+        _key, secret = keys.create(book, "ours", "admin", ours)
+        their = remember(book, Note("A zebra of theirs", type="rule", project=theirs))
+        remember(book, Note("A zebra of ours", type="rule", project=ours))
+        talk = keep(
+            book, Conversation("A zebra of theirs", [Said("user", "A zebra of theirs")], project=theirs)
+        ).session
+    asked = 0
+    with httpx2.Client(base_url=server.url, headers=bearer(secret), timeout=DEADLINE) as client:
+        for endpoint in ENDPOINTS:
+            if endpoint.method != "GET" or "events" in endpoint.path:
+                continue
+            for id_ in (str(their.id), their.uid, talk.uid, str(talk.id), theirs, "theirs"):
+                path = re.sub(r"{\w+(:\w+)?}", id_, endpoint.path)
+                for query in ({}, {"query": "zebra", "q": "zebra"}, {"project": theirs, "query": "zebra"}):
+                    reply = client.get(path, params=query)
+                    assert "zebra of theirs" not in reply.text, f"{path} {query}"
+                    asked += reply.status_code == 200
+        assert "zebra of ours" in client.get("/api/v1/items").text
+        assert client.get("/api/v1/keys").status_code in (403, 404)
+    assert asked > 5

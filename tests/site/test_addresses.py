@@ -1,0 +1,43 @@
+"""Whose address a request has: the connection's, unless a proxy of ours tells better."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.datastructures import Headers
+
+from commonplace.site.addresses import UNKNOWN, Proxies
+
+
+def caller(trusted: str, client: str | None, *forwarded: str) -> str:
+    headers = Headers(raw=[(b"x-forwarded-for", value.encode()) for value in forwarded])
+    return Proxies(trusted).caller({"type": "http", "client": client and (client, 1)}, headers)
+
+
+@pytest.mark.parametrize(
+    ("trusted", "client", "forwarded", "expected"),
+    [
+        ("", "192.0.2.1", ("10.1.1.1",), "192.0.2.1"),
+        ("10.0.0.1", "192.0.2.1", ("10.1.1.1",), "192.0.2.1"),
+        ("10.0.0.1", "10.0.0.1", (), "10.0.0.1"),
+        ("10.0.0.1", "10.0.0.1", ("192.0.2.9",), "192.0.2.9"),
+        # The nearest counts: what stands before it may be made up.
+        ("10.0.0.0/8", "10.0.0.1", ("1.1.1.1, 192.0.2.9, 10.0.0.2",), "192.0.2.9"),
+        ("10.0.0.0/8", "10.0.0.1", ("1.1.1.1", "192.0.2.9", "10.0.0.2"), "192.0.2.9"),
+        ("10.0.0.0/8, ::1", "::1", ("2001:db8::5",), "2001:db8::5"),
+        ("10.0.0.1", "::ffff:10.0.0.1", ("192.0.2.9",), "192.0.2.9"),
+        ("10.0.0.1", "10.0.0.1", ("nonsense",), "nonsense"),
+        ("10.0.0.1", None, ("192.0.2.9",), UNKNOWN),
+    ],
+)
+def test_the_nearest_that_is_no_proxy_of_ours(
+    trusted: str, client: str | None, forwarded: tuple[str, ...], expected: str
+) -> None:
+    assert caller(trusted, client, *forwarded) == expected
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=60))
+def test_nothing_that_is_forwarded_breaks_it(text: str) -> None:
+    assert caller("10.0.0.0/8", "10.0.0.1", text)
+    assert caller("", "10.0.0.1", text) == "10.0.0.1"
