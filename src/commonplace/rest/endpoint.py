@@ -62,13 +62,15 @@ class Asked(Generic[_Query, _Body]):
 class Answer:
     """What to reply: `data` as JSON, else `content` as it is, else a `stream` of lines.
 
-    `told_once` joins the data after redaction and is not kept for repeating.
+    `ours`: nothing in the data is what somebody said, so nothing in it is blacked out. `told_once` joins it, and is
+    not kept for repeating.
     """
 
     data: Mapping[str, Any] | None = None
     status: int = 200
     etag: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    ours: bool = False
     told_once: Mapping[str, Any] = field(default_factory=dict)
     content: bytes = b""
     stream: Callable[[], AsyncIterator[bytes]] | None = None
@@ -81,8 +83,8 @@ Call = Callable[[Book, Asked[Any, Any]], Answer]
 class Endpoint:
     """One row: where, what for, who may, what goes in and what comes out.
 
-    `reply` is the JSON schema of the answer; `media` is what it is where it is not JSON. `errors` are the statuses
-    that it can answer besides those of every endpoint. Without a `scope` no key is asked for.
+    `reply` is the JSON schema of the answer; `media` is what it is where it is not JSON. `also` are statuses that
+    it can answer besides `status` and those of every endpoint. Without a `scope` no key is asked for.
     """
 
     method: Method
@@ -95,7 +97,7 @@ class Endpoint:
     query: type[BaseModel] | None = None
     body: type[BaseModel] | None = None
     status: int = 200
-    errors: tuple[int, ...] = ()
+    also: tuple[int, ...] = ()
     media: str = "application/json"
     headers: tuple[str, ...] = ()
     body_optional: bool = False

@@ -1,6 +1,6 @@
 """What a request may say, in types: their limits are the verbs' own, and what the OpenAPI document shows.
 
-Patterns name letters one script after the other, because what `\\w` means depends on who reads the document.
+Patterns say which signs are no letters, because what `\\w` means depends on who reads the document.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from commonplace.memory.remember import EARLIEST_MS, LATEST_MS, MAX_SESSION, MAX
 from commonplace.text.globs import MAX_GLOB
 from commonplace.text.names import MAX_NAME
 
-_LETTERS = (
-    "0-9A-Za-z_\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0400-\u0481\u048a-\u052f"
-    "\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3"
-)
-# One letter that every reader calls visible.
+# A letter that every reader calls visible; and one that may begin a name, which is no sign either.
 SAYING = r"[^\u0000-\u0020\u007f-\u00a0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff\ufffd-\uffff]"
-_PART = f"[.]?[{_LETTERS}][{_LETTERS} .+-]*"
+_LETTER = (
+    r"[^\u0000-\u002f\u003a-\u0040\u005b-\u005e\u0060\u007b-\u00bf\u00d7\u00f7"
+    r"\u1680\u180e\u2000-\u206f\u3000\ufeff\ufff0-\uffff]"
+)
+_PART = f"[.]?{_LETTER}({_LETTER}|[ .+-])*"
 _PLACE = f"^(https?://|ssh://|git@|~?/)?{_PART}([/:]{_PART})*/?$"
-_BRACES = rf"\{{[{_LETTERS}][{_LETTERS},.-]*\}}"
-_NAME = f"([{_LETTERS}?]|{_BRACES})"
+_BRACES = rf"\{{{_LETTER}({_LETTER}|[,.-])*\}}"
+_NAME = f"({_LETTER}|[?]|{_BRACES})"
 _NAMES = f"([*]|[.]?[*]?[.]?{_NAME}([*]?({_NAME}|[+@-])|[.]({_NAME}|[*]))*[*]?)"
 _GLOB = f"^([*][*]/)?{_NAMES}(/{_NAMES})*(/[*][*])?$|^[*][*]$"
-_TYPE = f"^[{_LETTERS}][{_LETTERS} .:/-]{{0,99}}$"
-_CATEGORY = f"^[{_LETTERS}]([{_LETTERS} .-]{{0,98}}[{_LETTERS}-])?$"
+_TYPE = f"^{_LETTER}({_LETTER}|[ .:/-]){{0,99}}$"
+_CATEGORY = f"^{_LETTER}(({_LETTER}|[ .-]){{0,98}}({_LETTER}|-))?$"
 MAX_IDS = 2**53
 
 

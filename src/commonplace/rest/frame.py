@@ -8,7 +8,7 @@ import logging
 import re
 import time
 from collections.abc import Mapping
-from typing import cast
+from typing import Any, cast
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -139,8 +139,13 @@ def _safe(answer: Answer) -> Answer:
     """The answer as bytes, with no secret in it but one that is to be told."""
     if answer.data is None:
         return answer
-    data = {**redacted(dict(answer.data)), **answer.told_once}
+    data = _shown(answer) | answer.told_once
     return Answer(content=as_bytes(data), status=answer.status, etag=answer.etag, headers=answer.headers)
+
+
+def _shown(answer: Answer) -> dict[str, Any]:
+    data = dict(answer.data or {})
+    return data if answer.ours else cast(dict[str, Any], redacted(data))
 
 
 def _once(book: Book, endpoint: Endpoint, asked: Asked[object, object], name: str, who: str, print_: bytes) -> Answer:
@@ -156,7 +161,7 @@ def _once(book: Book, endpoint: Endpoint, asked: Asked[object, object], name: st
             made.append(Answer(content=_error_bytes(error), status=error.http_status))
             return Answered(error.http_status, "{}", made[0].content)
         made.append(_safe(answer))
-        kept = as_bytes(redacted(dict(answer.data or {})))
+        kept = as_bytes(_shown(answer))
         headers = {**answer.headers, **({"ETag": answer.etag} if answer.etag else {})}
         return Answered(answer.status, json.dumps(headers), kept)
 

@@ -75,7 +75,7 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
 
 def statuses(endpoint: Endpoint) -> list[int]:
     """Every status that the endpoint can answer."""
-    found = {endpoint.status, *endpoint.errors, 422, 429, 500, 503}
+    found = {endpoint.status, *endpoint.also, 422, 429, 500, 503}
     if endpoint.method == "GET" and endpoint.media != "text/event-stream":
         found.add(304)
     if endpoint.scope is not None:

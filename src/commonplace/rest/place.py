@@ -53,7 +53,7 @@ def status(book: Book, _asked: Asked[None, None]) -> Answer:
 
 def key_list(book: Book, _asked: Asked[None, None]) -> Answer:
     """Every key, revoked ones too; never a secret."""
-    return Answer({"keys": [_key_record(key) for key in keys.listed(book)]})
+    return Answer({"keys": [_key_record(key) for key in keys.listed(book)]}, ours=True)
 
 
 def key_create(book: Book, asked: Asked[None, NewKey]) -> Answer:
@@ -62,13 +62,13 @@ def key_create(book: Book, asked: Asked[None, NewKey]) -> Answer:
     days = wanted.expires_in_days
     expires = None if days is None else book.clock() + days * 86_400_000
     key, secret = keys.create(book, wanted.name, wanted.scope, wanted.project, expires)
-    return Answer({**_key_record(key), "secret": None}, status=201, told_once={"secret": secret})
+    return Answer({**_key_record(key), "secret": None}, status=201, ours=True, told_once={"secret": secret})
 
 
 def key_revoke(book: Book, asked: Asked[None, None]) -> Answer:
     """Let a key work no longer."""
     try:
-        return Answer(_key_record(keys.revoke(book, asked.path["id"])))
+        return Answer(_key_record(keys.revoke(book, asked.path["id"])), ours=True)
     except InvalidInput as error:
         raise NotFound(error.message, error.hint) from error
 

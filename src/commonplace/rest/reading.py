@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, ValidationError
 
 from commonplace.errors import InvalidInput, TooLarge, WrongMedia
+from commonplace.model import KINDS
 from commonplace.rest.endpoint import Endpoint
 from commonplace.rest.fields import MEANT
 
@@ -20,6 +21,7 @@ MOST_PARAMETERS = 2000
 _TOLD = 5
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _LONE = re.compile("[\ud800-\udfff]")
+_SENTENCES = {"extra_forbidden": "There is no such field", "missing": "It is missing"}
 _TYPES = {"true": True, "false": False}
 
 
@@ -124,8 +126,10 @@ def _problem(told: Mapping[str, Any]) -> str:
     """One thing that is wrong, with its place."""
     where = ""
     for step in told["loc"]:
-        where += f"[{step}]" if isinstance(step, int) else f".{step}" if where else str(step)
-    what = told["msg"].removeprefix("Value error, ")
+        # The kind that an item was taken for is no step of its path.
+        if step not in KINDS:
+            where += f"[{step}]" if isinstance(step, int) else f".{step}" if where else str(step)
+    what = _SENTENCES.get(told["type"]) or told["msg"].removeprefix("Value error, ")
     if told["type"] == "string_pattern_mismatch":
         what = MEANT.get(told["ctx"]["pattern"], "It has another form")
     return f"{where}: {what}." if where else f"{what}."

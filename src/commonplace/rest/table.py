@@ -13,7 +13,10 @@ _IF_MATCH = ("If-Match",)
 ITEMS = (
     Endpoint("GET", _ITEMS, "List items", "Items", "read", items.listing, shapes.PAGE, query=items.Listed),
     Endpoint(
-        "POST", _ITEMS, "Remember", "Items", "write", items.create, shapes.CREATED, body=notes.NewItem, status=201
+        *("POST", _ITEMS, "Remember", "Items", "write", items.create, shapes.CREATED),
+        body=notes.NewItem,
+        status=201,
+        also=(200,),
     ),
     Endpoint(
         *("POST", f"{_ITEMS}/batch", "Remember several things", "Items", "write", items.create_batch, shapes.BATCH),
@@ -99,7 +102,7 @@ PLACE = (
         *("POST", "/api/v1/projects/aliases", "Give a project another name", "Place", "write"),
         *(place.alias, shapes.ALIAS),
         body=place.Alias,
-        errors=(404,),
+        also=(404,),
     ),
     Endpoint("GET", "/api/v1/status", "Status", "Place", "read", place.status, shapes.STATUS),
     Endpoint("GET", "/api/v1/keys", "Keys", "Place", "admin", place.key_list, shapes.KEYS),
