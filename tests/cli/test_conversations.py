@@ -149,6 +149,12 @@ def test_forgetting_is_undone_as_told(run: Run, three: list[str]) -> None:
     assert labels(run) == ["Tomatoes", "Cache", "Colours"]
 
 
+def test_options_of_the_list_are_not_swallowed_by_a_command(run: Run, three: list[str]) -> None:
+    done = run("conversations", "--limit", "1", "show", three[0], "--json")
+    assert (done.code, done.error["message"]) == (2, "--limit is for the list, not for show.")
+    assert run("conversations", "--json", "show", three[0]).data["label"] == "Colours"
+
+
 @pytest.mark.parametrize("verb", ["archive", "pin", "forget"])
 def test_all_of_them_exist_or_nothing_happens(run: Run, three: list[str], verb: str) -> None:
     before = run("conversations", "--json").data

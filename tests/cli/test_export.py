@@ -48,6 +48,7 @@ def test_many_are_one_document(run: Run, three: list[str], folder: Path) -> None
     assert [one["label"] for one in data["conversations"]] == ['Tomatoes: "red"/green?', "Cache", "Colours"]
     assert [one["label"] for one in run("export", "--folder", "/work").data["conversations"]] == ["Cache", "Colours"]
     assert [one["label"] for one in run("export", *three[:2]).data["conversations"]] == ["Colours", "Cache"]
+    assert len(run("export", "1", three[0], "1").data["conversations"]) == 1
     assert run("export", "--folder", "/nowhere").data["conversations"] == []
 
 

@@ -122,6 +122,8 @@ def listing(name: str, *examples: str) -> Callable[[Callable[Concatenate[Call, P
             ctx = click.get_current_context()
             if ctx.invoked_subcommand is None:
                 function(ctx.ensure_object(Call), *args, **kwargs)
+            else:
+                _refuse_options(ctx)
 
         # With its options, which click keeps on the function until a command is made of it.
         made = click.command(name, cls=Listing, invoke_without_command=True)(update_wrapper(alone, function))
@@ -130,6 +132,14 @@ def listing(name: str, *examples: str) -> Callable[[Callable[Concatenate[Call, P
         return made
 
     return decorate
+
+
+def _refuse_options(ctx: click.Context) -> None:
+    """Complain about options of the list before another command, which would not see them."""
+    typed = click.core.ParameterSource.COMMANDLINE
+    for param in ctx.command.params:
+        if param.expose_value and param.name and ctx.get_parameter_source(param.name) is typed:
+            raise click.UsageError(f"{param.opts[0]} is for the list, not for {ctx.invoked_subcommand}.", ctx)
 
 
 pass_call = click.make_pass_decorator(Call, ensure=True)

@@ -68,9 +68,9 @@ def export(
     scope = SessionScope(folder="" if folder is None else folder_path(folder))
     with call.book() as book:
         # All of them exist, or nothing is written.
-        found = [find(book, id_) for id_ in dict.fromkeys(ids)]
-        size = sum(session.bytes for session in found) if ids else stats(book, folder).counts.bytes
-        whole = (opened(book, session.uid) for session in found) if ids else whole_conversations(book, scope)
+        found = {session.uid: session for session in (find(book, id_) for id_ in ids)}
+        size = sum(session.bytes for session in found.values()) if ids else stats(book, folder).counts.bytes
+        whole = (opened(book, uid) for uid in found) if ids else whole_conversations(book, scope)
         with tables.progress("Exporting", size) as advance:
             exporting = _Export(book, format_, not no_metadata, force)
             exporting.write(_counted(whole, advance), output, many=many, as_data=call.json)
