@@ -248,6 +248,12 @@ def test_the_list_goes_on_where_a_page_ended(store: Store, said: Make) -> None:
         walked += labels(page)
         before = (page[-1].ended_ms, page[-1].id)
     assert walked == ["4", "3", "2", "1", "0"]
+    assert [labels(store.latest_sessions(EVERYTHING, 2, skip=n)) for n in (0, 2, 4, 6)] == [
+        walked[:2],
+        walked[2:4],
+        ["0"],
+        [],
+    ]
 
 
 def test_sums_are_of_what_is_in_the_scope(store: Store, said: Make) -> None:

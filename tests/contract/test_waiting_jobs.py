@@ -209,3 +209,26 @@ def test_a_store_without_a_model_stores_no_vector(store: Store, draft: Make) -> 
     jobs = store.claim_jobs("me", 1, NOW, LEASE)
     assert store.finish_jobs(jobs, ones(jobs), "me") == 0
     assert store.pending() == 1
+
+
+def test_everything_can_be_made_to_wait_again(store: Store, draft: Make) -> None:
+    store.use_model("tiny", 8)
+    kept = store.put([draft("one"), draft(parts=["two", "three"]), draft("gone")], NOW)
+    jobs = store.claim_jobs("me", 10, NOW, LEASE)
+    store.finish_jobs(jobs, ones(jobs), "me")
+    store.forget([kept[2].id], NOW)
+    assert store.pending() == 0
+    assert store.embed_again() == 3
+    assert store.counts().vectors == 3, "what is known by meaning stays known meanwhile"
+    again = store.claim_jobs("me", 10, NOW, LEASE)
+    assert sorted(job.passage.text for job in again) == ["one", "three", "two"]
+    assert store.finish_jobs(again, ones(again), "me") == 3
+    assert (store.pending(), store.counts().vectors) == (0, 3)
+
+
+def test_what_failed_too_often_waits_again_too(store: Store, draft: Make) -> None:
+    store.put([draft("one")], NOW)
+    for number in range(9):
+        store.claim_jobs("me", 1, NOW + number * LEASE, LEASE)
+    assert store.pending() == 0
+    assert store.embed_again() == 1

@@ -197,6 +197,7 @@ REFUSED: Mapping[str, Callable[[World], object]] = {
     "use_model": lambda w: w.part.use_model("other", 8),
     "claim_jobs": lambda w: w.part.claim_jobs("w", 10, THEN, 1000),
     "finish_jobs": lambda w: w.part.finish_jobs([], VECTOR, "w"),
+    "embed_again": lambda w: w.part.embed_again(),
     "link": lambda w: w.part.link(9, references, THEN),
     "release_jobs": lambda w: w.part.release_jobs([], "w", "why"),
     "source_mark": lambda w: w.part.source_mark("/a/file"),

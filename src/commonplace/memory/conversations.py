@@ -159,6 +159,19 @@ def latest(book: Book, scope: SessionScope, limit: int = 20, cursor: str | None 
     return SessionPage(tuple(page), cursor_at(page[-1].ended_ms, page[-1].id) if more else None)
 
 
+def numbered(book: Book, scope: SessionScope, limit: int, skip: int) -> tuple[SessionPage, int]:
+    """The same by counting from the start, for those who turn pages by their number; and how many there are."""
+    found = book.store.latest_sessions(scope, limit + 1, skip=skip)
+    page, more = found[:limit], len(found) > limit
+    cursor = cursor_at(page[-1].ended_ms, page[-1].id) if more else None
+    return SessionPage(tuple(page), cursor), book.store.count_sessions(scope)
+
+
+def count(book: Book, scope: SessionScope) -> int:
+    """How many conversations there are in a scope."""
+    return book.store.count_sessions(scope)
+
+
 def checked_label(label: str) -> str:
     """A label on one line."""
     label = " ".join(clean(label, "label").split())

@@ -56,6 +56,13 @@ def recall(book: Book, question: str, scope: Scope, limit: int = 10) -> Recalled
     return recall_each(book, question, [scope], limit)[0]
 
 
+def recall_words(book: Book, question: str, scope: Scope, limit: int) -> Recalled:
+    """The best hits by their words alone."""
+    if len(question) > MAX_QUERY:
+        raise TooLarge(f"The query has {len(question)} characters, more than {MAX_QUERY}.", "Ask a shorter question.")
+    return _recall(book, parse(question, QUERY_COLUMNS), None, scope, limit)
+
+
 def recall_in_sessions(book: Book, question: str, scope: Scope, limit: int) -> tuple[Recalled, Mapping[int, Session]]:
     """The best hits, and the session of each that is part of one, by the id of its item."""
     recalled = recall(book, question, scope, limit)

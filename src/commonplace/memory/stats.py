@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal
@@ -35,11 +35,11 @@ class Activity:
     earlier: int
 
 
-def stats(book: Book, folder: str | None = None) -> Stats:
-    """Statistics of a folder and all below it, or of everything."""
+def stats(book: Book, folder: str | None = None, labels: Sequence[str] = ()) -> Stats:
+    """Statistics of a folder and all below it, of what has one of some labels, or of everything."""
     path = folder_path(folder) if folder is not None else ""
-    counts = book.store.session_counts(SessionScope(folder=path), MOST_LABELS)
-    whole = path in ("", ROOT)
+    counts = book.store.session_counts(SessionScope(folder=path, labels=tuple(labels)), MOST_LABELS)
+    whole = path in ("", ROOT) and not labels
     return Stats(counts, book.store.counts().bytes if whole else counts.bytes)
 
 

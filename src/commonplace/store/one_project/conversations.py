@@ -71,9 +71,11 @@ class Conversations(Place):
         here = self._here()
         return [item for item in self._inner.messages_of(session_id, limit, after) if item.project == here]
 
-    def latest_sessions(self, scope: SessionScope, limit: int, before: tuple[int, int] | None = None) -> list[Session]:
+    def latest_sessions(
+        self, scope: SessionScope, limit: int, before: tuple[int, int] | None = None, skip: int = 0
+    ) -> list[Session]:
         narrowed = self._sessions_here(scope)
-        return [] if narrowed is None else self._inner.latest_sessions(narrowed, limit, before)
+        return [] if narrowed is None else self._inner.latest_sessions(narrowed, limit, before, skip)
 
     def count_sessions(self, scope: SessionScope) -> int:
         narrowed = self._sessions_here(scope)

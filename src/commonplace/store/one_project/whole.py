@@ -72,6 +72,9 @@ class Whole(Place):
     def release_jobs(self, jobs: Sequence[Job], owner: str, error: str) -> None:
         self._refuse("does no work for others")
 
+    def embed_again(self) -> int:
+        self._refuse("has no work done for others")
+
     def link(self, limit: int, describe: Describe, now_ms: int) -> int:
         self._refuse("does no work for others")
 

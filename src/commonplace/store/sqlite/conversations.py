@@ -106,14 +106,16 @@ class Conversations(Space):
         with self._database.read(self._query_timeout) as connection:
             return items.messages(connection, self._space_id, session_id, -1 if limit is None else limit, after)
 
-    def latest_sessions(self, scope: SessionScope, limit: int, before: tuple[int, int] | None = None) -> list[Session]:
+    def latest_sessions(
+        self, scope: SessionScope, limit: int, before: tuple[int, int] | None = None, skip: int = 0
+    ) -> list[Session]:
         with self._database.read(self._query_timeout) as connection:
             condition, bindings = sessions.condition_of(connection, self._space_id, scope)
             if before:
                 condition += " AND (s.ended_ms, s.id) < (?, ?)"
                 bindings += before
-            order = "s.ended_ms DESC, s.id DESC LIMIT ?"
-            return sessions.selected(connection, condition, [*bindings, limit], order)
+            order = "s.ended_ms DESC, s.id DESC LIMIT ? OFFSET ?"
+            return sessions.selected(connection, condition, [*bindings, limit, skip], order)
 
     def count_sessions(self, scope: SessionScope) -> int:
         with self._database.read(self._query_timeout) as connection:

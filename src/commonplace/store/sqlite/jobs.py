@@ -84,6 +84,18 @@ def release(connection: apsw.Connection, space_id: int, jobs: Sequence[Job], own
     )
 
 
+def embed_again(connection: apsw.Connection, space_id: int) -> int:
+    """Queue every passage of a live item, failed ones too. Returns how many wait."""
+    connection.execute("UPDATE jobs SET tries = 0 WHERE space_id = ? AND kind = 'embed'", (space_id,))
+    connection.execute(
+        "INSERT OR IGNORE INTO jobs (space_id, kind, passage_id) SELECT p.space_id, 'embed', p.id"
+        "  FROM passages p JOIN items i ON i.id = p.item_id"
+        " WHERE p.space_id = ? AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL",
+        (space_id,),
+    )
+    return pending(connection, space_id)
+
+
 def pending(connection: apsw.Connection, space_id: int) -> int:
     """How many passages still wait; those that failed too often do not."""
     return int(sql.value(connection, f"SELECT count(*) FROM jobs WHERE {_WAITING}", (space_id,)))

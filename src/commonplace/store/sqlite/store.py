@@ -188,6 +188,10 @@ class SqliteStore(Conversations, Keyring, Links, News, Replies, Sources, Streams
         with self._database.write() as connection:
             jobs.release(connection, self._space_id, given_up, owner, error)
 
+    def embed_again(self) -> int:
+        with self._database.write() as connection:
+            return jobs.embed_again(connection, self._space_id)
+
     def pending(self) -> int:
         with self._database.read() as connection:
             return jobs.pending(connection, self._space_id)
