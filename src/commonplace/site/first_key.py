@@ -21,11 +21,11 @@ def first_key(book: Book, path: Path) -> str:
         return f"Its API key is in {path}."
     if keys.working(book):
         return f"Keys exist, but none is in {path}. {_ANOTHER}"
-    if kept is not None:
-        if not keys.looks_like_one(kept):
-            return f"{path} holds no key of ours. {_ANOTHER}"
-        path.unlink(missing_ok=True)
+    if kept is not None and not keys.looks_like_one(kept):
+        return f"{path} holds no key of ours. {_ANOTHER}"
     try:
+        if kept is not None:
+            path.unlink(missing_ok=True)
         with _create_private(path) as file:
             file.write(_made(book, path) + "\n")
     except FileExistsError:
