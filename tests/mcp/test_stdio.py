@@ -233,12 +233,11 @@ def test_a_signal_ends_it_although_nobody_closed_its_input(tmp_path: Path, by: s
         assert process.stderr.read() == b""
 
 
-@pytest.mark.parametrize("profile", ["ecm"])
-def test_a_profile_without_tools_is_refused_on_standard_error(tmp_path: Path, profile: str) -> None:
-    replies, done = piped(tmp_path, INITIALIZE, arguments=("--profile", profile))
+def test_a_profile_that_does_not_exist_is_refused_on_standard_error(tmp_path: Path) -> None:
+    replies, done = piped(tmp_path, INITIALIZE, arguments=("--profile", "nope"))
     assert replies == []
     assert done.returncode == 2
-    assert f"Profile '{profile}' has no tools in this version".encode() in done.stderr
+    assert b"nope" in done.stderr
     assert b"Traceback" not in done.stderr
 
 
