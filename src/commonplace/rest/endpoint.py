@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
@@ -12,7 +13,7 @@ from pydantic import BaseModel
 from commonplace.dialects.schema import Schema
 from commonplace.errors import Conflict
 from commonplace.memory.book import Book
-from commonplace.model import Item
+from commonplace.model import Item, Session
 from commonplace.workers import Workers
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -22,7 +23,8 @@ WRITING: tuple[Method, ...] = ("POST", "PUT", "PATCH", "DELETE")
 
 _Query = TypeVar("_Query")
 _Body = TypeVar("_Body")
-_REV = re.compile(r'(?:W/)?"r([0-9]{1,15})"')
+# After the revision there may be a mark of what belongs to it.
+_REV = re.compile(r'(?:W/)?"r([0-9]{1,15})(?:[.][0-9a-f]+)?"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +42,22 @@ class House:
 
 @dataclass(frozen=True, slots=True)
 class Asked(Generic[_Query, _Body]):
-    """A request after every check: what was in its path, its query and its body."""
+    """A request after every check: what was in its path, its query and its body. `files` is a body that was kept."""
 
     path: Mapping[str, str]
     query: _Query
     body: _Body
     headers: Mapping[str, str]
     house: House
+    files: tuple[Path, ...] = ()
 
-    def rev_of(self, item: Item, named: int | None = None) -> int | None:
-        """The revision that a change is meant for, by If-Match or by name. Conflict if the item is at another."""
+    def rev_of(self, item: Item | Session, named: int | None = None) -> int | None:
+        """The revision that a change is meant for, by If-Match or by name. Conflict if it is at another."""
         match = self.headers.get("if-match", "*").strip()
         revs = {int(rev) for rev in _REV.findall(match)} if match != "*" else {item.rev}
         if item.rev not in revs or (named is not None and named != item.rev):
             wanted = named if named is not None else match[:60]
-            raise Conflict(f"Item {item.id} is at revision {item.rev}, not at {wanted}.")
+            raise Conflict(f"{type(item).__name__} {item.id} is at revision {item.rev}, not at {wanted}.")
         return item.rev if match != "*" or named is not None else None
 
 
@@ -66,7 +69,7 @@ class Answer:
     not kept for repeating.
     """
 
-    data: Mapping[str, Any] | None = None
+    data: Mapping[str, Any] | list[dict[str, Any]] | None = None
     status: int = 200
     etag: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -101,6 +104,8 @@ class Endpoint:
     media: str = "application/json"
     headers: tuple[str, ...] = ()
     body_optional: bool = False
+    # Kinds of body that are kept in files instead of being read.
+    takes: tuple[str, ...] = ()
 
     @property
     def params(self) -> list[str]:
@@ -114,6 +119,6 @@ class Endpoint:
         return f"{room}_{self.call.__name__.strip('_')}_{self.method.lower()}"
 
 
-def etag_of(item: Item) -> str:
-    """An item's revision as HTTP names it."""
+def etag_of(item: Item | Session) -> str:
+    """A revision as HTTP names it."""
     return f'"r{item.rev}"'

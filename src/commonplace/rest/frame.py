@@ -32,6 +32,7 @@ from commonplace.model import Key
 from commonplace.rest.endpoint import WRITING, Answer, Asked, Endpoint, House
 from commonplace.rest.metrics import Counted
 from commonplace.rest.reading import body_of, query_of
+from commonplace.rest.uploads import Received, received
 
 log = logging.getLogger(__name__)
 
@@ -66,8 +67,8 @@ class Door:
             if endpoint is None:
                 raise WrongMethod(f"{request.method[:20]} is not for {self._path}.", f"There is {self._allow}.")
             key = _allowed(endpoint, request.scope)
-            raw = await request.body()
-            answer = await self._house.workers.do(lambda: self._answer(endpoint, key, request, raw))
+            async with received(request, endpoint, self._house.workers) as body:
+                answer = await self._house.workers.do(lambda: self._answer(endpoint, key, request, body))
         except CommonplaceError as error:
             response = refusal(error)
             if isinstance(error, WrongMethod):
@@ -78,21 +79,22 @@ class Door:
             return refusal(CommonplaceError(f"The call failed: {type(error).__name__}."))
         return _rendered(endpoint, answer, request)
 
-    def _answer(self, endpoint: Endpoint, key: Key | None, request: Request, raw: bytes) -> Answer:
+    def _answer(self, endpoint: Endpoint, key: Key | None, request: Request, received: Received) -> Answer:
         """Everything that takes time, in one piece of work."""
         book = cast(Book, request.scope["state"].get("book"))
         headers = request.headers
         asked = Asked(
             path=request.path_params,
             query=query_of(endpoint, request.scope["query_string"]),
-            body=body_of(endpoint, raw, headers.get("content-type", "")),
+            body=body_of(endpoint, received.raw, headers.get("content-type", "")),
             headers=headers,
             house=self._house,
+            files=received.files,
         )
         name = headers.get("idempotency-key")
         if name is None or endpoint.method not in WRITING or key is None:
             return _safe(endpoint.call(book, asked))
-        return _once(book, endpoint, asked, name, str(key.id), _fingerprint(request, raw))
+        return _once(book, endpoint, asked, name, str(key.id), _fingerprint(request, received.raw))
 
 
 class Nowhere:
@@ -118,7 +120,7 @@ def _error_bytes(error: CommonplaceError) -> bytes:
     return as_bytes(redacted({"error": told, "code": error.http_status}))
 
 
-def as_bytes(data: Mapping[str, object]) -> bytes:
+def as_bytes(data: object) -> bytes:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
@@ -139,13 +141,14 @@ def _safe(answer: Answer) -> Answer:
     """The answer as bytes, with no secret in it but one that is to be told."""
     if answer.data is None:
         return answer
-    data = _shown(answer) | answer.told_once
+    shown = _shown(answer)
+    data = {**shown, **answer.told_once} if isinstance(shown, dict) else shown
     return Answer(content=as_bytes(data), status=answer.status, etag=answer.etag, headers=answer.headers)
 
 
-def _shown(answer: Answer) -> dict[str, Any]:
-    data = dict(answer.data or {})
-    return data if answer.ours else cast(dict[str, Any], redacted(data))
+def _shown(answer: Answer) -> Any:
+    data = answer.data if isinstance(answer.data, list) else dict(answer.data or {})
+    return data if answer.ours else redacted(data)
 
 
 def _once(book: Book, endpoint: Endpoint, asked: Asked[object, object], name: str, who: str, print_: bytes) -> Answer:

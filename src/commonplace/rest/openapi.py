@@ -13,9 +13,12 @@ from commonplace.dialects.schema import Schema
 from commonplace.memory.news import MARK
 from commonplace.rest.endpoint import WRITING, Endpoint
 from commonplace.rest.shapes import NAMED
+from commonplace.rest.uploads import MULTIPART
 
 _REF = "#/components/schemas/"
 _TEXT: Schema = {"type": "string"}
+_FILE: Schema = {"type": "string", "format": "binary", "minLength": 1}
+_FORM: Schema = {"type": "object", "properties": {"file": _FILE}, "required": ["file"], "additionalProperties": False}
 # What each status means, wherever it is answered.
 MEANING = {
     200: "Done.",
@@ -84,7 +87,7 @@ def statuses(endpoint: Endpoint) -> list[int]:
         found.add(404)
     if endpoint.method in WRITING:
         found |= {409, 413, 507}
-    if endpoint.body is not None:
+    if endpoint.body is not None or endpoint.takes:
         found.add(415)
     return sorted(found)
 
@@ -112,6 +115,9 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     if endpoint.body is not None:
         content = {"application/json": {"schema": {"$ref": _REF + endpoint.body.__name__}}}
         operation["requestBody"] = {"required": not endpoint.body_optional, "content": content}
+    if endpoint.takes:
+        files = {media: {"schema": _FORM if media == MULTIPART else _FILE} for media in endpoint.takes}
+        operation["requestBody"] = {"required": True, "content": files}
     return operation
 
 
