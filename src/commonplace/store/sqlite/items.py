@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -15,6 +16,9 @@ from commonplace.identity import Ref
 from commonplace.model import KINDS, Change, Item, Kind
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.scope import NO_PROJECT, Filter
+
+# Details of fewer letters are kept as they were read.
+SHORT = 64
 
 _SELECT = """
 SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, s.key,
@@ -132,27 +136,20 @@ def _when(item: Item) -> tuple[int, int]:
 
 
 def _item(row: tuple[Any, ...]) -> Item:
-    id_, uid, kind, type_, title, body, details, meta, project, session, tags, importance, status, tokens = row[:14]
-    created_ms, updated_ms, rev, forgotten_ms, superseded_by, content_hash = row[14:]
+    """A row of _SELECT, whose columns stand in the order of the fields."""
+    details, meta, tags = row[6], row[7], row[10]
     return Item(
-        id=id_,
-        uid=uid,
-        kind=kind,
-        type=type_,
-        title=title,
-        body=body,
-        details={} if details == "{}" else json.loads(details),
-        meta={} if meta == "{}" else json.loads(meta),
-        project=project,
-        session=session,
-        tags=tuple(json.loads(tags)) if tags else (),
-        importance=importance,
-        status=status,
-        tokens=tokens,
-        created_ms=created_ms,
-        updated_ms=updated_ms,
-        rev=rev,
-        forgotten_ms=forgotten_ms,
-        superseded_by=superseded_by,
-        content_hash=content_hash,
+        *row[:6],
+        _details(details) if len(details) < SHORT else json.loads(details),
+        {} if meta == "{}" else json.loads(meta),
+        *row[8:10],
+        tuple(json.loads(tags)) if tags else (),
+        *row[11:],
     )
+
+
+@lru_cache(maxsize=256)
+def _details(text: str) -> Mapping[str, str]:
+    """Short details are much the same from message to message, and read once."""
+    details: Mapping[str, str] = json.loads(text)
+    return details
