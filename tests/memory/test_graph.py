@@ -203,6 +203,8 @@ def test_any_walk_keeps_its_bounds(
     assert len({one.passage_id for one in reached}) == len(reached)
     weights = [one.weight for one in reached]
     assert weights == sorted(weights, reverse=True)
+    every = [one.weight for one in walk(woven, seeds, depth=depth, most=1000, direction=direction)]
+    assert weights == pytest.approx(every[:most]), "stopping early misses nothing better"
     nearest = hops_from(woven, seeds, direction)
     for one in reached:
         assert nearest[one.passage_id] <= one.hops <= depth
