@@ -36,7 +36,8 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Whole = Annotated[int, BeforeValidator(_whole)]
+# Last among the marks of a number, or its bounds are not told.
+WHOLE = BeforeValidator(_whole)
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
 Saying = Annotated[str, Field(max_length=MAX_TEXT, pattern=SAYING)]
 Title = Annotated[str, Field(max_length=MAX_TITLE)]
@@ -50,7 +51,7 @@ Tag = Annotated[str, Field(pattern=SAYING, max_length=MAX_TAG)]
 Tags = Annotated[list[Tag], Field(max_length=MAX_TAGS)]
 SessionKey = Annotated[str, Field(pattern=SAYING, max_length=MAX_SESSION)]
 Importance = Annotated[float, Field(ge=0, le=10)]
-Moment = Annotated[Whole, Field(ge=EARLIEST_MS, le=LATEST_MS, description="Milliseconds since 1970.")]
+Moment = Annotated[int, Field(ge=EARLIEST_MS, le=LATEST_MS, description="Milliseconds since 1970."), WHOLE]
 Question = Annotated[
     str,
     Field(
@@ -59,7 +60,7 @@ Question = Annotated[
         description='A question, or words with AND, OR, NOT, "a phrase", prefix* and column:term.',
     ),
 ]
-Rev = Annotated[Whole, Field(ge=1, le=MAX_IDS, description="A revision, as `rev` tells it.")]
+Rev = Annotated[int, Field(ge=1, le=MAX_IDS, description="A revision, as `rev` tells it."), WHOLE]
 Id = Annotated[
     str, Field(min_length=1, max_length=200, description="A number, a UUID, or the last twelve hex digits of one.")
 ]

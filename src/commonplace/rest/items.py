@@ -55,7 +55,7 @@ class Listed(Narrowed):
     """A page of items."""
 
     tag: Annotated[str, Field(max_length=1000)] = Field("", description="Only with a tag that contains this.")
-    limit: Annotated[fields.Whole, Field(ge=1, le=MAX_PAGE)] = 20
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), fields.WHOLE] = 20
     cursor: fields.Cursor | None = None
 
 
@@ -68,8 +68,8 @@ class Seen(Strict):
 class Around(Strict):
     """How far a timeline reaches."""
 
-    before: Annotated[fields.Whole, Field(ge=0, le=DEEPEST)] = 5
-    after: Annotated[fields.Whole, Field(ge=0, le=DEEPEST)] = 5
+    before: Annotated[int, Field(ge=0, le=DEEPEST), fields.WHOLE] = 5
+    after: Annotated[int, Field(ge=0, le=DEEPEST), fields.WHOLE] = 5
 
 
 class Reverted(Strict):

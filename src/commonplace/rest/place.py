@@ -33,7 +33,7 @@ class NewKey(Strict):
     name: Annotated[str, Field(pattern=r"^[!-~]([ -~]{0,98}[!-~])?$", max_length=keys.MAX_NAME)]
     scope: Literal["read", "write", "admin"] = "write"
     project: fields.Place | None = Field(None, description="The only project it may touch; all if omitted.")
-    expires_in_days: Annotated[fields.Whole, Field(ge=1, le=3650)] | None = None
+    expires_in_days: Annotated[int, Field(ge=1, le=3650), fields.WHOLE] | None = None
 
 
 def projects(book: Book, _asked: Asked[None, None]) -> Answer:

@@ -27,7 +27,7 @@ class Search(Narrowed):
     """What to look for, and where."""
 
     q: fields.Question
-    limit: Annotated[fields.Whole, Field(ge=1, le=MOST)] = 10
+    limit: Annotated[int, Field(ge=1, le=MOST), fields.WHOLE] = 10
 
 
 class Prepared(Strict):
@@ -35,7 +35,7 @@ class Prepared(Strict):
 
     project: fields.Place | None = Field(None, description="Without one, what belongs to no project.")
     query: fields.Question | None = None
-    token_budget: Annotated[fields.Whole, Field(ge=1, le=MAX_BUDGET)] = 2000
+    token_budget: Annotated[int, Field(ge=1, le=MAX_BUDGET), fields.WHOLE] = 2000
 
 
 class Ruled(Strict):
