@@ -28,7 +28,8 @@ def planted(sizes: list[int], seed: int = 1, spread: float = 0.08, dim: int = DI
 
 
 def as_bytes(rows: NDArray[np.float64]) -> NDArray[int8]:
-    return np.rint(rows / np.abs(rows).max(axis=1, keepdims=True) * 127).astype(np.int8)
+    made: NDArray[int8] = np.rint(rows / np.abs(rows).max(axis=1, keepdims=True) * 127).astype(np.int8)
+    return made
 
 
 def unknown(points: NDArray[int8]) -> NDArray[int64]:

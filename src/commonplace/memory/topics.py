@@ -76,6 +76,5 @@ def tend_topics(book: Book) -> bool:
 
 def _outgrown(grown: Grown) -> bool:
     if grown.built is None:
-        return grown.vectors >= FEWEST
-    gone = grown.built - (grown.vectors - grown.fresh)
-    return grown.fresh + gone > REBUILD_SHARE * grown.built
+        return grown.fresh >= FEWEST
+    return grown.fresh + grown.gone > REBUILD_SHARE * grown.built

@@ -26,14 +26,14 @@ class Topic:
 class Grown:
     """What became of a project since its topics were built.
 
-    `place` means it in the other calls. Of its `vectors`, `fresh` ones came since the topics were built from `built`
-    (None if they never were), and `unseen` ones were not looked at yet.
+    `place` means it in the other calls. Since they were built from `built` vectors (None if they never were), `fresh`
+    ones came and `gone` ones went; `unseen` ones were not looked at yet.
     """
 
     place: int
-    vectors: int
     built: int | None
     fresh: int
+    gone: int
     unseen: int
 
 
@@ -81,7 +81,7 @@ class Topics(Protocol):
     def topics_of(self, passage_ids: Sequence[int]) -> dict[int, Topic]: ...
     def topic_passages(self, topic_id: int, limit: int) -> list[tuple[int, float]]: ...
 
-    # Work that comes later. Projects that have vectors or topics.
+    # Work that comes later. Projects whose vectors changed since their topics were built.
     def grown_topics(self) -> list[Grown]: ...
     def points(self, place: int, after: int, limit: int) -> Points: ...
     def known_topics(self, place: int) -> Known | None: ...

@@ -21,6 +21,23 @@ SELECT c.id, c.label, c.size, p.name, c.built_ms{more}
 _OF_PLACE = "space_id = ?1 AND project_id IS nullif(?2, 0)"
 
 
+# Asked twice a second: what came and went is counted along an index, what stayed is not.
+_GROWN = """
+WITH places (id) AS (SELECT 0 UNION ALL SELECT id FROM projects WHERE space_id = ?1),
+     builds AS (SELECT * FROM topic_builds WHERE space_id = ?1 AND model_id = ?2),
+     grown (id, built, fresh, gone, unseen) AS (
+        SELECT p.id, b.vectors, (
+                SELECT count(*) FROM vectors v WHERE v.space_id = ?1 AND v.model_id = ?2 AND v.project_id = p.id
+                   AND v.seq > coalesce(b.built_seq, 0)
+            ), coalesce(b.gone, 0), (
+                SELECT count(*) FROM vectors v WHERE v.space_id = ?1 AND v.model_id = ?2 AND v.project_id = p.id
+                   AND v.seq > b.seen_seq
+            )
+          FROM places p LEFT JOIN builds b ON b.project_id = p.id)
+SELECT id, built, fresh, gone, unseen FROM grown WHERE fresh OR gone ORDER BY id
+"""
+
+
 class Topics(Space):
     """The engine's part about topics."""
 
@@ -56,24 +73,7 @@ class Topics(Space):
     def grown_topics(self) -> list[Grown]:
         with self._database.read(self._query_timeout) as connection:
             model = jobs.current_model(connection, self._space_id)
-            counted = sql.rows(
-                connection,
-                "SELECT project_id, count(*) FROM vectors WHERE space_id = ? AND model_id = ? GROUP BY project_id",
-                (self._space_id, model),
-            )
-            builds = sql.rows(
-                connection,
-                "SELECT project_id, model_id, vectors, built_seq, seen_seq FROM topic_builds"
-                " WHERE space_id = ? AND model_id IS NOT NULL",
-                (self._space_id,),
-            )
-            now = dict(counted)
-            grown = {place: Grown(place, many, None, many, 0) for place, many in counted}
-            for place, built_with, vectors, built_seq, seen_seq in builds:
-                if built_with == model:
-                    fresh, unseen = (self._since(connection, model, place, seq) for seq in (built_seq, seen_seq))
-                    grown[place] = Grown(place, now.get(place, 0), vectors, fresh, unseen)
-            return [grown[place] for place in sorted(grown)]
+            return [Grown(*row) for row in sql.rows(connection, _GROWN, (self._space_id, model))]
 
     def points(self, place: int, after: int, limit: int) -> Points:
         import numpy as np
@@ -153,7 +153,7 @@ class Topics(Space):
             mine = sql.first(
                 connection,
                 "UPDATE topic_builds SET model_id = ?4, built_ms = ?5, vectors = ?6, built_seq = ?7, seen_seq = ?7,"
-                " shift = ?8, owner = NULL, lease_until_ms = 0"
+                " gone = 0, shift = ?8, owner = NULL, lease_until_ms = 0"
                 " WHERE space_id = ?1 AND project_id = ?2 AND owner = ?3 RETURNING 1",
                 (self._space_id, place, owner, built.model, now_ms, vectors, built.seen, built.shift.tobytes()),
             )
@@ -192,16 +192,6 @@ class Topics(Space):
             )
             ids.append(int(id_))
         return ids
-
-    def _since(self, connection: apsw.Connection, model: int | None, place: int, seq: int) -> int:
-        """How many vectors of a project came after one of them."""
-        return int(
-            sql.value(
-                connection,
-                "SELECT count(*) FROM vectors WHERE space_id = ? AND model_id = ? AND project_id = ? AND seq > ?",
-                (self._space_id, model, place, seq),
-            )
-        )
 
     def _living(self, connection: apsw.Connection, model: int | None, place: int, after: int) -> set[int]:
         """The passages that have a vector now: some may have gone since they were read."""

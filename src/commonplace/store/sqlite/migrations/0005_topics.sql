@@ -11,6 +11,7 @@ CREATE TABLE topic_builds (
     vectors        INTEGER NOT NULL DEFAULT 0,  -- how many there were
     built_seq      INTEGER NOT NULL DEFAULT 0,  -- the last of them
     seen_seq       INTEGER NOT NULL DEFAULT 0,  -- the last that was looked at since
+    gone           INTEGER NOT NULL DEFAULT 0,  -- how many of them are no more
     shift          BLOB NOT NULL DEFAULT x'',   -- what they had in common
     owner          TEXT,
     lease_until_ms INTEGER NOT NULL DEFAULT 0,
@@ -25,4 +26,6 @@ CREATE TRIGGER vector_gone AFTER DELETE ON vectors BEGIN
     UPDATE clusters SET size = size - 1
      WHERE id IN (SELECT cluster_id FROM cluster_passages WHERE passage_id = OLD.passage_id);
     DELETE FROM cluster_passages WHERE passage_id = OLD.passage_id;
+    UPDATE topic_builds SET gone = gone + 1
+     WHERE space_id = OLD.space_id AND project_id = OLD.project_id AND built_seq >= OLD.seq;
 END;
