@@ -142,7 +142,7 @@ def _best(
     if weighed.rare:
         scored = sql.rows(
             connection,
-            f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0{within.among}"
+            f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ?{within.passages}"
             " ORDER BY score DESC, rowid DESC LIMIT ?",
             (within.around(words_to_fts5(weighed.of(weighed.rare))), reach),
         )
@@ -223,7 +223,7 @@ def _rows(connection: apsw.Connection, within: Within, word: Word) -> set[int]:
 
 
 def _holding(within: Within) -> str:
-    return f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid > 0{within.among}"
+    return f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?{within.passages}"
 
 
 def _match(within: Within, word: Word) -> str:

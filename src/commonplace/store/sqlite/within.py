@@ -21,7 +21,7 @@ class Within:
     exclude: str
     loose: bool
     rows: int
-    chosen: bool = False
+    chosen: tuple[int, int] | None = None
 
     def around(self, expression: str) -> str:
         """A MATCH expression that keeps to the filter."""
@@ -35,7 +35,16 @@ class Within:
     @property
     def among(self) -> str:
         """A condition to add for questions about some sessions only; the plus keeps SQLite from asking for each row."""
-        return " AND +rowid IN (SELECT id FROM temp.chosen)" if self.chosen else ""
+        return "" if self.chosen is None else " AND +rowid IN (SELECT id FROM temp.chosen)"
+
+    @property
+    def passages(self) -> str:
+        """The same for rows of passages, which the index can skip to."""
+        return (
+            " AND rowid > 0"
+            if self.chosen is None
+            else " AND rowid BETWEEN {} AND {}".format(*self.chosen) + self.among
+        )
 
     def reach(self, k: int) -> int:
         """How many rows to take so that `k` are left after the last check."""
@@ -67,10 +76,12 @@ def narrowed(connection: apsw.Connection, space_id: int, filter_: Filter, *, exa
         require.append(" OR ".join(f"type : {_phrase(index_text(type_))}" for type_ in filter_.types))
     if not require and sql.value(connection, "SELECT count(*) FROM spaces") > 1:
         require.append(scope_of([space_token(space_id)]))
-    chosen = filter_.sessions is not None
-    if chosen:
+    chosen = None
+    if filter_.sessions is not None:
         choose(connection, space_id, filter_)
-        rows = min(rows, sql.value(connection, "SELECT count(*) FROM temp.chosen WHERE id > 0"))
+        question = "SELECT count(*), coalesce(min(id), 1), coalesce(max(id), 0) FROM temp.chosen WHERE id > 0"
+        inside, *ends = sql.rows(connection, question)[0]
+        rows, chosen = min(rows, inside), (ends[0], ends[1])
     required = " AND ".join(f"({part})" for part in require)
     return Within(required, scope_of(exclude) if exclude else "", loose, rows, chosen)
 
