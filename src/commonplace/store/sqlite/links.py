@@ -141,4 +141,4 @@ def _text(row: Sequence[Any]) -> str:
 def _speaks(row: Sequence[Any]) -> bool:
     """Whether a person may be speaking: only then does a phrase refer back."""
     seq, kind, details = row[2], row[8], row[12]
-    return seq == 0 and (kind != "message" or json.loads(details).get("role", "user") == "user")
+    return bool(seq == 0 and (kind != "message" or json.loads(details).get("role", "user") == "user"))
