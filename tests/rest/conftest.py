@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 import uvicorn
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from commonplace import config
 from commonplace.config import Settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import httpx2
 import pytest
@@ -12,7 +13,7 @@ from .conftest import Remembered, Site, conforms, refused
 
 def test_a_search_finds_by_either_way(api: httpx2.Client, remembered: Remembered) -> None:
     item = remembered("The lighthouse keeper counts ships", project="harbour")
-    wanted = {"q": "lighthouse keeper", "project": "harbour", "kind": ["memory"], "limit": 5}
+    wanted: dict[str, Any] = {"q": "lighthouse keeper", "project": "harbour", "kind": ["memory"], "limit": 5}
     asked, sent = api.get("/api/v1/search", params=wanted), api.post("/api/v1/search", json=wanted)
     conforms(asked, "GET", "/api/v1/search")
     assert asked.json() == sent.json()

@@ -82,7 +82,7 @@ def test_pages_follow_each_other_without_a_gap(api: httpx2.Client, remembered: R
     made = [remembered(project="paged")["id"] for _ in range(7)]
     found, cursor = [], None
     while True:
-        params = {"project": "paged", "limit": 3} | ({"cursor": cursor} if cursor else {})
+        params: dict[str, Any] = {"project": "paged", "limit": 3} | ({"cursor": cursor} if cursor else {})
         answer = api.get(ITEMS, params=params)
         conforms(answer, "GET", ITEMS)
         found += [item["id"] for item in answer.json()["items"]]

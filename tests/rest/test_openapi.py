@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from commonplace.rest.endpoint import Endpoint
 from commonplace.rest.openapi import statuses

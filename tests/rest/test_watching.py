@@ -35,7 +35,8 @@ class Listener:
         for line in self._lines:
             name, _, value = line.partition(": ")
             if not line and "mark" in told:
-                return told | json.loads(told.pop("data", "{}"))
+                told |= json.loads(told.pop("data", "{}"))
+                return told
             if line and name in ("id", "event", "data"):
                 told["mark" if name == "id" else name] = value
         raise EOFError

@@ -1,0 +1,63 @@
+"""The page about the HTTP interface is true: its table is the table, and its examples run."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from commonplace.rest.table import ENDPOINTS
+
+from .conftest import DEADLINE, running, settings_in
+
+PAGE = Path(__file__).parents[2] / "docs" / "rest.md"
+# For machines without curl or a POSIX shell: as much of both as the page uses.
+STAND_IN = Path(__file__).parent / "curl.py"
+
+
+def examples() -> list[str]:
+    return re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def run(example: str, env: dict[str, str]) -> str:
+    shell, curl = shutil.which("bash"), shutil.which("curl")
+    if shell is not None and sys.platform != "win32":
+        prefix = "set -e\n" if curl else f"set -e\ncurl() {{ '{sys.executable}' '{STAND_IN}' \"$@\"; }}\n"
+        command = [shell, "-c", prefix + example.replace("curl -s", "curl -s --fail-with-body" if curl else "curl -s")]
+    else:
+        command = [sys.executable, str(STAND_IN), "--script", example]
+    done = subprocess.run(command, env=env, capture_output=True, timeout=DEADLINE, check=False)
+    assert done.returncode == 0, done
+    return done.stdout.decode()
+
+
+def test_the_table_on_the_page_is_the_table() -> None:
+    rows = re.findall(r"^\| ([A-Z]+) \| `([^`]+)` \| (.+) \| (\w+) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert rows == [(one.method, one.path, one.summary, one.scope or "none") for one in ENDPOINTS]
+
+
+def test_the_examples_on_the_page_run_in_order(tmp_path: Path) -> None:
+    with running(settings_in(tmp_path)) as site:
+        env = {**os.environ, "COMMONPLACE_URL": site.url, "COMMONPLACE_KEY": site.secrets["admin"]}
+        told = [run(example, env) for example in examples()]
+    assert len(told) >= 7
+    remembered, _key, page, changed, twice, events, metrics = told
+    assert '"duplicate":false' in remembered and '"relevance"' in remembered
+    assert len(json.loads(page)["items"]) == 1
+    assert '"tags":["redis","sessions"]' in changed and '"op":"edit"' in changed
+    first, second = twice.replace("}{", "}\n{").splitlines()
+    assert first == second
+    assert "event: item.edited" in events and "commonplace_requests_total{" in metrics
+
+
+def test_the_stand_in_for_curl_does_the_same(tmp_path: Path) -> None:
+    with running(settings_in(tmp_path)) as site:
+        env = {**os.environ, "COMMONPLACE_URL": site.url, "COMMONPLACE_KEY": site.secrets["admin"]}
+        for example in examples():
+            command = [sys.executable, str(STAND_IN), "--script", example]
+            done = subprocess.run(command, env=env, capture_output=True, timeout=DEADLINE, check=False)
+            assert done.returncode == 0 and done.stdout, done

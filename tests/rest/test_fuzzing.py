@@ -1,0 +1,48 @@
+"""Requests that nobody would think of: everything the document allows is taken, everything else refused, no fault."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import DOCUMENT, Site, running, settings_in
+
+ROOT = Path(__file__).parents[2]
+# Boundaries beyond this make megabytes of examples; they have tests of their own.
+LARGE = 200
+
+
+def bounded(value: Any) -> Any:
+    """The document without limits that are expensive to reach."""
+    if isinstance(value, dict):
+        large = {key for key in ("maxLength", "maxItems") if isinstance(value.get(key), int) and value[key] > LARGE}
+        return {key: bounded(entry) for key, entry in value.items() if key not in large}
+    return [bounded(entry) for entry in value] if isinstance(value, list) else value
+
+
+def fuzz(site: Site, folder: Path, *arguments: str) -> None:
+    (folder / "openapi.json").write_text(json.dumps(bounded(DOCUMENT)), encoding="utf-8")
+    token = site.secrets["admin"]
+    (folder / "settings.toml").write_text(f'[auth.openapi]\nbearer = {{ bearer = "{token}" }}\n', encoding="utf-8")
+    command = [
+        *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(folder / "settings.toml")),
+        *("run", str(folder / "openapi.json"), "--url", site.url, "--seed", "1", "--no-color"),
+        *("--generation-database", "none", "--generation-codec", "iso-8859-1", "--request-timeout", "30"),
+        *arguments,
+    ]
+    env = {**os.environ, "SCHEMATHESIS_HOOKS": "tests.rest.fuzzing_hooks", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=540, check=False)
+    told = (done.stdout + done.stderr).decode("utf-8", "replace")
+    assert done.returncode == 0 and "No issues found" in told, told
+
+
+@pytest.mark.parametrize("seed", ["1"])
+def test_nothing_is_found_by_looking_everywhere(tmp_path: Path, seed: str) -> None:
+    with running(settings_in(tmp_path)) as site:
+        fuzz(site, tmp_path, "--exclude-path", "/api/v1/events", "-n", "10", "--phases", "coverage,fuzzing")
