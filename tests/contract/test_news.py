@@ -9,6 +9,7 @@ import pytest
 from commonplace.errors import InvalidInput
 from commonplace.model import Draft, SessionDraft
 from commonplace.store import Store
+from commonplace.store.news import Event
 
 from .conftest import THEN, Opener
 
@@ -79,7 +80,8 @@ def test_one_can_go_on_after_any_event(store: Store, draft: Callable[..., Draft]
 def test_some_at_a_time_are_all_of_them(store: Store, draft: Callable[..., Draft], limit: int) -> None:
     ids = [stored.id for stored in store.put([draft(f"thing {n}") for n in range(4)], THEN)]
     store.forget(ids, THEN)
-    found, mark = [], START
+    found: list[Event] = []
+    mark = START
     while events := store.news(mark, limit)[0]:
         assert len(events) <= limit
         found += events

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 from collections.abc import AsyncIterator, Sequence
 
 from pydantic import Field
 
+from commonplace.errors import StoreError
 from commonplace.memory.book import Book
 from commonplace.memory.news import Event, news
 from commonplace.rest.endpoint import Answer, Asked, House
@@ -46,7 +48,11 @@ async def _told(book: Book, house: House, first: Sequence[Event], mark: str, *, 
     while (follow or seen) and not house.ending():
         if not seen:
             await asyncio.sleep(LOOK_SECONDS)
-        found, mark = await house.workers.do(lambda mark=mark: news(book, mark))  # type: ignore[misc]
+        try:
+            found, mark = await house.workers.do(functools.partial(news, book, mark))
+        except StoreError:
+            # Whoever listens comes back, and goes on after the last event.
+            return
         seen = bool(found)
         quiet = 0.0 if seen else quiet + LOOK_SECONDS
         if seen:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -74,6 +74,8 @@ class Door:
             if isinstance(error, WrongMethod):
                 response.headers["Allow"] = self._allow
             return response
+        except ClientDisconnect:
+            return Response(status_code=400)
         except Exception as error:
             log.exception("%s %s failed", request.method, self._path)
             return refusal(CommonplaceError(f"The call failed: {type(error).__name__}."))
