@@ -47,7 +47,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     """A temporary home, and no setting of whoever runs the tests."""
     folder = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
-        if name.startswith(("COMMONPLACE_", "KIRO_MEMORY_", "XDG_")):
+        if name.startswith(("COMMONPLACE_", "KIRO_MEMORY_", "XDG_", "CLAUDE_", "CODEX_", "GEMINI_")):
             monkeypatch.delenv(name)
     for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA"):
         monkeypatch.setenv(name, str(folder))

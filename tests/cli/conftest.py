@@ -56,13 +56,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write_chats(folder: Path) -> None:
-    """What the examples of `import` take over: a product's zip, and a folder with a chat in a text file."""
+    """What the examples of `import` and `ingest` read: a product's zip, a folder with a chat, an agent's session."""
     answer = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Name a colour"]}}
     exported = [{"id": "c1", "title": "Colours", "mapping": {"m1": {"message": answer}}, "current_node": "m1"}]
     with zipfile.ZipFile(folder / "chatgpt-export.zip", "w") as archive:
         archive.writestr("conversations.json", json.dumps(exported))
     (folder / "chats").mkdir()
     (folder / "chats" / "colours.txt").write_text("User: Name a colour\nAI: Blue\n", encoding="utf-8")
+    asked = {"type": "user", "uuid": "u1", "parentUuid": None, "sessionId": "s1", "cwd": "/work/my-api"}
+    line = {**asked, "timestamp": "2025-03-15T14:30:00.000Z", "message": {"role": "user", "content": "Name a colour"}}
+    (folder / "session.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
 
 
 @pytest.fixture

@@ -25,9 +25,8 @@ LOOK_AGAIN_SECONDS = 2.0
 @command(
     "ingest",
     "commonplace ingest",
-    "commonplace ingest ~/.claude/projects --json",
     "commonplace ingest session.jsonl --project my-api",
-    "commonplace ingest --watch",
+    "commonplace ingest --json",
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option("--project", help="The project they belong to; else the repository each session ran in.")
