@@ -1,4 +1,4 @@
-"""What a generator of requests cannot know: a name is for one request, and a cursor comes from a page before."""
+"""What a generator of requests cannot know: which ids exist, that a name is used once, where cursors come from."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ import re
 from typing import Any
 
 import schemathesis
+from schemathesis import GenerationMode
 
+KNOWN_ITEMS = 20
 _numbers = itertools.count()
 
 
 @schemathesis.hook
 def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
+    number = next(_numbers)
     name = (case.headers or {}).get("Idempotency-Key")
     if isinstance(name, str) and re.fullmatch(r"[!-~]{1,200}", name):
-        case.headers["Idempotency-Key"] = f"{name[:180]}-{next(_numbers)}"
+        case.headers["Idempotency-Key"] = f"{name[:180]}-{number}"
+    if case.meta is None or case.meta.generation.mode != GenerationMode.POSITIVE:
+        return
     if case.query and isinstance(case.query.get("cursor"), str):
         del case.query["cursor"]
+    if "/items/{id}" in case.path and number % 2:
+        case.path_parameters["id"] = str(number % KNOWN_ITEMS + 1)
