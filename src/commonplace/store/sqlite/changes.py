@@ -1,4 +1,4 @@
-"""Changing items: write, rewrite, forget, restore, supersede; what they were stays in their history."""
+"""Changing items: rewrite, forget, restore, supersede; what they were stays in their history."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import apsw
 
 from commonplace.errors import Conflict
-from commonplace.identity import new_uid
-from commonplace.model import Draft, Item, Stored
+from commonplace.model import Draft, Item
 from commonplace.store.sqlite import index, projects, sessions, sql
 from commonplace.store.sqlite.items import get_one
 
-_SAME = "space_id = ? AND coalesce(project_id, 0) = ? AND content_hash = ?"
+SAME = "space_id = ? AND coalesce(project_id, 0) = ? AND content_hash = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,86 +21,6 @@ class Place:
 
     project_id: int | None
     session_id: int | None
-
-
-def put(connection: apsw.Connection, space_id: int, draft: Draft, now_ms: int) -> Stored:
-    """Write one item with its passages, words and job, or find that it is there already."""
-    project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
-    session_id = None
-    if draft.session is not None:
-        session_id = sessions.find_or_create(connection, space_id, draft.session, project_id, draft.created_ms, now_ms)
-    stored = insert(connection, space_id, Place(project_id, session_id), draft, now_ms)
-    if not stored.duplicate:
-        _count(connection, space_id, Place(project_id, session_id), draft, +1)
-    return stored
-
-
-def insert(connection: apsw.Connection, space_id: int, place: Place, draft: Draft, now_ms: int) -> Stored:
-    """Write one item where it belongs, not counted yet."""
-    if draft.uid is not None:
-        _check_uid(connection, space_id, place.project_id, draft)
-    uid = draft.uid or new_uid(now_ms)
-    row = sql.first(
-        connection,
-        """
-        INSERT INTO items (uid, space_id, project_id, session_id, kind, type, title, body, details, meta, importance,
-                           tokens, tagged, content_hash, created_ms, updated_ms)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (space_id, coalesce(project_id, 0), content_hash) DO NOTHING RETURNING id
-        """,
-        (
-            uid,
-            space_id,
-            place.project_id,
-            place.session_id,
-            draft.kind,
-            draft.type,
-            draft.title,
-            draft.body,
-            _json(draft.details),
-            _json(draft.meta),
-            draft.importance,
-            draft.tokens,
-            bool(draft.tags),
-            draft.content_hash,
-            draft.created_ms,
-            now_ms,
-        ),
-    )
-    if row is None:
-        return _found_again(connection, space_id, place.project_id, draft, now_ms)
-    item_id = int(row[0])
-    _write_tags(connection, space_id, item_id, draft.tags)
-    index.add(connection, space_id, item_id, place.project_id, draft)
-    return Stored(item_id, uid, duplicate=False)
-
-
-def follow(connection: apsw.Connection, space_id: int, place: Place, draft: Draft, now_ms: int) -> Stored:
-    """Write an item, or let the one of the same identity say what its source says by now, without a history.
-
-    The source keeps what was. An item that was forgotten stays forgotten, and one that a person changed as it is.
-    """
-    same = (space_id, place.project_id or 0, draft.content_hash)
-    row = sql.first(connection, f"SELECT id, uid FROM items WHERE {_SAME}", same)
-    if row is None:
-        return insert(connection, space_id, place, draft, now_ms)
-    old = get_one(connection, space_id, row[0])
-    if (
-        old.forgotten_ms is None
-        and old.superseded_by is None
-        and (old.body, old.details) != (draft.body, draft.details)
-        and not sql.value(
-            connection, "SELECT EXISTS (SELECT 1 FROM history WHERE item_id = ? AND op = 'edit')", (old.id,)
-        )
-    ):
-        connection.execute(
-            "UPDATE items SET title = ?, body = ?, details = ?, tokens = ?, updated_ms = ?, rev = rev + 1 WHERE id = ?",
-            (draft.title, draft.body, _json(draft.details), draft.tokens, now_ms, old.id),
-        )
-        index.regrow(connection, space_id, old.id, place.project_id, draft)
-        _count(connection, space_id, place, old, -1)
-        _count(connection, space_id, place, draft, +1)
-    return Stored(old.id, old.uid, duplicate=True)
 
 
 def rewrite(
@@ -128,8 +47,8 @@ def rewrite(
             draft.type,
             draft.title,
             draft.body,
-            _json(draft.details),
-            _json(draft.meta),
+            as_json(draft.details),
+            as_json(draft.meta),
             draft.importance,
             draft.tokens,
             bool(draft.tags),
@@ -139,12 +58,12 @@ def rewrite(
         ),
     )
     connection.execute("DELETE FROM item_tags WHERE item_id = ?", (item_id,))
-    _write_tags(connection, space_id, item_id, draft.tags)
+    write_tags(connection, space_id, item_id, draft.tags)
     index.drop_passages(connection, space_id, item_id)
     if old.forgotten_ms is None and old.superseded_by is None:
         index.add(connection, space_id, item_id, project_id, draft)
-        _count(connection, space_id, before, old, -1)
-        _count(connection, space_id, Place(project_id, before.session_id), draft, +1)
+        count_item(connection, space_id, before, old, -1)
+        count_item(connection, space_id, Place(project_id, before.session_id), draft, +1)
     else:
         index.add_passages(connection, space_id, item_id, draft.passages)
     return get_one(connection, space_id, item_id)
@@ -159,7 +78,7 @@ def forget(connection: apsw.Connection, space_id: int, item_id: int, now_ms: int
     connection.execute("UPDATE items SET forgotten_ms = ?, rev = rev + 1 WHERE id = ?", (now_ms, item_id))
     if item.superseded_by is None:
         index.hide(connection, space_id, item_id)
-        _count(connection, space_id, _place_of(connection, item_id), item, -1)
+        count_item(connection, space_id, _place_of(connection, item_id), item, -1)
     return True
 
 
@@ -175,7 +94,7 @@ def restore(connection: apsw.Connection, space_id: int, item_id: int, now_ms: in
     )
     place = _place_of(connection, item_id)
     index.show(connection, space_id, place.project_id, item)
-    _count(connection, space_id, place, item, +1)
+    count_item(connection, space_id, place, item, +1)
     return True
 
 
@@ -214,42 +133,20 @@ def supersede(connection: apsw.Connection, space_id: int, old_id: int, new_id: i
     )
     if old.forgotten_ms is None and old.superseded_by is None:
         index.hide(connection, space_id, old_id)
-        _count(connection, space_id, _place_of(connection, old_id), old, -1)
-
-
-def _found_again(
-    connection: apsw.Connection, space_id: int, project_id: int | None, draft: Draft, now_ms: int
-) -> Stored:
-    item_id, uid = sql.rows(
-        connection, f"SELECT id, uid FROM items WHERE {_SAME}", (space_id, project_id or 0, draft.content_hash)
-    )[0]
-    # Saying again what was forgotten or superseded is wanting it back.
-    restore(connection, space_id, int(item_id), now_ms)
-    return Stored(int(item_id), str(uid), duplicate=True)
+        count_item(connection, space_id, _place_of(connection, old_id), old, -1)
 
 
 def _check_twin(connection: apsw.Connection, space_id: int, project_id: int | None, draft: Draft, item_id: int) -> None:
     """No other item may say the same in the same place."""
     twin = sql.first(
         connection,
-        f"SELECT id FROM items WHERE {_SAME} AND id <> ?",
+        f"SELECT id FROM items WHERE {SAME} AND id <> ?",
         (space_id, project_id or 0, draft.content_hash, item_id),
     )
     if twin:
         raise Conflict(
             f"Item {twin[0]} already says exactly this in the same place.", f"Keep {twin[0]} and forget {item_id}."
         )
-
-
-def _check_uid(connection: apsw.Connection, space_id: int, project_id: int | None, draft: Draft) -> None:
-    """A uid that is taken is fine for the same thing in the same place only."""
-    row = sql.first(
-        connection,
-        "SELECT id, coalesce(project_id, 0), content_hash FROM items WHERE space_id = ? AND uid = ?",
-        (space_id, draft.uid),
-    )
-    if row and row[1:] != (project_id or 0, draft.content_hash):
-        raise Conflict(f"Item {row[0]} has the uid {draft.uid} and says something else.", "Edit that item instead.")
 
 
 def _remember_before(connection: apsw.Connection, space_id: int, item: Item, op: str, now_ms: int) -> None:
@@ -267,7 +164,7 @@ def _remember_before(connection: apsw.Connection, space_id: int, item: Item, op:
     }
     connection.execute(
         "INSERT INTO history (space_id, item_id, rev, op, at_ms, before) VALUES (?, ?, ?, ?, ?, ?)",
-        (space_id, item.id, item.rev, op, now_ms, _json(before)),
+        (space_id, item.id, item.rev, op, now_ms, as_json(before)),
     )
 
 
@@ -275,19 +172,19 @@ def _place_of(connection: apsw.Connection, item_id: int) -> Place:
     return Place(*sql.rows(connection, "SELECT project_id, session_id FROM items WHERE id = ?", (item_id,))[0])
 
 
-def _count(connection: apsw.Connection, space_id: int, place: Place, item: Draft | Item, sign: int) -> None:
+def count_item(connection: apsw.Connection, space_id: int, place: Place, item: Draft | Item, sign: int) -> None:
     """Let the tallies of the project and of the session follow an item that comes or goes."""
     index.count(connection, space_id, place.project_id, item.kind, sign)
     if place.session_id is not None:
         sessions.count(connection, place.session_id, [item], sign)
 
 
-def _write_tags(connection: apsw.Connection, space_id: int, item_id: int, tags: tuple[str, ...]) -> None:
+def write_tags(connection: apsw.Connection, space_id: int, item_id: int, tags: tuple[str, ...]) -> None:
     for tag in tags:
         connection.execute(
             "INSERT OR IGNORE INTO item_tags (space_id, tag, item_id) VALUES (?, ?, ?)", (space_id, tag, item_id)
         )
 
 
-def _json(value: object) -> str:
+def as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else "{}"

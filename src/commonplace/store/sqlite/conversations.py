@@ -11,7 +11,7 @@ from commonplace.errors import Conflict, StoreError
 from commonplace.identity import Ref, new_uid
 from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
 from commonplace.store.conversations import SessionCounts
-from commonplace.store.sqlite import changes, index, items, projects, sessions, sql
+from commonplace.store.sqlite import changes, index, items, projects, sessions, sql, writing
 from commonplace.store.sqlite.space import Space
 from commonplace.text.sketch import Sketch
 
@@ -175,11 +175,10 @@ def _keep(
 
 def _insert(connection: apsw.Connection, space_id: int, draft: SessionDraft, now_ms: int) -> Session:
     project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
-    (session_id,) = sql.rows(
-        connection,
+    connection.execute(
         "INSERT INTO sessions (uid, space_id, key, source, project_id, label, folder, status, importance, meta,"
         " started_ms, ended_ms, accessed_ms, updated_ms)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             draft.uid or new_uid(now_ms),
             space_id,
@@ -196,8 +195,8 @@ def _insert(connection: apsw.Connection, space_id: int, draft: SessionDraft, now
             draft.accessed_ms,
             now_ms,
         ),
-    )[0]
-    return sessions.get_one(connection, space_id, session_id)
+    )
+    return sessions.get_one(connection, space_id, connection.last_insert_rowid())
 
 
 def _learn(connection: apsw.Connection, session: Session, draft: SessionDraft) -> None:
@@ -219,14 +218,15 @@ def _add(
     """Write the messages that are new, and count them once for all."""
     project_id = sql.value(connection, "SELECT project_id FROM sessions WHERE id = ?", (session.id,))
     place = changes.Place(project_id, session.id)
-    stored, new = [], []
+    stored, new, words = [], [], index.Words()
     for draft in drafts:
         known = _by_uid(connection, space_id, session.id, draft.uid)
-        write = changes.follow if follows else changes.insert
-        made = known or write(connection, space_id, place, draft, now_ms)
+        write = writing.follow if follows else writing.insert
+        made = known or write(connection, space_id, place, draft, now_ms, words)
         stored.append(made)
         if not made.duplicate:
             new.append(draft)
+    words.write(connection)
     if new:
         index.count(connection, space_id, place.project_id, "message", len(new))
         sessions.count(connection, session.id, new, +1)

@@ -21,11 +21,33 @@ _INSERT_FTS = (
 )
 
 
-def add(connection: apsw.Connection, space_id: int, item_id: int, project_id: int | None, draft: Draft) -> None:
-    """Cut, index and queue a new or rewritten item."""
+class Words:
+    """Full-text rows of many items, written at once: whenever their ids go back, FTS5 writes out what it gathered."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int | str, ...]] = []
+
+    def add(self, rowid: int, words: Mapping[str, str], scope: str) -> None:
+        self._rows.append((rowid, *(words.get(name, "") for name in COLUMNS), scope))
+
+    def write(self, connection: apsw.Connection) -> None:
+        for row in sorted(self._rows):
+            connection.execute(_INSERT_FTS, row)
+        self._rows = []
+
+
+def add(
+    connection: apsw.Connection,
+    space_id: int,
+    item_id: int,
+    project_id: int | None,
+    draft: Draft,
+    words: Words | None = None,
+) -> None:
+    """Cut, index and queue a new or rewritten item; given `words`, its own wait there to be written."""
     add_passages(connection, space_id, item_id, draft.passages)
     columns = columns_of(draft.kind, draft.type, draft.title, draft.body, draft.details, draft.tags)
-    _derive(connection, space_id, item_id, project_id, draft.kind, columns)
+    _derive(connection, space_id, item_id, project_id, draft.kind, columns, words=words)
 
 
 def add_passages(connection: apsw.Connection, space_id: int, item_id: int, passages: Sequence[Passage]) -> None:
@@ -114,6 +136,7 @@ def _derive(
     kind: Kind,
     columns: Mapping[str, str],
     known: int = 0,
+    words: Words | None = None,
 ) -> None:
     """Write the words of an item, and a job for each passage but those that have been embedded before."""
     place = project_id or NO_PROJECT
@@ -121,19 +144,18 @@ def _derive(
     passages = sql.rows(
         connection, "SELECT id, text FROM passages WHERE space_id = ? AND item_id = ? ORDER BY seq", (space_id, item_id)
     )
-    words = {name: index_text(text) for name, text in columns.items() if text}
+    gathered = words or Words()
+    whole = {name: index_text(text) for name, text in columns.items() if text}
     if len(passages) == 1:
-        _insert(connection, passages[0][0], words, scope)
+        gathered.add(passages[0][0], whole, scope)
     else:
-        _insert(connection, -item_id, words, scope)
-        head = {name: words[name] for name in ("title", "files", "tags", "type", "speaker") if name in words}
+        gathered.add(-item_id, whole, scope)
+        head = {name: whole[name] for name in ("title", "files", "tags", "type", "speaker") if name in whole}
         for passage_id, text in passages:
-            _insert(connection, passage_id, head | {"text": index_text(text)}, f"{scope} {PART}")
+            gathered.add(passage_id, head | {"text": index_text(text)}, f"{scope} {PART}")
+    if words is None:
+        gathered.write(connection)
     for passage_id, _text in passages[known:]:
         connection.execute(
             "INSERT OR IGNORE INTO jobs (space_id, kind, passage_id) VALUES (?, 'embed', ?)", (space_id, passage_id)
         )
-
-
-def _insert(connection: apsw.Connection, rowid: int, words: Mapping[str, str], scope: str) -> None:
-    connection.execute(_INSERT_FTS, (rowid, *(words.get(name, "") for name in COLUMNS), scope))

@@ -22,7 +22,7 @@ from commonplace.model import (
     VectorHit,
 )
 from commonplace.store import Counts, Job, TextAnswer
-from commonplace.store.sqlite import changes, counts, fulltext, items, jobs, passages, projects, vectors
+from commonplace.store.sqlite import changes, counts, fulltext, items, jobs, passages, projects, vectors, writing
 from commonplace.store.sqlite.conversations import Conversations
 from commonplace.store.sqlite.keyring import Keyring
 from commonplace.store.sqlite.links import Links
@@ -49,7 +49,7 @@ class SqliteStore(Conversations, Keyring, Links, News, Replies, Sources, Streams
 
     def put(self, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:
         with self._database.write() as connection:
-            return [changes.put(connection, self._space_id, draft, now_ms) for draft in drafts]
+            return writing.put_all(connection, self._space_id, drafts, now_ms)
 
     def rewrite(
         self,

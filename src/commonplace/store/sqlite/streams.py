@@ -9,7 +9,7 @@ import apsw
 
 from commonplace.model import Draft, Stored, Stream
 from commonplace.store import StreamCheck
-from commonplace.store.sqlite import changes, projects, sql
+from commonplace.store.sqlite import projects, sql, writing
 from commonplace.store.sqlite.space import Space
 
 
@@ -102,7 +102,7 @@ def finalize(
 ) -> Stored:
     """Make the memory and close the stream."""
     parts = sql.rows(connection, "SELECT text FROM stream_parts WHERE stream_id = ? ORDER BY seq", (stream.id,))
-    stored = changes.put(connection, space_id, draft_of("".join(part for (part,) in parts)), now_ms)
+    stored = writing.put(connection, space_id, draft_of("".join(part for (part,) in parts)), now_ms)
     _close(connection, space_id, stream.id, "finalized", stored.id, now_ms)
     return stored
 
