@@ -22,8 +22,8 @@ LEAST_SHARE = 0.06
 PHRASE_SHARE = 0.5
 # A name of one term that covers less than this share of the texts gets a second one beside it.
 COVERING = 0.3
-# A kept name is true as long as its words tell this share of what the best term tells.
-STILL_TRUE = 0.4
+# A kept name is true as long as each of its terms tells this share of what the best term tells.
+STILL_TRUE = 0.25
 # Added to the share elsewhere: being nowhere else is not enough, a word is to stand in many texts here.
 ELSEWHERE = 0.02
 # What looks like something done, not like a thing, counts for less; JWT and GitHub are names, and count for more.
@@ -101,7 +101,8 @@ def name_topics(groups: Sequence[Sequence[str]], others: Iterable[str] = (), kep
     names = [""] * len(groups)
     taken: set[str] = set()
     for place, name in enumerate(kept):
-        if name and fold(name) not in taken and _still_true(name, ranked[place]):
+        best = ranked[place][0][0] if ranked[place] else 0.0
+        if name and fold(name) not in taken and _still_true(name, counted[place], everything, best):
             names[place] = name
             taken.add(fold(name))
     for place in sorted(range(len(groups)), key=lambda place: (-len(groups[place]), place)):
@@ -146,17 +147,21 @@ def _counted(texts: Iterable[str]) -> _Counted:
 def _ranked(group: _Counted, everything: _Counted) -> list[tuple[float, tuple[str, ...]]]:
     """The terms of a group, the most telling first."""
     least = max(2 if group.texts > 2 else 1, LEAST_SHARE * group.texts)
-    rest = everything.texts - group.texts
     scored = []
     for term, inside in group.terms.items():
-        if inside < least or any(word in _dull() for word in term):
-            continue
-        here = inside / group.texts
-        there = (everything.terms[term] - inside + 0.5) / (rest + 1) + ELSEWHERE
-        gain = here * log(here / there) if here > there else 0.0
-        if gain > 0.0:
-            scored.append((gain * _weight(group, term), term))
+        if inside >= least and not any(word in _dull() for word in term):
+            gain = _gain(group, everything, term) * _weight(group, term)
+            if gain > 0.0:
+                scored.append((gain, term))
     return sorted(scored, key=lambda pair: (-pair[0], pair[1]))
+
+
+def _gain(group: _Counted, everything: _Counted, term: tuple[str, ...]) -> float:
+    """How much a term tells of a group: its share here, and how many times that is its share elsewhere."""
+    inside = group.terms[term]
+    here = inside / max(1, group.texts)
+    there = (everything.terms[term] - inside + 0.5) / (everything.texts - group.texts + 1) + ELSEWHERE
+    return here * log(here / there) if here > there else 0.0
 
 
 def _weight(group: _Counted, term: tuple[str, ...]) -> float:
@@ -211,10 +216,9 @@ def _shown(group: _Counted, term: tuple[str, ...]) -> str:
     return " ".join(word[:1].upper() + word[1:] for word in _form(group, term))
 
 
-def _still_true(name: str, ranked: Sequence[tuple[float, tuple[str, ...]]]) -> bool:
-    good = {word for gain, term in ranked if gain >= STILL_TRUE * ranked[0][0] for word in term}
-    words = {stem(fold(word)) for word in name.split() if word != "&"}
-    return bool(words) and words <= good
+def _still_true(name: str, group: _Counted, everything: _Counted, best: float) -> bool:
+    terms = [tuple(stem(fold(word)) for word in part.split()) for part in name.split(" & ")]
+    return all(_gain(group, everything, term) > STILL_TRUE * best for term in terms)
 
 
 def _first_free(names: Iterable[str], taken: set[str]) -> str:
