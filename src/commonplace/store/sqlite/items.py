@@ -137,14 +137,20 @@ def _when(item: Item) -> tuple[int, int]:
 
 def _item(row: tuple[Any, ...]) -> Item:
     """A row of _SELECT, whose columns stand in the order of the fields."""
-    details, meta, tags = row[6], row[7], row[10]
+    id_, uid, kind, type_, title, body, details, meta, project, session, tags, *rest = row
     return Item(
-        *row[:6],
+        id_,
+        uid,
+        kind,
+        type_,
+        title,
+        body,
         _details(details) if len(details) < SHORT else json.loads(details),
         {} if meta == "{}" else json.loads(meta),
-        *row[8:10],
+        project,
+        session,
         tuple(json.loads(tags)) if tags else (),
-        *row[11:],
+        *rest,
     )
 
 
