@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from commonplace.capture.archives import MAX_MEMBER, Measured, Member, members, opened, unpacked
 from commonplace.capture.foreign import Skipped, Stream
@@ -68,6 +68,20 @@ class Summary:
         self.reasons[reason] = self.reasons.get(reason, 0) + skipped.count
         if len(self.examples) < EXAMPLES and skipped.unit != "message":
             self.examples.append(skipped)
+
+    def told(self, *, dry_run: bool) -> dict[str, Any]:
+        """The same for programs, the commonest reasons first."""
+        return {
+            "dry_run": dry_run,
+            "conversations": asdict(self.conversations),
+            "messages": asdict(self.messages),
+            "files": {"read": self.files.added, "skipped": self.files.skipped},
+            "skipped": [
+                {"unit": unit, "why": why, "count": count}
+                for (unit, why), count in sorted(self.reasons.items(), key=lambda entry: -entry[1])
+            ],
+            "examples": [{"what": one.what, "why": one.why} for one in self.examples],
+        }
 
     @property
     def fruitless(self) -> bool:

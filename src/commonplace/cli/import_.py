@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -52,7 +50,7 @@ def import_(
     else:
         with call.book() as book:
             summary = _imported(call, book, paths, folder, project, format_)
-    reply = _reply(summary, dry_run)
+    reply = summary.told(dry_run=dry_run)
     if summary.fruitless:
         why = "; ".join(f"{one.what}: {one.why}" for one in summary.examples[:3]) or "there is nothing in it"
         raise Stopped(f"No conversation could be read: {why}.", _hint(), reply)
@@ -112,20 +110,6 @@ def _show(call: Call, summary: Summary, dry_run: bool) -> None:
         call.note(f"{one.what}: {one.why}")
     if dry_run:
         call.note("Nothing was kept: this was a dry run.")
-
-
-def _reply(summary: Summary, dry_run: bool) -> dict[str, Any]:
-    return {
-        "dry_run": dry_run,
-        "conversations": asdict(summary.conversations),
-        "messages": asdict(summary.messages),
-        "files": {"read": summary.files.added, "skipped": summary.files.skipped},
-        "skipped": [
-            {"unit": unit, "why": why, "count": count}
-            for (unit, why), count in sorted(summary.reasons.items(), key=lambda entry: -entry[1])
-        ],
-        "examples": [{"what": one.what, "why": one.why} for one in summary.examples],
-    }
 
 
 def _hint() -> str:

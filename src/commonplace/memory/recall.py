@@ -66,7 +66,12 @@ def recall_words(book: Book, question: str, scope: Scope, limit: int) -> Recalle
 def recall_in_sessions(book: Book, question: str, scope: Scope, limit: int) -> tuple[Recalled, Mapping[int, Session]]:
     """The best hits, and the session of each that is part of one, by the id of its item."""
     recalled = recall(book, question, scope, limit)
-    return recalled, book.store.sessions_of([hit.item.id for hit in recalled.hits])
+    return recalled, sessions_of_hits(book, recalled.hits)
+
+
+def sessions_of_hits(book: Book, hits: Sequence[Hit]) -> Mapping[int, Session]:
+    """The session of each hit that is part of one, by the id of its item."""
+    return book.store.sessions_of([hit.item.id for hit in hits])
 
 
 def recall_each(book: Book, question: str, scopes: Sequence[Scope], limit: int) -> list[Recalled]:

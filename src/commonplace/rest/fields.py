@@ -5,12 +5,14 @@ Patterns say which signs are no letters, because what `\\w` means depends on who
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from commonplace.memory.conversations import MAX_LABEL
 from commonplace.memory.recall import MAX_QUERY
 from commonplace.memory.remember import EARLIEST_MS, LATEST_MS, MAX_SESSION, MAX_TAG, MAX_TAGS, MAX_TEXT, MAX_TITLE
+from commonplace.text.folders import MAX_FOLDER
 from commonplace.text.globs import MAX_GLOB
 from commonplace.text.names import MAX_NAME
 
@@ -28,6 +30,19 @@ _NAMES = f"([*]|[.]?[*]?[.]?{_NAME}([*]?({_NAME}|[+@-])|[.]({_NAME}|[*]))*[*]?)"
 _GLOB = f"^([*][*]/)?{_NAMES}(/{_NAMES})*(/[*][*])?$|^[*][*]$"
 _TYPE = f"^{_LETTER}({_LETTER}|[ .:/-]){{0,99}}$"
 _CATEGORY = f"^{_LETTER}(({_LETTER}|[ .-]){{0,98}}({_LETTER}|-))?$"
+# Names between slashes, of anything but control characters; none is a dot or two.
+_BLANK = r"\u0000-\u0020\u007f-\u00a0\u1680\u2000-\u200a\u2028-\u202f\u205f\u3000"
+_FOLDER_NAME = rf" *[.]{{0,2}}[^{_BLANK}./][^\u0000-\u001f\u007f-\u009f\u2028\u2029/]*"
+_FOLDER = f"^( */+)?{_FOLDER_NAME}(/+{_FOLDER_NAME})*(/+ *)?$|^ */+ *$"
+# A day that the calendar has.
+_LEAP = r"([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][48]|[13579][26])00|[2468]000)-02-29"
+_DAY = (
+    r"(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-"
+    r"((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))"
+)
+_ZONE = r"(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])"
+_TIME = rf"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,9}})?)?{_ZONE}?"
+_STAMP = f"^({_LEAP}|{_DAY})([T ]{_TIME})?$"
 MAX_IDS = 2**53
 
 
@@ -64,6 +79,12 @@ Rev = Annotated[int, Field(ge=1, le=MAX_IDS, description="A revision, as `rev` t
 Id = Annotated[
     str, Field(min_length=1, max_length=200, description="A number, a UUID, or the last twelve hex digits of one.")
 ]
+Label = Annotated[str, Field(pattern=SAYING, max_length=MAX_LABEL, description="The title of a conversation.")]
+Folder = Annotated[
+    str, Field(pattern=_FOLDER, max_length=MAX_FOLDER, description="A path such as /work/engineering, in any language.")
+]
+Stamp = Annotated[str, Field(pattern=_STAMP, max_length=40, description="ISO 8601; UTC where no offset is given.")]
+Status = Literal["active", "archived", "pinned"]
 Cursor = Annotated[str, Field(max_length=200, description="`next_cursor` of the page before.")]
 
 
@@ -79,5 +100,7 @@ MEANT = {
     _TYPE: "A type has up to 100 letters, digits, spaces and . : / - _, and begins with a letter or digit",
     _CATEGORY: "A category becomes a file name: up to 100 letters, digits, spaces and . - _",
     _PLACE: "A project is named like github.com/acme/my-api or my-api",
+    _FOLDER: "Write a folder like /work/engineering; names may hold spaces and letters of any language",
+    _STAMP: "Write a time as ISO 8601, like 2026-01-25T16:30:00Z",
     _GLOB: "A path is a glob relative to the project, such as src/api/**",
 }

@@ -23,6 +23,7 @@ _FORM: Schema = {"type": "object", "properties": {"file": _FILE}, "required": ["
 MEANING = {
     200: "Done.",
     201: "Made.",
+    202: "It will be done.",
     304: "It is what the caller has already.",
     401: "No key, or one that does not work.",
     403: "The key may not do this.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from commonplace.dialects.kiro_schemas import CONTEXT
 from commonplace.dialects.schema import BOOLEAN, INTEGER, NUMBER, OBJECT, STRING, STRING_OR_NULL, Schema, array, record
 from commonplace.model import DETAIL_FIELDS, KINDS
+from commonplace.rest.conversation_shapes import NAMED as CONVERSATIONS
 
 INTEGER_OR_NULL: Schema = {"type": ["integer", "null"]}
 NUMBER_OR_NULL: Schema = {"type": ["number", "null"]}
@@ -193,4 +194,5 @@ NAMED: dict[str, Schema] = {
     "Keys": KEYS,
     "KeyWithSecret": NEW_KEY,
     "Error": ERROR,
+    **CONVERSATIONS,
 }

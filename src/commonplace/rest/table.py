@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commonplace.dialects.kiro_schemas import CONTEXT
-from commonplace.rest import docs, events, items, metrics, notes, place, search, shapes, streams
+from commonplace.rest import conversation_table, docs, events, items, metrics, notes, place, search, shapes, streams
 from commonplace.rest.endpoint import Endpoint
 
 _ITEMS = "/api/v1/items"
@@ -131,4 +131,12 @@ DOCS = (
     Endpoint("GET", "/api/v1/docs/docs.css", "Its style", "Documentation", None, docs.style, media="text/css"),
 )
 
-ENDPOINTS: tuple[Endpoint, ...] = (*ITEMS, *FINDING, *STREAMS, *PLACE, *WATCHING, *DOCS)
+ENDPOINTS: tuple[Endpoint, ...] = (
+    *ITEMS,
+    *FINDING,
+    *STREAMS,
+    *conversation_table.ENDPOINTS,
+    *PLACE,
+    *WATCHING,
+    *DOCS,
+)

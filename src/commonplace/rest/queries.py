@@ -1,0 +1,145 @@
+"""Questions over HTTP as Sekha's clients ask them: messages that answer, and the context made of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from commonplace.dialects.conversation_records import answer_row, cited_row
+from commonplace.dialects.tool import as_json
+from commonplace.memory.assemble import Cited, assemble
+from commonplace.memory.book import Book
+from commonplace.memory.recall import Recalled, recall, recall_words, sessions_of_hits
+from commonplace.model import KINDS, Scope, SessionScope
+from commonplace.rest import fields
+from commonplace.rest.conversations import Chosen
+from commonplace.rest.endpoint import Answer, Asked
+from commonplace.rest.fields import Strict
+from commonplace.text.tokens import count_tokens
+
+MOST = 1000
+MOST_TOKENS = 1_000_000
+_FOUND = tuple(kind for kind in KINDS if kind != "checkpoint")
+Labels = Annotated[list[fields.Label], Field(max_length=100)]
+
+
+class Filters(Chosen):
+    """Which conversations an answer may be from."""
+
+    labels: Labels | None = Field(default=None, description="One of these labels.")
+
+
+class Query(Strict):
+    """A question, and which part of the answers is wanted."""
+
+    query: fields.Question
+    limit: Annotated[int, Field(ge=1, le=MOST), fields.WHOLE] | None = None
+    offset: Annotated[int, Field(ge=0, le=MOST), fields.WHOLE] | None = None
+    filters: Filters | None = None
+    filter_labels: Labels | None = None
+
+
+class SmartQuery(Query):
+    """A question, with the room for a context that answers it."""
+
+    token_budget: Annotated[int, Field(ge=1, le=MOST_TOKENS), fields.WHOLE] = 8000
+    labels: Labels | None = None
+
+
+class Words(Strict):
+    """Words to look for."""
+
+    query: fields.Question
+    limit: Annotated[int, Field(ge=1, le=MOST), fields.WHOLE] = 10
+
+
+class Assembly(Strict):
+    """A question, and what the context for it may take."""
+
+    query: fields.Question
+    context_budget: Annotated[int, Field(ge=1, le=MOST_TOKENS), fields.WHOLE] = 4000
+    preferred_labels: Labels | None = None
+    excluded_folders: Annotated[list[fields.Folder], Field(max_length=100)] | None = None
+
+
+def query(book: Book, asked: Asked[None, Query]) -> Answer:
+    """Messages that answer, by words and by meaning, best first."""
+    return Answer(answers(book, asked.body, asked.body.filter_labels))
+
+
+def searched(book: Book, asked: Asked[None, Query]) -> Answer:
+    """The same where one of the clients asks."""
+    return query(book, asked)
+
+
+def smart(book: Book, asked: Asked[None, SmartQuery]) -> Answer:
+    """The same, and a context made of the best of them."""
+    wanted = asked.body
+    labels = wanted.labels or wanted.filter_labels
+    cited = assemble(book, wanted.query, wanted.token_budget, measure, preferred=labels or ())
+    text = "\n\n".join(f"[{_source(one)}]\n{one.content}" for one in cited)
+    made = {"formattedContext": text, "estimatedTokens": count_tokens(text)}
+    return Answer(answers(book, wanted, labels) | made)
+
+
+def by_words(book: Book, asked: Asked[None, Words]) -> Answer:
+    """Messages with these words, whatever is meant by them."""
+    wanted = Query(query=asked.body.query, limit=asked.body.limit)
+    found = recall_words(book, wanted.query, Scope(kinds=_FOUND), asked.body.limit)
+    return Answer(_page(book, wanted, found))
+
+
+def assembled(book: Book, asked: Asked[None, Assembly]) -> Answer:
+    """Messages for a model to read beside a question, the most relevant first, within a budget of tokens."""
+    wanted = asked.body
+    preferred, excluded = wanted.preferred_labels or (), wanted.excluded_folders or ()
+    cited = assemble(book, wanted.query, wanted.context_budget, measure, preferred, excluded)
+    return Answer([cited_row(one) for one in cited])
+
+
+def measure(cited: Cited) -> int:
+    """What a message takes of a budget, as it is written."""
+    return count_tokens(as_json(cited_row(cited)) + ",")
+
+
+def answers(book: Book, wanted: Query, labels: list[str] | None) -> dict[str, Any]:
+    """A page of answers from conversations with one of these labels, if there are any."""
+    scope = _scope(wanted.filters, labels)
+    if scope is None:
+        return _page(book, wanted, Recalled((), 0, by_meaning=False))
+    return _page(book, wanted, recall(book, wanted.query, scope, (wanted.offset or 0) + (wanted.limit or 10)))
+
+
+def _scope(filters: Filters | None, labels: list[str] | None) -> Scope | None:
+    """Where answers may be from; None if nowhere. Without any filter they need be part of no conversation."""
+    named = tuple(labels or ())
+    if filters is None:
+        return Scope(kinds=_FOUND, sessions=SessionScope(labels=named) if named else None)
+    sessions = filters.scope()
+    if sessions is None:
+        return None
+    named += tuple(filters.labels or ()) + sessions.labels
+    narrowed = SessionScope(sessions.folder, named, sessions.statuses, sessions.project)
+    return Scope(kinds=_FOUND, sessions=None if narrowed == SessionScope() else narrowed)
+
+
+def _page(book: Book, wanted: Query, recalled: Recalled) -> dict[str, Any]:
+    limit, offset = wanted.limit or 10, wanted.offset or 0
+    hits = recalled.hits[offset : offset + limit]
+    sessions = sessions_of_hits(book, hits)
+    return {
+        "results": [answer_row(hit, sessions.get(hit.item.id)) for hit in hits],
+        "total": recalled.total,
+        "page": offset // limit + 1,
+        "page_size": limit,
+        "query": wanted.query,
+        "limit": limit,
+        "offset": offset,
+        "by_meaning": recalled.by_meaning,
+    }
+
+
+def _source(cited: Cited) -> str:
+    citation = cited_row(cited)["metadata"]["citation"]
+    return f"{citation['label']}, {citation['folder']}, {citation['timestamp'][:10]}"
