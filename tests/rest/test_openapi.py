@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 
 from commonplace.rest.endpoint import Endpoint
 from commonplace.rest.openapi import statuses
@@ -41,6 +42,10 @@ def test_it_is_served_as_it_is(api: httpx2.Client) -> None:
     assert DOCUMENT["openapi"].startswith("3.1.")
 
 
+def test_it_is_valid_openapi() -> None:
+    assert [f"{error.instance_path}: {error.message}" for error in OPENAPI_31_VALIDATOR.iter_errors(DOCUMENT)] == []
+
+
 def test_it_tells_every_endpoint_and_no_other() -> None:
     told = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
     assert told == {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS} and len(told) == len(ENDPOINTS)
@@ -51,7 +56,7 @@ def test_an_operation_says_what_its_row_says(endpoint: Endpoint) -> None:
     told = operation_of(endpoint)
     assert told["summary"] == endpoint.summary and told["description"].endswith(".")
     assert set(told["responses"]) == {str(status) for status in statuses(endpoint)}
-    assert ("requestBody" in told) == (endpoint.body is not None)
+    assert ("requestBody" in told) == (endpoint.body is not None or bool(endpoint.takes))
     assert (told.get("security") == []) == (endpoint.scope is None) and told.get("x-scope") == endpoint.scope
     query = {one["name"] for one in told["parameters"] if one["in"] == "query"}
     assert query == (set() if endpoint.query is None else set(endpoint.query.model_json_schema()["properties"]))
