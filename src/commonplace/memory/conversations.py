@@ -244,11 +244,10 @@ def _messages(said: Sequence[Said], key: str, now_ms: int, after: str = "") -> l
         note = Note(
             message.content, "message", details=details, meta=message.meta, created_ms=message.at_ms, uid=message.uid
         )
-        draft = draft_of(note, now_ms)
-        mark = (message.role, draft.body, message.at_ms)
+        mark = (message.role, message.content, message.at_ms)
         identity = [message.identity] if message.identity else [*mark, seen[mark]]
         seen[mark] += 1
-        drafts.append(replace(draft, content_hash=_digest(["message", key, after, *identity])))
+        drafts.append(draft_of(note, now_ms, identity=_digest(["message", key, after, *identity])))
     return drafts
 
 

@@ -27,6 +27,8 @@ MAX_PATHS = 50
 # Deeper than anything real, and shallow enough for every reader on the way out.
 MAX_META_DEPTH = 50
 MAX_SESSION = 200
+# Characters that are one passage however they are cut.
+SHORT = 1500
 # Year 1 and year 9999: what every calendar on the way out can say.
 EARLIEST_MS, LATEST_MS = -62_135_596_800_000, 253_402_300_799_999
 
@@ -76,8 +78,11 @@ def remember_all(book: Book, notes: Sequence[Note]) -> list[Stored]:
     return stored
 
 
-def draft_of(note: Note, now_ms: int, *, dated: bool = True) -> Draft:
-    """The note as it will be stored. `dated`: an event that says when it happened is another at another time."""
+def draft_of(note: Note, now_ms: int, *, dated: bool = True, identity: bytes | None = None) -> Draft:
+    """The note as it will be stored. `dated`: an event that says when it happened is another at another time.
+
+    What makes it the same thing is its `identity`, or else what it says.
+    """
     if note.kind not in KINDS:
         raise InvalidInput(f"{note.kind!r} is not a kind of item.", f"Choose one of {', '.join(KINDS)}.")
     details = _details(note)
@@ -92,7 +97,7 @@ def draft_of(note: Note, now_ms: int, *, dated: bool = True) -> Draft:
         type=_type(note),
         title=title,
         body=content,
-        content_hash=b"",
+        content_hash=identity or b"",
         details=details,
         meta=checked_meta(note.meta),
         project=None if note.project is None else normalise_project(note.project),
@@ -104,7 +109,7 @@ def draft_of(note: Note, now_ms: int, *, dated: bool = True) -> Draft:
         uid=checked_uid(note.uid),
     )
     when = note.created_ms if dated and note.kind != "memory" else None
-    return replace(draft, passages=_passages(draft), content_hash=_hash(draft, when))
+    return replace(draft, passages=_passages(draft), content_hash=identity or _hash(draft, when))
 
 
 def note_of(item: Item) -> Note:
@@ -139,6 +144,8 @@ def rewrite(book: Book, item: Item, note: Note, expect_rev: int | None = None, s
 
 
 def _passages(draft: Draft) -> tuple[Passage, ...]:
+    if len(draft.title) + len(draft.body) + sum(map(len, draft.details.values())) <= SHORT:
+        return (Passage(0),)
     pieces = split(standing_text(draft.kind, draft.type, draft.title, draft.body, draft.details, draft.tags))
     return (Passage(0),) if len(pieces) < 2 else tuple(Passage(n, piece.text) for n, piece in enumerate(pieces))
 
@@ -177,7 +184,9 @@ def clean(text: str, name: str) -> str:
         raise InvalidInput(f"{name} must be text.")
     if len(text) > MAX_TEXT:
         raise TooLarge(f"{name} has {len(text)} characters, more than {MAX_TEXT}.")
-    return redact(UNSTORABLE.sub("\ufffd", text))
+    if "\0" in text or not text.isascii():
+        text = UNSTORABLE.sub("\ufffd", text)
+    return redact(text)
 
 
 def _category(category: str) -> str:
@@ -243,6 +252,8 @@ def checked_uid(uid: str | None) -> str | None:
 
 
 def checked_meta(meta: Mapping[str, object]) -> Mapping[str, object]:
+    if not meta:
+        return {}
     try:
         text = json.dumps(_storable(meta, MAX_META_DEPTH), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
