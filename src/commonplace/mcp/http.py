@@ -26,7 +26,7 @@ class Protocol:
 
 def protocol(settings: Settings, workers: Workers) -> Protocol:
     """The tools of the profile at /mcp, each call on the book in its request's state."""
-    server = build(_nobody, settings.profile, workers)
+    server = build(_nobody, settings.profile, workers, one_caller=False)
     app = server.streamable_http_app(
         stateless_http=True,
         json_response=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Collection
 from typing import Any
@@ -41,8 +42,11 @@ _ADVICE = {
 _Context = ServerRequestContext[Any]
 
 
-def build(reach: Callable[[], Book], profile: str, workers: Workers) -> Server[Any]:
-    """A server that answers from the book, reached for at each call, with the tools of the profile."""
+def build(reach: Callable[[], Book], profile: str, workers: Workers, *, one_caller: bool = True) -> Server[Any]:
+    """A server that answers from the book, reached for at each call, with the tools of the profile.
+
+    What `one_caller` asks after a write waits for it; several callers do not wait for each other.
+    """
     tools = {tool.name: tool for tool in tools_of(profile)}
     listed = [_described(tool) for tool in tools.values()]
     writing = anyio.Lock()
@@ -58,9 +62,9 @@ def build(reach: Callable[[], Book], profile: str, workers: Workers) -> Server[A
         if not tool.read_only:
             if not _may_write(context):
                 return _failed(error_body(tool.dialect, Forbidden(f"This key may read only, and {tool.name} writes.")))
-            async with writing:
+            async with writing if one_caller else contextlib.nullcontext():
                 return await workers.do(lambda: _call(book, tool, params.arguments or {}))
-        if writing.locked():
+        if one_caller and writing.locked():
             with anyio.move_on_after(WAIT_FOR_WRITES):
                 async with writing:
                     pass
