@@ -60,6 +60,7 @@ def test_the_overview_imports_no_command(arguments: tuple[str, ...]) -> None:
         ("projects", "--json"),
         ("rules", "--json"),
         ("streams", "--json"),
+        ("clusters", "--json"),
         ("store", "More", "--json"),
         ("conversations",),
         ("conversations", "show", "1"),
