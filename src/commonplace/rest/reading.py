@@ -20,6 +20,7 @@ MOST_PARAMETERS = 2000
 # How many of the problems of a request are told.
 _TOLD = 5
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+_DECIMAL = re.compile(_NUMBER.pattern + r"(?:[.][0-9]{1,20})?(?:[eE][+-]?[0-9]{1,3})?")
 _LONE = re.compile("[\ud800-\udfff]")
 _SENTENCES = {"extra_forbidden": "There is no such field", "missing": "It is missing"}
 _TYPES = {"true": True, "false": False}
@@ -107,6 +108,8 @@ def _value(text: str, type_: str) -> Any:
     """A parameter as its type, if it is spelled like one; else as it is, to be refused for that."""
     if type_ == "integer" and _NUMBER.fullmatch(text):
         return int(text)
+    if type_ == "number" and _DECIMAL.fullmatch(text):
+        return float(text)
     return _TYPES.get(text, text) if type_ == "boolean" else text
 
 
