@@ -27,7 +27,8 @@ _ECHO = 60
 @dataclass(frozen=True, slots=True)
 class Param:
     """One parameter. A number outside `least`..`most` is moved to the border, or refused if `strict`; a wrong type is
-    an error. `shape` describes what the entries of an array or the fields of an object are, beyond their type."""
+    an error. `shape` describes what the entries of an array or the fields of an object are, beyond their type;
+    `json_type` is the reference's own name of the type, where it has one."""
 
     name: str
     type: _Type
@@ -41,10 +42,13 @@ class Param:
     max_items: int | None = None
     choices: tuple[str, ...] = ()
     shape: Mapping[str, object] | None = None
+    json_type: str = ""
 
     def schema(self) -> dict[str, object]:
         # "number" where the references say so: some clients write 5 as 5.0.
-        schema: dict[str, object] = {"type": "number" if self.type is int else _JSON_NAMES[self.type]}
+        schema: dict[str, object] = {
+            "type": self.json_type or ("number" if self.type is int else _JSON_NAMES[self.type])
+        }
         schema["description"] = self.description
         if self.default is not None:
             schema["default"] = self.default
@@ -183,22 +187,24 @@ def notice(book: Book) -> str:
 
 def redacted(value: Any) -> Any:
     """A reply's data with the secrets taken out of every text in it."""
-    texts: list[str] = []
-    _gather(value, texts)
     # Nearly always there is nothing to take out.
-    return value if all_clean(texts) else _cleaned(value)
+    return value if all_clean(_texts_in(value)) else _cleaned(value)
 
 
-def _gather(value: Any, texts: list[str]) -> None:
-    if isinstance(value, str):
-        texts.append(value)
-    elif isinstance(value, dict):
-        for key, entry in value.items():
-            texts.append(key)
-            _gather(entry, texts)
-    elif isinstance(value, list):
-        for entry in value:
-            _gather(entry, texts)
+def _texts_in(value: Any) -> set[str]:
+    """Every text in a reply's data, names of fields too."""
+    texts: set[str] = set()
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            texts.add(part)
+        elif isinstance(part, dict):
+            texts.update(part)
+            waiting.extend(part.values())
+        elif isinstance(part, list):
+            waiting.extend(part)
+    return texts
 
 
 def _cleaned(value: Any) -> Any:

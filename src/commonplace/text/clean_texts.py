@@ -16,6 +16,11 @@ def known_clean(text: str) -> bool:
     return hash(text) in _hashes
 
 
+def not_known_clean(texts: Iterable[str]) -> list[str]:
+    """Those of many texts that have to be searched."""
+    return [text for text in texts if hash(text) not in _hashes]
+
+
 def note_clean(texts: Iterable[str]) -> None:
     """Remember that these hold no secret, for as long as there is room."""
     if len(_hashes) >= MOST:

@@ -7,11 +7,11 @@ never looks back over what it has read, so that ordinary text costs little and h
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from commonplace.text.clean_texts import known_clean, note_clean
+from commonplace.text.clean_texts import known_clean, not_known_clean, note_clean
 from commonplace.text.secret_shape import looks_secret
 
 _MARK = "[REDACTED:"
@@ -209,9 +209,9 @@ def redact(text: str) -> str:
     return redacted
 
 
-def all_clean(texts: Sequence[str]) -> bool:
+def all_clean(texts: Iterable[str]) -> bool:
     """Whether none of many texts holds a secret, which is seen quickest in all of them at once."""
-    unknown = [text for text in texts if not known_clean(text)]
+    unknown = not_known_clean(texts)
     if unknown and redact_counted("\n".join(unknown))[1]:
         return False
     note_clean(unknown)
