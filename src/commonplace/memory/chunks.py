@@ -11,18 +11,18 @@ from commonplace.memory.graph import Reached, walk
 from commonplace.memory.recall import recall
 from commonplace.memory.topics import topics_of
 from commonplace.model import KINDS, Item, Scope, Session
+from commonplace.ranking.diversity import distinct
+from commonplace.text.extract import says_little
 from commonplace.text.names import base_name
-from commonplace.text.recency import asked_period
-from commonplace.text.times import stamp
+from commonplace.text.recency import Period, asked_time, day_of
 
 # Everything but checkpoints, which are about a session.
 KINDS_TOLD = tuple(kind for kind in KINDS if kind != "checkpoint")
 # As many as are looked at to tell how many there are.
-POOL = 30
+POOL = 100
 GRAPH_DEPTH, GRAPH_MOST = 3, 10
 # What is asked for by its time is answered by it; how good an answer that is falls a little with each one.
-LATEST_SCORE, LATEST_FALL = 0.95, 0.01
-_TRIVIAL = 15
+LATEST_SCORE, LATEST_FALL = 0.95, 0.002
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,17 @@ class Chunk:
 
     @property
     def day(self) -> str:
-        return stamp(self.item.created_ms)[:10]
+        return day_of(self.item.created_ms)
 
     @property
     def session_name(self) -> str:
         """Slug and date of the session's beginning."""
-        return f"{self.slug}-{stamp(self.session.started_ms)[:10] if self.session else self.day}"
+        return f"{self.slug}-{day_of(self.session.started_ms) if self.session else self.day}"
+
+    @property
+    def place(self) -> str:
+        """What tells its session from others."""
+        return self.session.uid if self.session else self.slug
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,28 +68,61 @@ class Recollection:
     around: tuple[Reached, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """What a question about time alone asks for: a period, in one project or in all."""
+
+    period: Period
+    project: str | None
+
+
 def recollect(book: Book, question: str, limit: int = 10, min_score: float = 0.5) -> Recollection:
     """What was said and done about something; a question about time alone is answered by the latest."""
-    found = answering(book, question, max(limit, POOL), min_score)
+    latest = asked_latest(book, question)
+    found = latest_chunks(book, latest, POOL) if latest else answering(book, question, max(limit, POOL), min_score)
     if not found:
         raise NoResults("No matching chunks found")
-    told = found[:limit]
+    # Chosen by what was found best, told by how likely each answers.
+    told = sorted(found[:limit], key=lambda chunk: -chunk.score)
     seeds = {chunk.passage_id: chunk.score for chunk in told}
-    return Recollection(tuple(told), len(found), tuple(walk(book, seeds, depth=GRAPH_DEPTH, most=GRAPH_MOST)))
+    around = [one for one in walk(book, seeds, depth=GRAPH_DEPTH, most=2 * GRAPH_MOST) if not is_small_talk(one.item)]
+    return Recollection(tuple(told), len(found), tuple(around[:GRAPH_MOST]))
+
+
+def asked_latest(book: Book, question: str) -> Latest | None:
+    """The period and project that a question asks for; None if it is about anything else."""
+    asked = asked_time(question, book.clock())
+    if asked is None:
+        return None
+    project = book.store.find_project(asked.name) if asked.name else None
+    return None if asked.name and project is None else Latest(asked.period, project)
+
+
+def latest_chunks(book: Book, asked: Latest, most: int) -> list[Chunk]:
+    """What was said and done in a period, the latest first, each thing once."""
+    scope, period = Scope(project=asked.project, kinds=KINDS_TOLD), asked.period
+    before = None if period.to_ms is None else (period.to_ms, 0)
+    items: list[Item] = []
+    while len(items) < most:
+        page = book.store.newest(scope, most, before)
+        items += [item for item in page if item.created_ms >= (period.from_ms or 0) and not is_small_talk(item)]
+        if len(page) < most or page[-1].created_ms < (period.from_ms or 0):
+            break
+        before = (page[-1].created_ms, page[-1].id)
+    told = distinct(items, lambda item: f"{item.project} {item.title} {item.text}")[:most]
+    first = {item_id: passages[0] for item_id, passages in book.store.passages_of([item.id for item in told]).items()}
+    return chunks_of(book, [(item, first[item.id], LATEST_SCORE - LATEST_FALL * n) for n, item in enumerate(told)])
 
 
 def answering(book: Book, question: str, limit: int, min_score: float) -> list[Chunk]:
     """Chunks that answer a question at least that well, best first."""
-    period = asked_period(question, book.clock())
-    if period is not None:
-        newest = book.store.newest(Scope(kinds=KINDS_TOLD), 4 * limit)
-        items = [item for item in newest if period.holds(item.created_ms) and len(item.text) >= _TRIVIAL][:limit]
-        first = {item_id: passages[0] for item_id, passages in book.store.passages_of([i.id for i in items]).items()}
-        scored = [(item, first[item.id], LATEST_SCORE - LATEST_FALL * n) for n, item in enumerate(items)]
-    else:
-        hits = recall(book, question, Scope(kinds=KINDS_TOLD), limit).hits
-        scored = [(hit.item, hit.passage_id, hit.relevance) for hit in hits if hit.relevance >= min_score]
-    return chunks_of(book, [(item, passage, max(score, 0.0)) for item, passage, score in scored])
+    hits = recall(book, question, Scope(kinds=KINDS_TOLD), limit).hits
+    return chunks_of(book, [(hit.item, hit.passage_id, hit.relevance) for hit in hits if hit.relevance >= min_score])
+
+
+def is_small_talk(item: Item) -> bool:
+    """Thanks, go on, and the like: said between people, and no part of the work."""
+    return item.kind == "message" and says_little(item.text)
 
 
 def chunks_of(book: Book, scored: Sequence[tuple[Item, int, float]]) -> list[Chunk]:

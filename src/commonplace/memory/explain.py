@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
 
 from commonplace.errors import NoResults
 from commonplace.memory.book import Book
-from commonplace.memory.chunks import Chunk, answering, chunks_of
+from commonplace.memory.chunks import Chunk, answering, asked_latest, chunks_of, is_small_talk, latest_chunks
 from commonplace.memory.graph import walk
-from commonplace.text.extract import telling_sentence, tokens_about
+from commonplace.text.extract import Line, telling_line, telling_words
 from commonplace.text.query import plain_words
-from commonplace.text.recency import asked_period
-from commonplace.text.summarise import title_of
 
-POOL = 40
+POOL = 60
 KEY_CHUNKS = 10
 # What answers at least fairly, and not much worse than the best, belongs to the story.
-FAIR, NEAR_THE_BEST = 0.25, 0.5
-# "What did we do last?" is about this many chunks.
-LATEST = 10
-REACHED = 20
+FAIR, NEAR_THE_BEST = 0.15, 0.3
+# "What did we do last?" is about this many session-days, found among so many chunks.
+LATEST_DAYS, LATEST_CHUNKS = 5, 200
+REACHED = 40
 PHASES = 6
+EVENT = 140
 _TOPICS = 5
 # Words of a request to tell, not of what is to be told.
 _TELLING = frozenset(
@@ -33,11 +34,12 @@ _TELLING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What happened in one session on one day."""
+    """What happened in one session on one day; `worth` tells how much it says."""
 
     day: str
     session: str
     event: str
+    worth: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,70 +54,117 @@ class Explanation:
 
 def explain(book: Book, topic: str, depth: int = 20) -> Explanation:
     """The history of a topic over all sessions; `depth` bounds how far the graph is followed from what answers."""
-    of_time = asked_period(topic, book.clock()) is not None
-    asked = topic if of_time else _without_telling(topic)
-    found = answering(book, asked, LATEST if of_time else POOL, FAIR)
-    if not found:
+    latest = asked_latest(book, topic)
+    if latest is not None:
+        about: frozenset[str] = frozenset()
+        story = _last_days(latest_chunks(book, latest, LATEST_CHUNKS))
+        key, beside = story, list[Chunk]()
+    else:
+        asked = _without_telling(topic)
+        about = telling_words(asked)
+        found = answering(book, asked, POOL, FAIR)
+        key = [chunk for chunk in found if chunk.score >= NEAR_THE_BEST * found[0].score]
+        story, beside = _followed(book, key, depth, about)
+    if not key:
         raise NoResults("No matching chunks found")
-    good = [chunk for chunk in found if chunk.score >= NEAR_THE_BEST * found[0].score]
-    about = tokens_about(asked)
-    whole = [*good, *_around(book, good, depth, about)]
-    days = _days(whole)
-    timeline = tuple(Event(day, chunks[0].slug, _event(chunks, about)) for (day, _where), chunks in days)
-    return Explanation(_told(timeline), timeline, _topics(whole), tuple(good[:KEY_CHUNKS]))
+    timeline = tuple(_events(story, beside, about))
+    best = sorted((chunk for chunk in key if not is_small_talk(chunk.item)), key=lambda chunk: -chunk.score)
+    return Explanation(
+        _told(timeline, "Came up" if latest is None else "Work"),
+        timeline,
+        _topics(story),
+        tuple((best or key)[:KEY_CHUNKS]),
+    )
 
 
 def _without_telling(topic: str) -> str:
     """The topic alone, of "the evolution of our error handling approach"."""
     words = [word for word in topic.split() if word.strip(".,:;!?").lower() not in _TELLING]
-    return " ".join(words) if plain_words(" ".join(words)) else topic
+    return " ".join(words) if telling_words(" ".join(words)) and plain_words(" ".join(words)) else topic
 
 
-def _around(book: Book, good: Sequence[Chunk], depth: int, about: frozenset[str]) -> list[Chunk]:
-    """What the graph reaches and what speaks of the topic too: it belongs to the story."""
-    reached = walk(book, {chunk.passage_id: chunk.score for chunk in good}, depth=depth, most=REACHED)
-    scored = [(one.item, one.passage_id, min(one.weight, FAIR)) for one in reached if about & tokens_about(one.text)]
-    return chunks_of(book, scored)
+def _last_days(chunks: Sequence[Chunk]) -> list[Chunk]:
+    """Those of the last few sessions."""
+    last = list(dict.fromkeys((chunk.day, chunk.place) for chunk in chunks))[:LATEST_DAYS]
+    return [chunk for chunk in chunks if (chunk.day, chunk.place) in last]
 
 
-def _days(chunks: Sequence[Chunk]) -> list[tuple[tuple[str, str], list[Chunk]]]:
-    """Chunks by day and session, oldest first; within a day the best first."""
+def _followed(book: Book, key: Sequence[Chunk], depth: int, about: frozenset[str]) -> tuple[list[Chunk], list[Chunk]]:
+    """The story with what the graph reaches and what speaks of the topic too; and what stands right beside it."""
+    reached = walk(book, {chunk.passage_id: chunk.score for chunk in key}, depth=depth, most=REACHED)
+    speaking = [one for one in reached if about & telling_words(one.text)]
+    near = [one for one in reached if one.hops == 1 and one not in speaking and one.relation == "forward"]
+    chunks = chunks_of(book, [(one.item, one.passage_id, min(one.weight, FAIR)) for one in [*speaking, *near]])
+    by_id = {chunk.passage_id: chunk for chunk in chunks}
+    story = [*key, *(by_id[one.passage_id] for one in speaking if one.passage_id in by_id)]
+    return story, [by_id[one.passage_id] for one in near if one.passage_id in by_id]
+
+
+def _events(story: Sequence[Chunk], beside: Sequence[Chunk], about: frozenset[str]) -> list[Event]:
+    """One for each session and day, oldest first: what its chunks, and those right after them, tell best."""
     days: defaultdict[tuple[str, str], list[Chunk]] = defaultdict(list)
-    for chunk in chunks:
-        days[chunk.day, chunk.session.uid if chunk.session else chunk.slug].append(chunk)
-    for group in days.values():
-        group.sort(key=lambda chunk: -chunk.score)
-    return sorted(days.items(), key=lambda entry: min((c.item.created_ms, c.item.id) for c in entry[1]))
+    for chunk in story:
+        days[chunk.day, chunk.place].append(chunk)
+    oldest = sorted(days, key=lambda key: min((c.item.created_ms, c.item.id) for c in days[key]))
+    for chunk in beside:
+        if (chunk.day, chunk.place) in days:
+            days[chunk.day, chunk.place].append(chunk)
+    return [_event(day, days[day, place], about) for day, place in oldest]
 
 
-def _event(chunks: Sequence[Chunk], about: frozenset[str]) -> str:
-    """What a day was about: the request if one is among its chunks, else what its best chunk says of the topic."""
-    for chunk in chunks:
-        if chunk.item.details.get("role") == "user" and about & tokens_about(chunk.text):
-            return telling_sentence(chunk.text, about, 120)
-    best = chunks[0]
-    titled = best.item.kind != "message" and best.item.title
-    return title_of(best.item.title) if titled else telling_sentence(best.text, about, 120)
+def _event(day: str, chunks: Sequence[Chunk], about: frozenset[str]) -> Event:
+    lines = [_line(chunk, about) for chunk in chunks]
+    best = max(lines, key=lambda line: line.worth)
+    return Event(day, chunks[0].slug, best.text, best.worth)
 
 
-def _told(timeline: Sequence[Event]) -> str:
+def _line(chunk: Chunk, about: frozenset[str]) -> Line:
+    """What a chunk tells. What someone decided or summed up tells more; what a tool printed, less."""
+    item = chunk.item
+    line = telling_line(item.text or chunk.text, about, EVENT)
+    weight = {"summary": 1.5, "memory": 1.0}.get(item.kind, 0.0) + chunk.score
+    role = item.details.get("role")
+    if role == "tool":
+        weight -= 2.0
+    # What was asked for is not yet what happened.
+    text = f"Request: {line.text}" if role == "user" and not line.is_outcome else line.text
+    return Line(text or item.title, line.worth + weight)
+
+
+def _told(timeline: Sequence[Event], said: str) -> str:
     """The events as one text: first, then, most recently."""
-    shown = list(timeline)
-    if len(shown) > PHASES:
-        step = (len(shown) - 1) / (PHASES - 1)
-        shown = [shown[round(n * step)] for n in range(PHASES)]
-    phases = [replace(one, event=_ended(one.event)) for one in shown]
+    phases = _phases(timeline)
+    days, places = sorted({one.day for one in timeline}), list(dict.fromkeys(one.session for one in timeline))
+    where = f" in {_listed(places)}"
     if len(phases) == 1:
-        return f"{phases[0].day} ({phases[0].session}): {phases[0].event}"
-    span = f"{len(timeline)} days of work from {timeline[0].day} to {timeline[-1].day}."
+        return f"On {phases[0].day}{where}: {_ended(phases[0].event)}"
+    when = f"{len(days)} days from {days[0]} to {days[-1]}" if len(days) > 1 else f"one day, {days[0]},"
     words = ["First", *["Then"] * (len(phases) - 2), "Most recently"]
-    lines = [f"{word} ({one.day}, {one.session}): {one.event}" for word, one in zip(words, phases, strict=True)]
-    return " ".join([span, *lines])
+    named = [f"{one.day}, {one.session}" if len(places) > 1 else one.day for one in phases]
+    lines = [f"{word} ({name}): {_ended(one.event)}" for word, name, one in zip(words, named, phases, strict=True)]
+    return " ".join([f"{said} on {when}{where}.", *lines])
+
+
+def _phases(timeline: Sequence[Event]) -> list[Event]:
+    """At most a few: days that follow one another closely are told by the one that says most."""
+    if len(timeline) <= PHASES:
+        return list(timeline)
+    days = [date.fromisoformat(one.day).toordinal() for one in timeline]
+    gaps = sorted(range(1, len(days)), key=lambda n: (days[n - 1] - days[n], n))[: PHASES - 1]
+    borders = [0, *sorted(gaps), len(days)]
+    groups = [timeline[start:end] for start, end in pairwise(borders)]
+    return [max(group, key=lambda one: one.worth) for group in groups]
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > 3:
+        return f"{', '.join(names[:2])} and {len(names) - 2} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _ended(text: str) -> str:
-    text = text.rstrip(" .…:,;")
-    return text if text.endswith(("?", "!")) else f"{text}."
+    text = text.rstrip(" .:,;")
+    return text if text.endswith(("?", "!", "…", "。", "！", "？")) else f"{text}."
 
 
 def _topics(chunks: Sequence[Chunk]) -> tuple[str, ...]:

@@ -1,29 +1,42 @@
-"""Predict: what came next in situations like this one, and errors that were met before."""
+"""Predict: what came next in situations like this one, what cured the same error, and what was never cured."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from commonplace.memory.book import Book
-from commonplace.memory.chunks import KINDS_TOLD, Chunk, chunks_of
-from commonplace.memory.graph import Reached, walk
+from commonplace.memory.chunks import KINDS_TOLD, Chunk, chunks_of, is_small_talk
+from commonplace.memory.graph import walk
 from commonplace.memory.recall import recall
-from commonplace.model import Scope
-from commonplace.text.extract import telling_sentence, tokens_about
+from commonplace.model import Item, Scope
+from commonplace.store.columns import QUERY_COLUMNS
+from commonplace.text.extract import error_line, telling_line, telling_words, tells_a_cure, told_briefly
+from commonplace.text.query import parse
 from commonplace.text.references import references
 from commonplace.text.summarise import shorten, title_of
-from commonplace.text.tokens import index_text
 
 # The end of a context says what is going on now.
 LOOKED_AT = 2_000
-SITUATIONS = 10
-# A situation has to be rather like this one before what followed it is of use.
-ALIKE = 0.35
+SITUATIONS = 12
+# A situation has to be rather like this one before what followed it is of use; so does what is told.
+ALIKE, USEFUL = 0.35, 0.3
 STEPS = 4
+# How far ahead in a session it may stand how something ended.
+AHEAD = 8
 # What a context says already in this share of its words is not news.
 SAID_ALREADY = 0.8
-SUMMARY = 240
+# What came of a situation is told in its place, unless it has far less to do with this one.
+IN_PLACE = 0.4
+TITLE, SUMMARY, ERROR = 100, 240, 120
+# What a cure of the very error that is met now is worth, beside other things.
+CURE, UNCURED = 1.25, 1.1
+
+_ASKING = ("user", "tool")
+
+Way = Literal["", "Fixed before", "Repeated error, fixed before", "Unresolved"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,45 +49,113 @@ class Suggestion:
     relevance: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    item: Item
+    passage: int
+    worth: float
+    way: Way = ""
+    error: str = ""
+    ending: Item | None = None
+
+
 def predict(book: Book, context: str, limit: int = 5) -> list[Suggestion]:
     """What followed in situations like this, best first; nothing that the context says itself."""
     now = context[-LOOKED_AT:]
-    hits = [hit for hit in recall(book, now, Scope(kinds=KINDS_TOLD), SITUATIONS).hits if hit.relevance >= ALIKE]
+    hits = [
+        hit for hit in recall(book, _plain(now), Scope(kinds=KINDS_TOLD), SITUATIONS).hits if hit.relevance >= ALIKE
+    ]
+    if not hits:
+        return []
     situations = {hit.passage_id: hit.relevance for hit in hits}
-    after = walk(book, situations, depth=STEPS, most=4 * limit, direction="forward") if situations else []
-    scored: dict[int, tuple[Reached | None, float]] = {one.passage_id: (one, one.weight) for one in after}
-    items = {hit.passage_id: hit.item for hit in hits} | {one.passage_id: one.item for one in after}
-    for hit in hits:
-        # The situation itself is of use as well: it says what was tried.
-        scored.setdefault(hit.passage_id, (None, hit.relevance))
-    errors = references(now).errors
-    chunks = chunks_of(book, [(items[passage], passage, score) for passage, (_one, score) in scored.items()])
-    ranked = sorted(chunks, key=lambda chunk: (-_worth(chunk, errors), -chunk.item.created_ms, chunk.id))
-    said, about = set(index_text(context).split()), tokens_about(now)
-    told: list[Suggestion] = []
-    seen: set[str] = set()
-    for chunk in ranked:
-        suggestion = _suggestion(chunk, about, min(1.0, _worth(chunk, errors)))
-        if not _is_said(chunk, said) and suggestion.summary not in seen and len(told) < limit:
-            seen.add(suggestion.summary)
-            told.append(suggestion)
-    return told
+    after = walk(book, situations, depth=STEPS, most=4 * limit, direction="forward")
+    found = [_Candidate(hit.item, hit.passage_id, hit.relevance) for hit in hits]
+    found += [_Candidate(one.item, one.passage_id, one.weight) for one in after if one.weight >= USEFUL]
+    found += _of_errors(book, found, frozenset(references(now).errors))
+    return _told(book, found, context, limit)
 
 
-def _worth(chunk: Chunk, errors: Sequence[str]) -> float:
-    """How much a chunk may help: more if it is about the very error that is met now."""
-    same = bool(errors) and bool(set(errors) & set(references(chunk.text).errors))
-    return min(1.0, chunk.score * 1.25) if same else chunk.score
+def _plain(context: str) -> str:
+    """A context is no query: what looks like operators in it are words."""
+    query = parse(context, QUERY_COLUMNS)
+    if not query.strict:
+        return context
+    return " ".join(word.surface.replace(":", " ") for word in query.words)
 
 
-def _is_said(chunk: Chunk, said: set[str]) -> bool:
-    words = set(index_text(chunk.text).split())
-    return not words or len(words & said) >= SAID_ALREADY * len(words)
+def _of_errors(book: Book, found: Sequence[_Candidate], met: frozenset[str]) -> list[_Candidate]:
+    """For each error in the sessions that were found: what cured it, or that nothing did; one met now counts more."""
+    seen: defaultdict[str, list[_Candidate]] = defaultdict(list)
+    for one in found:
+        for error in references(one.item.text).errors if one.item.session else ():
+            seen[error].append(one)
+    made: list[_Candidate] = []
+    for error, where in seen.items():
+        endings = [(one, _ending(book, one.item)) for one in where]
+        cures = [(one, ending) for one, ending in endings if ending and tells_a_cure(ending.text)]
+        way: Way = "Repeated error, fixed before" if len({one.item.session for one in where}) > 1 else "Fixed before"
+        for one, cure in cures:
+            made.append(_Candidate(cure, 0, one.worth * (CURE if error in met else 1.0), way))
+        if not cures:
+            last, ending = max(endings, key=lambda pair: (pair[0].item.created_ms, pair[0].item.id))
+            worth = last.worth * (UNCURED if error in met else 1.0)
+            made.append(_Candidate(last.item, last.passage, worth, "Unresolved", error, ending))
+    return made
 
 
-def _suggestion(chunk: Chunk, about: frozenset[str], relevance: float) -> Suggestion:
-    details: Mapping[str, str] = chunk.item.details
-    title = title_of(chunk.item.title) or chunk.topic or chunk.slug
-    if chunk.item.kind == "message" and details.get("role") != "user" and chunk.topic:
-        title = f"{chunk.topic}: {shorten(title, 60)}"
-    return Suggestion(chunk, shorten(title, 100), telling_sentence(chunk.text, about, SUMMARY), relevance)
+def _ending(book: Book, item: Item) -> Item | None:
+    """What, soon after it in the same session, says how it was put right; else what was said of it at all."""
+    following = [one for one in book.store.around(item, 0, AHEAD, KINDS_TOLD) if one.session == item.session]
+    replies = [one for one in following if one.details.get("role") not in _ASKING and not is_small_talk(one)]
+    later = [one for one in replies if one.id != item.id]
+    return next((one for one in replies if tells_a_cure(one.text)), later[0] if later else None)
+
+
+def _told(book: Book, found: Iterable[_Candidate], context: str, limit: int) -> list[Suggestion]:
+    """One for each session, and for each thing that belongs to none."""
+    said, about = telling_words(context), telling_words(context[-LOOKED_AT:])
+    groups: defaultdict[str, list[_Candidate]] = defaultdict(list)
+    for one in found:
+        if one.way or not (is_small_talk(one.item) or _is_known(one.item, said)):
+            groups[one.item.session or one.item.uid].append(one)
+    chosen = [_chosen(group) for group in groups.values()]
+    chosen.sort(key=lambda one: (-one.worth, -one.item.created_ms, one.item.id))
+    first = book.store.passages_of([one.item.id for one in chosen if not one.passage])
+    scored = [(one.item, one.passage or first[one.item.id][0], min(1.0, one.worth)) for one in chosen]
+    chosen_as = {one.item.id: one for one in chosen}
+    told: dict[str, Suggestion] = {}
+    for chunk in chunks_of(book, scored):
+        suggestion = _suggestion(chunk, chosen_as[chunk.item.id], about)
+        told.setdefault(suggestion.summary.casefold(), suggestion)
+    return list(told.values())[:limit]
+
+
+def _chosen(group: Sequence[_Candidate]) -> _Candidate:
+    """What a session has to say: about an error, else what came of the situation, else the situation itself."""
+    best = max(one.worth for one in group)
+    replies = [one for one in group if one.item.details.get("role") not in _ASKING and one.worth >= IN_PLACE * best]
+    told = [one for one in group if one.way] or replies or list(group)
+    return replace(max(told, key=lambda one: (one.worth, one.item.created_ms)), worth=best)
+
+
+def _is_known(item: Item, said: frozenset[str]) -> bool:
+    """Whether the context says it itself; what a tool printed says nothing."""
+    words = telling_words(item.text or item.title)
+    return item.details.get("role") == "tool" or len(words & said) >= SAID_ALREADY * len(words)
+
+
+def _suggestion(chunk: Chunk, one: _Candidate, about: frozenset[str]) -> Suggestion:
+    item = chunk.item
+    label = chunk.session.label if chunk.session and item.kind == "message" else ""
+    title = label or title_of(item.title) or chunk.topic or chunk.slug
+    text = item.text if len(item.text) <= 2 * SUMMARY else chunk.text
+    line = told_briefly(text or chunk.text, about, SUMMARY)
+    if one.way == "Unresolved":
+        line = f"{shorten(error_line(item.text, one.error), ERROR)} — nothing later in that session says it was solved."
+        line += f" {telling_line(one.ending.text, about, ERROR).text}" if one.ending else ""
+    return Suggestion(
+        chunk,
+        shorten(f"{one.way}: {title}" if one.way else title, TITLE),
+        f"{line} ({chunk.day}, {chunk.slug})",
+        chunk.score,
+    )

@@ -1,35 +1,110 @@
-"""Extracting: the sentence of a text that says most about something."""
+"""Extracting: the sentence of a text that says most about something, what came of it above all; nothing is invented."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 
-from commonplace.text.summarise import shorten
-from commonplace.text.tokens import index_text
+from commonplace.text.references import references
+from commonplace.text.sentences import sentences
+from commonplace.text.summarise import shorten, title_of
+from commonplace.text.tokens import STOP_WORDS, stem, words_of
 
-_READ = 6_000
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{80,}`", re.DOTALL)
-_LEAST, _MOST = 20, 300
-_MARKUP = re.compile(r"^(?:[#>*\-\s]+|\d+[.)]\s+|\[\w+\]\s+|(?:Thought|Summary):\s+)")
+_READ, _SENTENCES = 20_000, 60
+# What says less than this many telling words ("great, ship it") says nothing by itself.
+_LITTLE = 3
+_LEAST_CLAUSE = 30
+_DID = (
+    "added|adopted|built|changed|chose|chosen|cleaned|configured|converted|created|decided|deleted|deployed"
+    "|disabled|documented|dropped|enabled|extended|extracted|finished|fixed|found|implemented|improved|increased"
+    "|installed|integrated|introduced|lowered|made|merged|migrated|moved|patched|raised|reduced|refactored|released"
+    "|removed|renamed|repaired|replaced|resolved|restored|reverted|rewrote|rolled|shipped|simplified|solved"
+    "|started|stopped|switched|tested|updated|upgraded|verified|wired|wrote"
+)
+_OUTCOME = re.compile(
+    rf"\b(?:(?:{_DID}|is (?:done|ready|complete|solved)|(?:now|again) works?|works? (?:now|again)|no longer"
+    r"|we (?:keep|use)|(?:tests?|suite) pass(?:es|ed)?|root cause|the (?:cause|problem|reason) was)\b"
+    r"|works(?=[:.,;]|$))",
+    re.IGNORECASE,
+)
+_CURE = re.compile(
+    r"\b(?:fix(?:ed|es)?|solved|resolved|restored|repaired|patched|reverted|no longer|root cause|turned out"
+    r"|the (?:cause|problem|reason|fix) (?:was|is)|works? (?:now|again)|(?:now|again) works?|guard(?:ed)?|so i added"
+    r"|(?:tests?|suite) pass(?:es|ed)?)\b",
+    re.IGNORECASE,
+)
+_LOG = re.compile(r"\s*(?:[$%>+|]|at \S+ ?\(|PASS\b|FAIL\b|(?:npm|npx|yarn|pip|git|cargo) \w|\d+ (?:passed|failed))")
+_OURSELVES = re.compile(rf"^(?:(?:I|We)(?:['’]ve| have)?(?: also| just| now)?|Then I) (?=(?:{_DID})\b)")
 
 
-def telling_sentence(text: str, about: Collection[str], most: int = _MOST) -> str:
-    """The sentence that holds most of the words `about` (index tokens), the first among equals; never code."""
-    prose = _CODE.sub("\n", text[:_READ]) or text[:_READ]
-    best, best_score = "", -1.0
-    for position, sentence in enumerate(_SENTENCE_END.split(prose)):
-        sentence = _MARKUP.sub("", sentence).strip()
-        if len(sentence) < _LEAST and best:
-            continue
-        words = set(index_text(sentence).split())
-        score = len(words & set(about)) - 0.01 * position - (0.5 if len(sentence) < _LEAST else 0.0)
-        if sentence and score > best_score:
-            best, best_score = sentence, score
-    return shorten(best or text, most)
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A sentence, and how well it tells what it was chosen for."""
+
+    text: str
+    worth: float
+
+    @property
+    def is_outcome(self) -> bool:
+        """Whether it tells what came of something, rather than what was wanted."""
+        return not self.text.endswith(("?", "？")) and bool(_OUTCOME.search(self.text))
 
 
-def tokens_about(text: str) -> frozenset[str]:
-    """The index tokens of a text, to compare sentences with."""
-    return frozenset(index_text(text).split())
+def telling_line(text: str, about: Collection[str], most: int) -> Line:
+    """The sentence that tells most of what `about` names (telling words), results before questions; code if all is."""
+    said = sentences(text[:_READ])[:_SENTENCES]
+    lines = [Line(sentence, _worth(sentence, about) - 0.02 * place) for place, sentence in enumerate(said)]
+    best = max(lines, key=lambda line: line.worth, default=Line(title_of(text, most), -3.0))
+    return Line(_tidied(best.text, most), best.worth)
+
+
+def told_briefly(text: str, about: Collection[str], most: int) -> str:
+    """All that is said, if that is little; else the sentence that tells most."""
+    whole = " ".join(sentence for sentence in sentences(text[: 4 * most]) if not _LOG.match(sentence))
+    return whole if whole and len(text) <= 2 * most and len(whole) <= most else telling_line(text, about, most).text
+
+
+def error_line(text: str, error: str) -> str:
+    """The line in which an error stands, as it was printed."""
+    lines = (line.strip() for line in text.splitlines())
+    return next((line for line in lines if error in references(line).errors), error)
+
+
+def telling_words(text: str) -> frozenset[str]:
+    """The stems of a text's words that mean something by themselves."""
+    return frozenset(stem(word) for word in words_of(text) if word not in STOP_WORDS)
+
+
+def says_little(text: str) -> bool:
+    """Whether it is only talk beside the work: thanks, go on."""
+    return len(telling_words(text[:_READ])) < _LITTLE
+
+
+def tells_a_cure(text: str) -> bool:
+    """Whether it says that or how something was put right."""
+    return any(_CURE.search(sentence) for sentence in sentences(text[:_READ])[:_SENTENCES])
+
+
+def _worth(sentence: str, about: Collection[str]) -> float:
+    words = telling_words(sentence)
+    worth = min(3, len(words & frozenset(about))) + 0.1 * min(6, len(words))
+    if len(words) < _LITTLE:
+        worth -= 1.5
+    if _LOG.match(sentence) or references(sentence).errors:
+        worth -= 2.0
+    elif sentence.endswith(("?", "？")):
+        worth -= 0.5
+    elif _OUTCOME.search(sentence):
+        worth += 1.5
+    return worth
+
+
+def _tidied(sentence: str, most: int) -> str:
+    """As a line of a list: what was done first, cut where a clause ends if it is long."""
+    line = _OURSELVES.sub("", sentence)
+    line = line[:1].upper() + line[1:] if line != sentence else line
+    if len(line) > most:
+        border = max(line.rfind(sign, _LEAST_CLAUSE, most) for sign in (": ", "; ", " (", " – ", " — "))
+        line = line[:border] if border > 0 else shorten(line, most)
+    return line.rstrip(" :;,")

@@ -1,22 +1,35 @@
-"""Questions about time rather than about a topic: "what did we do last?", "what happened yesterday?"."""
+"""Questions about time rather than about a topic: "what did we do last?", "what happened on Friday?".
+
+Days are those of the machine's own time zone, as whoever asks means them.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[\w./@-]*\w")
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_NUMBERS = {word: n for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
+_NUMBERS |= {"a": 1, "an": 1, "couple": 2, "few": 3}
+_UNITS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1), "month": timedelta(days=30)}
 # What makes it a question about time. All other words must be among those that any such question has.
-_MARKERS = frozenset("last latest recent recently lately newest previous previously yesterday today week off".split())
+_LATEST = frozenset("last latest recent recently lately newest previous previously off".split())
+_MARKERS = _LATEST | {"yesterday", "today", "morning", "ago", "past", *_DAYS, *_UNITS, *(f"{unit}s" for unit in _UNITS)}
 _FILLERS = frozenset(
-    "a about all am an and any anything are at been continue conversation conversations did discuss discussed do does"
-    " doing done for from go going had happen happened have i in is it just know leave left let long made make me most"
-    " much my new next now of on our out over please recall remember resume s session sessions so something start stop"
-    " stopped t talk talked task tasks tell that the then there thing things this time to until up us very was we were"
-    " what when where which who with work worked working you your far back show summarize summary".split()
+    "about all am and any anything are as ask asked at back be been before build built by can catch change changed"
+    " changes continue conversation conversations could current decide decided describe did discuss discussed do does"
+    " doing done during end ended explain far finish finished for from give go going had happen happened happening has"
+    " have history how i in is it just know latest learn learned leave left let list long made make me most much my"
+    " need new next now of on or our out over overview pick please progress recall recap remember resume s said say"
+    " session sessions show since so something start started status stop stopped stuff summarise summarize summary t"
+    " talk talked task tasks tell that the then there thing things this time to until up update updates us very want"
+    " was we went were what when where which while who will with within work worked working would you your".split()
 )
-_DAY_MS = 86_400_000
+_AGO = re.compile(r"\b(\w+) (hour|day|week|month)s? ago\b")
+_LAST_SO_MANY = re.compile(r"\b(?:last|past|previous) (?:(\w+) )?(hour|day|week|month)(s?)\b")
+_ISO_DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,30 +39,103 @@ class Period:
     from_ms: int | None = None
     to_ms: int | None = None
 
-    def holds(self, ms: int) -> bool:
-        return (self.from_ms is None or ms >= self.from_ms) and (self.to_ms is None or ms < self.to_ms)
+
+@dataclass(frozen=True, slots=True)
+class AskedTime:
+    """The time that a question is about, and the one other word it has, which may be the name of a project."""
+
+    period: Period
+    name: str = ""
 
 
-def asked_period(question: str, now_ms: int) -> Period | None:
-    """The time that a question is about, if it is about nothing else; None for every other question."""
-    words = _WORD.findall(question.lower())
-    marks = [word for word in words if word in _MARKERS]
-    if not marks or any(word not in _MARKERS and word not in _FILLERS for word in words):
+def asked_time(question: str, now_ms: int, zone: tzinfo | None = None) -> AskedTime | None:
+    """What time a question is about, if it is about nothing else; None for every other question."""
+    words = [word.lower() for word in _WORD.findall(question.replace("'", " ").replace("’", " "))]
+    marks = {word for word in words if word in _MARKERS or _ISO_DAY.fullmatch(word)}
+    names = [word for word in words if word not in marks | _FILLERS | _NUMBERS.keys() and not word.isdecimal()]
+    if not marks or len(names) > 1 or (marks == {"off"} and not {"left", "leave"} & set(words)):
         return None
-    if marks == ["off"] and not {"left", "leave"} & set(words):
-        return None
-    today = _midnight(now_ms)
-    if "yesterday" in marks:
-        return Period(today - _DAY_MS, today)
-    if "today" in marks:
-        return Period(today)
+    period = _period(" ".join(words), marks, _Calendar(now_ms, zone))
+    return None if period is None else AskedTime(period, names[0] if names else "")
+
+
+def day_of(ms: int, zone: tzinfo | None = None) -> str:
+    """The day of a moment, like 2025-03-15."""
+    return _Calendar(ms, zone).today.isoformat()
+
+
+class _Calendar:
+    """Days as they are counted where someone asks; without a zone, in that of the machine."""
+
+    def __init__(self, now_ms: int, zone: tzinfo | None) -> None:
+        self.now_ms, self._zone = now_ms, zone
+        self.today = datetime.fromtimestamp(now_ms / 1000, zone).date()
+
+    def midnight(self, day: date) -> int:
+        return int(datetime(day.year, day.month, day.day, tzinfo=self._zone).timestamp() * 1000)
+
+    def days(self, first: date, number: int = 1) -> Period:
+        return Period(self.midnight(first), self.midnight(first + timedelta(days=number)))
+
+    def since(self, day: date) -> Period:
+        return Period(self.midnight(day))
+
+
+def _period(text: str, marks: set[str], calendar: _Calendar) -> Period | None:
+    today, monday = calendar.today, calendar.today - timedelta(days=calendar.today.weekday())
+    if (day := _day_named(text, marks, today)) is not None:
+        return calendar.since(day) if "since" in text.split() else calendar.days(day)
+    if ago := _AGO.search(text):
+        return _ago(_number(ago[1]), ago[2], calendar)
+    if some := _LAST_SO_MANY.search(text):
+        if not some[1] and not some[3] and some[2] in ("week", "month") and not text.count("past "):
+            return calendar.days(monday - timedelta(days=7), 7) if some[2] == "week" else _month_before(calendar)
+        number = _number(some[1]) if some[1] else 1
+        if number is not None and some[2] == "day":
+            return calendar.since(today - timedelta(days=number))
+        return None if number is None else Period(calendar.now_ms - _ms(number * _UNITS[some[2]]))
     if "week" in marks:
-        monday = today - _DAY_MS * datetime.fromtimestamp(today / 1000, UTC).weekday()
-        return Period(monday - 7 * _DAY_MS, monday) if "last" in marks else Period(monday)
-    return Period()
+        return calendar.since(monday)
+    if "month" in marks:
+        return calendar.since(today.replace(day=1))
+    return Period() if marks & _LATEST else None
 
 
-def _midnight(now_ms: int) -> int:
-    """The beginning of the day, in UTC as all times are kept."""
-    now = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)
-    return now_ms - (now.hour * 3600 + now.minute * 60 + now.second) * 1000 - now.microsecond // 1000
+def _day_named(text: str, marks: set[str], today: date) -> date | None:
+    """The one day that a question names."""
+    if found := _ISO_DAY.search(text):
+        try:
+            return date.fromisoformat(found[0])
+        except ValueError:
+            return None
+    for number, name in enumerate(_DAYS):
+        if name in marks:
+            return today - timedelta(days=(today.weekday() - number - 1) % 7 + 1)
+    if "yesterday" in marks:
+        return today - timedelta(days=1)
+    return today if marks & {"today", "morning"} else None
+
+
+def _ago(number: int | None, unit: str, calendar: _Calendar) -> Period | None:
+    """Around so long ago: that day, that week; of hours and months a little before and all after."""
+    if number is None:
+        return None
+    if unit == "day":
+        return calendar.days(calendar.today - timedelta(days=number))
+    if unit == "week":
+        return calendar.days(calendar.today - timedelta(days=calendar.today.weekday() + 7 * number), 7)
+    return Period(calendar.now_ms - _ms((number + 1) * _UNITS[unit]))
+
+
+def _month_before(calendar: _Calendar) -> Period:
+    first = calendar.today.replace(day=1)
+    return Period(calendar.midnight((first - timedelta(days=1)).replace(day=1)), calendar.midnight(first))
+
+
+def _number(word: str) -> int | None:
+    number = int(word) if word.isdecimal() and len(word) < 4 else _NUMBERS.get(word)
+    return number if number is not None and number < 1000 else None
+
+
+def _ms(span: timedelta) -> int:
+    return span // timedelta(milliseconds=1)
