@@ -168,6 +168,7 @@ READING: Mapping[str, Callable[[World], object]] = {
     "in_order": lambda w: w.part.in_order(w.passages(w.theirs)),
     "waiting_because": lambda w: w.part.waiting_because(),
     "describe": lambda w: w.part.describe(),
+    "size": lambda w: w.part.size(),
     "close": lambda w: w.part.close(),
 }
 # What would change, or tell, something that is not ours is refused.
@@ -202,6 +203,9 @@ REFUSED: Mapping[str, Callable[[World], object]] = {
     "release_jobs": lambda w: w.part.release_jobs([], "w", "why"),
     "source_mark": lambda w: w.part.source_mark("/a/file"),
     "note_source": lambda w: w.part.note_source("/a/file", {}, THEN),
+    "turns_of": lambda w: w.part.turns_of("s1"),
+    "leave_behind": lambda w: w.part.leave_behind("s1", ()),
+    "tie_sub_agents": lambda w: w.part.tie_sub_agents("s1"),
     "points": lambda w: w.part.points(1, 0, 9),
     "known_topics": lambda w: w.part.known_topics(1),
     "topic_members": lambda w: w.part.topic_members(1),

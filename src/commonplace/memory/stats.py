@@ -40,7 +40,7 @@ def stats(book: Book, folder: str | None = None, labels: Sequence[str] = ()) -> 
     path = folder_path(folder) if folder is not None else ""
     counts = book.store.session_counts(SessionScope(folder=path, labels=tuple(labels)), MOST_LABELS)
     whole = path in ("", ROOT) and not labels
-    return Stats(counts, book.store.counts().bytes if whole else counts.bytes)
+    return Stats(counts, book.store.size() if whole else counts.bytes)
 
 
 def activity(book: Book, folder: str | None = None) -> Activity:

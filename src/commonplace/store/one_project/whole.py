@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace.model import Key
@@ -57,6 +57,15 @@ class Whole(Place):
     def note_source(self, path: str, mark: Mapping[str, Any], now_ms: int) -> None:
         self._refuse("reads no files")
 
+    def turns_of(self, key: str) -> list[tuple[str, str | None]]:
+        self._refuse("reads no files")
+
+    def leave_behind(self, key: str, turns: Collection[str]) -> None:
+        self._refuse("reads no files")
+
+    def tie_sub_agents(self, key: str) -> int:
+        self._refuse("reads no files")
+
     def use_model(self, name: str, dim: int) -> None:
         self._refuse("chooses no model")
 
@@ -86,6 +95,9 @@ class Whole(Place):
 
     def waiting_because(self) -> str | None:
         return self._inner.waiting_because()
+
+    def size(self) -> int:
+        return self._inner.size()
 
     def describe(self) -> Mapping[str, object]:
         return self._inner.describe()

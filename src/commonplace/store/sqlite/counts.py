@@ -23,7 +23,7 @@ def of_space(connection: apsw.Connection, space_id: int) -> Counts:
         vectors=one("SELECT count(*) FROM vectors WHERE space_id = ?"),
         pending=jobs.pending(connection, space_id),
         forgotten=one("SELECT count(*) FROM items WHERE space_id = ? AND forgotten_ms IS NOT NULL"),
-        bytes=_bytes(connection),
+        bytes=size(connection),
     )
 
 
@@ -50,9 +50,10 @@ def of_projects(connection: apsw.Connection, space_id: int, project_ids: tuple[i
         forgotten=one(
             "SELECT count(*) FROM items WHERE space_id = ? AND project_id IN ({marks}) AND forgotten_ms IS NOT NULL"
         ),
-        bytes=_bytes(connection),
+        bytes=size(connection),
     )
 
 
-def _bytes(connection: apsw.Connection) -> int:
+def size(connection: apsw.Connection) -> int:
+    """Bytes of the whole file."""
     return int(connection.pragma("page_count")) * int(connection.pragma("page_size"))

@@ -202,6 +202,10 @@ class SqliteStore(Conversations, Keyring, Links, News, Replies, Sources, Streams
 
     # Keeping.
 
+    def size(self) -> int:
+        with self._database.read() as connection:
+            return counts.size(connection)
+
     def describe(self) -> Mapping[str, object]:
         return {
             "engine": "sqlite",
