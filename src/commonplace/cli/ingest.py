@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
-import threading
+import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import click
 
+from commonplace.capture.following import Following
 from commonplace.capture.ingest import Ingest, Ingested
-from commonplace.capture.transcripts.find import places
+from commonplace.capture.transcripts.find import Found, places
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
+from commonplace.cli.failure import Stopped
+from commonplace.errors import InvalidInput, StoreBusy
 from commonplace.memory.book import Book
+from commonplace.memory.graph import link_some
+from commonplace.memory.status import status
 
-# How often `--watch` looks for what agents have written since.
-LOOK_AGAIN_SECONDS = 2.0
+SHOWN = 10
 
 
 @command(
@@ -30,80 +36,142 @@ LOOK_AGAIN_SECONDS = 2.0
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option("--project", help="The project they belong to; else the repository each session ran in.")
-@click.option("--watch", is_flag=True, help="Go on following sessions as agents write them. Ctrl-C ends it.")
+@click.option("--watch", is_flag=True, help="Go on following sessions as agents write them, until Ctrl-C.")
 def ingest(call: Call, paths: Sequence[str], project: str | None, watch: bool) -> None:
     """Read the sessions of Claude Code, Codex, Gemini CLI and Cursor, where they lie or at PATH.
 
     Only what is new since the last time is read; doing it again changes nothing. Secrets are blacked out before
-    anything is kept.
+    anything is kept. What cannot be read is skipped and told; it never stops the rest.
     """
-    named = bool(paths)
-    chosen = [Path(path).expanduser() for path in paths] or places(os.environ, Path.home(), sys.platform)
+    if watch and call.json:
+        raise InvalidInput("--watch talks to people.", "Leave --json out.")
+    chosen = [Path(path).expanduser() for path in paths]
+    for path in chosen:
+        if not path.exists():
+            raise InvalidInput(f"There is no file or folder {path}.", "Name one, or none to look in the usual places.")
+    chosen = chosen or places(os.environ, Path.home(), sys.platform)
     with call.book() as book:
-        summary = _round(call, book, chosen, project, named=named)
-        _tell(call, summary)
+        summary = _ingested(call, book, chosen, project, named=bool(paths))
+        waiting = 0 if book.meaning.state == "off" else status(book)["pending"]
+        if paths and not watch and summary.fruitless and not summary.files.known:
+            raise Stopped(f"No session could be read: {_why(summary)}.", _hint(), _reply(summary))
+        if call.json:
+            call.reply(_reply(summary) | {"waiting_for_vectors": waiting})
+            return
+        _show(call, summary)
+        if waiting:
+            call.note(
+                f"Everything can be found by its words, and by meaning once {waiting:,} passages have their vectors:"
+                " a running server makes them, each search some."
+            )
         if watch:
-            call.note("Following. Ctrl-C ends it.")
             _follow(call, book, chosen, project)
 
 
-def _round(call: Call, book: Book, paths: Sequence[Path], project: str | None, *, named: bool) -> Ingested:
-    with tables.progress("Ingesting", _size(paths)) as advance:
-        reading = Ingest(book, project=project, advance=advance)
-        try:
-            reading.add(paths, named=named)
-        except KeyboardInterrupt:
-            done = reading.summary.messages.added
-            call.note(f"Interrupted. {done:,} messages are stored; the same command goes on from there.")
-            raise
+def _ingested(call: Call, book: Book, paths: Sequence[Path], project: str | None, *, named: bool) -> Ingested:
+    reading = Ingest(book, project=project)
+    try:
+        files = reading.find(paths, named=named)
+        with tables.progress("Ingesting", _size(files)) as advance:
+            reading.read(files, advance)
+        _link(book)
+    except KeyboardInterrupt:
+        done = reading.summary.messages.added
+        call.note(f"Interrupted. {done:,} messages are stored; the same command goes on from there.")
+        raise
     return reading.summary
 
 
 def _follow(call: Call, book: Book, paths: Sequence[Path], project: str | None) -> None:
-    pause = threading.Event()
-    while not pause.wait(LOOK_AGAIN_SECONDS):
-        reading = Ingest(book, project=project)
-        reading.add(paths)
-        if reading.summary.messages.added:
-            call.say(f"{reading.summary.messages.added:,} new messages in {reading.summary.files.added:,} sessions.")
+    """Look again and again. Whoever writes to the store at the same time comes first."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    call.note("Watching. Ctrl-C ends it.")
+    following = Following(paths)
+    with contextlib.suppress(KeyboardInterrupt):
+        while True:
+            reading = Ingest(book, project=project)
+            try:
+                reading.read(following.changed())
+                _link(book)
+            except StoreBusy:
+                following = Following(paths)
+            told = reading.summary
+            if told.messages.added:
+                call.say(f"{told.messages.added:,} new messages in {told.conversations.added:,} sessions.")
+            time.sleep(following.rest)
+    call.note("Ended.")
 
 
-def _size(paths: Sequence[Path]) -> int:
-    files = [one for path in paths for one in (path.rglob("*.jsonl*") if path.is_dir() else [path])]
-    return sum(one.stat().st_size for one in files if one.is_file())
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
-def _tell(call: Call, summary: Ingested) -> None:
-    if call.json:
-        call.reply(_reply(summary))
-        return
-    rows = [
-        {
-            "": "sessions",
-            "added": summary.conversations.added,
-            "known": summary.conversations.known + summary.unchanged,
-        },
-        {"": "messages", "added": summary.messages.added, "known": summary.messages.known},
-    ]
-    tables.table(("", "added", "known"), rows)
+def _link(book: Book) -> None:
+    """Link what came in, so that its neighbours are found at once. If another process writes, it does that too."""
+    with contextlib.suppress(StoreBusy):
+        while link_some(book):
+            pass
+
+
+def _size(files: Sequence[Found]) -> int:
+    size = 0
+    for found in files:
+        with contextlib.suppress(OSError):
+            size += found.path.stat().st_size
+    return size
+
+
+def _why(summary: Ingested) -> str:
+    told = "; ".join(f"{one.what}: {one.why}" for one in summary.examples[:3])
+    return told.rstrip(".") or "there is none"
+
+
+def _hint() -> str:
+    return "Sessions are files of Claude Code, Codex and Gemini CLI (.jsonl, .json) and Cursor's state.vscdb."
+
+
+def _show(call: Call, summary: Ingested) -> None:
+    if summary.by_source:
+        tables.table(
+            ("source", "sessions", "unchanged"),
+            [
+                {"source": source, "sessions": tally.added, "unchanged": tally.known}
+                for source, tally in sorted(summary.by_source.items())
+            ],
+        )
+    rows = {
+        "files": (summary.files.added, summary.files.known, summary.files.skipped),
+        "messages": (summary.messages.added, summary.messages.known, summary.messages.skipped),
+    }
+    columns = ("", "new", "known", "skipped")
+    tables.table(columns, [dict(zip(columns, (name, *numbers), strict=True)) for name, numbers in rows.items()])
     if summary.reasons:
         reasons = sorted(summary.reasons.items(), key=lambda entry: -entry[1])
-        tables.table(
-            ("skipped", "what", "title"),
-            [{"skipped": count, "what": unit, "title": why} for (unit, why), count in reasons],
-        )
-    if not (summary.files.added or summary.unchanged):
+        rows_ = [{"skipped": count, "what": unit, "title": why} for (unit, why), count in reasons]
+        tables.table(("skipped", "what", "title"), rows_)
+    if summary.unknown:
+        names = ", ".join(f"{name or '(none)'} ({count:,})" for name, count in summary.unknown.most_common(SHOWN))
+        call.note(f"Types of records that are not known: {names}.")
+    for one in summary.examples[:SHOWN]:
+        call.note(f"{one.what}: {one.why}")
+    if not (summary.files.added or summary.files.known):
         call.note("No sessions were found. Name a file or folder, or run an agent first.")
 
 
 def _reply(summary: Ingested) -> dict[str, Any]:
     return {
-        "sessions": asdict(summary.conversations) | {"unchanged": summary.unchanged},
-        "messages": asdict(summary.messages),
-        "files": {"read": summary.files.added, "skipped": summary.files.skipped},
+        "sessions": {"added": summary.conversations.added, "known": summary.conversations.known},
+        "messages": {"added": summary.messages.added, "known": summary.messages.known},
+        "files": {
+            "read": summary.files.added,
+            "unchanged": summary.files.known,
+            "skipped": summary.files.skipped,
+        },
+        "by_source": {source: tally.added + tally.known for source, tally in sorted(summary.by_source.items())},
         "skipped": [
             {"unit": unit, "why": why, "count": count}
             for (unit, why), count in sorted(summary.reasons.items(), key=lambda entry: -entry[1])
         ],
+        "examples": [{"what": one.what, "why": one.why} for one in summary.examples],
         "unknown_records": dict(summary.unknown),
     }

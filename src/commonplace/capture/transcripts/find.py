@@ -18,7 +18,7 @@ from commonplace.errors import InvalidInput
 _SNIFF = 16 << 10
 _LINES = 20
 _MAX_DEPTH = 32
-_DATABASE = "state.vscdb"
+DATABASE = "state.vscdb"
 _ENDINGS = tuple(kind + packing for kind in (".jsonl", ".json") for packing in ("", *PACKED))
 _PASSED_OVER = {"node_modules", "__pycache__", "site-packages"}
 _CODEX_TYPES = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
@@ -50,7 +50,7 @@ def places(environment: Mapping[str, str], home: Path, system: str) -> list[Path
         codex / "sessions",
         codex / "archived_sessions",
         gemini / "tmp",
-        cursor / "globalStorage" / _DATABASE,
+        cursor / "globalStorage" / DATABASE,
         cursor / "workspaceStorage",
     ]
 
@@ -61,18 +61,28 @@ def find(paths: Iterable[Path], named: bool = False) -> Iterator[Found | Skipped
     `named` is for paths that a person gave: one that is missing, or a file that is no session, is told too.
     """
     for path in paths:
+        if path.is_file():
+            yield from judged(path, tell=named)
+        elif named and not path.is_dir():
+            yield Skipped(str(path), "There is no such file or folder.", "file")
+        else:
+            for one in candidates([path]):
+                yield from judged(one) if isinstance(one, Path) else (one,)
+
+
+def candidates(paths: Iterable[Path]) -> Iterator[Path | Skipped]:
+    """The files that could be sessions, by their names alone; folders that cannot be read are told."""
+    for path in paths:
         if path.is_dir():
             yield from _within(path)
         elif path.is_file():
-            yield from _judged(path, tell=named)
-        elif named:
-            yield Skipped(str(path), "There is no such file or folder.", "file")
+            yield path
 
 
 def sniff(path: Path) -> Source | None:
     """Which product wrote this file, told by its content; None if none of them did."""
     start = head(path, _SNIFF)
-    if path.name == _DATABASE:
+    if path.name == DATABASE:
         return "cursor" if start.startswith(b"SQLite format 3\0") else None
     lines = start.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     unfinished = lines.pop() if len(start) == _SNIFF else b""
@@ -92,7 +102,7 @@ def _settings(environment: Mapping[str, str], home: Path, system: str) -> Path:
     return Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
 
 
-def _within(root: Path) -> Iterator[Found | Skipped]:
+def _within(root: Path) -> Iterator[Path | Skipped]:
     """Depth first. Links to folders are not followed, so that no loop can catch the walk."""
     waiting = [(root, 0)]
     while waiting:
@@ -104,20 +114,19 @@ def _within(root: Path) -> Iterator[Found | Skipped]:
             yield Skipped(str(folder), error.strerror or "It cannot be read.", "file")
             continue
         folders = [Path(entry.path) for entry in kept if entry.is_dir(follow_symlinks=False)]
-        for path in (Path(entry.path) for entry in kept):
-            if path.is_file():
-                yield from _judged(path, tell=False)
+        yield from (path for path in (Path(entry.path) for entry in kept) if path.is_file())
         if depth < _MAX_DEPTH:
             waiting.extend((inner, depth + 1) for inner in reversed(folders))
 
 
 def _promising(entry: os.DirEntry[str]) -> bool:
-    if entry.name == _DATABASE or entry.name.endswith(_ENDINGS):
+    if entry.name == DATABASE or entry.name.endswith(_ENDINGS):
         return True
     return not entry.name.startswith(".") and entry.name not in _PASSED_OVER and entry.is_dir(follow_symlinks=False)
 
 
-def _judged(path: Path, tell: bool) -> Iterator[Found | Skipped]:
+def judged(path: Path, tell: bool = False) -> Iterator[Found | Skipped]:
+    """The file, if it is a session; why not, if it cannot be read or that is to be told."""
     # While a session is being compressed both files are there; the plain one is the truth.
     if path.suffix in PACKED and Path(plain_name(path)).exists():
         return

@@ -96,6 +96,11 @@ def _starts_as(mark: Mark, stream: IO[bytes]) -> bool:
         return False
 
 
+def stamp(path: Path) -> tuple[int, int]:
+    """What changes whenever the file does, at the price of a look at its folder."""
+    return path.stat().st_size, _changed_ns(path)
+
+
 def _changed_ns(path: Path) -> int:
     """When the file changed, or the write-ahead log of a database beside it."""
     log = path.with_name(f"{path.name}-wal")

@@ -6,55 +6,88 @@ Tool results stand in code fences, which a passage never tears where they fit in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from commonplace.capture.transcripts.record import Block, Transcript, Turn
+from commonplace.capture.transcripts.record import Block, Role, Transcript, Turn
 from commonplace.memory.conversations import Said
-from commonplace.memory.remember import MAX_TEXT
+from commonplace.text.redact import redact
+from commonplace.text.summarise import cut, shorten, title_of
 
-_MAX_NAMED = 100
-_FENCE = re.compile(r"^\s{0,3}(`{3,})", re.MULTILINE)
+MAX_MESSAGE = 400_000
+"""Characters after which the rest of a turn is another message. A block is shorter, so that it stays whole."""
+_LONGEST_TITLE = 100
+_MAX_NAMED, _LONGEST_NAME = 100, 1000
+_FENCE = re.compile(r"^[ \t]{0,40}(`{3,})", re.MULTILINE)
 _HEADS = {"thinking": "Thought", "summary": "Summary"}
 
 
 def told(turn: Turn) -> Iterator[Said]:
-    """The messages of a turn: the question if a person asked one, and the answer if there is any yet."""
-    asked = [block for block in turn.blocks if block.who == "user" and block.kind == "text"]
-    done = [block for block in turn.blocks if block not in asked]
-    if text := "\n\n".join(block.text for block in asked if block.text.strip()):
-        yield _said(turn, "user", text, asked)
-    if text := "\n\n".join(filter(None, map(_rendered, done))):
-        yield _said(turn, "system" if turn.role == "system" else "assistant", text, done)
+    """The messages of a turn: a summary if it begins with one, the question, and the answer if there is any yet."""
+    speakers: dict[Role, list[Block]] = {"system": [], "user": [], "assistant": []}
+    for block in turn.blocks:
+        speakers[_speaker(block)].append(block)
+    follows: dict[str, object] = {"follows": turn.parent} if turn.parent else {}
+    for role, blocks in speakers.items():
+        for number, (text, part) in enumerate(_parts(blocks), 1):
+            yield _said(turn, role, text, part, number, follows)
+            follows = {}
 
 
 def title_of_turns(transcript: Transcript, said: Iterable[Said]) -> str:
-    """What to call a session: its title, else its first question."""
-    first = next((message.content for message in said if message.role == "user"), "")
-    return transcript.title.strip() or first.strip()
+    """What to call a session: its title, else its first question. Nothing secret is cut, and so hidden, by it."""
+    title = shorten(redact(transcript.title), _LONGEST_TITLE)
+    return title or next((title_of(redact(one.content)) for one in said if one.role == "user"), "")
 
 
-def _said(turn: Turn, role: str, text: str, blocks: list[Block]) -> Said:
-    meta: dict[str, object] = {"turn": turn.identity}
-    if role != "user" and turn.spawned:
+def _speaker(block: Block) -> Role:
+    if block.kind == "summary":
+        return "system"
+    return "user" if block.who == "user" and block.kind == "text" else "assistant"
+
+
+def _parts(blocks: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
+    """The text of blocks, and which they are; in several where it is long. What comes later changes only the last."""
+    texts: list[str] = []
+    part: list[Block] = []
+    size = 0
+    for block in blocks:
+        text = _rendered(block)
+        if not text:
+            continue
+        if part and size + len(text) > MAX_MESSAGE:
+            yield "\n\n".join(texts), part
+            texts, part, size = [], [], 0
+        texts.append(text)
+        part.append(block)
+        size += len(text)
+    if part:
+        yield "\n\n".join(texts), part
+
+
+def _said(turn: Turn, role: Role, text: str, blocks: list[Block], number: int, more: dict[str, object]) -> Said:
+    meta: dict[str, object] = {"turn": turn.identity, **more}
+    if number > 1:
+        meta["part"] = number
+    if role == "assistant" and turn.spawned:
         meta["spawned"] = sorted({name for pair in turn.spawned for name in pair if name})
     if turn.sidechain:
         meta["sidechain"] = True
-    if turn.model and role != "user":
+    if turn.model and role == "assistant":
         meta["model"] = turn.model
     details = {
         "files": _named(file for block in blocks for file in block.files),
         "commands": _named((block.command for block in blocks), "\n"),
         "errors": _named((block.error for block in blocks), "\n"),
     }
-    at = turn.at_ms if role == "user" or turn.until_ms is None else turn.until_ms
-    said = {name: value for name, value in details.items() if value}
-    return Said(role, text[:MAX_TEXT], at, meta, f"{turn.identity}/{role}", details=said)
+    at = turn.until_ms if role == "assistant" and turn.until_ms is not None else turn.at_ms
+    identity = f"{turn.identity}/{role}" + (f"/{number}" if number > 1 else "")
+    return Said(role, text, at, meta, identity, details={name: value for name, value in details.items() if value})
 
 
 def _rendered(block: Block) -> str:
     text = block.text.strip()
     if block.kind == "tool_call":
-        return f"[{block.tool or 'tool'}] {block.command or text}"
+        return f"[{block.tool or 'tool'}] {block.command or text}".rstrip()
     if not text:
         return ""
     if block.kind == "tool_result":
@@ -65,5 +98,9 @@ def _rendered(block: Block) -> str:
 
 
 def _named(names: Iterable[str], separator: str = ", ") -> str:
-    found = dict.fromkeys(name for name in names if name)
+    found = dict.fromkeys(_short(name) for name in names if name)
     return separator.join(list(found)[:_MAX_NAMED])
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else cut(redact(name), _LONGEST_NAME)

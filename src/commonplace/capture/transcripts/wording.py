@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from commonplace.capture.transcripts.record import Block, Role
+from commonplace.text.redact import redact
 
 MAX_TEXT = 20_000
 """Characters of one tool result that are kept, half from each end."""
 MAX_SAID = 200_000
 """Characters of one thing said; people paste whole logs."""
+_LONGEST_SECRET = 16_000
 
 _MAX_DEPTH = 20
 _MAX_FILES, _MAX_PATH = 200, 1024
@@ -70,12 +72,23 @@ def said(text: str) -> str:
 
 
 def cut(text: str, limit: int = MAX_TEXT) -> str:
-    """The head and the tail of a long text, with a mark that says how much was left out between them."""
+    """The head and the tail of a long text, with a mark that says how much was left out between them.
+
+    A secret that is torn cannot be told any more, so it is redacted before: of a huge text, the ends with more than
+    their share, which is then dropped.
+    """
     text = _UNSTORABLE.sub("\ufffd", text)
     if len(text) <= limit:
         return text
-    half = limit // 2
-    return f"{text[:half]}\n[... {len(text) - 2 * half:,} characters cut ...]\n{text[-half:]}"
+    half, size = limit // 2, len(text)
+    if size <= limit + _LONGEST_SECRET:
+        head = tail = redact(text)
+        if len(head) <= limit:
+            return head
+    else:
+        head = redact(text[: half + _LONGEST_SECRET])[:-_LONGEST_SECRET]
+        tail = redact(text[-half - _LONGEST_SECRET :])[_LONGEST_SECRET:]
+    return f"{head[:half]}\n[... {size - 2 * half:,} characters cut ...]\n{tail[-half:]}"
 
 
 def call(tool: str, call_id: str, given: Any, who: Role = "assistant") -> Block:
@@ -95,7 +108,7 @@ def result(tool: str, call_id: str, given: Any, failed: bool = False, exit_code:
 
 def complaint(text: str) -> str:
     """The last meaningful lines of a failing output: those that name an error, else simply the last."""
-    written = [line.strip() for line in text.splitlines() if line.strip()]
+    written = [line.strip() for line in redact(text).splitlines() if line.strip()]
     telling = [line for line in written if _COMPLAINT.search(line) and not _EXIT.match(line)]
     return "\n".join((telling or written)[-_ERROR_LINES:])[-_MAX_ERROR:]
 

@@ -1,13 +1,19 @@
-"""The engine's part about files that were read."""
+"""The engine's part about files that were read, and how the sessions in them hang together."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
+
+import apsw
 
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.space import Space
+
+_SAID = "FROM items WHERE session_id = ? AND kind = 'message'"
+# What being left behind adds to the text of a message's metadata, which its session counts.
+_MARK = ',"off_path":true'
 
 
 class Sources(Space):
@@ -26,3 +32,53 @@ class Sources(Space):
                 " ON CONFLICT (space_id, path) DO UPDATE SET mark = excluded.mark, at_ms = excluded.at_ms",
                 (self._space_id, path, json.dumps(mark, ensure_ascii=False), now_ms),
             )
+
+    def turns_of(self, key: str) -> list[tuple[str, str | None]]:
+        with self._database.read(self._query_timeout) as connection:
+            question = f"SELECT meta ->> '$.turn', meta ->> '$.follows', meta ->> '$.sidechain' {_SAID} ORDER BY id"
+            rows = sql.rows(connection, question, (self._named(connection, key),))
+        turns: dict[str, str | None] = {}
+        for turn, follows, beside in rows:
+            if turn and not beside:
+                turns[turn] = follows or turns.get(turn)
+        return list(turns.items())
+
+    def leave_behind(self, key: str, turns: Collection[str]) -> None:
+        with self._database.write() as connection:
+            session_id = self._named(connection, key)
+            question = f"SELECT id, meta ->> '$.turn', meta ->> '$.off_path' {_SAID}"
+            marked = {True: "json_set(meta, '$.off_path', json('true'))", False: "json_remove(meta, '$.off_path')"}
+            for item_id, turn, known in sql.rows(connection, question, (session_id,)):
+                left = turn in turns
+                if left != bool(known):
+                    connection.execute(f"UPDATE items SET meta = {marked[left]} WHERE id = ?", (item_id,))
+                    size = len(_MARK) if left else -len(_MARK)
+                    connection.execute("UPDATE sessions SET bytes = bytes + ? WHERE id = ?", (size, session_id))
+
+    def tie_sub_agents(self, key: str) -> int:
+        untied = "meta ->> '$.parent_session' = ? AND meta ->> '$.parent_message' IS NULL"
+        question = f"SELECT id, key, meta ->> '$.started_by' FROM sessions WHERE space_id = ? AND {untied}"
+        with self._database.read() as connection:
+            if not sql.rows(connection, question, (self._space_id, key)):
+                return 0
+        with self._database.write() as connection:
+            starters = sql.rows(
+                connection,
+                "SELECT j.value, i.uid FROM items i CROSS JOIN json_each(i.meta, '$.spawned') j"
+                " WHERE i.session_id = ? AND i.kind = 'message'",
+                (self._named(connection, key),),
+            )
+            uids = dict(starters)
+            tied = 0
+            for session_id, name, call in sql.rows(connection, question, (self._space_id, key)):
+                uid = uids.get(name.rpartition("/")[2]) or uids.get(call)
+                if uid:
+                    change = "UPDATE sessions SET meta = json_set(meta, '$.parent_message', ?) WHERE id = ?"
+                    connection.execute(change, (uid, session_id))
+                    tied += 1
+            return tied
+
+    def _named(self, connection: apsw.Connection, key: str) -> int:
+        """The session of that key; 0, which is none, where there is no such."""
+        row = sql.first(connection, "SELECT id FROM sessions WHERE space_id = ? AND key = ?", (self._space_id, key))
+        return 0 if row is None else int(row[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import apsw
 
@@ -95,21 +96,34 @@ def follow(
     if row is None:
         return insert(connection, space_id, place, draft, now_ms, words)
     old = get_one(connection, space_id, row[0])
+    grown = (old.body, old.details) != (draft.body, draft.details)
+    draft = replace(draft, meta={**old.meta, **draft.meta})
     if (
         old.forgotten_ms is None
         and old.superseded_by is None
-        and (old.body, old.details) != (draft.body, draft.details)
+        and (grown or draft.meta != old.meta)
         and not sql.value(
             connection, "SELECT EXISTS (SELECT 1 FROM history WHERE item_id = ? AND op = 'edit')", (old.id,)
         )
     ):
         connection.execute(
-            "UPDATE items SET title = ?, body = ?, details = ?, tokens = ?, updated_ms = ?, rev = rev + 1 WHERE id = ?",
-            (draft.title, draft.body, as_json(draft.details), draft.tokens, now_ms, old.id),
+            "UPDATE items SET title = ?, body = ?, details = ?, meta = ?, tokens = ?, created_ms = ?, updated_ms = ?,"
+            " rev = rev + 1 WHERE id = ?",
+            (
+                draft.title,
+                draft.body,
+                as_json(draft.details),
+                as_json(draft.meta),
+                draft.tokens,
+                draft.created_ms,
+                now_ms,
+                old.id,
+            ),
         )
-        # Its words may be among those that wait.
-        words.write(connection)
-        index.regrow(connection, space_id, old.id, place.project_id, draft)
+        if grown:
+            # Its words may be among those that wait.
+            words.write(connection)
+            index.regrow(connection, space_id, old.id, place.project_id, draft)
         count_item(connection, space_id, place, old, -1)
         count_item(connection, space_id, place, draft, +1)
     return Stored(old.id, old.uid, duplicate=True)
