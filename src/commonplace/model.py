@@ -167,6 +167,7 @@ class SessionDraft:
     project: str | None = None
     meta: Mapping[str, object] = field(default_factory=dict)
     accessed_ms: int | None = None
+    updated_ms: int | None = None
     uid: str | None = None
     follows: bool = False
 

@@ -47,6 +47,7 @@ def _conversation(data: Any, where: str) -> Found:
         meta=object_in(data, "metadata"),
         started_ms=time_in(data, "created_at"),
         accessed_ms=time_in(data, "last_accessed"),
+        updated_ms=time_in(data, "updated_at"),
         uid=_uid(id_),
     )
 

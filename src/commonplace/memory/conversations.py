@@ -68,6 +68,7 @@ class Conversation:
     meta: Mapping[str, object] = field(default_factory=dict)
     started_ms: int | None = None
     accessed_ms: int | None = None
+    updated_ms: int | None = None
     uid: str | None = None
     follows: bool = False
 
@@ -222,6 +223,7 @@ def _drafts(conversation: Conversation, now_ms: int) -> tuple[SessionDraft, list
         project=None if conversation.project is None else normalise_project(conversation.project),
         meta=checked_meta(conversation.meta),
         accessed_ms=None if conversation.accessed_ms is None else checked_time(conversation.accessed_ms),
+        updated_ms=None if conversation.updated_ms is None else checked_time(conversation.updated_ms),
         uid=checked_uid(conversation.uid),
         follows=conversation.follows,
     )

@@ -170,6 +170,8 @@ def _keep(
         if session.forgotten_ms is not None:
             _restore(connection, space_id, session, now_ms)
     stored = _add(connection, space_id, session, messages, now_ms, follows=draft.follows)
+    if known is None and draft.updated_ms is not None:
+        connection.execute("UPDATE sessions SET updated_ms = ? WHERE id = ?", (draft.updated_ms, session.id))
     return sessions.get_one(connection, space_id, session.id), stored
 
 
