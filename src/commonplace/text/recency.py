@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 
 _WORD = re.compile(r"[\w./@-]*\w")
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -61,7 +61,12 @@ def asked_time(question: str, now_ms: int, zone: tzinfo | None = None) -> AskedT
 
 def day_of(ms: int, zone: tzinfo | None = None) -> str:
     """The day of a moment, like 2025-03-15."""
-    return _Calendar(ms, zone).today.isoformat()
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+    try:
+        return moment.astimezone(zone).date().isoformat()
+    except (OSError, OverflowError, ValueError):
+        # Some systems know no local time that long ago, or that far ahead.
+        return moment.date().isoformat()
 
 
 class _Calendar:

@@ -1,0 +1,105 @@
+"""The sentence that tells most: results before questions, prose before logs and code, and nothing invented."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.text.extract import (
+    error_line,
+    says_little,
+    telling_line,
+    telling_words,
+    tells_a_cure,
+    told_briefly,
+)
+from commonplace.text.references import references
+
+LONG = (
+    "Added token refresh logic to src/auth/session.ts: five minutes before a token expires, the next request fetches a"
+    " new one, and the one after that as well, until the customer logs out."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "about", "line"),
+    [
+        ("Let me see. I fixed the login of the shop. Shall I go on?", "login", "Fixed the login of the shop."),
+        ("How does the login work? The login was moved to Google.", "login", "The login was moved to Google."),
+        (
+            "$ npm test\nPASS src/login.test.ts\nThe login tests are slow today.",
+            "login",
+            "The login tests are slow today.",
+        ),
+        ("```ts\nlogin()\n```\nThe callback stores the user.", "login", "The callback stores the user."),
+        ("```ts\nlogin(user)\n```", "login", "login(user)"),
+        ("We've also removed the old font.", "", "Removed the old font."),
+        ("I think the font is fine here.", "", "I think the font is fine here."),
+        ("## Plan\n- The cache moves to Redis", "cache", "The cache moves to Redis"),
+        ("登录已修复。谢谢。", "登录", "登录已修复。"),
+        ("", "login", ""),
+    ],
+)
+def test_the_line_that_tells_most(text: str, about: str, line: str) -> None:
+    assert telling_line(text, telling_words(about), 140).text == line
+
+
+def test_a_long_line_ends_where_a_clause_does() -> None:
+    assert telling_line(LONG, (), 100).text == "Added token refresh logic to src/auth/session.ts"
+    words = "word " * 60
+    assert telling_line(words, (), 50).text.endswith("…")
+
+
+def test_an_outcome_is_no_wish() -> None:
+    assert telling_line("Added the index.", (), 100).is_outcome
+    assert telling_line("The setup works: it redirects.", (), 100).is_outcome
+    assert not telling_line("Let's set up OAuth login.", (), 100).is_outcome
+    assert not telling_line("Have you fixed it already?", (), 100).is_outcome
+
+
+@pytest.mark.parametrize("text", ["thanks!", "great, ship it", "ok", "", "谢谢", "yes please, go on"])
+def test_small_talk_says_little(text: str) -> None:
+    assert says_little(text)
+
+
+@pytest.mark.parametrize("text", ["Fixed session.ts", "修复登录页面错误", "use tabs everywhere please"])
+def test_work_says_more(text: str) -> None:
+    assert not says_little(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "cure"),
+    [
+        ("The problem was a missing index.", True),
+        ("I restored the guard.", True),
+        ("It works again.", True),
+        ("All tests pass now.", True),
+        ("It crashes again.", False),
+        ("Let me look at the log.", False),
+        ("```\nfixed = True\n```", False),
+    ],
+)
+def test_what_tells_a_cure(text: str, cure: bool) -> None:
+    assert tells_a_cure(text) is cure
+
+
+def test_an_error_is_shown_as_it_was_printed() -> None:
+    text = "$ npm run index\n  Error: connect ECONNREFUSED 127.0.0.1:7700\n    at TCPConnectWrap"
+    (error,) = references(text).errors
+    assert error_line(text, error) == "Error: connect ECONNREFUSED 127.0.0.1:7700"
+    assert error_line("gone", error) == error
+
+
+def test_little_is_told_whole_and_much_by_its_best_line() -> None:
+    assert told_briefly("It was slow. I added an index.", (), 100) == "It was slow. I added an index."
+    much = "It was slow, and nobody knew why. " * 20 + "I added an index to the orders table."
+    assert told_briefly(much, (), 100) == "Added an index to the orders table."
+
+
+@given(st.text(max_size=400), st.integers(20, 200))
+def test_any_text_has_a_line_that_fits_and_is_its_own(text: str, most: int) -> None:
+    line = telling_line(text, telling_words(text[:20]), most).text
+    assert len(line) <= most
+    assert set(line.casefold()) <= set(text.casefold()) | set(" …")
+    assert len(told_briefly(text, (), most)) <= most
