@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from tests.conftest import THEN, Clock
+from tests.memory.past_work import work
 
-from commonplace.dialects import kiro, sekha
+from commonplace.config import load
+from commonplace.dialects import ecm, kiro, sekha
 from commonplace.dialects import memories as memories_dialect
 from commonplace.dialects.tool import Reply, Tool
-from commonplace.memory.book import Book
+from commonplace.memory.book import Book, open_book
 from commonplace.memory.remember import Note, remember_all
 
 MINUTE = 60_000
-TOOLS: dict[str, Tool] = {tool.name: tool for tool in (*memories_dialect.TOOLS, *sekha.TOOLS, *kiro.TOOLS)}
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in (*memories_dialect.TOOLS, *sekha.TOOLS, *ecm.TOOLS, *kiro.TOOLS)}
 
 Call = Callable[..., dict[str, Any]]
 
@@ -132,3 +134,20 @@ def example(book: Book, clock: Clock) -> Book:
     remember_all(book, [*FILLERS, *EXAMPLE, SUMMARY, CHECKPOINT, DECISION])
     clock.forward(minutes=240)
     return book
+
+
+@pytest.fixture
+def past(book: Book) -> Call:
+    """Calls a tool of a book that has two months of work behind it, searched by words."""
+    work(book)
+    return calling(book)
+
+
+@pytest.fixture(scope="module")
+def wise_past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
+    """The same with meaning, and with topics."""
+    folder = str(tmp_path_factory.mktemp("past"))
+    opened = open_book(load({"data_dir": folder}, env={}), Clock())
+    work(opened)
+    yield calling(opened)
+    opened.close()
