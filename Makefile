@@ -13,10 +13,10 @@ endif
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint types unit bench demo lock build clean
+.PHONY: help install serve test lint types unit bench bench-recall demo lock build clean
 
 help: ## List these targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | tr '@' '\t' | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | tr '@' '\t' | expand -t 22
 
 install: $(STAMP) ## Create .venv with everything in it, as locked
 
@@ -45,6 +45,10 @@ unit: install ## Run the tests (some of them: make unit ARGS="tests/embed -x")
 
 bench: install ## Measure speed and quality
 	$(BIN)/python -m benchmarks.run $(ARGS)
+
+bench-recall: install ## Measure what is found, on a folder of dialogues (make bench-recall FOLDER=...)
+	@test -n "$(FOLDER)" || { echo "Name the folder of dialogues: make bench-recall FOLDER=..." >&2; exit 1; }
+	$(BIN)/python -m benchmarks.recall_quality "$(FOLDER)" $(ARGS)
 
 demo: install ## See what it does, in a throw-away memory
 	$(BIN)/commonplace demo $(ARGS)

@@ -1,137 +1,103 @@
-"""Choose the relevance model: `python -m benchmarks.calibration FOLDER FOLDER...`
+"""Is the score what it says? `python -m benchmarks.calibration FOLDER [--keep STORES]`
 
-A folder holds one data set of another world than the others': docs.jsonl (store, id, text, speaker, session) and
-questions.jsonl (store, text, gold: ids that answer). Every question is asked of its own store, where gold among the
-first ten should be kept, and of stores of the other worlds, where nothing should be. Relevance 0.5 is a border on
-`cosine + ratio * found`; the table shows for each ratio, with the border set to keep the wanted share of gold, how
-many foreign questions are refused.
+FOLDER is laid out as benchmarks/dialogues.py says. Every question is asked of its own dialogue, where the gold turns
+among the first ten should score 0.5 or more; of a dialogue of another set, another world, where `recall` should answer
+NO_RESULTS; and of another dialogue of the same set, which is near its own. All of it with default settings.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
-from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from commonplace import config
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.recall import CANDIDATES, candidates
-from commonplace.memory.remember import Note, remember_all
-from commonplace.model import Scope
-from commonplace.ranking.fusion import Evidence, best_first, fuse
-from commonplace.ranking.relevance import relevance
-from commonplace.store.columns import QUERY_COLUMNS
-from commonplace.text.query import parse
+from benchmarks.dialogues import Dialogue, Kept, Question, keep, recalled, search, sets
 
 FIRST = 10
-KEPT = 0.94
-RATIOS = (0.0, 0.2, 0.4, 0.5, 0.55, 0.6, 0.8, 1.1)
+BORDERS = (0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9)
+POOL = 100
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class World:
-    """A data set: its stores, what each of their items is called, and its questions."""
+    """A set of dialogues, each in its own store."""
 
     name: str
-    books: dict[str, Book]
-    ids: dict[str, dict[int, str]]
-    questions: list[tuple[str, str, frozenset[str]]]
+    dialogues: Sequence[Dialogue]
+    kept: Sequence[Kept]
 
-
-def load(folder: Path, work: Path) -> World:
-    docs = defaultdict(list)
-    for line in (folder / "docs.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        docs[row["store"]].append(row)
-    books, ids = {}, {}
-    for store, rows in docs.items():
-        book = open_book(config.load({"data_dir": str(work / folder.name / store)}, env={}))
-        notes = [
-            Note(
-                content=row["text"],
-                kind="message",
-                session=str(row["session"]),
-                details={"speaker": str(row["speaker"])},
-                created_ms=number,
-            )
-            for number, row in enumerate(rows)
-            if row["text"].strip()
+    def gold(self) -> list[float]:
+        """The scores of the gold turns among the first ten for each question."""
+        return [
+            score
+            for dialogue, kept in zip(self.dialogues, self.kept, strict=True)
+            for question in dialogue.questions
+            for turn, score in search(kept, question.text, FIRST).items()
+            if turn in question.gold
         ]
-        named = [row["id"] for row in rows if row["text"].strip()]
-        stored = remember_all(book, notes)
-        ids[store] = {one.id: name for one, name in zip(stored, named, strict=True)}
-        book.meaning.catch_up()
-        books[store] = book
-    questions = [json.loads(line) for line in (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
-    return World(folder.name, books, ids, [(q["store"], q["text"], frozenset(q["gold"])) for q in questions])
+
+    def strangers(self) -> list[tuple[Kept, Question]]:
+        """The questions of each dialogue with another dialogue of the same set."""
+        return [
+            (self.kept[(number + 1 + at % (len(self.kept) - 1)) % len(self.kept)], question)
+            for number, dialogue in enumerate(self.dialogues)
+            for at, question in enumerate(dialogue.questions)
+            if len(self.kept) > 1
+        ]
+
+    def visitors(self, other: World) -> list[tuple[Kept, Question]]:
+        """This set's questions, each with a dialogue of another, in turn."""
+        questions = [question for dialogue in self.dialogues for question in dialogue.questions]
+        return [(other.kept[at % len(other.kept)], question) for at, question in enumerate(questions)]
 
 
-def ask(book: Book, question: str) -> list[tuple[int, Evidence]]:
-    """The first ten items for a question, with the evidence of their best passage."""
-    query = parse(question, QUERY_COLUMNS)
-    evidence, owner, _total = candidates(book, query, book.meaning.of_question(query.text), Scope(), CANDIDATES)
-    best: dict[int, Evidence] = {}
-    for passage in best_first(fuse(evidence), newest=owner):
-        best.setdefault(owner[passage], evidence[passage])
-    return list(best.items())[:FIRST]
+def best(asked: Sequence[tuple[Kept, Question]]) -> list[float]:
+    """The best score that each question gets; 0 if nothing is found at all."""
+    return [max(recalled(kept, question.text, POOL).values(), default=0.0) for kept, question in asked]
+
+
+def refused(asked: Sequence[tuple[Kept, Question]]) -> float:
+    """The share of the questions that `recall` answers with NO_RESULTS by default."""
+    return sum(not recalled(kept, question.text, FIRST, 0.5) for kept, question in asked) / len(asked)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--keep", type=Path, help="where the stores are kept for the next run")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as work:
-        worlds = [load(folder, Path(work)) for folder in options.folders]
-        positives: dict[str, list[Evidence]] = {}
-        foreign: dict[str, list[list[Evidence]]] = {}
-        for world in worlds:
-            positives[world.name] = [
-                evidence
-                for store, text, answers in world.questions
-                for item, evidence in ask(world.books[store], text)
-                if world.ids[store][item] in answers
-            ]
-            for other in worlds:
-                if other is world:
-                    continue
-                books = list(other.books.values())
-                foreign[f"{world.name} asked of {other.name}"] = [
-                    [evidence for _item, evidence in ask(books[number % len(books)], text)]
-                    for number, (_store, text, _answers) in enumerate(world.questions)
-                ]
-        report(positives, foreign)
-
-
-def report(positives: dict[str, list[Evidence]], foreign: dict[str, list[list[Evidence]]]) -> None:
-    """The trade-off between keeping gold and refusing foreign questions, for each weight of the words found."""
-    gold = [evidence for group in positives.values() for evidence in group]
-    names = [*positives, *foreign]
-    print("| found : cosine | border | " + " | ".join(names) + " |")
-    print("|---|---|" + "---|" * len(names))
-    for ratio in RATIOS:
-        border = float(np.quantile([_sum(evidence, ratio) for evidence in gold], 1 - KEPT))
-        kept = [np.mean([_sum(e, ratio) >= border for e in group]) for group in positives.values()]
-        refused = [
-            np.mean([max((_sum(e, ratio) for e in hits), default=0.0) < border for hits in group])
-            for group in foreign.values()
+    with tempfile.TemporaryDirectory() as temporary:
+        work = options.keep or Path(temporary)
+        worlds = [
+            World(name, dialogues, [keep(dialogue, work / name / dialogue.name) for dialogue in dialogues])
+            for name, dialogues in sets(options.folder).items()
         ]
-        cells = [f"{share:.0%} kept" for share in kept] + [f"{share:.0%} refused" for share in refused]
-        print(f"| {ratio} | {border:.3f} | " + " | ".join(cells) + " |")
-    kept = [np.mean([relevance(e) >= 0.5 for e in group]) for group in positives.values()]
-    refused = [
-        np.mean([max((relevance(e) for e in hits), default=0.0) < 0.5 for hits in group]) for group in foreign.values()
-    ]
-    cells = [f"{share:.0%} kept" for share in kept] + [f"{share:.0%} refused" for share in refused]
-    print("| as shipped | 0.5 | " + " | ".join(cells) + " |")
+        foreign = {
+            f"{one.name} of {other.name}": one.visitors(other) for one in worlds for other in worlds if one != other
+        }
+        near = {f"{world.name} of another {world.name}": world.strangers() for world in worlds if len(world.kept) > 1}
+        table("Gold turns among the first ten that are kept", {world.name: world.gold() for world in worlds})
+        for title, asked in (("Questions of another world", foreign), ("Questions of another dialogue", near)):
+            table(f"{title} that are refused", {name: best(pairs) for name, pairs in asked.items()}, below=True)
+        print("\nAnswered with NO_RESULTS by `recall` as it is called without options:")
+        for name, pairs in (foreign | near).items():
+            print(f"- {name}: {refused(pairs):.1%} of {len(pairs)}")
+        for world in worlds:
+            for kept in world.kept:
+                kept.book.close()
 
 
-def _sum(evidence: Evidence, ratio: float) -> float:
-    return (evidence.cosine or 0.0) + ratio * evidence.found
+def table(title: str, scores: Mapping[str, Sequence[float]], *, below: bool = False) -> None:
+    """For each border the share of the scores that reach it, or that stay below."""
+    print(f"\n### {title}\n")
+    print("| border | " + " | ".join(f"{name} ({len(values)})" for name, values in scores.items()) + " |")
+    print("|---|" + "---|" * len(scores))
+    for border in BORDERS:
+        reached = [sum(score >= border for score in values) / max(1, len(values)) for values in scores.values()]
+        cells = [f"{1 - share if below else share:.1%}" for share in reached]
+        print(f"| {border:.2f} | " + " | ".join(cells) + " |")
 
 
 if __name__ == "__main__":
