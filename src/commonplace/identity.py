@@ -44,6 +44,12 @@ class Ref:
     short: str | None = None
 
 
+def is_spelled_out(text: str) -> bool:
+    """Whether a text is a UUID or its short form, which no number is taken for."""
+    spelled = text.strip().lower()
+    return bool(_UUID.fullmatch(spelled) or _SHORT.fullmatch(spelled))
+
+
 def ref(value: int | str) -> Ref:
     """Read any spelling of an item's identity."""
     text = "" if isinstance(value, bool) else str(value).strip().lower().removeprefix("#")

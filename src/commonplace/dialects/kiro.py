@@ -19,7 +19,7 @@ from commonplace.dialects.kiro_records import (
     summary,
 )
 from commonplace.dialects.kiro_schemas import CONTEXT, OBSERVATIONS, SEARCH, TIMELINE
-from commonplace.dialects.tool import LONGEST_NOTICE, Arguments, Param, Reply, Tool, as_json, notice, redacted
+from commonplace.dialects.tool import LONGEST_NOTICE, Arguments, Id, Param, Reply, Tool, as_json, notice, redacted
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.context import Context, ContextItem, context
@@ -117,7 +117,7 @@ TOOLS = (
         "Timeline around an observation",
         "What happened before and after an observation, in its project.",
         (
-            Param("anchor_id", int, "Id of the anchor observation", required=True),
+            Param("anchor_id", Id, "Id of the anchor observation", required=True),
             Param("depth_before", int, "How many before, 0-50", default=5, least=0, most=MAX_LIMIT),
             Param("depth_after", int, "How many after, 0-50", default=5, least=0, most=MAX_LIMIT),
         ),
@@ -129,7 +129,7 @@ TOOLS = (
         "get_observations",
         "Observations by id",
         "Full details of observations by their ids, in the order asked.",
-        (Param("ids", list, "Observation ids, at most 50", required=True, items=int, max_items=MAX_LIMIT),),
+        (Param("ids", list, "Observation ids, at most 50", required=True, items=Id, max_items=MAX_LIMIT),),
         OBSERVATIONS,
         get_observations,
     ),

@@ -96,7 +96,7 @@ OBSERVATIONS = record(
                 }
             )
         ),
-        "missing": array(INTEGER),
+        "missing": array({"type": ["integer", "string"]}),
     }
 )
 

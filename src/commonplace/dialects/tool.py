@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from commonplace.errors import CommonplaceError, InvalidInput, StoreError, UnknownArgument
+from commonplace.identity import is_spelled_out
 from commonplace.memory.book import Book
 from commonplace.text.redact import all_clean, redact, redact_lines
 from commonplace.text.summarise import shorten
@@ -16,7 +17,14 @@ Dialect = Literal["kiro", "memories", "ecm", "sekha"]
 Arguments = Mapping[str, Any]
 _Type = type
 
-_JSON_NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
+
+class Id(int):
+    """An id that its reference calls a number; as a text, the other spellings of an identity are as good."""
+
+
+_JSON_NAMES = {
+    Id: "number", str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object",
+}  # fmt: skip
 # JSON numbers beyond this are not integers to every client.
 _LARGEST = 2**53
 LONGEST_NOTICE = 300
@@ -218,6 +226,8 @@ def _cleaned(value: Any) -> Any:
 
 
 def _typed(value: object, type_: type, name: str) -> object:
+    if type_ is Id:
+        return value if isinstance(value, str) and is_spelled_out(value) else _typed(value, int, name)
     if isinstance(value, bool) or type_ not in (int, float):
         if isinstance(value, type_) and isinstance(value, bool) == (type_ is bool):
             return value
@@ -231,7 +241,7 @@ def _typed(value: object, type_: type, name: str) -> object:
 
 
 def _wanted(type_: type) -> str:
-    return "a whole number" if type_ is int else f"of type {_JSON_NAMES[type_]}"
+    return "a whole number" if type_ in (int, Id) else f"of type {_JSON_NAMES[type_]}"
 
 
 def _clamped(value: object, least: int | None, most: int | None) -> object:
