@@ -217,7 +217,7 @@ NAMED: dict[str, Schema] = {
     "Summary": SUMMARY,
     "Labels": LABELS,
     "Pruning": PRUNING,
-    "Archived": ARCHIVED,
+    "ConversationsArchived": ARCHIVED,
     "Importance": IMPORTANCE,
     "Statistics": STATISTICS,
     "Exported": EXPORTED,

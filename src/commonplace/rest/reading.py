@@ -52,7 +52,7 @@ def body_of(endpoint: Endpoint, raw: bytes, content_type: str) -> Any:
     if endpoint.body is None:
         return None
     if not raw.strip():
-        if endpoint.body_optional:
+        if endpoint.body_optional and not raw:
             return endpoint.body()
         raise InvalidInput("The body is empty.", "Send a JSON object.")
     kind = content_type.partition(";")[0].strip().lower()
