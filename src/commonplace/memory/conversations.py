@@ -37,7 +37,10 @@ HINT = "Verify conversation_id: a search, a list or the reply to storing it show
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One message that someone wants kept. `identity` is what its source calls it; without one, its words are it."""
+    """One message that someone wants kept. `identity` is what its source calls it; without one, its words are it.
+
+    Without a `title` it is called by its first words.
+    """
 
     role: str
     content: str
@@ -46,6 +49,7 @@ class Said:
     identity: str = ""
     uid: str | None = None
     details: Mapping[str, str] = field(default_factory=dict)
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +248,13 @@ def _messages(said: Sequence[Said], key: str, now_ms: int, after: str = "") -> l
         name = message.meta.get("name")
         details = {**message.details, "role": message.role, "speaker": name if isinstance(name, str) else ""}
         note = Note(
-            message.content, "message", details=details, meta=message.meta, created_ms=message.at_ms, uid=message.uid
+            content=message.content,
+            kind="message",
+            title=message.title,
+            details=details,
+            meta=message.meta,
+            created_ms=message.at_ms,
+            uid=message.uid,
         )
         mark = (message.role, message.content, message.at_ms)
         identity = [message.identity] if message.identity else [*mark, seen[mark]]

@@ -15,7 +15,7 @@ from commonplace.text.summarise import cut, shorten, title_of
 
 MAX_MESSAGE = 400_000
 """Characters after which the rest of a turn is another message. A block is shorter, so that it stays whole."""
-_LONGEST_TITLE = 100
+_LONGEST_TITLE, _LOOKED_AT = 100, 5000
 _MAX_NAMED, _LONGEST_NAME = 100, 1000
 _FENCE = re.compile(r"^[ \t]{0,40}(`{3,})", re.MULTILINE)
 _HEADS = {"thinking": "Thought", "summary": "Summary"}
@@ -81,7 +81,14 @@ def _said(turn: Turn, role: Role, text: str, blocks: list[Block], number: int, m
     }
     at = turn.until_ms if role == "assistant" and turn.until_ms is not None else turn.at_ms
     identity = f"{turn.identity}/{role}" + (f"/{number}" if number > 1 else "")
-    return Said(role, text, at, meta, identity, details={name: value for name, value in details.items() if value})
+    named = {name: value for name, value in details.items() if value}
+    return Said(role, text, at, meta, identity, details=named, title=_title(blocks))
+
+
+def _title(blocks: Iterable[Block]) -> str:
+    """What was said, rather than what was thought before it or asked of a tool."""
+    said = next((block.text for block in blocks if block.kind == "text" and block.text.strip()), "")
+    return title_of(redact(said[:_LOOKED_AT]))
 
 
 def _rendered(block: Block) -> str:

@@ -1,0 +1,65 @@
+"""What the commands about past sessions share: a memory that is ready to answer, and passages as they are shown."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from commonplace.cli.call import Call
+from commonplace.cli.search import embed_what_waits
+from commonplace.cli.terminal import one_line, plain
+from commonplace.errors import StoreError
+from commonplace.memory.book import Book
+from commonplace.memory.chunks import Chunk
+from commonplace.memory.graph import link_some
+from commonplace.text.redact import redact
+from commonplace.text.times import iso
+
+# What a question links at most before it answers, in steps of a few passages: about a second of work.
+LINK_STEPS = 50
+
+
+def prepare(book: Book) -> None:
+    """Do what a server would have done in the background. A store that cannot be written still answers."""
+    embed_what_waits(book)
+    with contextlib.suppress(StoreError):
+        for _ in range(LINK_STEPS):
+            if not link_some(book):
+                break
+
+
+def warn(call: Call, book: Book) -> None:
+    """Say so where only words were compared."""
+    state = book.meaning.state
+    if state == "off" or state.startswith("failed"):
+        why = "meaning is off" if state == "off" else state.removeprefix("failed: ").rstrip(".")
+        call.note(f"Found by keywords only: {why}.")
+
+
+def chunk_record(chunk: Chunk) -> dict[str, Any]:
+    """A passage as programs read it, under the names that agents know."""
+    return {
+        "chunkId": chunk.id,
+        "content": redact(chunk.text),
+        "score": round(chunk.score, 4),
+        "session": chunk.session_name,
+        "cluster": chunk.topic,
+        "item": chunk.item.id,
+        "conversation": chunk.session.uid if chunk.session else None,
+        "project": chunk.item.project,
+        "created_at": iso(chunk.item.created_ms),
+    }
+
+
+def show_chunks(records: Sequence[dict[str, Any]]) -> None:
+    """Passages with where they are from, best first."""
+    for number, record in enumerate(records):
+        if number:
+            click.echo()
+        facts = [record["session"], *([record["cluster"]] if record["cluster"] else []), record["chunkId"]]
+        click.secho(f"{record['score']:.0%} ", nl=False, bold=True)
+        click.secho(one_line(" · ".join(facts)), fg="cyan")
+        click.echo(plain(record["content"]).strip("\n"))
