@@ -58,9 +58,7 @@ def keys(call: Call) -> None:
     help="What it may do: read, write (and read; the default), or admin (everything).",
 )
 @click.option("--project", metavar="NAME", help="The only project it may see and change; all if omitted.")
-@click.option(
-    "--expires", metavar="WHEN", help="How long it works: 12h, 90d, 8w, 1y, or a date; always if omitted."
-)
+@click.option("--expires", metavar="WHEN", help="How long it works: 12h, 90d, 8w, 1y, or a date; always if omitted.")
 def create(call: Call, name: str, scope: str, project: str | None, expires: str | None) -> None:
     """Make a key called NAME and print it. It is shown this once only."""
     until = None if expires is None else _until(expires)
