@@ -46,7 +46,7 @@ def predict(call: Call, text: Sequence[str], limit: int) -> None:
             click.echo()
         click.secho(f"{one['relevance']:.0%} ", nl=False, bold=True)
         click.secho(one_line(one["title"]), fg="cyan", nl=False)
-        click.secho(one_line(f"  {one['session']} · {one['chunkId']}"), dim=True)
+        click.secho(f"  {one_line(one['session'])} · {one['chunkId']}", dim=True)
         click.echo(plain(one["summary"]))
 
 

@@ -1,0 +1,123 @@
+"""`ingest`: finds the sessions, tells what came in, and follows them while agents write."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.capture.transcripts.corpus import jsonl
+
+from .conftest import Run
+from .sessions_of_agents import LOGIN, furnish, login
+
+
+def test_sessions_are_found_where_they_lie(run: Run, home: Path) -> None:
+    furnish(home)
+    done = run("ingest")
+    assert done.code == 0 and "claude-code\t2\t0" in done.out and "messages\t6\t0\t0" in done.out
+    told = run("ingest", "--json").data
+    assert told["files"] == {"read": 0, "unchanged": 2, "skipped": 0}
+    assert told["messages"] == {"added": 0, "known": 0}
+    assert "sixty seconds" in run("search", "sixty", "--json").out
+
+
+def test_nothing_to_find_is_no_failure(run: Run) -> None:
+    done = run("ingest")
+    assert done.code == 0 and "No sessions were found" in done.err
+
+
+def test_a_path_may_be_named_and_a_project(run: Run, home: Path) -> None:
+    folder = furnish(home)
+    assert run("ingest", str(folder / f"{LOGIN}.jsonl"), "--project", "github.com/acme/shop").code == 0
+    (session,) = run("sessions", "--json").data["sessions"]
+    assert session["project"] == "github.com/acme/shop"
+
+
+def test_what_cannot_be_read_is_told(run: Run, home: Path, folder: Path) -> None:
+    furnish(home)
+    (folder / "notes.txt").write_text("Nothing", encoding="utf-8")
+    done = run("ingest", "nowhere")
+    assert done.code == 2 and "nowhere" in done.err
+    done = run("ingest", "notes.txt", "--json")
+    assert done.code == 2 and "notes.txt" in done.error["message"] and done.error["files"]["skipped"] == 1
+    done = run("ingest", "notes.txt", str(home / ".claude"))
+    assert done.code == 0 and "no session" in done.out and "notes.txt" in done.err
+    assert run("ingest", "--watch", "--json").code == 2
+
+
+def test_unknown_records_and_bad_lines_are_counted(run: Run, home: Path) -> None:
+    path = furnish(home) / f"{LOGIN}.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"type": "from-the-future"}\n{broken\n')
+    told = run("ingest", "--json").data
+    assert told["unknown_records"] == {"from-the-future": 1}
+    reasons = {one["why"]: one["count"] for one in told["skipped"]}
+    assert reasons == {"records of unknown types": 1, "malformed lines": 1}
+
+
+def test_what_came_in_is_linked_at_once(run: Run, home: Path) -> None:
+    furnish(home)
+    run("ingest")
+    told = run("recall", "token", "bucket", "--min-score", "0", "--limit", "1", "--json").data
+    assert told["graphContext"]
+
+
+def test_vectors_are_announced(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    furnish(home)
+    monkeypatch.setenv("COMMONPLACE_EMBEDDER", "builtin")
+    done = run("ingest")
+    assert done.code == 0 and "passages have their vectors" in done.err
+
+
+def test_progress_is_shown_to_people(spawn_in_terminal: Run, home: Path) -> None:
+    furnish(home)
+    done = spawn_in_terminal("ingest")
+    assert done.code == 0 and "claude-code" in done.out and "messages" in done.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_watching_follows_sessions_until_it_is_told_to_end(run: Run, home: Path, ending: signal.Signals) -> None:
+    command = [sys.executable, "-m", "commonplace", "ingest", "--watch"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(os.environ))
+    assert process.stdout is not None
+    said = process.stdout.fileno()
+
+    def until(text: bytes) -> None:
+        seen = b""
+        while text not in seen:
+            ready, _, _ = select.select([said], [], [], 30)
+            assert ready, seen
+            part = os.read(said, 65536)
+            assert part, seen
+            seen += part
+
+    try:
+        until(b"Watching")
+        path = furnish(home) / f"{LOGIN}.jsonl"
+        until(b"6 new messages in 2 sessions.")
+        claude = login()
+        claude.user("Is there a test for it?")
+        path.write_bytes(jsonl(claude.records) + b'{"type": "user", "mess')
+        until(b"1 new messages in 1 sessions.")
+        path.unlink()
+        other = home / ".codex" / "sessions" / "rollout-x.jsonl"
+        other.parent.mkdir(parents=True)
+        meta = {"type": "session_meta", "timestamp": "2026-03-17T10:00:00Z", "payload": {"id": "c1", "cwd": "/srv/x"}}
+        words = [{"type": "input_text", "text": "Name a colour"}]
+        item = {"type": "message", "role": "user", "content": words}
+        asked = {"type": "response_item", "timestamp": "2026-03-17T10:01:00Z", "payload": item}
+        other.write_text(f"{json.dumps(meta)}\n{json.dumps(asked)}\n", encoding="utf-8")
+        until(b"1 new messages in 1 sessions.")
+        process.send_signal(ending)
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    assert len(run("sessions", "--json").data["sessions"]) == 3

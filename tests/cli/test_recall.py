@@ -1,0 +1,48 @@
+"""`recall`: passages of past sessions that answer, and what stands next to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+from .sessions_of_agents import furnish
+
+
+@pytest.fixture(autouse=True)
+def worked(run: Run, home: Path) -> None:
+    furnish(home)
+    run("ingest")
+
+
+def test_what_was_done_is_recalled(run: Run) -> None:
+    told = run("recall", "why", "did", "the", "login", "test", "fail", "--json").data
+    assert told["total"] >= 1 and told["results"][0]["project"] == "my-api"
+    assert {"chunkId", "content", "score", "session", "cluster"} <= told["results"][0].keys()
+    assert told["results"][0]["session"] == "my-api-2026-03-15"
+    assert all(result["score"] >= 0.5 for result in told["results"])
+
+
+def test_people_read_it(run: Run) -> None:
+    done = run("recall", "login test", "--min-score", "0", "--limit", "1")
+    assert done.code == 0 and "my-api-2026-03-15" in done.out and "Next to these:" in done.out
+    assert "meaning is off" in done.err
+    assert run("recall", "-", "--min-score", "0", stdin="login test").code == 0
+
+
+def test_a_question_about_time_is_answered_by_the_newest(run: Run) -> None:
+    told = run("recall", "what did we do last?", "--json").data
+    assert told["results"] and all(result["session"] == "my-api-2026-03-16" for result in told["results"][:2])
+
+
+def test_no_results_are_exit_code_3_with_a_suggestion(run: Run) -> None:
+    done = run("recall", "zeppelin", "--json")
+    assert done.code == 3 and done.error["code"] == "NO_RESULTS"
+    assert done.error["suggestion"] == "Try a broader query or check if sessions were ingested"
+    assert "hint: Try a broader query" in run("recall", "zeppelin").err
+
+
+@pytest.mark.parametrize("arguments", [("",), ("x", "--limit", "0"), ("x", "--min-score", "2"), ()])
+def test_bad_input_is_refused(run: Run, arguments: tuple[str, ...]) -> None:
+    assert run("recall", *arguments).code == 2
