@@ -10,17 +10,26 @@ from typing import Literal
 from commonplace.memory.book import Book
 from commonplace.memory.chunks import KINDS_TOLD, Chunk, chunks_of, is_small_talk
 from commonplace.memory.graph import walk
-from commonplace.memory.recall import recall
+from commonplace.memory.recall import Hit, recall
 from commonplace.model import Item, Scope
 from commonplace.store.columns import QUERY_COLUMNS
-from commonplace.text.extract import error_line, telling_line, telling_words, tells_a_cure, told_briefly
+from commonplace.text.extract import (
+    error_line,
+    says_little,
+    telling_line,
+    telling_words,
+    tells_a_cure,
+    told_briefly,
+)
 from commonplace.text.query import parse
 from commonplace.text.references import references
+from commonplace.text.sentences import sentences
 from commonplace.text.summarise import shorten, title_of
 
 # The end of a context says what is going on now.
 LOOKED_AT = 2_000
 SITUATIONS = 12
+LAST_SENTENCES = 3
 # A situation has to be rather like this one before what followed it is of use; so does what is told.
 ALIKE, USEFUL = 0.35, 0.3
 STEPS = 4
@@ -62,17 +71,26 @@ class _Candidate:
 def predict(book: Book, context: str, limit: int = 5) -> list[Suggestion]:
     """What followed in situations like this, best first; nothing that the context says itself."""
     now = context[-LOOKED_AT:]
-    hits = [
-        hit for hit in recall(book, _plain(now), Scope(kinds=KINDS_TOLD), SITUATIONS).hits if hit.relevance >= ALIKE
-    ]
+    hits: dict[int, Hit] = {}
+    for focus in _focuses(now):
+        for hit in recall(book, _plain(focus), Scope(kinds=KINDS_TOLD), SITUATIONS).hits:
+            if hit.relevance >= max(ALIKE, hits[hit.passage_id].relevance if hit.passage_id in hits else 0.0):
+                hits[hit.passage_id] = hit
     if not hits:
         return []
-    situations = {hit.passage_id: hit.relevance for hit in hits}
+    situations = {passage: hit.relevance for passage, hit in hits.items()}
     after = walk(book, situations, depth=STEPS, most=4 * limit, direction="forward")
-    found = [_Candidate(hit.item, hit.passage_id, hit.relevance) for hit in hits]
+    found = [_Candidate(hit.item, hit.passage_id, hit.relevance) for hit in hits.values()]
     found += [_Candidate(one.item, one.passage_id, one.weight) for one in after if one.weight >= USEFUL]
     found += _of_errors(book, found, frozenset(references(now).errors))
     return _told(book, found, context, limit)
+
+
+def _focuses(now: str) -> list[str]:
+    """What a context may be about: all of it, each of its errors, each of its last sentences."""
+    errors = [error.replace("#", " ") for error in references(now).errors]
+    last = [sentence for sentence in sentences(now)[-LAST_SENTENCES:] if not says_little(sentence)]
+    return list(dict.fromkeys([now, *errors, *last]))
 
 
 def _plain(context: str) -> str:
@@ -116,9 +134,8 @@ def _told(book: Book, found: Iterable[_Candidate], context: str, limit: int) -> 
     said, about = telling_words(context), telling_words(context[-LOOKED_AT:])
     groups: defaultdict[str, list[_Candidate]] = defaultdict(list)
     for one in found:
-        if one.way or not (is_small_talk(one.item) or _is_known(one.item, said)):
-            groups[one.item.session or one.item.uid].append(one)
-    chosen = [_chosen(group) for group in groups.values()]
+        groups[one.item.session or one.item.uid].append(one)
+    chosen = [one for group in groups.values() for one in [_chosen(group, said)] if one is not None]
     chosen.sort(key=lambda one: (-one.worth, -one.item.created_ms, one.item.id))
     first = book.store.passages_of([one.item.id for one in chosen if not one.passage])
     scored = [(one.item, one.passage or first[one.item.id][0], min(1.0, one.worth)) for one in chosen]
@@ -130,12 +147,13 @@ def _told(book: Book, found: Iterable[_Candidate], context: str, limit: int) -> 
     return list(told.values())[:limit]
 
 
-def _chosen(group: Sequence[_Candidate]) -> _Candidate:
+def _chosen(group: Sequence[_Candidate], said: frozenset[str]) -> _Candidate | None:
     """What a session has to say: about an error, else what came of the situation, else the situation itself."""
     best = max(one.worth for one in group)
-    replies = [one for one in group if one.item.details.get("role") not in _ASKING and one.worth >= IN_PLACE * best]
-    told = [one for one in group if one.way] or replies or list(group)
-    return replace(max(told, key=lambda one: (one.worth, one.item.created_ms)), worth=best)
+    news = [one for one in group if one.way or not (is_small_talk(one.item) or _is_known(one.item, said))]
+    replies = [one for one in news if one.item.details.get("role") not in _ASKING and one.worth >= IN_PLACE * best]
+    told = [one for one in news if one.way] or replies or news
+    return replace(max(told, key=lambda one: (one.worth, one.item.created_ms)), worth=best) if told else None
 
 
 def _is_known(item: Item, said: frozenset[str]) -> bool:

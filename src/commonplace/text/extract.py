@@ -12,8 +12,8 @@ from commonplace.text.summarise import shorten, title_of
 from commonplace.text.tokens import STOP_WORDS, stem, words_of
 
 _READ, _SENTENCES = 20_000, 60
-# What says less than this many telling words ("great, ship it") says nothing by itself.
-_LITTLE = 3
+# What is short and has less than this many telling words ("great, ship it") says nothing by itself.
+_LITTLE, _SHORT = 3, 80
 _LEAST_CLAUSE = 30
 _DID = (
     "added|adopted|built|changed|chose|chosen|cleaned|configured|converted|created|decided|deleted|deployed"
@@ -78,7 +78,7 @@ def telling_words(text: str) -> frozenset[str]:
 
 def says_little(text: str) -> bool:
     """Whether it is only talk beside the work: thanks, go on."""
-    return len(telling_words(text[:_READ])) < _LITTLE
+    return len(text) < _SHORT and len(telling_words(text)) < _LITTLE
 
 
 def tells_a_cure(text: str) -> bool:
