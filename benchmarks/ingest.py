@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,14 +17,25 @@ from benchmarks.corpus import START_MS
 from benchmarks.importing import Writer
 
 TURNS, TURNS_EACH = 10_000, 100
-# Runs a command line and tells the most memory that it had, and the time that it was computing.
+# Reads sessions, then links them; tells the seconds and the processor's seconds of both, and the most memory.
 MEASURED = """
-import resource, sys
-from commonplace.cli.main import run
-code = run(sys.argv[1:])
-used = resource.getrusage(resource.RUSAGE_SELF)
-print(used.ru_maxrss, used.ru_utime, file=sys.stderr)
-sys.exit(code)
+import json, resource, sys, time
+from pathlib import Path
+from commonplace import config
+from commonplace.capture.ingest import Ingest
+from commonplace.memory.book import open_book
+from commonplace.memory.graph import link_some
+times = [(time.perf_counter(), time.process_time())]
+book = open_book(config.load({"data_dir": sys.argv[2], "embedder": "off"}))
+reading = Ingest(book)
+reading.add([Path(sys.argv[1])])
+times.append((time.perf_counter(), time.process_time()))
+while link_some(book):
+    pass
+times.append((time.perf_counter(), time.process_time()))
+book.close()
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps({"messages": reading.summary.messages.added, "times": times, "peak": peak}))
 """
 
 
@@ -90,30 +100,29 @@ def turn(writer: Writer) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]
 
 
 def ingesting(turns: int, folder: Path) -> Iterator[tuple[str, str, str]]:
-    """Rows of (what, figure, remark): new sessions, the same once more, and after one of them grew."""
+    """Rows of (what, figure, remark): new sessions, the same once more, and after one of them grew.
+
+    What is read can be found by its words; links and vectors follow.
+    """
     sessions = folder / f"sessions-{turns}"
     size = (
         sum(path.stat().st_size for path in sessions.rglob("*.jsonl"))
         if sessions.exists()
         else write_sessions(sessions, turns)
     )
-    env = environment() | {"COMMONPLACE_EMBEDDER": "off"}
     with tempfile.TemporaryDirectory() as data_dir:
         for what in ("new", "unchanged", "one grew"):
             if what == "one grew":
                 _grow(next(sessions.rglob("*.jsonl")))
-            command = [sys.executable, "-c", MEASURED, "ingest", str(sessions), "--json", "--data-dir", data_dir]
-            began = time.perf_counter()
-            done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-            seconds = time.perf_counter() - began
-            peak, computing = map(float, done.stderr.split()[-2:])
-            told = json.loads(done.stdout)["messages"]
-            memory = peak / (1e6 if sys.platform == "darwin" else 1e3)
-            yield (
-                f"ingest {size / 1e6:.0f} MB, {turns:,} turns, {what}",
-                f"{seconds:.1f} s",
-                f"{computing:.1f} s of CPU, {memory:.0f} MB, {told['added']:,} messages",
-            )
+            command = [sys.executable, "-c", MEASURED, str(sessions), data_dir]
+            done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
+            told = json.loads(done.stdout)
+            memory = told["peak"] / (1e6 if sys.platform == "darwin" else 1e3)
+            name = f"{turns:,} turns, {size / 1e6:.0f} MB, {what}"
+            for stage, before, after in zip(("read", "linked"), told["times"], told["times"][1:], strict=False):
+                seconds, computing = (late - early for early, late in zip(before, after, strict=True))
+                yield f"{name}: {stage}", f"{seconds:.1f} s", f"{computing:.1f} s of CPU"
+            yield f"{name}: most memory", f"{memory:.0f} MB", f"{told['messages']:,} messages"
 
 
 def _grow(path: Path) -> None:
@@ -133,7 +142,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         for row in ingesting(options.turns, options.keep or Path(temporary)):
-            print(f"| {row[0]:46} | {row[1]:>8} | {row[2]:>44} |", flush=True)
+            print(f"| {row[0]:50} | {row[1]:>8} | {row[2]:>16} |", flush=True)
 
 
 if __name__ == "__main__":
