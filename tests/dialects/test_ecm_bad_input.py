@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -108,16 +109,10 @@ def test_whatever_the_store_says_is_one_code(error: CommonplaceError) -> None:
     assert error_body("ecm", TimedOut("d"))["error"]["code"] == "TIMEOUT"
 
 
-@given(st.text(max_size=200))
+@given(st.text(max_size=200).filter(str.strip))
 def test_any_text_is_answered_or_has_no_results(book: Book, text: str) -> None:
     if not book.store.counts().items:
         work(book)
     for name, argument in TEXT.items():
-        try:
-            reply = TOOLS[name].run(book, {argument: text})
-        except NoResults:
-            continue
-        except CommonplaceError as error:
-            assert not text.strip() and error_body("ecm", error)["error"]["code"] == "INVALID_PARAMS"
-        else:
-            assert reply.data["returnedCount"] >= 1
+        with contextlib.suppress(NoResults):
+            assert TOOLS[name].run(book, {argument: text}).data["returnedCount"] >= 1

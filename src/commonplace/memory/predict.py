@@ -89,8 +89,8 @@ def predict(book: Book, context: str, limit: int = 5) -> list[Suggestion]:
 def _focuses(now: str) -> list[str]:
     """What a context may be about: all of it, each of its errors, each of its last sentences."""
     errors = [error.replace("#", " ") for error in references(now).errors]
-    last = [sentence for sentence in sentences(now)[-LAST_SENTENCES:] if not says_little(sentence)]
-    return list(dict.fromkeys([now, *errors, *last]))
+    telling = [sentence for sentence in sentences(now) if not says_little(sentence)]
+    return list(dict.fromkeys([now, *errors, *telling[-LAST_SENTENCES:]]))
 
 
 def _plain(context: str) -> str:

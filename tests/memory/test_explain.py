@@ -1,0 +1,88 @@
+"""Explaining: phases are days that lie together, told by what says most; nothing is told that was not said."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.memory.past_work import SESSIONS, local, work
+
+from commonplace.errors import NoResults
+from commonplace.memory.book import Book
+from commonplace.memory.explain import PHASES, Event, _phases, _told, explain
+from commonplace.memory.remember import Note, remember
+
+DAYS = st.lists(st.dates(), min_size=1, max_size=40, unique=True)
+
+
+@given(DAYS)
+def test_phases_keep_their_order_and_the_number_is_small(days: list[object]) -> None:
+    events = [Event(str(day), "shop", f"event {n}", n % 3) for n, day in enumerate(sorted(map(str, days)))]
+    phases = _phases(events)
+    assert 1 <= len(phases) == min(PHASES, len(events))
+    assert phases == [event for event in events if event in phases]
+
+
+def test_days_that_lie_together_are_one_phase_told_by_the_best() -> None:
+    days = [
+        "2025-01-01",
+        "2025-01-02",
+        "2025-01-03",
+        "2025-02-01",
+        "2025-03-01",
+        "2025-04-01",
+        "2025-05-01",
+        "2025-06-01",
+    ]
+    events = [Event(day, "shop", day, 1.0 if day == "2025-01-02" else 0.0) for day in days]
+    assert [event.day for event in _phases(events)] == ["2025-01-02", *days[3:]]
+
+
+@pytest.mark.parametrize(
+    ("events", "summary"),
+    [
+        ([("2025-01-01", "shop", "Built it:")], "On 2025-01-01 in shop: Built it."),
+        (
+            [("2025-01-01", "shop", "Why?"), ("2025-01-01", "blog", "Built it")],
+            (
+                "Came up on one day, 2025-01-01, in shop and blog."
+                " First (2025-01-01, shop): Why? Most recently (2025-01-01, blog): Built it."
+            ),
+        ),
+        (
+            [(f"2025-01-0{n}", name, "x") for n, name in enumerate(("a", "b", "c", "d"), 1)],
+            (
+                "Came up on 4 days from 2025-01-01 to 2025-01-04 in a, b and 2 more. First (2025-01-01, a): x."
+                " Then (2025-01-02, b): x. Then (2025-01-03, c): x. Most recently (2025-01-04, d): x."
+            ),
+        ),
+    ],
+)
+def test_the_words_of_a_summary(events: list[tuple[str, str, str]], summary: str) -> None:
+    assert _told([Event(*event) for event in events], "Came up") == summary
+
+
+@pytest.mark.parametrize("topic", ["login", "the blog", "token", "crash", "what did we do last?", "Redis or Postgres"])
+def test_every_event_was_said_that_day(book: Book, topic: str) -> None:
+    work(book)
+    said = {began[:10]: " ".join(turns) for began, _project, _label, turns in SESSIONS}
+    for event in explain(book, topic).timeline:
+        if event.day in said:
+            words = event.event.removeprefix("Request: ").rstrip(".…")
+            # A first word may have become the beginning of a sentence.
+            assert words[1:] in said[event.day]
+
+
+def test_topics_come_by_weight_and_chunks_best_first(wise_book: Book) -> None:
+    work(wise_book)
+    found = explain(wise_book, "rate limiting of login attempts")
+    assert found.topics and len(found.topics) == len(set(found.topics)) <= 5
+    scores = [chunk.score for chunk in found.chunks]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_topic_made_of_telling_words_only_is_asked_as_it_is(book: Book) -> None:
+    remember(book, Note(content="The history of the story is an overview", created_ms=local("2025-03-01T12:00")))
+    assert explain(book, "history overview").timeline[0].day == "2025-03-01"
+    with pytest.raises(NoResults):
+        explain(book, "journey")

@@ -1,0 +1,84 @@
+"""Predicting: what a context is about, how a session ended for an error, and that reading changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.memory.past_work import EXPIRES, settle, work
+
+from commonplace.memory.book import Book
+from commonplace.memory.conversations import Conversation, Said, keep
+from commonplace.memory.predict import LOOKED_AT, _focuses, _plain, predict
+from commonplace.text.query import parse
+
+ERROR = "RuntimeError: the pool of the aviary is closed"
+
+
+def talk(book: Book, key: str, *texts: str) -> None:
+    roles = {"u": "user", "a": "assistant", "t": "tool"}
+    keep(book, Conversation(f"About {key}", [Said(roles[text[0]], text[2:]) for text in texts], key=key, project="zoo"))
+    settle(book)
+
+
+def titles(book: Book, context: str) -> list[str]:
+    return [suggestion.title for suggestion in predict(book, context)]
+
+
+def test_a_context_is_asked_as_a_whole_by_its_errors_and_by_its_last_sentences() -> None:
+    context = f"We met on Monday in town. The harvest was good this year. It ends with {EXPIRES}\nok\nCan we ship the parcel to Rome?"
+    focuses = _focuses(context)
+    assert focuses[0] == context
+    assert "typeerror: cannot read properties of undefined (reading expires)" in focuses
+    assert "Can we ship the parcel to Rome?" in focuses and "ok" not in focuses
+
+
+@given(st.text(max_size=300))
+def test_no_context_is_a_filter(context: str) -> None:
+    for text in (context, f'"{context}" AND title:x', f"{context} NOT (zebra OR b*)"):
+        assert not parse(_plain(text), {"title": "title"}).strict
+
+
+@pytest.mark.parametrize(
+    ("turns", "title"),
+    [
+        ((f"u It says {ERROR}", "a The problem was a closed valve."), "Fixed before: About s"),
+        ((f"t {ERROR}", "a Let me look at the valves first.", "a Fixed: the valve is open."), "Fixed before: About s"),
+        ((f"a I saw {ERROR} and fixed the valve.",), "Fixed before: About s"),
+        ((f"u It says {ERROR}", "a Let me look at the valves first."), "Unresolved: About s"),
+        ((f"u It says {ERROR}", "u I fixed it? No, it is the same."), "Unresolved: About s"),
+        ((f"t {ERROR}",), "Unresolved: About s"),
+    ],
+)
+def test_how_it_ended(book: Book, turns: tuple[str, ...], title: str) -> None:
+    talk(book, "s", *turns)
+    assert titles(book, f"Again: {ERROR}") == [title]
+
+
+def test_an_error_that_was_cured_elsewhere_is_not_unresolved(book: Book) -> None:
+    talk(book, "first", f"u It says {ERROR}", "a No idea what the aviary wants.")
+    talk(book, "second", f"u Again it says {ERROR}", "a The problem was a closed valve.")
+    found = titles(book, f"It still says {ERROR}")
+    assert "Repeated error, fixed before: About second" in found
+    assert not any(title.startswith("Unresolved") for title in found)
+
+
+def test_the_same_words_in_two_sessions_are_suggested_once(book: Book) -> None:
+    for key in ("one", "two"):
+        talk(book, key, f"u {key}: how do we feed the okapi?", "a The okapi eats leaves at noon and at six.")
+    found = predict(book, "the okapi looks hungry, how do we feed it?")
+    assert len({suggestion.summary for suggestion in found}) == len(found)
+
+
+def test_nothing_like_it_is_nothing(book: Book) -> None:
+    work(book)
+    assert predict(book, "The quagga went extinct in 1883.") == []
+    assert predict(book, f"{EXPIRES} {'far away talk about the weather. ' * (LOOKED_AT // 30 + 5)}") == []
+
+
+def test_relevance_is_a_share_and_best_comes_first(wise_book: Book) -> None:
+    work(wise_book)
+    found = predict(wise_book, f"{EXPIRES} in the login, and which font has the blog?", limit=20)
+    relevances = [suggestion.relevance for suggestion in found]
+    assert len(found) > 2 and relevances == sorted(relevances, reverse=True)
+    assert all(0 < relevance <= 1 for relevance in relevances)
