@@ -18,11 +18,12 @@ from commonplace.store.sqlite.space import Space
 # Seconds to wait for a turn to write: linking can be done later.
 PATIENCE = 0.25
 
+# With a plus, so that they are read in their order, not gathered by space and sorted.
 _SINCE = """
 SELECT p.id, p.item_id, p.seq, i.created_ms, i.session_id, i.project_id, i.uid, p.text, i.kind, i.type, i.title,
        CASE WHEN p.text IS NULL THEN i.body ELSE '' END, CASE WHEN p.seq = 0 THEN i.details ELSE '{}' END
   FROM passages p CROSS JOIN items i ON i.id = p.item_id
- WHERE p.id > ? AND p.id <= ? AND p.space_id = ? ORDER BY p.id LIMIT ?
+ WHERE p.id > ? AND p.id <= ? AND +p.space_id = ? ORDER BY p.id LIMIT ?
 """
 _LIVE = "NOT EXISTS (SELECT 1 FROM items h INDEXED BY items_hidden WHERE h.id = o.item_id AND {hidden})".format(
     hidden="(h.forgotten_ms IS NOT NULL OR h.superseded_by IS NOT NULL)"
@@ -63,7 +64,7 @@ class Links(Space):
     def unlinked(self) -> int:
         with self._database.read() as connection:
             bindings = (_mark(connection, self._space_id), self._space_id)
-            question = "SELECT count(*) FROM passages WHERE id > ? AND space_id = ?"
+            question = "SELECT count(*) FROM passages WHERE id > ? AND +space_id = ?"
             return int(sql.value(connection, question, bindings))
 
     def neighbours(self, passage_ids: Sequence[int], most_each: int, project: str | None = None) -> list[Edge]:
