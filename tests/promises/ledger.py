@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.promises import kiro, memories, sekha
+from tests.promises import ecm, kiro, memories, sekha
 from tests.promises.promise import Promise
 
-BOOKS: tuple[tuple[Promise, ...], ...] = (kiro.PROMISES, memories.PROMISES, sekha.PROMISES)
+BOOKS: tuple[tuple[Promise, ...], ...] = (kiro.PROMISES, memories.PROMISES, ecm.PROMISES, sekha.PROMISES)
 
 LEDGER: dict[str, Promise] = {promise.id: promise for book in BOOKS for promise in book}
