@@ -1,0 +1,113 @@
+"""How far files were read, and how the sessions in them hang together, on every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from commonplace.identity import ref
+from commonplace.model import Draft, SessionDraft
+from commonplace.store import Store
+
+from .conftest import THEN, Opener
+
+Drafting = Callable[..., Draft]
+
+
+def session(key: str, **meta: str) -> SessionDraft:
+    return SessionDraft(
+        key=key, label=key, folder="/", status="active", importance=5.0, started_ms=THEN, meta=meta, follows=True
+    )
+
+
+def said(draft: Drafting, text: str, **meta: object) -> Draft:
+    return replace(draft(text, kind="message"), meta=meta)
+
+
+def keep(store: Store, kept: SessionDraft, *messages: Draft) -> list[str]:
+    ((_session, stored),) = store.keep_sessions([(kept, messages)], THEN)
+    return [one.uid for one in stored]
+
+
+def metas(store: Store, key: str) -> list[dict[str, object]]:
+    number = _number(store, key)
+    return [dict(item.meta) for item in store.messages_of(number)]
+
+
+def _number(store: Store, key: str) -> int:
+    number = store.resolve_session(ref("x"), key)
+    assert number is not None
+    return number
+
+
+def test_a_mark_is_kept_as_it_was_noted(store: Store) -> None:
+    assert store.source_mark("/a/file") is None
+    store.note_source("/a/file", {"size": 3, "name": "naïve", "none": None}, THEN)
+    store.note_source("/a/other", {}, THEN)
+    assert store.source_mark("/a/file") == {"size": 3, "name": "naïve", "none": None}
+    store.note_source("/a/file", {"size": 4}, THEN + 1)
+    assert store.source_mark("/a/file") == {"size": 4} and store.source_mark("/a/other") == {}
+
+
+def test_spaces_have_their_own_marks(open_store: Opener) -> None:
+    one, two = open_store("one"), open_store("two")
+    one.note_source("/a/file", {"size": 3}, THEN)
+    assert two.source_mark("/a/file") is None
+
+
+def test_turns_are_told_in_order_with_what_they_follow(store: Store, draft: Drafting) -> None:
+    keep(
+        store,
+        session("s"),
+        said(draft, "one", turn="t1"),
+        said(draft, "one, answered", turn="t1"),
+        said(draft, "aside", turn="x", sidechain=True),
+        said(draft, "two", turn="t2", follows="t1"),
+        said(draft, "two, answered", turn="t2"),
+        said(draft, "of a person"),
+    )
+    assert store.turns_of("s") == [("t1", None), ("t2", "t1")]
+    assert store.turns_of("no such session") == []
+
+
+def test_what_was_left_behind_is_marked_and_unmarked(store: Store, draft: Drafting) -> None:
+    keep(store, session("s"), *(said(draft, name, turn=name) for name in ("t1", "t2", "t3")))
+    before = store.get_sessions([_number(store, "s")])
+    store.leave_behind("s", {"t2", "t3"})
+    assert metas(store, "s") == [{"turn": "t1"}, {"turn": "t2", "off_path": True}, {"turn": "t3", "off_path": True}]
+    store.leave_behind("s", ("t2",))
+    assert metas(store, "s") == [{"turn": "t1"}, {"turn": "t2", "off_path": True}, {"turn": "t3"}]
+    store.leave_behind("s", ())
+    assert store.get_sessions([_number(store, "s")]) == before
+
+
+def test_a_sub_agent_learns_which_message_started_it(store: Store, draft: Drafting) -> None:
+    keep(store, session("p/agent", parent_session="p"), said(draft, "a brief"))
+    keep(store, session("p/other", parent_session="p", started_by="call 2"), said(draft, "another"))
+    keep(store, session("q/agent", parent_session="q"), said(draft, "of another session"))
+    assert store.tie_sub_agents("p") == 0
+    _asked, one, two = keep(
+        store,
+        session("p"),
+        said(draft, "asked"),
+        said(draft, "started one", spawned=["agent", "call 1"]),
+        said(draft, "started two", spawned=["call 2"]),
+    )
+    assert store.tie_sub_agents("p") == 2 and store.tie_sub_agents("p") == 0
+    for key, uid in (("p/agent", one), ("p/other", two), ("q/agent", None)):
+        number = _number(store, key)
+        kept = store.get_sessions([number])[number]
+        assert kept.meta.get("parent_message") == uid and kept.rev == 1
+
+
+def test_a_message_that_follows_its_source_grows_in_place(store: Store, draft: Drafting) -> None:
+    first = replace(said(draft, "It fails", turn="t1"), content_hash=b"1" * 32)
+    (uid,) = keep(store, session("s"), first)
+    store.leave_behind("s", ("t1",))
+    grown = replace(said(draft, "It fails no more", turn="t1", spawned=["a"]), content_hash=b"1" * 32)
+    assert keep(store, session("s"), replace(grown, created_ms=THEN + 5)) == [uid]
+    (item,) = store.messages_of(_number(store, "s"))
+    assert (item.uid, item.body, item.created_ms) == (uid, "It fails no more", THEN + 5)
+    assert item.meta == {"turn": "t1", "off_path": True, "spawned": ["a"]}
+    number = _number(store, "s")
+    assert store.get_sessions([number])[number].messages == 1
