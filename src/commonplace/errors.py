@@ -94,8 +94,9 @@ class RateLimited(CommonplaceError):
     code = "RATE_LIMIT_EXCEEDED"
     exit_code = 8
     http_status = 429
+    default_hint = "Wait 1 s, then go on more slowly."
 
-    def __init__(self, message: str, retry_after: int) -> None:
+    def __init__(self, message: str, retry_after: int = 1) -> None:
         super().__init__(message, f"Wait {retry_after} s, then go on more slowly.")
         self.retry_after = retry_after
 
