@@ -36,7 +36,7 @@ def told(reply: dict[str, Any]) -> list[tuple[str, str]]:
     "ecm:decided:outcomes",
 )
 def test_a_topic_is_told_in_phases(wise_past: Call) -> None:
-    reply = wise_past("explain", topic="authentication")
+    reply = wise_past("explain", topic="OAuth login and its tokens")
     (first, set_up), (second, refreshed) = told(reply)[:2]
     assert (first, second) == ("2025-01-15", "2025-01-20")
     assert SET_UP.startswith(set_up) and REFRESHED.startswith(refreshed)
@@ -50,14 +50,16 @@ def test_a_topic_is_told_in_phases(wise_past: Call) -> None:
     assert reply["relatedClusters"] and len(reply["relatedClusters"]) == len(set(reply["relatedClusters"]))
     chunk = reply["keyChunks"][0]
     assert chunk.keys() == {"chunkId", "content", "score", "session", "cluster"}
-    assert "OAuth" in chunk["content"] and chunk["session"] == "shop-2025-01-15"
+    assert "OAuth" in chunk["content"] and chunk["session"] in ("shop-2025-01-15", "shop-2025-01-20")
 
 
 @pytest.mark.promise("ecm:explain:example-usage")
 def test_the_evolution_of_our_error_handling_approach(past: Call, wise_past: Call) -> None:
     for call in (past, wise_past):
-        reply = call("explain", topic="the evolution of our error handling approach")
         restored = "Restored it and added a regression test to CI so that a merge cannot drop it again."
+        reply = call("explain", topic="error handling")
+        assert {("2025-02-03", GUARD), ("2025-03-03", restored)} <= set(told(reply))
+        reply = call("explain", topic="the evolution of our error handling approach")
         assert [entry for entry in told(reply) if entry[0] != "2025-02-05"] == [
             ("2025-02-03", GUARD),
             ("2025-03-03", restored),

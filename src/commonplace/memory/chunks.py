@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from commonplace.errors import NoResults
 from commonplace.memory.book import Book
@@ -22,7 +23,8 @@ KINDS_TOLD = tuple(kind for kind in KINDS if kind != "checkpoint")
 POOL = 100
 GRAPH_DEPTH, GRAPH_MOST = 3, 10
 # What is asked for by its time is answered by it; how good an answer that is falls a little with each one.
-LATEST_SCORE, LATEST_FALL = 0.95, 0.002
+LATEST_SCORE, LATEST_FALL = 0.95, 0.998
+PAGE = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +102,27 @@ def asked_latest(book: Book, question: str) -> Latest | None:
 
 def latest_chunks(book: Book, asked: Latest, most: int) -> list[Chunk]:
     """What was said and done in a period, the latest first, each thing once."""
+    items = list(islice(latest_items(book, asked), 2 * most))
+    return first_chunks(book, distinct(items, lambda item: f"{item.project} {item.title} {item.text}")[:most])
+
+
+def latest_items(book: Book, asked: Latest) -> Iterator[Item]:
+    """All items of a period, the latest first, read as they are asked for."""
     scope, period = Scope(project=asked.project, kinds=KINDS_TOLD), asked.period
     before = None if period.to_ms is None else (period.to_ms, 0)
-    items: list[Item] = []
-    while len(items) < most:
-        page = book.store.newest(scope, most, before)
-        items += [item for item in page if item.created_ms >= (period.from_ms or 0) and not is_small_talk(item)]
-        if len(page) < most or page[-1].created_ms < (period.from_ms or 0):
-            break
+    while page := book.store.newest(scope, PAGE, before):
+        for item in page:
+            if item.created_ms < (period.from_ms or item.created_ms):
+                return
+            if not is_small_talk(item):
+                yield item
         before = (page[-1].created_ms, page[-1].id)
-    told = distinct(items, lambda item: f"{item.project} {item.title} {item.text}")[:most]
-    first = {item_id: passages[0] for item_id, passages in book.store.passages_of([item.id for item in told]).items()}
-    return chunks_of(book, [(item, first[item.id], LATEST_SCORE - LATEST_FALL * n) for n, item in enumerate(told)])
+
+
+def first_chunks(book: Book, items: Sequence[Item]) -> list[Chunk]:
+    """The first passage of each item, the first item scored best."""
+    first = {item_id: passages[0] for item_id, passages in book.store.passages_of([item.id for item in items]).items()}
+    return chunks_of(book, [(item, first[item.id], LATEST_SCORE * LATEST_FALL**n) for n, item in enumerate(items)])
 
 
 def answering(book: Book, question: str, limit: int, min_score: float) -> list[Chunk]:

@@ -6,21 +6,33 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from commonplace.errors import NoResults
 from commonplace.memory.book import Book
-from commonplace.memory.chunks import Chunk, answering, asked_latest, chunks_of, is_small_talk, latest_chunks
+from commonplace.memory.chunks import (
+    Chunk,
+    Latest,
+    answering,
+    asked_latest,
+    chunks_of,
+    first_chunks,
+    is_small_talk,
+    latest_items,
+)
 from commonplace.memory.graph import walk
+from commonplace.model import Item
 from commonplace.text.extract import Line, telling_line, telling_words
 from commonplace.text.query import plain_words
+from commonplace.text.recency import day_of
 
 POOL = 60
 KEY_CHUNKS = 10
 # What answers at least fairly, and not much worse than the best, belongs to the story.
-FAIR, NEAR_THE_BEST = 0.15, 0.3
-# "What did we do last?" is about this many session-days, found among so many chunks.
-LATEST_DAYS, LATEST_CHUNKS = 5, 200
+FAIR, NEAR_THE_BEST = 0.05, 0.3
+# "What did we do last?" is about this many session-days, "last week" about more; of each so many items are read.
+LATEST_DAYS, PERIOD_DAYS, OF_A_DAY = 5, 20, 12
+MOST_READ = 5_000
 REACHED = 40
 PHASES = 6
 EVENT = 140
@@ -57,7 +69,7 @@ def explain(book: Book, topic: str, depth: int = 20) -> Explanation:
     latest = asked_latest(book, topic)
     if latest is not None:
         about: frozenset[str] = frozenset()
-        story = _last_days(latest_chunks(book, latest, LATEST_CHUNKS))
+        story = first_chunks(book, _last_days(book, latest))
         key, beside = story, list[Chunk]()
     else:
         asked = _without_telling(topic)
@@ -83,17 +95,23 @@ def _without_telling(topic: str) -> str:
     return " ".join(words) if telling_words(" ".join(words)) and plain_words(" ".join(words)) else topic
 
 
-def _last_days(chunks: Sequence[Chunk]) -> list[Chunk]:
-    """Those of the last few sessions."""
-    last = list(dict.fromkeys((chunk.day, chunk.place) for chunk in chunks))[:LATEST_DAYS]
-    return [chunk for chunk in chunks if (chunk.day, chunk.place) in last]
+def _last_days(book: Book, latest: Latest) -> list[Item]:
+    """The last things said and done on each of the last days, and what each day began with."""
+    days: defaultdict[tuple[str, str | None, str | None], list[Item]] = defaultdict(list)
+    most = LATEST_DAYS if latest.period.from_ms is None else PERIOD_DAYS
+    for item in islice(latest_items(book, latest), MOST_READ):
+        day = (day_of(item.created_ms), item.project, item.session)
+        if day not in days and len(days) == most:
+            break
+        days[day].append(item)
+    return [item for items in days.values() for item in (*items[: OF_A_DAY - 1], *items[OF_A_DAY - 1 :][-1:])]
 
 
 def _followed(book: Book, key: Sequence[Chunk], depth: int, about: frozenset[str]) -> tuple[list[Chunk], list[Chunk]]:
     """The story with what the graph reaches and what speaks of the topic too; and what stands right beside it."""
     reached = walk(book, {chunk.passage_id: chunk.score for chunk in key}, depth=depth, most=REACHED)
     speaking = [one for one in reached if about & telling_words(one.text)]
-    near = [one for one in reached if one.hops == 1 and one not in speaking and one.relation == "forward"]
+    near = [one for one in reached if one.hops == 1 and one not in speaking]
     chunks = chunks_of(book, [(one.item, one.passage_id, min(one.weight, FAIR)) for one in [*speaking, *near]])
     by_id = {chunk.passage_id: chunk for chunk in chunks}
     story = [*key, *(by_id[one.passage_id] for one in speaking if one.passage_id in by_id)]
@@ -101,7 +119,7 @@ def _followed(book: Book, key: Sequence[Chunk], depth: int, about: frozenset[str
 
 
 def _events(story: Sequence[Chunk], beside: Sequence[Chunk], about: frozenset[str]) -> list[Event]:
-    """One for each session and day, oldest first: what its chunks, and those right after them, tell best."""
+    """One for each session and day, oldest first: what its chunks, and those right beside them, tell best."""
     days: defaultdict[tuple[str, str], list[Chunk]] = defaultdict(list)
     for chunk in story:
         days[chunk.day, chunk.place].append(chunk)

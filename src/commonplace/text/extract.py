@@ -35,6 +35,9 @@ _CURE = re.compile(
     re.IGNORECASE,
 )
 _LOG = re.compile(r"\s*(?:[$%>+|]|at \S+ ?\(|PASS\b|FAIL\b|(?:npm|npx|yarn|pip|git|cargo) \w|\d+ (?:passed|failed))")
+_ERROR = re.compile(
+    r"(?:Error|Exception|Failure|\berror)(?:\[\w+\])?: |\bERROR\b|\bFAILED\b|npm ERR!|\b(?:fatal|panic): "
+)
 _OURSELVES = re.compile(rf"^(?:(?:I|We)(?:['’]ve| have)?(?: also| just| now)?|Then I) (?=(?:{_DID})\b)")
 
 
@@ -91,7 +94,7 @@ def _worth(sentence: str, about: Collection[str]) -> float:
     worth = min(3, len(words & frozenset(about))) + 0.1 * min(6, len(words))
     if len(words) < _LITTLE:
         worth -= 1.5
-    if _LOG.match(sentence) or references(sentence).errors:
+    if _LOG.match(sentence) or _ERROR.search(sentence):
         worth -= 2.0
     elif sentence.endswith(("?", "？")):
         worth -= 0.5
