@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from commonplace.memory.book import Book
 from commonplace.memory.organise import Arrangement, arrange, unarchive, unpin
@@ -14,8 +14,22 @@ from commonplace.rest.endpoint import Answer, Asked
 from commonplace.rest.fields import Strict
 
 
+def agreeing(schema: dict[str, Any]) -> None:
+    """Tell in the document that importance 10 and pinned mean the same."""
+    apart = ({"const": "active"}, {"const": 10}), ({"const": "pinned"}, {"type": "number", "exclusiveMaximum": 10})
+    schema["not"] = {
+        "anyOf": [
+            {"required": ["status", name], "properties": {"status": status, name: score}}
+            for name in ("importance_score", "importanceScore")
+            for status, score in apart
+        ]
+    }
+
+
 class Changed(Strict):
     """New values. What is left out, or null, stays as it is."""
+
+    model_config = ConfigDict(**Strict.model_config, json_schema_extra=agreeing)
 
     label: fields.Label | None = None
     folder: fields.Folder | None = None

@@ -21,6 +21,7 @@ MOST_PARAMETERS = 2000
 _TOLD = 5
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _DECIMAL = re.compile(_NUMBER.pattern + r"(?:[.][0-9]{1,20})?(?:[eE][+-]?[0-9]{1,3})?")
+_TYPE_NAME = re.compile(r"[A-Z]|.*[-\[]")
 _LONE = re.compile("[\ud800-\udfff]")
 _SENTENCES = {"extra_forbidden": "There is no such field", "missing": "It is missing"}
 _TYPES = {"true": True, "false": False}
@@ -129,8 +130,8 @@ def _problem(told: Mapping[str, Any]) -> str:
     """One thing that is wrong, with its place."""
     where = ""
     for step in told["loc"]:
-        # The kind that an item was taken for is no step of its path.
-        if step not in KINDS:
+        # The kind or the type that something was taken for is no step of its path.
+        if step not in KINDS and not (isinstance(step, str) and _TYPE_NAME.match(step)):
             where += f"[{step}]" if isinstance(step, int) else f".{step}" if where else str(step)
     what = _SENTENCES.get(told["type"]) or told["msg"].removeprefix("Value error, ")
     if told["type"] == "string_pattern_mismatch":

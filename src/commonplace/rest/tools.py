@@ -16,6 +16,7 @@ from commonplace.rest.endpoint import Answer, Asked
 from commonplace.rest.fields import Strict
 from commonplace.rest.figures import Counted, counted
 from commonplace.rest.messages import Several, sayings
+from commonplace.rest.organising import agreeing
 from commonplace.rest.queries import Query, answers
 
 CHANGEABLE = ("label", "folder", "importance_score", "status")
@@ -38,6 +39,7 @@ class OneCall(Strict):
 
 
 def _something(schema: dict[str, Any]) -> None:
+    agreeing(schema)
     schema["anyOf"] = [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in CHANGEABLE]
 
 
