@@ -112,6 +112,17 @@ def test_the_worker_embeds_what_another_process_wrote(wise_book: Book, open_agai
     until(lambda: wise_book.store.counts().vectors == 1)
 
 
+def test_the_worker_gets_on_however_often_someone_asks(wise_book: Book) -> None:
+    remember_all(wise_book, [Note(f"Note number {number} about the harbour") for number in range(10)])
+    wise_book.meaning.start()
+
+    def asked_and_done() -> bool:
+        wise_book.meaning.of_question("where are the ships?")
+        return not wise_book.store.pending()
+
+    until(asked_and_done)
+
+
 def test_context_uses_meaning(wise_book: Book) -> None:
     remember_all(wise_book, [replace(note, kind="observation", project="p") for note in NOTES])
     wise_book.meaning.catch_up()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
-BATCH = 16
+BATCH, BACKGROUND_BATCH = 16, 4
+# Whoever asks comes first: before each batch the worker waits until nobody asked for a moment, but not for ever.
+QUIET_SECONDS, MOST_QUIET_SECONDS = 0.2, 1.0
 LEASE_MS = 60_000
 # How often a living process looks for what others wrote without embedding it: vectors are to follow within a second.
 POLL_SECONDS = 0.5
@@ -36,6 +39,7 @@ class Meaning:
         self._questions: dict[str, NDArray[float32]] = {}
         self._adopted = self._ousted = False
         self._failure, self._told = "", False
+        self._asked = float("-inf")
         self._wake, self._stop = threading.Event(), threading.Event()
         self._worker: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -63,6 +67,7 @@ class Meaning:
         """The vector of a question, or None when meaning is not available."""
         if self._embedder is None or not text.strip():
             return None
+        self._asked = time.monotonic()
         known = self._questions.get(text)
         if known is not None:
             return known
@@ -77,13 +82,13 @@ class Meaning:
         self._questions[text] = vector
         return vector
 
-    def catch_up(self, limit: int | None = None) -> int:
+    def catch_up(self, limit: int | None = None, batch: int = BATCH) -> int:
         """Embed what waits, newest first, up to `limit` passages. Returns how many were done."""
         if self._embedder is None or not self._anything_waits(self._embedder):
             return 0
         done = 0
         while (limit is None or done < limit) and not self._stop.is_set():
-            step = BATCH if limit is None else min(BATCH, limit - done)
+            step = batch if limit is None else min(batch, limit - done)
             jobs = self._store.claim_jobs(self._owner, step, self._clock(), LEASE_MS)
             self._ousted = self._adopted and not self._store.uses_model(self._embedder.name)
             if not jobs:
@@ -147,13 +152,19 @@ class Meaning:
             try:
                 # First of all: vectors of another model have to be made anew.
                 self._adopt()
-                self.catch_up()
+                while self.catch_up(limit=BACKGROUND_BATCH, batch=BACKGROUND_BATCH):
+                    self._let_others_ask()
             except CommonplaceError as error:
                 self._failure = error.message
             except Exception as error:  # noqa: BLE001 - without its worker the store would silently fall behind
                 self._failure = f"{type(error).__name__}: {error}"
             self._wake.wait(POLL_SECONDS)
             self._wake.clear()
+
+    def _let_others_ask(self) -> None:
+        latest = time.monotonic() + MOST_QUIET_SECONDS
+        while (left := min(latest, self._asked + QUIET_SECONDS) - time.monotonic()) > 0 and not self._stop.is_set():
+            self._stop.wait(left)
 
     def _embed(self, texts: list[str]) -> NDArray[float32]:
         assert self._embedder is not None
