@@ -220,7 +220,8 @@ def test_messages_are_added_and_read_page_by_page(api: httpx2.Client, talk: Talk
         assert (answer.status_code, answer.json()["added"], answer.json()["message_count"]) == (201, 1, number + 1)
     again = api.post(f"{one}/messages", json={"messages": [{"role": "assistant", "content": "say 3"}]})
     assert again.json()["message_count"] == 5, "saying it again is saying it twice"
-    seen, cursor = [], "0"
+    seen: list[str] = []
+    cursor: str | None = "0"
     while cursor is not None:
         page = api.get(f"{one}/messages", params={"limit": 2, "cursor": cursor})
         conforms(page, "GET", f"{ONE}/messages")
@@ -261,16 +262,16 @@ def test_of_two_edits_of_the_same_revision_one_is_refused(api: httpx2.Client, ta
         yours = api.patch(one, json={"label": "Yours"}, headers={"If-Match": tag})
         if mine.status_code == 200:
             assert "revision" in refused(yours, 409, "CONFLICT")
-    for change in (
-        lambda: api.put(f"{one}/label", json={"label": "Late"}, headers={"If-Match": '"r1"'}),
-        lambda: api.put(f"{one}/pin", json={"pinned": False}, headers={"If-Match": '"r1"'}),
-        lambda: api.patch(one, json={"label": "Late", "rev": 1}),
-        lambda: api.delete(one, headers={"If-Match": '"r1"'}),
-        lambda: api.post(
-            f"{one}/messages", json={"messages": [{"role": "user", "content": "x"}]}, headers={"If-Match": '"r1"'}
-        ),
+    late = {"If-Match": '"r1"'}
+    said = {"messages": [{"role": "user", "content": "x"}]}
+    for answer in (
+        api.put(f"{one}/label", json={"label": "Late"}, headers=late),
+        api.put(f"{one}/pin", json={"pinned": False}, headers=late),
+        api.patch(one, json={"label": "Late", "rev": 1}),
+        api.delete(one, headers=late),
+        api.post(f"{one}/messages", json=said, headers=late),
     ):
-        refused(change(), 409, "CONFLICT")
+        refused(answer, 409, "CONFLICT")
     assert api.get(one).json()["label"].startswith("Mine")
 
 

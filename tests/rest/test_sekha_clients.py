@@ -62,7 +62,14 @@ def test_the_python_sdk_stores_with_nulls_for_what_is_unset(api: httpx2.Client) 
 
 def test_the_python_sdk_lists_and_reads(api: httpx2.Client) -> None:
     id_ = body(api.post(ALL, json={"messages": SAID, "label": "Databases", "folder": "/work"}), 201)["id"]
-    params = {"page": 1, "page_size": 50, "label": "Databases", "folder": "/work", "pinned": False, "archived": False}
+    params: dict[str, str | int | bool] = {
+        "page": 1,
+        "page_size": 50,
+        "label": "Databases",
+        "folder": "/work",
+        "pinned": False,
+        "archived": False,
+    }
     (row,) = body(api.get(ALL, params=params))["results"]
     for name, type_ in {
         "id": str, "conversation_id": str, "label": str, "folder": str, "content": str, "score": float,

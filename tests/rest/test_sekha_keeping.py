@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import stat
@@ -14,8 +15,11 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.requests import Request
 
-from commonplace.rest import moving
+from commonplace.rest.table import ENDPOINTS
+from commonplace.rest.uploads import received
+from commonplace.workers import Workers
 
 from .conftest import Site, conforms, refused, running, settings_in
 
@@ -177,21 +181,29 @@ def test_files_of_other_products_are_imported_as_a_form(api: httpx2.Client) -> N
     assert api.get(f"{ALL}/count", params={"folder": "/in"}).json() == {"count": 3}
 
 
-def test_what_is_uploaded_is_for_us_alone_and_gone_afterwards(
-    api: httpx2.Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[tuple[Path, int]] = []
+FORM = b'--x\r\nContent-Disposition: form-data; name="a"; filename="a.md"\r\n\r\n# T\r\n--x--\r\n'
 
-    class Watched(moving.Import):
-        def add(self, path: Path) -> None:
-            seen.append((path, stat.S_IMODE(path.stat().st_mode)))
-            super().add(path)
 
-    monkeypatch.setattr(moving, "Import", Watched)
-    api.post("/api/v1/import", content=b"User: a\nAI: b\n", headers={"Content-Type": "text/plain"})
-    api.post("/api/v1/import", files={"file": ("a.md", b"# T\n\nText", "text/markdown")})
-    assert len(seen) == 2 and not any(path.exists() for path, _mode in seen)
-    assert sys.platform == "win32" or {mode for _path, mode in seen} == {0o600}
+@pytest.mark.parametrize(("kind", "body"), [("text/plain", b"User: a"), ("multipart/form-data; boundary=x", FORM)])
+def test_what_is_uploaded_is_for_us_alone_and_gone_afterwards(kind: str, body: bytes) -> None:
+    (endpoint,) = (one for one in ENDPOINTS if one.takes)
+    workers = Workers()
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def story() -> Path:
+        request = Request({"type": "http", "method": "POST", "headers": [(b"content-type", kind.encode())]}, receive)
+        async with received(request, endpoint, workers) as upload:
+            (path,) = upload.files
+            assert path.read_bytes() in body and path.stat().st_size
+            assert sys.platform == "win32" or stat.S_IMODE(path.stat().st_mode) == 0o600
+        return path
+
+    try:
+        assert not asyncio.run(story()).exists()
+    finally:
+        workers.close()
 
 
 @pytest.mark.parametrize(
@@ -215,6 +227,6 @@ def test_what_cannot_be_imported_is_told(api: httpx2.Client, kind: str, body: by
 def test_an_import_that_is_too_large_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     with running(settings_in(tmp_path, max_import_mb=1)) as site, site.client() as api:
         for kind in ({"content": b"x" * 1_100_000}, {"content": iter([b"x" * 600_000] * 3)}):
-            answer = api.post("/api/v1/import", headers={"Content-Type": "text/plain"}, **kind)  # type: ignore[arg-type]
+            answer = api.post("/api/v1/import", headers={"Content-Type": "text/plain"}, **kind)
             refused(answer, 413, "TOO_LARGE")
         assert api.get(f"{ALL}/count").json() == {"count": 0}
