@@ -45,37 +45,42 @@ def add(
     words: Words | None = None,
 ) -> None:
     """Cut, index and queue a new or rewritten item; given `words`, its own wait there to be written."""
-    add_passages(connection, space_id, item_id, draft.passages)
+    passages = add_passages(connection, space_id, item_id, draft.passages)
     columns = columns_of(draft.kind, draft.type, draft.title, draft.body, draft.details, draft.tags)
-    _derive(connection, space_id, item_id, project_id, draft.kind, columns, words=words)
+    _derive(connection, space_id, item_id, project_id, draft.kind, columns, passages, words=words)
 
 
-def add_passages(connection: apsw.Connection, space_id: int, item_id: int, passages: Sequence[Passage]) -> None:
+def add_passages(
+    connection: apsw.Connection, space_id: int, item_id: int, passages: Sequence[Passage]
+) -> list[tuple[int, str | None]]:
+    """Write passages; (id, text) of each."""
+    written = []
     for passage in passages:
         connection.execute(
             "INSERT INTO passages (space_id, item_id, seq, text) VALUES (?, ?, ?, ?)",
             (space_id, item_id, passage.seq, passage.text),
         )
+        written.append((connection.last_insert_rowid(), passage.text))
+    return written
 
 
 def regrow(connection: apsw.Connection, space_id: int, item_id: int, project_id: int | None, draft: Draft) -> None:
     """Index an item that goes on: the passages that stay as they were keep their vectors and their links."""
-    old = sql.rows(
-        connection, "SELECT id, text FROM passages WHERE space_id = ? AND item_id = ? ORDER BY seq", (space_id, item_id)
-    )
+    old = _cut(connection, space_id, item_id)
     pairs = zip((text for _id, text in old), (passage.text for passage in draft.passages), strict=False)
     kept = sum(1 for _same in takewhile(lambda pair: pair[0] is not None and pair[0] == pair[1], pairs))
     _unindex(connection, item_id, [id_ for id_, _text in old])
     _drop(connection, space_id, [id_ for id_, _text in old[kept:]])
-    add_passages(connection, space_id, item_id, draft.passages[kept:])
+    new = add_passages(connection, space_id, item_id, draft.passages[kept:])
     columns = columns_of(draft.kind, draft.type, draft.title, draft.body, draft.details, draft.tags)
-    _derive(connection, space_id, item_id, project_id, draft.kind, columns, known=kept)
+    _derive(connection, space_id, item_id, project_id, draft.kind, columns, [*old[:kept], *new], known=kept)
 
 
 def show(connection: apsw.Connection, space_id: int, project_id: int | None, item: Item) -> None:
     """Index an item again from its rows."""
     columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
-    _derive(connection, space_id, item.id, project_id, item.kind, columns)
+    passages = _cut(connection, space_id, item.id)
+    _derive(connection, space_id, item.id, project_id, item.kind, columns, passages)
 
 
 def hide(connection: apsw.Connection, space_id: int, item_id: int) -> None:
@@ -101,9 +106,14 @@ def count(connection: apsw.Connection, space_id: int, project_id: int | None, ki
     )
 
 
+def _cut(connection: apsw.Connection, space_id: int, item_id: int) -> list[tuple[int, str | None]]:
+    """(id, text) of an item's passages, in order."""
+    question = "SELECT id, text FROM passages WHERE space_id = ? AND item_id = ? ORDER BY seq"
+    return sql.rows(connection, question, (space_id, item_id))
+
+
 def _passages_of(connection: apsw.Connection, space_id: int, item_id: int) -> list[int]:
-    question = "SELECT id FROM passages WHERE space_id = ? AND item_id = ?"
-    return [id_ for (id_,) in sql.rows(connection, question, (space_id, item_id))]
+    return [id_ for id_, _text in _cut(connection, space_id, item_id)]
 
 
 def _unindex(connection: apsw.Connection, item_id: int, passages: Sequence[int]) -> None:
@@ -135,15 +145,13 @@ def _derive(
     project_id: int | None,
     kind: Kind,
     columns: Mapping[str, str],
+    passages: Sequence[tuple[int, str | None]],
     known: int = 0,
     words: Words | None = None,
 ) -> None:
     """Write the words of an item, and a job for each passage but those that have been embedded before."""
     place = project_id or NO_PROJECT
     scope = f"{space_token(space_id)} {project_token(space_id, place)} {kind_token(space_id, kind)}"
-    passages = sql.rows(
-        connection, "SELECT id, text FROM passages WHERE space_id = ? AND item_id = ? ORDER BY seq", (space_id, item_id)
-    )
     gathered = words or Words()
     whole = {name: index_text(text) for name, text in columns.items() if text}
     if len(passages) == 1:
@@ -152,7 +160,7 @@ def _derive(
         gathered.add(-item_id, whole, scope)
         head = {name: whole[name] for name in ("title", "files", "tags", "type", "speaker") if name in whole}
         for passage_id, text in passages:
-            gathered.add(passage_id, head | {"text": index_text(text)}, f"{scope} {PART}")
+            gathered.add(passage_id, head | {"text": index_text(text or "")}, f"{scope} {PART}")
     if words is None:
         gathered.write(connection)
     for passage_id, _text in passages[known:]:
