@@ -20,7 +20,7 @@ from .sessions_of_agents import LOGIN, furnish, login
 def test_sessions_are_found_where_they_lie(run: Run, home: Path) -> None:
     furnish(home)
     done = run("ingest")
-    assert done.code == 0 and "claude-code\t2\t0" in done.out and "messages\t6\t0\t0" in done.out
+    assert done.code == 0 and "claude-code sessions\t2\t0\t0" in done.out and "messages\t6\t0\t0" in done.out
     told = run("ingest", "--json").data
     assert told["files"] == {"read": 0, "unchanged": 2, "skipped": 0}
     assert told["messages"] == {"added": 0, "known": 0}

@@ -131,24 +131,19 @@ def _hint() -> str:
 
 
 def _show(call: Call, summary: Ingested) -> None:
-    if summary.by_source:
-        tables.table(
-            ("source", "sessions", "unchanged"),
-            [
-                {"source": source, "sessions": tally.added, "unchanged": tally.known}
-                for source, tally in sorted(summary.by_source.items())
-            ],
-        )
-    rows = {
-        "files": (summary.files.added, summary.files.known, summary.files.skipped),
-        "messages": (summary.messages.added, summary.messages.known, summary.messages.skipped),
-    }
-    columns = ("", "new", "known", "skipped")
-    tables.table(columns, [dict(zip(columns, (name, *numbers), strict=True)) for name, numbers in rows.items()])
+    tallies = {f"{source} sessions": tally for source, tally in sorted(summary.by_source.items())}
+    tallies |= {"messages": summary.messages, "files": summary.files}
+    tables.table(
+        ("", "new", "known", "skipped"),
+        [
+            {"": name, "new": tally.added, "known": tally.known, "skipped": tally.skipped}
+            for name, tally in tallies.items()
+        ],
+    )
     if summary.reasons:
         reasons = sorted(summary.reasons.items(), key=lambda entry: -entry[1])
-        rows_ = [{"skipped": count, "what": unit, "title": why} for (unit, why), count in reasons]
-        tables.table(("skipped", "what", "title"), rows_)
+        rows = [{"skipped": count, "what": unit, "title": why} for (unit, why), count in reasons]
+        tables.table(("skipped", "what", "title"), rows)
     if summary.unknown:
         names = ", ".join(f"{name or '(none)'} ({count:,})" for name, count in summary.unknown.most_common(SHOWN))
         call.note(f"Types of records that are not known: {names}.")
