@@ -45,13 +45,14 @@ def test_the_examples_on_the_page_run_in_order(tmp_path: Path) -> None:
         env = {**os.environ, "COMMONPLACE_URL": site.url, "COMMONPLACE_KEY": site.secrets["admin"]}
         told = [run(example, env) for example in examples()]
     assert len(told) >= 7
-    remembered, _key, page, changed, twice, events, metrics = told
+    remembered, _key, page, changed, twice, events, metrics, moved = told
     assert '"duplicate":false' in remembered and '"relevance"' in remembered
     assert len(json.loads(page)["items"]) == 1
     assert '"tags":["redis","sessions"]' in changed and '"op":"edit"' in changed
     first, second = twice.replace("}{", "}\n{").splitlines()
     assert first == second
     assert "event: item.edited" in events and "commonplace_requests_total{" in metrics
+    assert '"conversation_count":1' in moved and "Which cache?" in moved
 
 
 def test_the_stand_in_for_curl_does_the_same(tmp_path: Path) -> None:

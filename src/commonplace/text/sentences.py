@@ -11,7 +11,7 @@ from commonplace.text.tokens import STOP_WORDS, stem, words_of
 
 LONGEST = 400
 # A sentence of fewer words says too little by itself.
-_FEWEST = 4
+_FEWEST = 3
 # What is read of one text, and how many sentences compete.
 _READ, _MOST = 20_000, 2_000
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
