@@ -174,3 +174,20 @@ def test_many_days_are_told_in_a_few_phases(book: Book) -> None:
 def test_a_topic_of_nothing_known(past: Call) -> None:
     with pytest.raises(NoResults):
         past("explain", topic="quantum okapi")
+
+
+@pytest.mark.promise("ecm:decided:latest")
+def test_a_week_of_long_sessions_is_told_to_its_beginning(book: Book) -> None:
+    for day in range(3, 8):
+        start = local(f"2025-03-0{day}T09:00")
+        said = [Said("user", f"Please repair gate {day} of the zoo today", at_ms=start)]
+        said += [
+            Said("assistant", f"Looking at hinge {n} of the gate number {day}", at_ms=start + n * 1000)
+            for n in range(1, 300)
+        ]
+        said += [Said("assistant", f"Replaced the lock of gate {day}.", at_ms=start + 400_000)]
+        keep(book, Conversation(f"Gate {day}", said, key=f"g{day}", project="zoo"))
+    reply = calling(book)("explain", topic="what did we do last week?")
+    assert told(reply) == [(f"2025-03-0{day}", f"Replaced the lock of gate {day}.") for day in range(3, 8)]
+    reply = calling(book)("explain", topic="what did we do last?")
+    assert [date for date, _event in told(reply)] == [f"2025-03-0{day}" for day in range(3, 8)]

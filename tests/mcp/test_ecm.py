@@ -40,8 +40,8 @@ async def says(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
     (block,) = result.content
     assert isinstance(block, types.TextContent)
     assert not result.is_error, block.text
-    data = result.structured_content
-    assert data is not None and json.loads(block.text) == data
+    data: dict[str, Any] = json.loads(block.text)
+    assert data == result.structured_content
     Draft202012Validator(schemas[name]).validate(data)
     assert len(block.text) <= 4 * 2000
     return data

@@ -49,6 +49,7 @@ def test_no_context_is_a_filter(context: str) -> None:
         ((f"u It says {ERROR}", "a Let me look at the valves first."), "Unresolved: About s"),
         ((f"u It says {ERROR}", "u I fixed it? No, it is the same."), "Unresolved: About s"),
         ((f"t {ERROR}",), "Unresolved: About s"),
+        ((f"u It says {ERROR}", "a I replaced the valve of the pool."), "About s"),
     ],
 )
 def test_how_it_ended(book: Book, turns: tuple[str, ...], title: str) -> None:

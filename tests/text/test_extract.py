@@ -58,6 +58,18 @@ def test_an_outcome_is_no_wish() -> None:
     assert not telling_line("Have you fixed it already?", (), 100).is_outcome
 
 
+def test_a_turn_of_an_agent_is_told_by_what_it_said_in_the_end() -> None:
+    step = (
+        "[Bash] npm test -- checkout\n\n```\nFAIL total.test.ts: I fixed nothing\n```\n\nLooking at the next file.\n\n"
+    )
+    turn = f"Thought: I fixed the cart, maybe.\n\n{step * 400}[Edit] file_path: src/total.ts\nold_string: I added x\n\n"
+    turn += "Fixed: an empty cart has a total of zero."
+    assert len(turn) > 30_000
+    assert telling_line(turn, telling_words("cart"), 100).text == "Fixed: an empty cart has a total of zero."
+    assert tells_a_cure(turn) and not tells_a_cure(step * 400)
+    assert telling_line("Thought: We've removed the font.", (), 100).text == "Removed the font."
+
+
 @pytest.mark.parametrize("text", ["thanks!", "great, ship it", "ok", "", "谢谢", "yes please, go on"])
 def test_small_talk_says_little(text: str) -> None:
     assert says_little(text)

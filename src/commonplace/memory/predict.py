@@ -114,7 +114,10 @@ def _of_errors(book: Book, found: Sequence[_Candidate], met: frozenset[str]) -> 
         way: Way = "Repeated error, fixed before" if len({one.item.session for one in where}) > 1 else "Fixed before"
         for one, cure in cures:
             made.append(_Candidate(cure, 0, one.worth * (CURE if error in met else 1.0), way))
+        going = [(one, ending) for one, ending in endings if ending and _came_of(ending)]
         if not cures:
+            made += [_Candidate(outcome, 0, one.worth) for one, outcome in going]
+        if not cures and not going:
             last, ending = max(endings, key=lambda pair: (pair[0].item.created_ms, pair[0].item.id))
             worth = last.worth * (UNCURED if error in met else 1.0)
             made.append(_Candidate(last.item, last.passage, worth, "Unresolved", error, ending))
@@ -122,11 +125,19 @@ def _of_errors(book: Book, found: Sequence[_Candidate], met: frozenset[str]) -> 
 
 
 def _ending(book: Book, item: Item) -> Item | None:
-    """What, soon after it in the same session, says how it was put right; else what was said of it at all."""
+    """What, soon after it in the same session, says how it was put right; else what came of it; else what was said."""
     following = [one for one in book.store.around(item, 0, AHEAD, KINDS_TOLD) if one.session == item.session]
     replies = [one for one in following if one.details.get("role") not in _ASKING and not is_small_talk(one)]
     later = [one for one in replies if one.id != item.id]
-    return next((one for one in replies if tells_a_cure(one.text)), later[0] if later else None)
+    for told in (lambda one: tells_a_cure(one.text), _came_of):
+        if found := next(filter(told, replies), None):
+            return found
+    return later[0] if later else None
+
+
+def _came_of(item: Item) -> bool:
+    """Whether it tells what was done, if not that it helped."""
+    return telling_line(item.text, (), SUMMARY).is_outcome
 
 
 def _told(book: Book, found: Iterable[_Candidate], context: str, limit: int) -> list[Suggestion]:

@@ -11,7 +11,10 @@ from commonplace.text.sentences import sentences
 from commonplace.text.summarise import shorten, title_of
 from commonplace.text.tokens import STOP_WORDS, stem, words_of
 
-_READ, _SENTENCES = 20_000, 60
+# What is read of a long text: how it begins and, for what came of it, more of how it ends.
+_BEGINNING, _END = 6_000, 12_000
+_FIRST, _LAST = 20, 40
+_FENCE = "```"
 # What is short and has less than this many telling words ("great, ship it") says nothing by itself.
 _LITTLE, _SHORT = 3, 80
 _LEAST_CLAUSE = 30
@@ -34,7 +37,12 @@ _CURE = re.compile(
     r"|(?:tests?|suite) pass(?:es|ed)?)\b",
     re.IGNORECASE,
 )
-_LOG = re.compile(r"\s*(?:[$%>+|]|at \S+ ?\(|PASS\b|FAIL\b|(?:npm|npx|yarn|pip|git|cargo) \w|\d+ (?:passed|failed))")
+_LOG = re.compile(
+    r"\s*(?:[$%>+|]|at \S+ ?\(|PASS\b|FAIL\b|(?:npm|npx|yarn|pip|git|cargo) \w|\d+ (?:passed|failed)"
+    r"|\[\w+\] |\w+_\w+: )"
+)
+# What an agent thought is less than what it said.
+_THOUGHT = "Thought: "
 _ERROR = re.compile(
     r"(?:Error|Exception|Failure|\berror)(?:\[\w+\])?: |\bERROR\b|\bFAILED\b|npm ERR!|\b(?:fatal|panic): "
 )
@@ -56,7 +64,7 @@ class Line:
 
 def telling_line(text: str, about: Collection[str], most: int) -> Line:
     """The sentence that tells most of what `about` names (telling words), results before questions; code if all is."""
-    said = sentences(text[:_READ])[:_SENTENCES]
+    said = _sentences(text)
     lines = [Line(sentence, _worth(sentence, about) - 0.02 * place) for place, sentence in enumerate(said)]
     best = max(lines, key=lambda line: line.worth, default=Line(title_of(text, most), -3.0))
     return Line(_tidied(best.text, most), best.worth)
@@ -86,7 +94,18 @@ def says_little(text: str) -> bool:
 
 def tells_a_cure(text: str) -> bool:
     """Whether it says that or how something was put right."""
-    return any(_CURE.search(sentence) for sentence in sentences(text[:_READ])[:_SENTENCES])
+    return any(_CURE.search(sentence) for sentence in _sentences(text) if not _LOG.match(sentence))
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a text, of a long one the first and the last."""
+    if len(text) <= _BEGINNING + _END:
+        said = sentences(text)
+    else:
+        end = text[-_END:]
+        # The end may begin within code.
+        said = sentences(text[:_BEGINNING]) + sentences(f"{_FENCE}\n{end}" if end.count(_FENCE) % 2 else end)
+    return said if len(said) <= _FIRST + _LAST else said[:_FIRST] + said[-_LAST:]
 
 
 def _worth(sentence: str, about: Collection[str]) -> float:
@@ -100,12 +119,12 @@ def _worth(sentence: str, about: Collection[str]) -> float:
         worth -= 0.5
     elif _OUTCOME.search(sentence):
         worth += 1.5
-    return worth
+    return worth - 1.0 if sentence.startswith(_THOUGHT) else worth
 
 
 def _tidied(sentence: str, most: int) -> str:
     """As a line of a list: what was done first, cut where a clause ends if it is long."""
-    line = _OURSELVES.sub("", sentence)
+    line = _OURSELVES.sub("", sentence.removeprefix(_THOUGHT))
     line = line[:1].upper() + line[1:] if line != sentence else line
     if len(line) > most:
         border = max(line.rfind(sign, _LEAST_CLAUSE, most) for sign in (": ", "; ", " (", " – ", " — "))
