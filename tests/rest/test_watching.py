@@ -14,6 +14,7 @@ import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from commonplace.memory import keys
 from commonplace.memory.book import open_book
 from commonplace.memory.remember import Note, remember
 from commonplace.rest import events
@@ -91,6 +92,19 @@ def test_what_was_missed_can_be_read_and_no_more(api: httpx2.Client, remembered:
     ids = [remembered()["uid"] for _ in range(300)]
     text = api.get(EVENTS, params={"follow": "false"}, headers={"Last-Event-ID": mark}).text
     assert [json.loads(line[6:])["uid"] for line in text.splitlines() if line.startswith("data: ")] == ids
+
+
+def test_who_hears_one_project_misses_nothing_behind_much_of_another(
+    site: Site, api: httpx2.Client, remembered: Remembered
+) -> None:
+    mark = api.get(EVENTS, params={"follow": "false"}).text.partition("id: ")[2].strip()
+    for _ in range(300):
+        remembered(project="loud")
+    quiet = remembered(project="quiet")["uid"]
+    secret = keys.create(site.book, "quiet", "read", "quiet")[1]
+    headers = {"Authorization": f"Bearer {secret}", "Last-Event-ID": mark}
+    text = api.get(EVENTS, params={"follow": "false"}, headers=headers).text
+    assert [json.loads(line[6:])["uid"] for line in text.splitlines() if line.startswith("data: ")] == [quiet]
 
 
 def test_a_mark_that_is_not_ours_is_refused(api: httpx2.Client) -> None:

@@ -32,30 +32,34 @@ class Followed(Strict):
 
 def events(book: Book, asked: Asked[Followed, None]) -> Answer:
     """Tell what happens from now on, or since the event that Last-Event-ID names."""
-    first, mark = news(book, asked.headers.get("last-event-id") or None)
+    after = asked.headers.get("last-event-id") or None
+    first, mark = news(book, after)
     follow = asked.query.follow
     return Answer(
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-        stream=lambda: _told(book, asked.house, first, mark, follow=follow),
+        stream=lambda: _told(book, asked.house, first, mark, behind=mark != after, follow=follow),
     )
 
 
-async def _told(book: Book, house: House, first: Sequence[Event], mark: str, *, follow: bool) -> AsyncIterator[bytes]:
+async def _told(
+    book: Book, house: House, first: Sequence[Event], mark: str, *, behind: bool, follow: bool
+) -> AsyncIterator[bytes]:
     # The mark alone, so that whoever is cut off before anything happened knows where to go on.
     yield RETRY + (_lines(first) or f"id: {mark}\n\n".encode())
     quiet = 0.0
-    seen = bool(first)
-    while (follow or seen) and not house.ending():
-        if not seen:
+    while (follow or behind) and not house.ending():
+        if not behind:
             await asyncio.sleep(LOOK_SECONDS)
+            quiet += LOOK_SECONDS
         try:
-            found, mark = await house.workers.do(functools.partial(news, book, mark))
+            found, now = await house.workers.do(functools.partial(news, book, mark))
         except StoreError:
             # Whoever listens comes back, and goes on after the last event.
             return
-        seen = bool(found)
-        quiet = 0.0 if seen else quiet + LOOK_SECONDS
-        if seen:
+        # What happened may all be of other projects, and more of ours after it.
+        behind, mark = now != mark, now
+        if found:
+            quiet = 0.0
             yield _lines(found)
         elif quiet >= HEARTBEAT_SECONDS:
             quiet = 0.0
