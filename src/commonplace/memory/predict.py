@@ -33,8 +33,8 @@ LAST_SENTENCES = 3
 # A situation has to be rather like this one before what followed it is of use; so does what is told.
 ALIKE, USEFUL = 0.35, 0.3
 STEPS = 4
-# How far ahead in a session it may stand how something ended.
-AHEAD = 8
+# How far ahead it may stand how something ended; sessions of a project may go on side by side.
+AHEAD = 20
 # What a context says already in this share of its words is not news.
 SAID_ALREADY = 0.8
 # What came of a situation is told in its place, unless it has far less to do with this one.
@@ -107,21 +107,19 @@ def _of_errors(book: Book, found: Sequence[_Candidate], met: frozenset[str]) -> 
     for one in found:
         for error in references(one.item.text).errors if one.item.session else ():
             seen[error].append(one)
-    made: list[_Candidate] = []
-    for error, where in seen.items():
-        endings = [(one, _ending(book, one.item)) for one in where]
-        cures = [(one, ending) for one, ending in endings if ending and tells_a_cure(ending.text)]
+    return [made for error, where in seen.items() for made in _of_error(book, error, where, now=error in met)]
+
+
+def _of_error(book: Book, error: str, where: Sequence[_Candidate], *, now: bool) -> list[_Candidate]:
+    endings = [(one, _ending(book, one.item)) for one in where]
+    cures = [(one, ending) for one, ending in endings if ending and tells_a_cure(ending.text)]
+    if cures:
         way: Way = "Repeated error, fixed before" if len({one.item.session for one in where}) > 1 else "Fixed before"
-        for one, cure in cures:
-            made.append(_Candidate(cure, 0, one.worth * (CURE if error in met else 1.0), way))
-        going = [(one, ending) for one, ending in endings if ending and _came_of(ending)]
-        if not cures:
-            made += [_Candidate(outcome, 0, one.worth) for one, outcome in going]
-        if not cures and not going:
-            last, ending = max(endings, key=lambda pair: (pair[0].item.created_ms, pair[0].item.id))
-            worth = last.worth * (UNCURED if error in met else 1.0)
-            made.append(_Candidate(last.item, last.passage, worth, "Unresolved", error, ending))
-    return made
+        return [_Candidate(cure, 0, one.worth * (CURE if now else 1.0), way) for one, cure in cures]
+    if outcomes := [_Candidate(ending, 0, one.worth) for one, ending in endings if ending and _came_of(ending)]:
+        return outcomes
+    last, ending = max(endings, key=lambda pair: (pair[0].item.created_ms, pair[0].item.id))
+    return [_Candidate(last.item, last.passage, last.worth * (UNCURED if now else 1.0), "Unresolved", error, ending)]
 
 
 def _ending(book: Book, item: Item) -> Item | None:
@@ -170,7 +168,7 @@ def _chosen(group: Sequence[_Candidate], said: frozenset[str]) -> _Candidate | N
 def _is_known(item: Item, said: frozenset[str]) -> bool:
     """Whether the context says it itself; what a tool printed says nothing."""
     words = telling_words(item.text or item.title)
-    return item.details.get("role") == "tool" or len(words & said) >= SAID_ALREADY * len(words)
+    return item.details.get("role") == "tool" or (bool(words) and len(words & said) >= SAID_ALREADY * len(words))
 
 
 def _suggestion(chunk: Chunk, one: _Candidate, about: frozenset[str]) -> Suggestion:
