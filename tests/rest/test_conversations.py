@@ -253,6 +253,12 @@ def test_the_tag_of_a_conversation_changes_with_a_message_of_it(api: httpx2.Clie
     assert again.status_code == 200 and again.json()["messages"][0]["content"] == "after"
 
 
+def test_a_conversation_that_was_only_read_since_is_not_sent_again(api: httpx2.Client, talk: Talk) -> None:
+    one = f"{ALL}/{talk('Read twice')['id']}"
+    known = {"If-None-Match": api.get(one).headers["etag"]}
+    assert [api.get(one, headers=known).status_code for _ in range(2)] == [304, 304]
+
+
 @pytest.mark.promise("sekha:decided:racing")
 def test_of_two_edits_of_the_same_revision_one_is_refused(api: httpx2.Client, talk: Talk) -> None:
     one = f"{ALL}/{talk('Raced')['id']}"
@@ -271,7 +277,7 @@ def test_of_two_edits_of_the_same_revision_one_is_refused(api: httpx2.Client, ta
         api.delete(one, headers=late),
         api.post(f"{one}/messages", json=said, headers=late),
     ):
-        refused(answer, 409, "CONFLICT")
+        assert refused(answer, 409, "CONFLICT").startswith("Conversation ")
     assert api.get(one).json()["label"].startswith("Mine")
 
 

@@ -81,6 +81,13 @@ def test_another_kind_of_body_is_refused(api: httpx2.Client) -> None:
     assert "x-www-form-urlencoded" in refused(answer, 415, "UNSUPPORTED_MEDIA")
 
 
+def test_a_packed_body_is_refused_as_such(api: httpx2.Client) -> None:
+    packed = gzip.compress(b'{"content": "x"}')
+    for path in ("/api/v1/items", "/api/v1/import"):
+        answer = api.post(path, content=packed, headers=JSON | {"Content-Encoding": "gzip"})
+        assert "gzip" in refused(answer, 415, "UNSUPPORTED_MEDIA")
+
+
 @pytest.mark.parametrize("type_", ["application/json; charset=utf-8", "application/merge-patch+json", ""])
 def test_json_by_any_of_its_names_is_taken(api: httpx2.Client, type_: str) -> None:
     headers = {"Content-Type": type_} if type_ else {}

@@ -189,9 +189,9 @@ def told(session: Session) -> Answer:
 
 
 def _etag_with(session: Session, messages: Sequence[Item]) -> str:
-    """The revision of a conversation, and a mark of what its messages are at."""
-    state = repr([session.accessed_ms, *((item.id, item.rev) for item in messages)]).encode()
-    return f'"r{session.rev}.{hashlib.blake2b(state, digest_size=8).hexdigest()}"'
+    """The revision of a conversation, and a mark of what its messages are at. That it was read makes no other of it."""
+    state = repr([(item.id, item.rev) for item in messages]).encode()
+    return f'W/"r{session.rev}.{hashlib.blake2b(state, digest_size=8).hexdigest()}"'
 
 
 def _title(contents: Sequence[str]) -> str:

@@ -57,7 +57,8 @@ class Asked(Generic[_Query, _Body]):
         revs = {int(rev) for rev in _REV.findall(match)} if match != "*" else {item.rev}
         if item.rev not in revs or (named is not None and named != item.rev):
             wanted = named if named is not None else match[:60]
-            raise Conflict(f"{type(item).__name__} {item.id} is at revision {item.rev}, not at {wanted}.")
+            what = "Item" if isinstance(item, Item) else "Conversation"
+            raise Conflict(f"{what} {item.short_id} is at revision {item.rev}, not at {wanted}.")
         return item.rev if match != "*" or named is not None else None
 
 

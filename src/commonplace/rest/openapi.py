@@ -30,7 +30,7 @@ MEANING = {
     404: "There is no such thing.",
     409: "It was changed meanwhile, its state forbids this, or the same request is being worked on.",
     413: "Too large.",
-    415: "The body is not JSON.",
+    415: "The body is of another kind, or packed.",
     422: "A wrong type, range or shape.",
     429: "Too many requests; Retry-After tells how long to wait.",
     500: "A fault of ours, or of the store.",

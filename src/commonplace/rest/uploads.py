@@ -43,6 +43,9 @@ class Received:
 @asynccontextmanager
 async def received(request: Request, endpoint: Endpoint, workers: Workers) -> AsyncIterator[Received]:
     """The body of a request. Files of it are readable by us alone, and gone afterwards."""
+    packed = request.headers.get("content-encoding", "identity").strip().lower()
+    if packed != "identity" and (endpoint.takes or endpoint.body is not None):
+        raise WrongMedia(f"The body is packed as {packed[:60]!r}.", "Send it as it is, without Content-Encoding.")
     if not endpoint.takes:
         yield Received(await request.body())
         return
