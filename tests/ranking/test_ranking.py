@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from commonplace.model import KNOWLEDGE_TYPES
 from commonplace.ranking.budget import Budget, tokens_of
 from commonplace.ranking.diversity import distinct
-from commonplace.ranking.fusion import Evidence, best_first, fuse, lexical_signal
-from commonplace.ranking.relevance import is_noise, relevance
+from commonplace.ranking.fusion import WORDS, Evidence, best_first, lexical_signal, likeness
+from commonplace.ranking.relevance import BORDER, is_noise, relevance
 from commonplace.ranking.signals import Signals, composite, order_key, recency
 
 DAY = 86_400_000
@@ -30,107 +30,99 @@ steps = st.integers(0, 1000).map(lambda n: n / 1000)
 # Relevance.
 
 
-@given(evidences)
-def test_relevance_is_a_probability(evidence: Evidence) -> None:
-    assert 0.0 < relevance(evidence) < 1.0
+def noise(evidence: Evidence, among: int = 40) -> bool:
+    """As recall asks it, of the only candidate that words may have found."""
+    x = likeness(evidence, evidence.bm25)
+    return is_noise(x, worded=evidence.bm25 > 0.0, meant=evidence.cosine is not None, among=among)
 
 
-@given(cosine, cosine, share, bm25)
-def test_nearer_in_meaning_is_never_less_relevant(a: float, b: float, found: float, score: float) -> None:
+def likely(evidence: Evidence) -> float:
+    return relevance(likeness(evidence, evidence.bm25))
+
+
+@given(st.floats(-1, 2.2))
+def test_relevance_is_a_probability(x: float) -> None:
+    assert 0.0 < relevance(x) < 1.0
+
+
+@given(st.floats(-5, 5), st.floats(-5, 5))
+def test_more_that_speaks_for_it_is_never_less_relevant(a: float, b: float) -> None:
     low, high = sorted((a, b))
-    assert relevance(Evidence(score, low, found)) <= relevance(Evidence(score, high, found))
-
-
-@given(share, share, st.one_of(st.none(), cosine))
-def test_more_of_the_words_is_never_less_relevant(a: float, b: float, near: float | None) -> None:
-    low, high = sorted((a, b))
-    assert relevance(Evidence(1.0, near, low)) <= relevance(Evidence(1.0, near, high))
+    assert relevance(low) <= relevance(high)
 
 
 def test_the_border_of_a_half_parts_answers_from_noise() -> None:
-    assert relevance(Evidence(5.0, 0.8, 1.0)) > 0.9
-    assert relevance(Evidence(5.0, None, 1.0)) > 0.5
-    assert relevance(Evidence(0.0, 0.6, 0.0)) > 0.5
-    assert relevance(Evidence(0.0, 0.1, 0.0)) < 0.1
-    assert relevance(Evidence(0.0, 0.0, 0.0)) < 0.05
-    assert relevance(Evidence(0.0, None, 0.0)) < 0.1
+    assert relevance(BORDER) == 0.5
+    assert likely(Evidence(5.0, 0.8, 1.0)) > 0.9
+    assert likely(Evidence(5.0, None, 1.0)) > 0.5
+    assert likely(Evidence(0.0, 0.6, 0.0)) > 0.5
+    assert likely(Evidence(0.0, 0.1, 0.0)) < 0.1
+    assert likely(Evidence(0.0, 0.0, 0.0)) < 0.05
+    assert likely(Evidence(0.0, None, 0.0)) < 0.1
 
 
 @given(cosine, cosine, share, bm25)
 def test_what_is_noise_stays_noise_further_away(a: float, b: float, found: float, score: float) -> None:
     low, high = sorted((a, b))
-    if is_noise(Evidence(score, high, found)):
-        assert is_noise(Evidence(score, low, found))
+    if noise(Evidence(score, high, found)):
+        assert noise(Evidence(score, low, found))
 
 
 def test_a_hit_by_words_is_no_noise_when_nothing_is_known_of_its_meaning() -> None:
-    assert not is_noise(Evidence(bm25=0.1, found=0.01))
-    assert is_noise(Evidence())
-    assert is_noise(Evidence(cosine=0.05))
+    assert not noise(Evidence(bm25=0.1, found=0.01))
+    assert noise(Evidence())
+    assert noise(Evidence(cosine=0.05))
 
 
 @given(st.floats(-1, 1), st.integers(0, 1000))
 def test_a_crowd_makes_noise_of_more(cosine: float, among: int) -> None:
-    if is_noise(Evidence(cosine=cosine), among):
-        assert is_noise(Evidence(cosine=cosine), among + 1)
-    assert not is_noise(Evidence(cosine=0.2), 5) and is_noise(Evidence(cosine=0.2), 100)
-    assert not is_noise(Evidence(cosine=0.9))
+    if noise(Evidence(cosine=cosine), among):
+        assert noise(Evidence(cosine=cosine), among + 1)
+    assert not noise(Evidence(cosine=0.2), 5) and noise(Evidence(cosine=0.2), 100)
+    assert not noise(Evidence(cosine=0.9))
 
 
 # Fusion.
 
 
-@given(st.dictionaries(st.integers(1, 50), evidences, max_size=12), share)
-def test_fused_scores_lie_between_nothing_and_one_for_every_candidate(
-    candidates: dict[int, Evidence], weight: float
+@given(cosine, cosine, share, share, bm25, bm25, bm25)
+def test_better_in_both_is_never_behind(
+    near: float, nearer: float, few: float, more: float, low: float, high: float, best: float
 ) -> None:
-    fused = fuse(candidates, weight)
-    assert fused.keys() == candidates.keys()
-    assert all(-1e-9 <= score <= 1.0 + 1e-9 for score in fused.values())
+    near, nearer = sorted((near, nearer))
+    few, more = sorted((few, more))
+    low, high = sorted((low, high))
+    assert likeness(Evidence(low, near, few), best) <= likeness(Evidence(high, nearer, more), best)
+    assert likeness(Evidence(low, None, few), best) <= likeness(Evidence(high, None, more), best)
 
 
-@given(st.dictionaries(st.integers(1, 50), evidences, max_size=12))
-def test_the_order_does_not_depend_on_the_order_of_the_candidates(candidates: dict[int, Evidence]) -> None:
-    backwards = dict(reversed(candidates.items()))
-    newest = {key: key * 7 % 5 for key in candidates}
-    assert best_first(fuse(candidates), newest) == best_first(fuse(backwards), newest)
-
-
-@given(st.dictionaries(st.integers(1, 50), st.tuples(steps, steps), min_size=2, max_size=12), st.floats(0.1, 50))
-def test_the_order_does_not_depend_on_the_scale_of_bm25(scores: dict[int, tuple[float, float]], factor: float) -> None:
-    plain = fuse({key: Evidence(score, near) for key, (score, near) in scores.items()})
-    scaled = fuse({key: Evidence(score * factor, near) for key, (score, near) in scores.items()})
-    assert scaled == pytest.approx(plain, abs=1e-9)
-
-
-@given(st.dictionaries(st.integers(1, 50), st.tuples(steps, steps), min_size=2, max_size=12))
-def test_better_in_both_is_never_behind(scores: dict[int, tuple[float, float]]) -> None:
-    fused = fuse({key: Evidence(score, near) for key, (score, near) in scores.items()})
-    for a, (words_a, near_a) in scores.items():
-        for b, (words_b, near_b) in scores.items():
-            if words_a >= words_b and near_a >= near_b:
-                assert fused[a] >= fused[b] - 1e-9
+@given(evidences, bm25, st.floats(0.1, 50))
+def test_likeness_does_not_depend_on_the_scale_of_bm25(evidence: Evidence, best: float, factor: float) -> None:
+    scaled = Evidence(evidence.bm25 * factor, evidence.cosine, evidence.found)
+    assert likeness(scaled, best * factor) == pytest.approx(likeness(evidence, best), abs=1e-9)
 
 
 def test_without_any_vector_the_words_decide_alone() -> None:
-    assert fuse({1: Evidence(4.0), 2: Evidence(8.0), 3: Evidence(0.0)}) == {1: 0.5, 2: 1.0, 3: 0.0}
-    assert fuse({}) == {}
+    assert likeness(Evidence(8.0, None, 1.0), 8.0) == 1.0
+    assert likeness(Evidence(4.0, None, 1.0), 8.0) == 0.75
+    assert likeness(Evidence(), 8.0) == 0.0
 
 
-def test_one_candidate_keeps_its_score() -> None:
-    assert fuse({1: Evidence(3.0, 0.4)})[1] == pytest.approx(1.0)
-    assert fuse({1: Evidence(0.0, 0.4)})[1] == pytest.approx(0.6)
-
-
-def test_what_has_no_vector_yet_is_not_lost_among_those_that_have() -> None:
-    fused = fuse({1: Evidence(9.0), 2: Evidence(1.0, 0.9), 3: Evidence(0.0, 0.1)})
-    assert fused[1] > fused[3]
-    assert fused[2] > fused[3]
+def test_words_and_meaning_add_up() -> None:
+    assert likeness(Evidence(0.0, 0.4, 0.0), 8.0) == pytest.approx(0.4)
+    assert likeness(Evidence(8.0, 0.4, 0.5), 8.0) == pytest.approx(0.4 + WORDS * 0.5)
+    assert likeness(Evidence(0.0, -0.4, 0.0), 0.0) == pytest.approx(-0.4)
 
 
 def test_what_was_just_written_and_holds_the_words_stands_before_strangers_with_a_vector() -> None:
-    scores = fuse({1: Evidence(cosine=0.27), 2: Evidence(cosine=0.2), 3: Evidence(bm25=4.0, found=1.0)})
-    assert scores[3] > scores[1] > scores[2]
+    words = likeness(Evidence(bm25=4.0, found=1.0), 4.0)
+    assert words > likeness(Evidence(cosine=0.27), 4.0) > likeness(Evidence(cosine=0.2), 4.0)
+
+
+@given(st.dictionaries(st.integers(1, 50), steps, max_size=12))
+def test_the_order_does_not_depend_on_the_order_of_the_candidates(scores: dict[int, float]) -> None:
+    newest = {key: key * 7 % 5 for key in scores}
+    assert best_first(scores, newest) == best_first(dict(reversed(scores.items())), newest)
 
 
 def test_equals_are_ordered_by_birth_then_by_key() -> None:

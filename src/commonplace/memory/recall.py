@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING
 
 from commonplace.errors import TooLarge
 from commonplace.memory.book import Book
+from commonplace.memory.conversations import ROLES
 from commonplace.memory.staleness import is_stale
 from commonplace.model import Item, Scope, Session
+from commonplace.ranking.company import lifted, spoken
 from commonplace.ranking.diversity import distinct
-from commonplace.ranking.fusion import Evidence, best_first, fuse, lexical_signal
+from commonplace.ranking.fusion import Evidence, best_first, lexical_signal, likeness
 from commonplace.ranking.relevance import is_noise, relevance
 from commonplace.ranking.signals import STALE_FACTOR
 from commonplace.store.columns import QUERY_COLUMNS, standing_text
+from commonplace.text.naming import without_names
 from commonplace.text.query import Query, parse
+from commonplace.text.tokens import index_text
 
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
 CANDIDATES = 100
+# The best so many are compared with what was said around them.
+IN_COMPANY = 100
 MAX_QUERY = 10_000
 
 
@@ -37,6 +43,15 @@ class Hit:
     relevance: float
     semantic: float
     lexical: float
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, understood once: its words, its meaning (None when only words can be used), and whom it names."""
+
+    query: Query
+    vector: NDArray[float32] | None
+    names: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +73,8 @@ def recall(book: Book, question: str, scope: Scope, limit: int = 10) -> Recalled
 
 def recall_words(book: Book, question: str, scope: Scope, limit: int) -> Recalled:
     """The best hits by their words alone."""
-    if len(question) > MAX_QUERY:
-        raise TooLarge(f"The query has {len(question)} characters, more than {MAX_QUERY}.", "Ask a shorter question.")
-    return _recall(book, parse(question, QUERY_COLUMNS), None, scope, limit)
+    asked = _understood(book, question, by_meaning=False)
+    return _recall(book, asked, scope, limit)
 
 
 def recall_in_sessions(book: Book, question: str, scope: Scope, limit: int) -> tuple[Recalled, Mapping[int, Session]]:
@@ -76,21 +90,17 @@ def sessions_of_hits(book: Book, hits: Sequence[Hit]) -> Mapping[int, Session]:
 
 def recall_each(book: Book, question: str, scopes: Sequence[Scope], limit: int) -> list[Recalled]:
     """The same question asked of several scopes, understood once."""
-    if len(question) > MAX_QUERY:
-        raise TooLarge(f"The query has {len(question)} characters, more than {MAX_QUERY}.", "Ask a shorter question.")
-    query = parse(question, QUERY_COLUMNS)
-    vector = book.meaning.of_question(query.text)
-    return [_recall(book, query, vector, scope, limit) for scope in scopes]
+    asked = _understood(book, question)
+    return [_recall(book, asked, scope, limit) for scope in scopes]
 
 
 def evidence_for(book: Book, question: str, items: Sequence[Item]) -> dict[int, tuple[float, float]]:
     """(semantic, lexical) of given items towards a question, found by it or not."""
-    query = parse(question, QUERY_COLUMNS)
-    vector = book.meaning.of_question(query.text)
+    asked = _understood(book, question)
     passages = book.store.passages_of([item.id for item in items])
-    asked = [passage for group in passages.values() for passage in group]
-    answer = book.store.search_text(query, Scope(), CANDIDATES, also=asked)
-    cosines = {} if vector is None else book.store.cosines(vector, asked)
+    sought = [passage for group in passages.values() for passage in group]
+    answer = book.store.search_text(asked.query, Scope(), CANDIDATES, also=sought)
+    cosines = {} if asked.vector is None else book.store.cosines(asked.vector, sought)
     scores = {hit.passage_id: hit.score for hit in answer.hits}
     best = max(scores.values(), default=0.0)
     signals = {}
@@ -101,37 +111,63 @@ def evidence_for(book: Book, question: str, items: Sequence[Item]) -> dict[int, 
     return signals
 
 
-def _recall(book: Book, query: Query, vector: NDArray[float32] | None, scope: Scope, limit: int) -> Recalled:
+def _understood(book: Book, question: str, *, by_meaning: bool = True) -> Asked:
+    if len(question) > MAX_QUERY:
+        raise TooLarge(f"The query has {len(question)} characters, more than {MAX_QUERY}.", "Ask a shorter question.")
+    query = parse(question, QUERY_COLUMNS)
+    words = [] if query.strict else [word for word in query.words if word.token not in ROLES]
+    named = book.store.speakers(words) if words else []
+    # Who speaks is seldom said in what they say: with the name, "Wow, Ann!" would be nearest to all about Ann.
+    text = without_names(query.text, [word.surface for word in named])
+    vector = book.meaning.of_question(text if any(map(str.isalnum, text)) else query.text) if by_meaning else None
+    return Asked(query, vector, frozenset(word.token for word in named))
+
+
+def _recall(book: Book, asked: Asked, scope: Scope, limit: int) -> Recalled:
     most = max(CANDIDATES, 2 * limit)
-    evidence, owner, total = candidates(book, query, vector, scope, most)
-    counted = len(evidence) < most
-    if not query.strict:
-        evidence = {passage: e for passage, e in evidence.items() if not is_noise(e, among=len(evidence))}
-    scores = fuse(evidence)
+    evidence, owner, total = _candidates(book, asked, scope, most)
+    best = max((e.bm25 for e in evidence.values()), default=0.0)
+    own = {passage: likeness(e, best) for passage, e in evidence.items()}
     chosen: dict[int, int] = {}
-    for passage in best_first(scores, newest=owner):
+    for passage in best_first(own, newest=owner):
         chosen.setdefault(owner[passage], passage)
+    scores = _in_company(book, asked, {item_id: own[passage] for item_id, passage in chosen.items()})
+    if not asked.query.strict:
+        scores = {id_: x for id_, x in scores.items() if not _is_noise(x, evidence[chosen[id_]], len(evidence))}
     # Twice as many as asked for, so that dropping near-duplicates and the stale does not leave gaps.
-    first = dict(list(chosen.items())[: 2 * limit])
+    first = best_first(scores, newest={})[: 2 * limit]
     items = book.store.get(first)
     found = sorted(
         (items[item_id] for item_id in first if item_id in items),
-        key=lambda item: -scores[first[item.id]] * (STALE_FACTOR if is_stale(item) else 1.0),
+        key=lambda item: -relevance(scores[item.id]) * (STALE_FACTOR if is_stale(item) else 1.0),
     )
-    best = max((e.bm25 for e in evidence.values()), default=0.0)
-    hits = [_hit(item, first[item.id], evidence[first[item.id]], best) for item in distinct(found, _words_of)]
-    told = len(chosen) - (len(found) - len(hits))
-    return Recalled(tuple(hits[:limit]), told if counted else max(total, told), vector is not None)
+    hits = [
+        Hit(item, passage, relevance(scores[item.id]), e.semantic, lexical_signal(e, best))
+        for item in distinct(found, _words_of)
+        for passage, e in [(chosen[item.id], evidence[chosen[item.id]])]
+    ]
+    told = len(scores) - (len(found) - len(hits))
+    counted = len(evidence) < most
+    return Recalled(tuple(hits[:limit]), told if counted else max(total, told), asked.vector is not None)
 
 
-def _hit(item: Item, passage_id: int, evidence: Evidence, best_bm25: float) -> Hit:
-    return Hit(item, passage_id, relevance(evidence), evidence.semantic, lexical_signal(evidence, best_bm25))
+def _is_noise(x: float, evidence: Evidence, among: int) -> bool:
+    return is_noise(x, worded=evidence.bm25 > 0.0, meant=evidence.cosine is not None, among=among)
 
 
-def candidates(
-    book: Book, query: Query, vector: NDArray[float32] | None, scope: Scope, k: int
-) -> tuple[dict[int, Evidence], Mapping[int, int], int]:
+def _in_company(book: Book, asked: Asked, own: Mapping[int, float]) -> dict[int, float]:
+    """The likeness of items, with what is said around the best of them, and by whom."""
+    turns = book.store.turns(list(own)[:IN_COMPANY])
+    if asked.names:
+        named = [id_ for id_, turn in turns.items() if not asked.names.isdisjoint(index_text(turn.speaker).split())]
+        own = spoken(own, named)
+    following = {id_: turn.next_id for id_, turn in turns.items() if turn.next_id is not None}
+    return lifted(own, {id_: turn.session_id for id_, turn in turns.items()}, following)
+
+
+def _candidates(book: Book, asked: Asked, scope: Scope, k: int) -> tuple[dict[int, Evidence], Mapping[int, int], int]:
     """Evidence by passage, the item each passage belongs to, and how many matched."""
+    query, vector = asked.query, asked.vector
     # The nearest neighbours of a lone asterisk answer nothing.
     meant = not query.strict and any(map(str.isalnum, query.text))
     near = [] if vector is None or not meant else book.store.search_vectors(vector, scope, k)

@@ -30,6 +30,7 @@ from commonplace.store.news import News
 from commonplace.store.replies import Replies
 from commonplace.store.sources import Sources
 from commonplace.store.topics import Topics
+from commonplace.store.turns import Turns
 from commonplace.text.query import Query
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class TextAnswer:
 StreamCheck = Callable[[Stream | None], Stream]
 
 
-class Store(Conversations, Keyring, Links, News, Replies, Sources, Topics, Protocol):
+class Store(Conversations, Keyring, Links, News, Replies, Sources, Topics, Turns, Protocol):
     """One space of one database."""
 
     # Writing. All of a call happens, or nothing.

@@ -14,7 +14,8 @@ from commonplace.store.one_project.conversations import Conversations
 from commonplace.store.one_project.streams import Streams
 from commonplace.store.one_project.topics import Topics
 from commonplace.store.one_project.whole import Whole
-from commonplace.text.query import Query
+from commonplace.store.turns import Turn
+from commonplace.text.query import Query, Word
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -134,6 +135,12 @@ class OneProject(Conversations, Streams, Topics, Whole):
         if not self._means_here(project):
             return []
         return self._inner.neighbours(passage_ids, most_each, self._here())
+
+    def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
+        return self._inner.speakers(words, self._here()) if self._means_here(project) else []
+
+    def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
+        return self._inner.turns(list(self.get(item_ids)))
 
     def in_order(self, passage_ids: Sequence[int]) -> list[int]:
         return self._inner.in_order(list(self._passages_here(passage_ids)))

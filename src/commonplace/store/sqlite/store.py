@@ -32,6 +32,7 @@ from commonplace.store.sqlite.scope import resolve
 from commonplace.store.sqlite.sources import Sources
 from commonplace.store.sqlite.streams import Streams
 from commonplace.store.sqlite.topics import Topics
+from commonplace.store.sqlite.turns import Turns
 from commonplace.text.query import Query
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class SqliteStore(Conversations, Keyring, Links, News, Replies, Sources, Streams, Topics):
+class SqliteStore(Conversations, Keyring, Links, News, Replies, Sources, Streams, Topics, Turns):
     """One space of one SQLite file, shared with any number of other processes."""
 
     _model: tuple[int, int] | None = None

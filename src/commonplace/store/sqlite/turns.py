@@ -1,0 +1,52 @@
+"""The engine's part about turns: names are looked up among the words, and the order is that of an index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from commonplace.model import Scope
+from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.scope import resolve
+from commonplace.store.sqlite.space import Space
+from commonplace.store.sqlite.within import narrowed
+from commonplace.store.turns import Turn
+from commonplace.text.query import Word, words_to_fts5
+
+# A word in very many rows may be nobody's name in any of them: only so many of the newest are looked at.
+LOOKED_AT = 50_000
+
+# First what is of the same moment: an import may date thousands alike.
+_TURNS = """
+SELECT i.id, i.session_id, coalesce(i.details ->> '$.speaker', ''), coalesce(
+         (SELECT n.id FROM items n WHERE n.session_id = i.session_id AND n.created_ms = i.created_ms AND n.id > i.id
+           ORDER BY n.id LIMIT 1),
+         (SELECT n.id FROM items n WHERE n.session_id = i.session_id AND n.created_ms > i.created_ms
+           ORDER BY n.created_ms, n.id LIMIT 1))
+  FROM json_each(?2) j CROSS JOIN items i ON i.id = j.value
+ WHERE i.space_id = ?1 AND i.session_id IS NOT NULL
+"""
+
+
+class Turns(Space):
+    """Who said what when, in one space."""
+
+    def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, Scope(project=project))
+            if filter_ is None:
+                return []
+            within = narrowed(connection, self._space_id, filter_, exact=True)
+            since = sql.value(connection, "SELECT coalesce(max(id), 0) FROM passages") - LOOKED_AT
+            question = "SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ? LIMIT 1"
+
+            def speaks(word: Word) -> bool:
+                match = within.around(words_to_fts5([word], columns=("speaker",)))
+                return sql.first(connection, question, (match, max(0, since))) is not None
+
+            return [word for word in words if speaks(word)]
+
+    def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
+        with self._database.read(self._query_timeout) as connection:
+            rows = sql.rows(connection, _TURNS, (self._space_id, json.dumps(list(item_ids))))
+        return {id_: Turn(session, speaker, following) for id_, session, speaker, following in rows}

@@ -1,0 +1,27 @@
+"""What a store tells of how things were said: by whom, in which session, and what came next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from commonplace.text.query import Word
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Where an item stands in its session. `speaker` is empty where nobody is named."""
+
+    session_id: int
+    speaker: str
+    next_id: int | None
+
+
+class Turns(Protocol):
+    """The order in which the items of one space were said."""
+
+    # Those of the words that are part of the name, or the role, of somebody who speaks: anywhere, or in one project.
+    def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]: ...
+    # Of these items, those that are part of a session.
+    def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]: ...

@@ -1,0 +1,84 @@
+"""Recall of what people said: by whom, beside what, and with one number that orders and tells how likely."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.memory.book import Book, limited
+from commonplace.memory.conversations import Conversation, Said, keep
+from commonplace.memory.recall import recall
+from commonplace.memory.remember import Note, remember
+from commonplace.model import Scope
+
+TALK = (
+    ("Caroline", "I went to a pottery class last weekend."),
+    ("Melanie", "Wow, Caroline! That is so cool, Caroline."),
+    ("Melanie", "My kids and I painted a sunset by the lake."),
+    ("Caroline", "Which adoption agency will you pick?"),
+    ("Melanie", "The one downtown, they were very kind to us."),
+    ("Caroline", "I bought new running shoes, purple ones."),
+    ("Melanie", "I bought new running shoes as well, black ones."),
+)
+
+
+def talk(book: Book, said: tuple[tuple[str, str], ...] = TALK, project: str | None = None) -> None:
+    messages = [
+        Said("user" if speaker == said[0][0] else "assistant", text, 1_000_000 + n, {"name": speaker})
+        for n, (speaker, text) in enumerate(said)
+    ]
+    keep(book, Conversation("A talk", messages, project=project))
+    book.meaning.catch_up()
+
+
+def told(book: Book, question: str) -> list[str]:
+    return [hit.item.body for hit in recall(book, question, Scope(), 7).hits]
+
+
+@pytest.fixture
+def talked(wise_book: Book) -> Book:
+    talk(wise_book)
+    return wise_book
+
+
+def test_who_is_named_is_who_said_it(talked: Book) -> None:
+    assert told(talked, "What shoes did Caroline buy?")[0] == TALK[5][1]
+    assert told(talked, "What shoes did melanie buy?")[0] == TALK[6][1]
+
+
+def test_being_spoken_to_is_not_being_spoken_about(talked: Book) -> None:
+    assert told(talked, "What did Caroline do at the weekend?")[0] == TALK[0][1]
+
+
+def test_a_short_answer_is_found_by_the_question_before_it(wise_book: Book) -> None:
+    answer = "The one downtown, they were very kind to us."
+    remember(wise_book, Note(answer, kind="observation", session="elsewhere"))
+    wise_book.meaning.catch_up()
+    alone = {hit.item.body: hit.relevance for hit in recall(wise_book, "adoption agency downtown", Scope()).hits}
+    talk(wise_book)
+    beside = [hit for hit in recall(wise_book, "adoption agency downtown", Scope()).hits if hit.item.kind == "message"]
+    assert beside[0].item.body == TALK[3][1]
+    assert {hit.item.body: hit.relevance for hit in beside}[answer] > alone[answer]
+
+
+@pytest.mark.parametrize("question", ["running shoes", "What did Melanie paint?", "pottery OR adoption", "kind kids"])
+def test_what_is_told_first_is_what_is_likeliest(talked: Book, question: str) -> None:
+    relevances = [hit.relevance for hit in recall(talked, question, Scope(), 7).hits]
+    assert relevances and relevances == sorted(relevances, reverse=True)
+
+
+def test_a_role_is_nobodys_name(wise_book: Book) -> None:
+    talk(wise_book, (("user", "The user table has an index on email."), ("assistant", "Users log in with a token.")))
+    assert told(wise_book, "index of the user table")[0] == "The user table has an index on email."
+    assert told(wise_book, "user")
+
+
+def test_a_question_that_is_only_a_name_finds_what_was_said_by_it_or_of_it(talked: Book) -> None:
+    assert any("Caroline" in text for text in told(talked, "Caroline?"))
+
+
+def test_who_speaks_in_another_project_is_nobody_here(wise_book: Book) -> None:
+    talk(wise_book, project="theirs")
+    ours = (("Dana", "I bought new running shoes."), ("Eve", "Caroline bought new running shoes."))
+    talk(wise_book, ours, project="ours")
+    book = limited(wise_book, "ours")
+    assert told(book, "What did Caroline buy?")[0] == ours[1][1]

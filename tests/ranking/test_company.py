@@ -1,0 +1,60 @@
+"""What stands beside a hit speaks for it, never against it, and never makes an answer of it alone."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.ranking.company import BESIDE, FLOOR, MOST, NAMED, SESSION, lifted, spoken
+from commonplace.ranking.relevance import BORDER, relevance
+
+scores = st.dictionaries(st.integers(1, 12), st.floats(-1, 1.6), max_size=12)
+places = st.dictionaries(st.integers(1, 15), st.integers(1, 3), max_size=15)
+orders = st.dictionaries(st.integers(1, 15), st.integers(1, 15), max_size=15).map(
+    # Each follows at most one.
+    lambda drawn: {key: after for after, key in {after: key for key, after in drawn.items()}.items() if key != after}
+)
+
+
+@given(scores, places, orders)
+def test_company_never_harms_and_is_bounded(
+    own: dict[int, float], sessions: dict[int, int], following: dict[int, int]
+) -> None:
+    made = lifted(own, sessions, following)
+    assert made.keys() == own.keys()
+    assert all(own[key] <= made[key] <= own[key] + (2 * BESIDE + SESSION) * MOST + 1e-9 for key in own)
+
+
+@given(scores, places, orders)
+def test_the_better_company_lifts_more(
+    own: dict[int, float], sessions: dict[int, int], following: dict[int, int]
+) -> None:
+    better = lifted({key: score + 0.1 for key, score in own.items()}, sessions, following)
+    assert all(better[key] >= score + 0.1 - 1e-9 for key, score in lifted(own, sessions, following).items())
+
+
+def test_both_neighbours_and_the_best_of_the_session_count() -> None:
+    made = lifted({1: 0.5, 2: 0.4, 3: 0.7, 4: 0.4}, {1: 9, 2: 9, 3: 9, 4: 8}, {1: 2, 2: 3, 3: 77})
+    spare = 0.7 - FLOOR
+    assert made[2] == pytest.approx(0.4 + BESIDE * (0.5 - FLOOR) + BESIDE * spare + SESSION * spare)
+    assert made[3] == pytest.approx(0.7 + BESIDE * (0.4 - FLOOR) + SESSION * spare)
+    assert made[4] == pytest.approx(0.4 + SESSION * (0.4 - FLOOR))
+
+
+def test_without_sessions_nothing_changes() -> None:
+    assert lifted({1: 0.9, 2: 0.1}, {}, {}) == {1: 0.9, 2: 0.1}
+
+
+def test_a_stranger_between_two_perfect_hits_is_no_answer() -> None:
+    made = lifted({1: 1.6, 2: 0.1, 3: 1.6}, {1: 1, 2: 1, 3: 1}, {1: 2, 2: 3})
+    assert made[2] < BORDER and relevance(made[2]) < 0.5
+
+
+@given(scores, st.frozensets(st.integers(1, 15)))
+def test_what_a_named_person_said_counts_more_unless_that_is_everything(
+    own: dict[int, float], by_named: frozenset[int]
+) -> None:
+    made = spoken(own, by_named)
+    more = 0.0 if own.keys() <= by_named else NAMED
+    assert made == {key: score + (more if key in by_named else 0.0) for key, score in own.items()}
