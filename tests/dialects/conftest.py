@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from tests.conftest import THEN, Clock
-from tests.memory.past_work import work
+from tests.memory.past_work import NOW, local, work
 
 from commonplace.config import load
 from commonplace.dialects import ecm, kiro, sekha
@@ -137,8 +137,9 @@ def example(book: Book, clock: Clock) -> Book:
 
 
 @pytest.fixture
-def past(book: Book) -> Call:
+def past(book: Book, clock: Clock) -> Call:
     """Calls a tool of a book that has two months of work behind it, searched by words."""
+    clock.now = local(NOW)
     work(book)
     return calling(book)
 
@@ -147,7 +148,7 @@ def past(book: Book) -> Call:
 def wise_past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
     """The same with meaning, and with topics."""
     folder = str(tmp_path_factory.mktemp("past"))
-    opened = open_book(load({"data_dir": folder}, env={}), Clock())
+    opened = open_book(load({"data_dir": folder}, env={}), Clock(local(NOW)))
     work(opened)
     yield calling(opened)
     opened.close()

@@ -17,6 +17,7 @@ from commonplace.memory.conversations import Conversation, Said, keep
 from commonplace.memory.fetch import fetch_one
 from commonplace.memory.forget import forget
 from commonplace.memory.remember import Note, remember
+from commonplace.text.recency import day_of
 
 
 def contents(reply: dict[str, Any]) -> list[str]:
@@ -181,7 +182,7 @@ def test_what_other_dialects_wrote_is_a_chunk_too(call: Call, book: Book) -> Non
     weighed = Note(kind="observation", title="Weighed the walrus", details=details, session="s1", project="zoo")
     remember(book, replace(weighed, created_ms=local("2025-03-11T12:00")))
     found = {result["content"]: result for result in call("recall", query="walrus", minScore=0)["results"]}
-    today = "2025-03-15" if local("2025-03-15T00:00") <= THEN < local("2025-03-16T00:00") else "2025-03-16"
+    today = day_of(THEN)
     assert {content: result["session"] for content, result in found.items()} == {
         "The walrus likes its water cold": f"global-{today}",
         "The walrus pool has a pump": f"pools-{today}",
@@ -263,13 +264,11 @@ def test_what_did_we_do_last_is_answered_by_time(past: Call, wise_past: Call) ->
 
 
 @pytest.mark.promise("ecm:decided:latest")
-def test_a_day_is_found_however_much_came_after_it(book: Book) -> None:
-    work(book)
+def test_a_day_is_found_however_much_came_after_it(past: Call, book: Book) -> None:
     for n in range(300):
         remember(book, Note(content=f"watered plant {n} with {n * 3} drops", created_ms=local("2025-03-15T08:00") + n))
-    call = calling(book)
-    assert contents(call("recall", query="what happened on 2025-02-10?"))[0] == LIMITED
-    assert call("recall", query="what happened yesterday?")["totalCount"] == 2
+    assert contents(past("recall", query="what happened on 2025-02-10?"))[0] == LIMITED
+    assert past("recall", query="what happened yesterday?")["totalCount"] == 2
 
 
 @pytest.mark.promise("ecm:decided:one-project")

@@ -114,6 +114,9 @@ SESSIONS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
 DECISION = "We keep refresh tokens in Postgres, not in Redis: losing them would log every customer out."
 
 
+NOW = "2025-03-15T14:30"
+
+
 def local(time: str) -> int:
     """A moment as whoever works here would write it."""
     return moment(time, local=True)

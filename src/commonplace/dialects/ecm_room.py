@@ -52,10 +52,9 @@ class Room:
 
     def choose(self, name: str, entries: Sequence[Any], order: Sequence[int], share: float) -> None:
         """Add entries by what is wanted most, and tell them in their own order."""
-        kept = self.fill(name, [entries[number] for number in order], share)
-        told = dict(zip(order, self._data[name], strict=False))
-        assert len(told) == kept
-        self._data[name] = [told[number] for number in sorted(told)]
+        kept = order[: self.fill(name, [entries[number] for number in order], share)]
+        told = dict(zip(kept, self._data[name], strict=True))
+        self._data[name] = [told[number] for number in sorted(kept)]
 
     def reply(self, told: int, total: int) -> Reply:
         self._data |= {"truncated": self._short or told < total, "totalCount": total, "returnedCount": told}
