@@ -16,7 +16,8 @@ from commonplace.rest.fields import Strict
 
 def agreeing(schema: dict[str, Any]) -> None:
     """Tell in the document that importance 10 and pinned mean the same."""
-    apart = ({"const": "active"}, {"const": 10}), ({"const": "pinned"}, {"type": "number", "exclusiveMaximum": 10})
+    below = {"type": "number", "minimum": 0, "maximum": 10, "exclusiveMaximum": 10}
+    apart = ({"const": "active"}, {"const": 10}), ({"const": "pinned"}, below)
     schema["not"] = {
         "anyOf": [
             {"required": ["status", name], "properties": {"status": status, name: score}}
