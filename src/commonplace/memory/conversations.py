@@ -23,6 +23,7 @@ from commonplace.memory.remember import (
     draft_of,
 )
 from commonplace.model import Draft, Item, Session, SessionDraft, SessionScope
+from commonplace.store.conversations import BY_CONTENT, key_in
 from commonplace.text.folders import ROOT, folder_path
 from commonplace.text.names import normalise_project
 from commonplace.text.redact import redact
@@ -106,7 +107,7 @@ def keep(book: Book, conversation: Conversation) -> Kept:
 def keep_all(book: Book, conversations: Sequence[Conversation]) -> list[Kept]:
     """Keep several in one transaction."""
     now = book.clock()
-    written = book.store.keep_sessions([_drafts(conversation, now) for conversation in conversations], now)
+    written = book.store.keep_sessions([_drafts(book, conversation, now) for conversation in conversations], now)
     book.meaning.wake()
     return [
         Kept(session, sum(not s.duplicate for s in stored), sum(s.duplicate for s in stored))
@@ -200,7 +201,7 @@ def checked_score(importance: float) -> float:
         raise InvalidInput("Invalid importance_score", "Must be between 0.0 and 10.0") from None
 
 
-def _drafts(conversation: Conversation, now_ms: int) -> tuple[SessionDraft, list[Draft]]:
+def _drafts(book: Book, conversation: Conversation, now_ms: int) -> tuple[SessionDraft, list[Draft]]:
     if not conversation.messages:
         raise InvalidInput("The conversation has no messages.", "Give at least one, with a role and content.")
     if len(conversation.messages) > MAX_MESSAGES:
@@ -208,7 +209,10 @@ def _drafts(conversation: Conversation, now_ms: int) -> tuple[SessionDraft, list
     label, folder = checked_label(conversation.label), checked_folder(conversation.folder)
     importance, status = _standing(conversation)
     messages = _messages(conversation.messages, conversation.key, now_ms)
-    key = clean(conversation.key, "key").strip() or _key(label, folder, messages)
+    project = None if conversation.project is None else normalise_project(conversation.project)
+    key = clean(conversation.key, "key").strip()
+    if not key:
+        key = key_in(project and (book.store.find_project(project) or project), _key(label, folder, messages))
     if len(key) > MAX_KEY:
         raise TooLarge(f"key has {len(key)} characters, more than {MAX_KEY}.")
     if not conversation.key:
@@ -224,7 +228,7 @@ def _drafts(conversation: Conversation, now_ms: int) -> tuple[SessionDraft, list
         importance=importance,
         started_ms=started,
         source=clean(conversation.source, "source")[:100],
-        project=None if conversation.project is None else normalise_project(conversation.project),
+        project=project,
         meta=checked_meta(conversation.meta),
         accessed_ms=None if conversation.accessed_ms is None else checked_time(conversation.accessed_ms),
         updated_ms=None if conversation.updated_ms is None else checked_time(conversation.updated_ms),
@@ -247,8 +251,9 @@ def _messages(said: Sequence[Said], key: str, now_ms: int, after: str = "") -> l
             raise InvalidInput(f"messages[{number}].content is empty.", "Leave the message out, or say what it says.")
         name = message.meta.get("name")
         details = {**message.details, "role": message.role, "speaker": name if isinstance(name, str) else ""}
+        content = clean(message.content, f"messages[{number}].content")
         note = Note(
-            content=message.content,
+            content=content,
             kind="message",
             title=message.title,
             details=details,
@@ -256,7 +261,7 @@ def _messages(said: Sequence[Said], key: str, now_ms: int, after: str = "") -> l
             created_ms=message.at_ms,
             uid=message.uid,
         )
-        mark = (message.role, message.content, message.at_ms)
+        mark = (message.role, content, message.at_ms)
         identity = [message.identity] if message.identity else [*mark, seen[mark]]
         seen[mark] += 1
         drafts.append(draft_of(note, now_ms, identity=_digest(["message", key, after, *identity])))
@@ -277,7 +282,7 @@ def _standing(conversation: Conversation) -> tuple[float, str]:
 
 
 def _key(label: str, folder: str, messages: Sequence[Draft]) -> str:
-    return "conversation:" + _digest([label, folder, *(m.content_hash.hex() for m in messages)]).hex()
+    return BY_CONTENT + _digest([label, folder, *(m.content_hash.hex() for m in messages)]).hex()
 
 
 def _digest(value: object) -> bytes:
