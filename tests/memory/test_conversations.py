@@ -14,7 +14,7 @@ from tests.conftest import THEN, Clock
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound, TooLarge
 from commonplace.memory import organise
-from commonplace.memory.book import Book, open_book
+from commonplace.memory.book import Book, limited, open_book
 from commonplace.memory.conversations import (
     Conversation,
     Said,
@@ -70,6 +70,22 @@ def test_messages_that_their_source_names_are_known_by_that(book: Book) -> None:
         1,
         ["draft", "draft", "more"],
     )
+
+
+def test_the_same_said_in_several_projects_is_a_conversation_in_each(book: Book) -> None:
+    everywhere, ours, theirs = (keep(book, talk("hello", project=place)) for place in (None, "ours", "theirs"))
+    mine = limited(book, "mine")
+    kept = [everywhere, ours, theirs, keep(mine, talk("hello"))]
+    assert [(one.session.project, one.added) for one in kept] == [(None, 1), ("ours", 1), ("theirs", 1), ("mine", 1)]
+    again = [keep(book, talk("hello", project=place)) for place in (None, "ours", "theirs", "mine")]
+    assert [one.session.uid for one in again] == [one.session.uid for one in kept]
+    assert all(one.duplicate for one in again) and keep(mine, talk("hello")).duplicate
+
+
+def test_the_same_in_a_project_by_any_of_its_names_is_one_conversation(book: Book) -> None:
+    kept = keep(book, talk("hello", project="github.com/acme/ours"))
+    for here, name in ((book, "ours"), (book, "OURS"), (limited(book, "ours"), None)):
+        assert keep(here, talk("hello", project=name)).session.uid == kept.session.uid
 
 
 def test_several_are_kept_together_or_not_at_all(book: Book) -> None:

@@ -210,14 +210,13 @@ def _drafts(book: Book, conversation: Conversation, now_ms: int) -> tuple[Sessio
     importance, status = _standing(conversation)
     messages = _messages(conversation.messages, conversation.key, now_ms)
     project = None if conversation.project is None else normalise_project(conversation.project)
-    key = clean(conversation.key, "key").strip()
-    if not key:
-        key = key_in(project and (book.store.find_project(project) or project), _key(label, folder, messages))
+    key = clean(conversation.key, "key").strip() or _key(label, folder, messages)
     if len(key) > MAX_KEY:
         raise TooLarge(f"key has {len(key)} characters, more than {MAX_KEY}.")
     if not conversation.key:
         # The same message in another conversation is another one.
         messages = [replace(m, content_hash=_digest([key, m.content_hash.hex()])) for m in messages]
+        key = key_in(project and (book.store.find_project(project) or project), key)
     said = [message.at_ms for message in conversation.messages if message.at_ms is not None]
     started = min([*said, now_ms]) if conversation.started_ms is None else checked_time(conversation.started_ms)
     draft = SessionDraft(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,6 +10,16 @@ from typing import Protocol
 from commonplace.identity import Ref
 from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
 from commonplace.text.sketch import Sketch
+
+BY_CONTENT = "conversation:"
+"""How the key of a conversation begins that is known by what it says."""
+
+
+def key_in(project: str | None, key: str) -> str:
+    """The key of a conversation in a project: where it is known by what it says, the same elsewhere is another."""
+    if project is None or not key.startswith(BY_CONTENT) or "@" in key:
+        return key
+    return f"{key}@{hashlib.sha256(project.casefold().encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from commonplace.errors import NotFound
 from commonplace.identity import Ref, ref
 from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
-from commonplace.store.conversations import SessionCounts
+from commonplace.store.conversations import SessionCounts, key_in
 from commonplace.store.one_project.place import Place
 from commonplace.text.sketch import Sketch
 
@@ -23,8 +23,9 @@ class Conversations(Place):
     ) -> list[tuple[Session, list[Stored]]]:
         placed = []
         for session, messages in kept:
-            self._check_session(Ref("") if session.uid is None else ref(session.uid), session.key)
-            here = replace(session, project=self._only_here(session.project))
+            project = self._only_here(session.project)
+            here = replace(session, project=project, key=key_in(project, session.key))
+            self._check_session(Ref("") if session.uid is None else ref(session.uid), here.key)
             placed.append((here, [self._placed(message) for message in messages]))
         return self._inner.keep_sessions(placed, now_ms)
 
