@@ -58,6 +58,17 @@ def test_people_get_a_table_and_the_reasons(run: Run, folder: Path) -> None:
     assert "conversation 3 at character" in done.err
 
 
+def test_every_reason_is_named_with_a_place_however_common_another_is(run: Run, folder: Path) -> None:
+    (folder / "many").mkdir()
+    broken = json.dumps([*exported(1), *[{"title": "Broken"}] * 300])
+    (folder / "many" / "a.json").write_text(broken, encoding="utf-8")
+    (folder / "many" / "b.txt").write_bytes(b"User: caf\xe9")
+    done = run("import", "many")
+    assert "300\tconversation\tit has no tree" in done.out and "skipped\twhat\twhy" in done.out
+    assert "b.txt: not UTF-8 text" in done.err and len(done.err.splitlines()) < 10
+    assert "b.txt" in [one["what"] for one in run("import", "many", "--json").data["examples"]]
+
+
 def test_several_paths_at_once_and_where_they_go(run: Run, folder: Path) -> None:
     write_chats(folder)
     done = run("import", "chatgpt-export.zip", "chats", "--folder", "/old", "--project", "my-api", "--json")

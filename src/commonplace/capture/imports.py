@@ -24,8 +24,8 @@ from commonplace.text.names import normalise_project
 
 BATCH_MESSAGES = 400
 BATCH_CHARACTERS = 4_000_000
-EXAMPLES = 100
-"""Skipped things that are named one by one; the others are only counted."""
+EXAMPLES, ALIKE = 100, 10
+"""Skipped things that are named one by one, and those for one reason; the others are only counted."""
 
 Advance = Callable[[int], object]
 
@@ -66,7 +66,8 @@ class Summary:
         tally.skipped += skipped.count
         reason = (skipped.unit, skipped.why)
         self.reasons[reason] = self.reasons.get(reason, 0) + skipped.count
-        if len(self.examples) < EXAMPLES and skipped.unit != "message":
+        alike = sum(one.why == skipped.why for one in self.examples)
+        if alike < ALIKE and len(self.examples) < EXAMPLES and skipped.unit != "message":
             self.examples.append(skipped)
 
     def told(self, *, dry_run: bool) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from commonplace.memory.book import Book
 
 AUTO = "auto"
 STDIN = "-"
+# How many of those that are skipped for one reason are named.
+NAMED = 3
 
 
 @command(
@@ -103,11 +106,14 @@ def _show(call: Call, summary: Summary, dry_run: bool) -> None:
         call.say("\nSkipped:")
         reasons = sorted(summary.reasons.items(), key=lambda entry: -entry[1])
         tables.table(
-            ("skipped", "what", "title"),
-            [{"skipped": count, "what": unit, "title": why} for (unit, why), count in reasons],
+            ("skipped", "what", "why"),
+            [{"skipped": count, "what": unit, "why": why} for (unit, why), count in reasons],
         )
-    for one in summary.examples[:10]:
-        call.note(f"{one.what}: {one.why}")
+    named: Counter[str] = Counter()
+    for one in summary.examples:
+        named[one.why] += 1
+        if named[one.why] <= NAMED:
+            call.note(f"{one.what}: {one.why}")
     if dry_run:
         call.note("Nothing was kept: this was a dry run.")
 

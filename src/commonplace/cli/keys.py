@@ -41,8 +41,8 @@ def keys(call: Call) -> None:
     elif not records:
         call.note("No key yet. `commonplace keys create NAME` makes one; `commonplace serve` makes the first itself.")
     else:
-        rows = [{**row, "project": row["project"] or "all", "when": row["used_at_epoch"]} for row in records]
-        tables.table(("id", "name", "prefix", "scope", "project", "state", "expires_at", "when"), rows)
+        rows = [{**row, "project": row["project"] or "all", "last_used": row["used_at_epoch"]} for row in records]
+        tables.table(("id", "name", "prefix", "scope", "project", "state", "expires_at", "last_used"), rows)
 
 
 @command(

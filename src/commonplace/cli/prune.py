@@ -133,7 +133,8 @@ def _draw(console: Console, row: Mapping[str, Any], digits: int) -> None:
     from rich.text import Text
 
     number, label = Text(f"{row['number']:>{digits}}  ", "cyan"), Text(one_line(row["label"]), "bold")
-    facts = Text("  " + one_line(f"{row['folder']} · {row['messages']} messages · {_size(row['bytes'])}"), "dim")
+    said = "1 message" if row["messages"] == 1 else f"{row['messages']:,} messages"
+    facts = Text("  " + one_line(f"{row['folder']} · {said} · {_size(row['bytes'])}"), "dim")
     room = console.width - number.cell_len
     facts.truncate(max(room // 2, room - label.cell_len), overflow="ellipsis")
     label.truncate(room - facts.cell_len, overflow="ellipsis")

@@ -30,14 +30,16 @@ STYLES = {
     "project": "green",
     "folder": "green",
     "when": "dim",
+    "last_used": "dim",
     "position": "dim",
     "relevance": "bold",
 }
 NUMBERS = frozenset(
     {"id", "relevance", "items", "position", "rev", "size", "nearness", "messages", "words", "importance"}
 )
+MOMENTS = frozenset({"when", "last_used"})
 # Texts, and their shares of what width is left.
-WIDE = {"title": 1, "narrative": 1, "content": 1, "aliases": 1, "label": 2, "folder": 1}
+WIDE = {"title": 1, "why": 1, "narrative": 1, "content": 1, "aliases": 1, "label": 2, "folder": 1}
 # Below this width a conversation's words are left out for its label.
 NARROW = 100
 # Shorter heads for terminals, where texts need the room.
@@ -225,7 +227,7 @@ def terminal() -> Console | None:
 
 
 def _cell(column: str, value: object, *, brief: bool) -> str:
-    if column == "when" and isinstance(value, int):
+    if column in MOMENTS and isinstance(value, int):
         if brief:
             return ago(value, time.time_ns() // 1_000_000)
         return iso(value)
