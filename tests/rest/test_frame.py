@@ -144,7 +144,7 @@ def test_without_a_key_nothing_is_told(site: Site) -> None:
 def test_a_key_does_what_it_may(site: Site) -> None:
     with site.client("read") as reader, site.client("write") as writer:
         assert reader.get("/api/v1/items").status_code == 200
-        assert "may read" in refused(reader.post("/api/v1/items", json={"content": "x"}), 403, "FORBIDDEN")
+        assert "may only read" in refused(reader.post("/api/v1/items", json={"content": "x"}), 403, "FORBIDDEN")
         assert writer.post("/api/v1/items", json={"content": "By a writer"}).status_code == 201
         refused(writer.get("/api/v1/keys"), 403, "FORBIDDEN")
 

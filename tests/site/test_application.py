@@ -30,7 +30,7 @@ def test_the_front_page_says_where_to_go(served: Served) -> None:
     reply = httpx2.get(f"{served.url}/", timeout=DEADLINE)
     assert reply.status_code == 200
     assert reply.headers["content-type"].startswith("text/plain")
-    assert f"{served.url}/mcp" in reply.text and f"{served.url}/health" in reply.text
+    assert all(f"{served.url}{path}" in reply.text for path in ("/mcp", "/health", "/api/v1", "/api/v1/docs"))
 
 
 def test_health_tells_little_to_those_without_a_key(served: Served) -> None:

@@ -134,7 +134,7 @@ def _allowed(endpoint: Endpoint, scope: Scope) -> Key | None:
         raise Unauthorized("A key is needed here.")
     if not key.allows(endpoint.scope):
         raise Forbidden(
-            f"This key may {key.scope}; {endpoint.method} {endpoint.path} takes one that may {endpoint.scope}."
+            f"This key may only {key.scope}; {endpoint.method} {endpoint.path} takes one of scope {endpoint.scope}."
         )
     return key
 

@@ -27,9 +27,10 @@ from commonplace.workers import Workers
 WELCOME = """\
 Commonplace is running.
 
-Agents:  {address}/mcp     (Model Context Protocol, streamable HTTP)
-Health:  {address}/health
-People:  commonplace --help
+Agents:    {address}/mcp     (Model Context Protocol, streamable HTTP)
+Programs:  {address}/api/v1  (REST; try it at {address}/api/v1/docs)
+Health:    {address}/health
+People:    commonplace --help
 
 Calls need a key: Authorization: Bearer <key>. `commonplace keys create NAME` makes one.
 """

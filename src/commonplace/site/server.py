@@ -67,7 +67,7 @@ def _about_keys(shelf: Shelf, settings: Settings) -> str:
 
 
 def _greet(address: str, more: str) -> None:
-    sys.stderr.write(f"Commonplace is at {address}/mcp (health: {address}/health). Ctrl-C ends it.\n{more}\n")
+    sys.stderr.write(f"Commonplace is at {address}/mcp (REST: {address}/api/v1/docs). Ctrl-C ends it.\n{more}\n")
     sys.stderr.flush()
 
 
