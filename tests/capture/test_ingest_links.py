@@ -94,6 +94,8 @@ def test_cursor_keeps_many_sessions_in_one_file(book: Book, tmp_path: Path) -> N
         assert ingest(book, path).messages.added == 0
     assert session(book, "cursor:c2").label == "Session c2"
     assert messages(book, "cursor:c1")[-1].body == "Answer c1, and more"
+    # Bubbles have no time of their own: they are as old as their session, not as the file.
+    assert {message.created_ms for message in messages(book, "cursor:c1")} == {1_773_568_800_000}
     before = path.read_bytes()
     assert ingest(book, path).files.known == 1 and path.read_bytes() == before
 

@@ -151,10 +151,11 @@ class _Session:
         self._characters += sum(len(one.content) for one in said)
 
     def _dated(self, turn: Turn) -> Turn:
-        """A turn without a time gets that of the one before; the first the file's."""
-        at = turn.at_ms if turn.at_ms is not None else turn.until_ms
-        if at is None:
-            at = self._at if self._at is not None else _changed_ms(self._reading.transcript.path)
+        """A turn without a time gets that of the one before; the first the session's, else the file's."""
+        transcript = self._reading.transcript
+        known = (turn.at_ms, turn.until_ms, self._at, transcript.started_ms)
+        at = next((moment for moment in known if moment is not None), None)
+        at = _changed_ms(transcript.path) if at is None else at
         self._at = at if turn.until_ms is None else turn.until_ms
         self._started = at if self._started is None else self._started
         return replace(turn, at_ms=at)
