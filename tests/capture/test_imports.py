@@ -99,6 +99,17 @@ def test_one_refused_conversation_does_not_stop_its_batch(book: Book, put: Put) 
     assert "key has 300 characters" in summary.examples[0].why
 
 
+def test_a_conversation_that_contradicts_another_does_not_stop_the_rest(book: Book, put: Put) -> None:
+    said = {"role": "user", "content": "Said once", "id": "01959a12-0000-7000-8000-0123456789ab"}
+    other = {"role": "user", "content": "Said elsewhere"}
+    copies = [{"key": key, "messages": [said]} for key in ("first", "copy")]
+    path = put("own.json", {"conversations": [*copies, {"key": "last", "messages": [other]}]})
+    summary = import_path(book, path)
+    assert (summary.conversations.added, summary.conversations.skipped) == (2, 1)
+    assert "says something else" in summary.examples[0].why
+    assert find(book, "last").messages == 1
+
+
 def test_a_message_too_long_for_one_item_is_kept_in_parts(book: Book, put: Put) -> None:
     line = "word " * 19 + "end.\n"
     text = line * (2_000_000 // len(line) + 1)

@@ -15,7 +15,7 @@ from commonplace.capture.archives import MAX_MEMBER, Measured, Member, members, 
 from commonplace.capture.foreign import Skipped, Stream
 from commonplace.capture.formats import FORMATS, HEAD, ZIP, detect, why_unknown
 from commonplace.capture.long_messages import fitting
-from commonplace.errors import InvalidInput, TooLarge
+from commonplace.errors import Conflict, InvalidInput, TooLarge
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import Conversation, Kept, keep_all
 from commonplace.memory.remember import UNSTORABLE
@@ -188,7 +188,7 @@ class Import:
         """What was kept of them. If one is refused, the others are kept without it."""
         try:
             return keep_all(book, conversations)
-        except (InvalidInput, TooLarge) as error:
+        except (InvalidInput, TooLarge, Conflict) as error:
             if len(conversations) == 1:
                 self.summary.skip(Skipped(conversations[0].label, error.message))
                 return []
