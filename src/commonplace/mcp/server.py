@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeVar
 
 import anyio
 import mcp_types as types
@@ -40,6 +40,7 @@ _ADVICE = {
 }
 
 _Context = ServerRequestContext[Any]
+_Read = TypeVar("_Read")
 
 
 def build(reach: Callable[[], Book], profile: str, workers: Workers, *, one_caller: bool = True) -> Server[Any]:
@@ -48,52 +49,7 @@ def build(reach: Callable[[], Book], profile: str, workers: Workers, *, one_call
     What `one_caller` asks after a write waits for it; several callers do not wait for each other.
     """
     tools = {tool.name: tool for tool in tools_of(profile)}
-    listed = [_described(tool) for tool in tools.values()]
-    writing = anyio.Lock()
-
-    async def list_tools(_context: _Context, _params: object) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=listed)
-
-    async def call_tool(context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = tools.get(params.name)
-        if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}", {"known": sorted(tools)})
-        book = _reach_of(context, reach)
-        if not tool.read_only:
-            if not _may_write(context):
-                return _failed(error_body(tool.dialect, Forbidden(f"This key may read only, and {tool.name} writes.")))
-            async with writing if one_caller else contextlib.nullcontext():
-                return await workers.do(lambda: _call(book, tool, params.arguments or {}))
-        if one_caller and writing.locked():
-            with anyio.move_on_after(WAIT_FOR_WRITES):
-                async with writing:
-                    pass
-        return await workers.do(lambda: _call(book, tool, params.arguments or {}))
-
-    async def list_resources(context: _Context, _params: object) -> types.ListResourcesResult:
-        return types.ListResourcesResult(
-            resources=await workers.do(lambda: resources.listed(_reached(_reach_of(context, reach))))
-        )
-
-    async def list_templates(_context: _Context, _params: object) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=list(resources.TEMPLATES))
-
-    async def read_resource(context: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        return await workers.do(lambda: resources.read(_reached(_reach_of(context, reach)), str(params.uri)))
-
-    async def list_prompts(_context: _Context, _params: object) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=prompts.listed(tools))
-
-    async def get_prompt(context: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return await workers.do(
-            lambda: prompts.filled(_reached(_reach_of(context, reach)), tools, params.name, params.arguments or {})
-        )
-
-    async def complete(context: _Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        return await workers.do(
-            lambda: prompts.completed(_reached(_reach_of(context, reach)), params.argument.name, params.argument.value)
-        )
-
+    answers = _Answers(reach, tools, workers, one_caller)
     hint = CacheHint(ttl_ms=LISTS_FRESH_MS, scope="private")
     return Server(
         "commonplace",
@@ -102,15 +58,78 @@ def build(reach: Callable[[], Book], profile: str, workers: Workers, *, one_call
         instructions=instructions(tools),
         cache_hints={"tools/list": hint, "prompts/list": hint, "resources/templates/list": hint},
         get_tool_input_schema=lambda name: tools[name].input_schema() if name in tools else None,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
-        on_list_prompts=list_prompts,
-        on_get_prompt=get_prompt,
-        on_completion=complete,
+        on_list_tools=answers.list_tools,
+        on_call_tool=answers.call_tool,
+        on_list_resources=answers.list_resources,
+        on_list_resource_templates=answers.list_templates,
+        on_read_resource=answers.read_resource,
+        on_list_prompts=answers.list_prompts,
+        on_get_prompt=answers.get_prompt,
+        on_completion=answers.complete,
     )
+
+
+class _Answers:
+    """What each request of the protocol is answered with."""
+
+    def __init__(
+        self, reach: Callable[[], Book], tools: Mapping[str, Tool], workers: Workers, one_caller: bool
+    ) -> None:
+        self._reach, self._tools, self._workers, self._one_caller = reach, tools, workers, one_caller
+        self._listed = [_described(tool) for tool in tools.values()]
+        self._writing = anyio.Lock()
+
+    async def list_tools(self, _context: _Context, _params: object) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=self._listed)
+
+    async def call_tool(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = self._tools.get(params.name)
+        if tool is None:
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}", {"known": sorted(self._tools)})
+        reach = self._reach_of(context)
+        if not tool.read_only:
+            if not _may_write(context):
+                return _failed(error_body(tool.dialect, Forbidden(f"This key may read only, and {tool.name} writes.")))
+            async with self._writing if self._one_caller else contextlib.nullcontext():
+                return await self._workers.do(lambda: _call(reach, tool, params.arguments or {}))
+        if self._one_caller and self._writing.locked():
+            with anyio.move_on_after(WAIT_FOR_WRITES):
+                async with self._writing:
+                    pass
+        return await self._workers.do(lambda: _call(reach, tool, params.arguments or {}))
+
+    async def list_resources(self, context: _Context, _params: object) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=await self._from_book(context, resources.listed))
+
+    async def list_templates(self, _context: _Context, _params: object) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=list(resources.TEMPLATES))
+
+    async def read_resource(
+        self, context: _Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        return await self._from_book(context, lambda book: resources.read(book, str(params.uri)))
+
+    async def list_prompts(self, _context: _Context, _params: object) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=prompts.listed(self._tools))
+
+    async def get_prompt(self, context: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        return await self._from_book(
+            context, lambda book: prompts.filled(book, self._tools, params.name, params.arguments or {})
+        )
+
+    async def complete(self, context: _Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        return await self._from_book(
+            context, lambda book: prompts.completed(book, params.argument.name, params.argument.value)
+        )
+
+    async def _from_book(self, context: _Context, read: Callable[[Book], _Read]) -> _Read:
+        reach = self._reach_of(context)
+        return await self._workers.do(lambda: read(_reached(reach)))
+
+    def _reach_of(self, context: _Context) -> Callable[[], Book]:
+        """How to reach the book of a call: over HTTP the site put the one that the key opens into the request."""
+        book: Book | None = getattr(getattr(context.request, "state", None), "book", None)
+        return self._reach if book is None else lambda: book
 
 
 def instructions(tools: Collection[str]) -> str:
@@ -139,12 +158,6 @@ def _described(tool: Tool) -> types.Tool:
             open_world_hint=False,
         ),
     )
-
-
-def _reach_of(context: _Context, reach: Callable[[], Book]) -> Callable[[], Book]:
-    """How to reach the book of a call: over HTTP the site put the one that the caller's key opens into the request."""
-    book: Book | None = getattr(getattr(context.request, "state", None), "book", None)
-    return reach if book is None else lambda: book
 
 
 def _may_write(context: _Context) -> bool:
