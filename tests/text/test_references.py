@@ -127,6 +127,8 @@ def test_names_of_code_are_found(text: str, name: str) -> None:
         "d41d8cd98f00b204e9800998ecf8427e a1_b2_c3_d4 x_y",
         "https://example.com/getUserById",
         "TypeError",
+        "[Edit] file_path: auth.ts\nold_string: one\nnew_string: two",
+        "[Task] subagent_type: Explore\nrun_in_background: true",
     ],
 )
 def test_ordinary_words_are_no_names(text: str) -> None:

@@ -57,6 +57,8 @@ def test_of_equally_telling_words_a_name_is_taken() -> None:
         "api_key=" + "sk-" + "a1b2c3d4" * 4,
         "the and would have been really",
         "<div class='zebra'>",
+        "[Bash] zebra --stripes",
+        "You're welcome!",
     ],
 )
 def test_code_numbers_paths_and_small_words_name_nothing(noise: str) -> None:

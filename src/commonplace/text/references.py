@@ -52,6 +52,13 @@ _ORDINARY = frozenset(
     " typeerror valueerror keyerror attributeerror assertionerror runtimeerror syntaxerror importerror indexerror"
     " referenceerror nullpointerexception function return print.".split()
 )
+# What agents call the arguments of their tools stands in every session, before what is worth linking.
+_NO_NAMES = _ORDINARY | frozenset(
+    "absolute_path activeform cell_id code_edit dir_path edit_mode exit_code file_path filepath file_text head_limit"
+    " insert_line insert_text is_background is_error multiselect new_source new_str new_string notebook_path old_str"
+    " old_string output_mode relative_workspace_path replace_all run_in_background subagent_type target_file targetfile"
+    " tool_use_id view_range workdir".split()
+)
 
 _CODE = re.compile(r"[/\\_.(]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
 _AROUND = " \t\"'`“”‘’()[]{}<>,;:!?*|="
@@ -174,7 +181,7 @@ def _names(chunk: str) -> Iterator[str]:
     """Names of code in a chunk: spelt as no ordinary word is, or called."""
     for match in _NAME.finditer(chunk):
         name = match[0].strip("_$")
-        if not _FEWEST_LETTERS <= len(name) <= _LONGEST_NAME or name.casefold() in _ORDINARY:
+        if not _FEWEST_LETTERS <= len(name) <= _LONGEST_NAME or name.casefold() in _NO_NAMES:
             continue
         if not (match[1] or _JOINED.search(name) or _is_dotted(name)):
             continue

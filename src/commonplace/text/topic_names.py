@@ -31,7 +31,11 @@ VERBAL, PROPER = 0.6, 1.2
 LONGEST = 40
 _SAMPLED_WORDS = 400
 
-_CODE = re.compile(r"```.*?(?:```|\Z)|\[REDACTED:[^\]]*\]|\w+://\S+|<[^<>\n]{1,80}>", re.DOTALL)
+# A line such as "[Bash] npm test" is a call of a tool, whatever the tool is called.
+_CODE = re.compile(
+    r"```.*?(?:```|\Z)|^\[[A-Za-z][\w.:-]+\](?: [^\n]*)?$|\[REDACTED:[^\]]*\]|\w+://\S+|<[^<>\n]{1,80}>",
+    re.DOTALL | re.MULTILINE,
+)
 # Words of letters. What is glued to digits, slashes, underscores, dots or brackets is code, a path or a number.
 _WORD = re.compile(r"(?<![\w/\\@#$.-])[^\W\d_]+(?:['’-][^\W\d_]+)*(?![\w/\\@(=\[-]|\.\w)|[^\w\s\"'`*’]+|\n")
 _CAMEL = re.compile(r"[a-z]+[A-Z]|(?:[A-Z][a-z]+){3}")
@@ -54,7 +58,7 @@ _DULL_WORDS = """
     simple since small soon sorry sort sound specific start started step still stop stuff such super sure take taken
     talk tell than thats theyre think thought three thus time times today together told tomorrow tonight total totally
     tried true try trying turn two under understand until up upon use used useful using usually value various wait was
-    way week weekend well went whats while whole wish within without wont work worked working worry worth would wow
+    way week weekend welcome well went whats while whole wish within without wont work worked working worry worth would wow
     wrong yeah year years yep yesterday
 """
 _VERBAL = ("ed", "ly")
