@@ -58,8 +58,8 @@ _DULL_WORDS = """
     simple since small soon sorry sort sound specific start started step still stop stuff such super sure take taken
     talk tell than thats theyre think thought three thus time times today together told tomorrow tonight total totally
     tried true try trying turn two under understand until up upon use used useful using usually value various wait was
-    way week weekend welcome well went whats while whole wish within without wont work worked working worry worth would wow
-    wrong yeah year years yep yesterday
+    way week weekend welcome well went whats while whole wish within without wont work worked working worry worth would
+    wow wrong yeah year years yep yesterday
 """
 _VERBAL = ("ed", "ly")
 
