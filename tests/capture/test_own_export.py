@@ -18,7 +18,7 @@ from commonplace.capture import markdown
 from commonplace.capture.imports import import_path
 from commonplace.memory.book import Book, open_book
 from commonplace.memory.conversations import Conversation, Said, keep, keep_all, latest, opened
-from commonplace.memory.export import FORMAT, VERSION, export_all, export_data, export_markdown
+from commonplace.memory.export import FORMAT, VERSION, export_data, export_markdown, whole_conversations
 from commonplace.model import SessionScope
 
 THEN = 1_742_049_000_000
@@ -52,7 +52,11 @@ def other(tmp_path: Path, book: Book) -> Iterator[Book]:
 
 
 def exported(book: Book) -> dict[str, Any]:
-    return {"format": FORMAT, "version": VERSION, "conversations": list(export_all(book, SessionScope()))}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "conversations": [export_data(*one) for one in whole_conversations(book, SessionScope())],
+    }
 
 
 def test_json_comes_back_without_loss(book: Book, other: Book, tmp_path: Path) -> None:

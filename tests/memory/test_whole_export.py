@@ -6,7 +6,7 @@ import pytest
 
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import Conversation, Said, append, keep, keep_all
-from commonplace.memory.export import export_all, export_data, whole_conversations
+from commonplace.memory.export import export_data, whole_conversations
 from commonplace.model import SessionScope
 
 NOW = 1_742_049_000_000
@@ -21,8 +21,8 @@ def many(book: Book) -> list[str]:
 
 
 def test_every_conversation_comes_once_the_newest_first(book: Book, many: list[str]) -> None:
-    assert [data["id"] for data in export_all(book, SessionScope())] == many
-    assert list(export_all(book, SessionScope(folder="/nowhere"))) == []
+    assert [session.uid for session, _messages in whole_conversations(book, SessionScope())] == many
+    assert list(whole_conversations(book, SessionScope(folder="/nowhere"))) == []
 
 
 def test_one_that_gets_a_message_meanwhile_is_not_missed(book: Book, many: list[str]) -> None:
@@ -38,6 +38,5 @@ def test_one_that_gets_a_message_meanwhile_is_not_missed(book: Book, many: list[
 def test_only_what_was_said(book: Book) -> None:
     keep(book, Conversation("talk", [Said("user", "words", NOW, {"model": "m"})]))
     ((session, messages),) = whole_conversations(book, SessionScope())
-    (bare,) = export_all(book, SessionScope(), metadata=False)
-    assert bare == export_data(session, messages, metadata=False)
+    bare = export_data(session, messages, metadata=False)
     assert bare.keys() == {"id", "label", "folder", "messages"}

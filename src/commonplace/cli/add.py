@@ -104,7 +104,6 @@ def add(
         _refuse_beside_jsonl(text, title, details, tags, session, importance, at)
         add_lines(call, jsonl, kind=kind, type_=type_, project=project)
         return
-    created_ms = None if at is None else moment(at, local=True)
     note = Note(
         content=_content(text, optional=bool(title or details)),
         kind=kind,
@@ -116,8 +115,13 @@ def add(
         session=session,
         tags=tags,
         importance=importance,
-        created_ms=created_ms,
+        created_ms=None if at is None else moment(at, local=True),
     )
+    _keep(call, note)
+
+
+def _keep(call: Call, note: Note) -> None:
+    """Remember it, and say what became of it."""
     with call.book() as book:
         stored = remember(book, note)
         item = fetch_one(book, stored.id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from commonplace.memory.book import Book
@@ -90,12 +90,6 @@ def whole_conversations(book: Book, scope: SessionScope) -> Iterator[tuple[Sessi
             yield session, book.store.messages_of(session.id)
         fresh = bool(unseen) or before is not None
         before = (page[-1].ended_ms, page[-1].id) if unseen else None
-
-
-def export_all(book: Book, scope: SessionScope, *, metadata: bool = True) -> Iterator[Mapping[str, Any]]:
-    """The same as data."""
-    for session, messages in whole_conversations(book, scope):
-        yield export_data(session, messages, metadata=metadata)
 
 
 def _speaker(item: Item) -> str:
