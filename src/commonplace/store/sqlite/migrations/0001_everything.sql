@@ -1,5 +1,4 @@
 -- Every table. Times are milliseconds since 1970, UTC; what belongs to somebody carries its space.
--- Nothing writes to edges, clusters and keys yet: they are for links between passages and for callers with keys.
 
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
