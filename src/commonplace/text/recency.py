@@ -15,20 +15,25 @@ _NUMBERS = {word: n for n, word in enumerate("zero one two three four five six s
 _NUMBERS |= {"a": 1, "an": 1, "couple": 2, "few": 3}
 _UNITS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1), "month": timedelta(days=30)}
 # What makes it a question about time. All other words must be among those that any such question has.
-_LATEST = frozenset("last latest recent recently lately newest previous previously off".split())
+_LATEST = frozenset("last latest recent recently lately newest previous previously off continue resume zuletzt".split())
 _MARKERS = _LATEST | {"yesterday", "today", "morning", "ago", "past", *_DAYS, *_UNITS, *(f"{unit}s" for unit in _UNITS)}
+_MARKERS |= {"gestern", "heute"}
 _FILLERS = frozenset(
-    "about all am and any anything are as ask asked at back be been before build built by can catch change changed"
-    " changes continue conversation conversations could current decide decided describe did discuss discussed do does"
-    " doing done during end ended explain far finish finished for from give go going had happen happened happening has"
+    "about all am and any anything are as ask asked at back be been before break broke broken build built by can catch"
+    " change changed changes conversation conversations could crash crashed current decide decided describe did discuss"
+    " discussed do does doing done during end ended explain fail failed far finish finished fix fixed for from give go"
+    " going had happen happened happening has"
     " have history how i in is it just know latest learn learned leave left let list long made make me most much my"
     " need new next now of on or our out over overview pick please progress recall recap remember resume s said say"
     " session sessions show since so something start started status stop stopped stuff summarise summarize summary t"
     " talk talked task tasks tell that the then there thing things this time to until up update updates us very want"
-    " was we went were what when where which while who will with within work worked working would you your".split()
+    " was we went were what when where which while who will with within work worked working would wrong you your"
+    # The same in German.
+    " dran gearbeitet gemacht getan haben habe hast ich ist passiert sind waren war wir wo woran".split()
 )
 _AGO = re.compile(r"\b(\w+) (hour|day|week|month)s? ago\b")
 _LAST_SO_MANY = re.compile(r"\b(?:last|past|previous) (?:(\w+) )?(hour|day|week|month)(s?)\b")
+_WHERE_WE_ARE = re.compile(r"where (?:were|are) (?:we|you)\b")
 _ISO_DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 
 
@@ -52,6 +57,8 @@ def asked_time(question: str, now_ms: int, zone: tzinfo | None = None) -> AskedT
     """What time a question is about, if it is about nothing else; None for every other question."""
     words = [word.lower() for word in _WORD.findall(question.replace("'", " ").replace("’", " "))]
     marks = {word for word in words if word in _MARKERS or _ISO_DAY.fullmatch(word)}
+    if _WHERE_WE_ARE.match(" ".join(words)):
+        marks.add("last")
     names = [word for word in words if word not in marks | _FILLERS | _NUMBERS.keys() and not word.isdecimal()]
     if not marks or len(names) > 1 or (marks == {"off"} and not {"left", "leave"} & set(words)):
         return None
@@ -116,9 +123,9 @@ def _day_named(text: str, marks: set[str], today: date) -> date | None:
     for number, name in enumerate(_DAYS):
         if name in marks:
             return today - timedelta(days=(today.weekday() - number - 1) % 7 + 1)
-    if "yesterday" in marks:
+    if marks & {"yesterday", "gestern"}:
         return today - timedelta(days=1)
-    return today if marks & {"today", "morning"} else None
+    return today if marks & {"today", "morning", "heute"} else None
 
 
 def _ago(number: int | None, unit: str, calendar: _Calendar) -> Period | None:
