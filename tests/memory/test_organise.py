@@ -9,10 +9,11 @@ from tests.conftest import Clock
 
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory.book import Book
-from commonplace.memory.conversations import PINNED, STATUSES, Conversation, Said, find, keep
+from commonplace.memory.conversations import PINNED, STATUSES, Conversation, Said, find, keep, opened
 from commonplace.memory.forget import restore as restore_items
 from commonplace.memory.organise import Arrangement, arrange, forget, history, restore, unarchive, unpin
 from commonplace.memory.recall import recall
+from commonplace.memory.remember import Note, remember
 from commonplace.model import Scope, Session
 
 
@@ -28,6 +29,17 @@ def test_a_project_and_metadata_are_arranged_too(book: Book, session: Session) -
     assert arrange(book, session.id, Arrangement(project=" ")).project is None
     assert recall(book, "zebra", Scope(project="my-app")).hits == ()
     assert [change.before["project"] for change in history(book, session.id)] == [None, "My-App"]
+
+
+def test_what_is_said_in_the_other_project_too_does_not_keep_a_conversation_from_moving_there(book: Book) -> None:
+    for project in ("here", "there"):
+        remember(book, Note("the same words", kind="message", session="s", project=project))
+    remember(book, Note("the same words", kind="message", project="elsewhere"))
+    moved = arrange(book, "s", Arrangement(project="elsewhere"))
+    assert (moved.project, moved.messages) == ("elsewhere", 2)
+    assert [message.body for message in opened(book, "s")[1]] == ["the same words"] * 2
+    assert len(recall(book, '"same words"', Scope(project="elsewhere")).hits) == 3
+    assert arrange(book, "s", Arrangement(project="here")).messages == 2
 
 
 def test_archiving_and_pinning_are_undone(book: Book, session: Session) -> None:

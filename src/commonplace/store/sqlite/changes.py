@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 
@@ -99,13 +100,18 @@ def restore(connection: apsw.Connection, space_id: int, item_id: int, now_ms: in
 
 
 def move(connection: apsw.Connection, space_id: int, item_id: int, project_id: int | None, now_ms: int) -> None:
-    """Let an item belong to another project."""
+    """Let an item belong to another project. What says the same there stays beside it."""
     item, before = get_one(connection, space_id, item_id), _place_of(connection, item_id)
     if before.project_id == project_id:
         return
     _remember_before(connection, space_id, item, "move", now_ms)
+    content_hash: bytes = sql.value(connection, "SELECT content_hash FROM items WHERE id = ?", (item_id,))
+    if _twin_of(connection, space_id, project_id, content_hash, item_id) is not None:
+        # Moving is not saying: each of the two belongs to a conversation, or to none.
+        content_hash = hashlib.sha256(content_hash + item.uid.encode()).digest()
     connection.execute(
-        "UPDATE items SET project_id = ?, updated_ms = ?, rev = rev + 1 WHERE id = ?", (project_id, now_ms, item_id)
+        "UPDATE items SET project_id = ?, content_hash = ?, updated_ms = ?, rev = rev + 1 WHERE id = ?",
+        (project_id, content_hash, now_ms, item_id),
     )
     if item.forgotten_ms is None and item.superseded_by is None:
         index.hide(connection, space_id, item_id)
@@ -138,15 +144,19 @@ def supersede(connection: apsw.Connection, space_id: int, old_id: int, new_id: i
 
 def _check_twin(connection: apsw.Connection, space_id: int, project_id: int | None, draft: Draft, item_id: int) -> None:
     """No other item may say the same in the same place."""
-    twin = sql.first(
-        connection,
-        f"SELECT id FROM items WHERE {SAME} AND id <> ?",
-        (space_id, project_id or 0, draft.content_hash, item_id),
-    )
-    if twin:
+    twin = _twin_of(connection, space_id, project_id, draft.content_hash, item_id)
+    if twin is not None:
         raise Conflict(
-            f"Item {twin[0]} already says exactly this in the same place.", f"Keep {twin[0]} and forget {item_id}."
+            f"Item {twin} already says exactly this in the same place.", f"Keep {twin} and forget {item_id}."
         )
+
+
+def _twin_of(
+    connection: apsw.Connection, space_id: int, project_id: int | None, content_hash: bytes, item_id: int
+) -> int | None:
+    question = f"SELECT id FROM items WHERE {SAME} AND id <> ?"
+    twin = sql.first(connection, question, (space_id, project_id or 0, content_hash, item_id))
+    return None if twin is None else int(twin[0])
 
 
 def _remember_before(connection: apsw.Connection, space_id: int, item: Item, op: str, now_ms: int) -> None:
