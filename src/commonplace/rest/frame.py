@@ -21,8 +21,6 @@ from commonplace.errors import (
     Forbidden,
     InvalidInput,
     NotFound,
-    RateLimited,
-    StoreBusy,
     Unauthorized,
     WrongMethod,
 )
@@ -32,15 +30,13 @@ from commonplace.model import Key
 from commonplace.rest.endpoint import WRITING, Answer, Asked, Endpoint, House
 from commonplace.rest.metrics import Counted
 from commonplace.rest.reading import body_of, query_of
+from commonplace.rest.refusal import JSON, as_bytes, error_bytes, refusal
 from commonplace.rest.uploads import Received, received
 
 log = logging.getLogger(__name__)
 
-JSON = "application/json"
 IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,200}")
 _TAG = re.compile(r'(?:W/)?("[^"]*")')
-# Seconds after which another try may find the store free.
-_BUSY = "1"
 
 
 class Door:
@@ -107,25 +103,6 @@ class Nowhere:
         await refusal(error)(scope, receive, send)
 
 
-def refusal(error: CommonplaceError) -> Response:
-    """An error as every endpoint tells it."""
-    headers = {}
-    if isinstance(error, Unauthorized):
-        headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(error, (RateLimited, StoreBusy)):
-        headers["Retry-After"] = str(error.retry_after) if isinstance(error, RateLimited) else _BUSY
-    return Response(_error_bytes(error), error.http_status, headers, JSON)
-
-
-def _error_bytes(error: CommonplaceError) -> bytes:
-    told = {"code": error.code, "message": error.message, "details": error.hint}
-    return as_bytes(redacted({"error": told, "code": error.http_status}))
-
-
-def as_bytes(data: object) -> bytes:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-
-
 def _allowed(endpoint: Endpoint, scope: Scope) -> Key | None:
     key: Key | None = scope.setdefault("state", {}).get("key")
     if endpoint.scope is None:
@@ -163,7 +140,7 @@ def _once(book: Book, endpoint: Endpoint, asked: Asked[object, object], name: st
         try:
             answer = endpoint.call(book, asked)
         except CommonplaceError as error:
-            made.append(Answer(content=_error_bytes(error), status=error.http_status))
+            made.append(Answer(content=error_bytes(error, error.http_status), status=error.http_status))
             return Answered(error.http_status, "{}", made[0].content)
         made.append(_safe(answer))
         kept = as_bytes(_shown(answer))

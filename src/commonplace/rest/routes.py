@@ -11,9 +11,10 @@ from starlette.routing import BaseRoute, Route
 
 from commonplace.config import Settings
 from commonplace.rest.endpoint import Endpoint, House
-from commonplace.rest.frame import Door, Nowhere, as_bytes
+from commonplace.rest.frame import Door, Nowhere
 from commonplace.rest.metrics import Counted
 from commonplace.rest.openapi import document
+from commonplace.rest.refusal import as_bytes
 from commonplace.rest.table import ENDPOINTS
 from commonplace.workers import Workers
 

@@ -17,10 +17,10 @@ from commonplace.errors import CommonplaceError, InvalidInput, NotFound, StoreEr
 from commonplace.mcp.http import protocol
 from commonplace.memory.book import Book
 from commonplace.memory.status import answers, status
+from commonplace.rest.refusal import refusal
 from commonplace.rest.routes import routes as rest
 from commonplace.site.guard import Guard
 from commonplace.site.limits import Limits
-from commonplace.site.refusal import refusal
 from commonplace.site.who import SERVICE_UNAVAILABLE, Who
 from commonplace.workers import Workers
 

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from commonplace.config import Settings, listed
 from commonplace.errors import Forbidden
-from commonplace.site.refusal import refusal
+from commonplace.rest.refusal import refusal
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 MISDIRECTED = 421

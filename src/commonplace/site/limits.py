@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from commonplace.config import Settings
 from commonplace.errors import RateLimited, TooLarge
-from commonplace.site.refusal import refusal
+from commonplace.rest.refusal import refusal
 
 # Routes below these stream what they get into a file, and have a limit of their own.
 IMPORTS = ("/api/v1/import",)

@@ -19,9 +19,9 @@ from commonplace.errors import CommonplaceError, StoreError, Unauthorized
 from commonplace.memory import keys
 from commonplace.memory.book import Book, limited
 from commonplace.model import Key
+from commonplace.rest.refusal import refusal
 from commonplace.site.addresses import Proxies
 from commonplace.site.limits import Buckets, too_often
-from commonplace.site.refusal import refusal
 from commonplace.workers import Workers
 
 # What anybody may read: these, and what is below the trees.

@@ -1,0 +1,34 @@
+"""How the site says no: an error as JSON, the same on every route."""
+
+from __future__ import annotations
+
+import json
+
+from starlette.responses import Response
+
+from commonplace.dialects.tool import redacted
+from commonplace.errors import CommonplaceError, RateLimited, StoreBusy, Unauthorized
+
+JSON = "application/json"
+# Seconds after which another try may find the store free.
+_BUSY = "1"
+
+
+def refusal(error: CommonplaceError, status: int | None = None) -> Response:
+    """A response that tells the error, with the headers that belong to it."""
+    headers = {}
+    if isinstance(error, Unauthorized):
+        headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, (RateLimited, StoreBusy)):
+        headers["Retry-After"] = str(error.retry_after) if isinstance(error, RateLimited) else _BUSY
+    status = status or error.http_status
+    return Response(error_bytes(error, status), status, headers, JSON)
+
+
+def error_bytes(error: CommonplaceError, status: int) -> bytes:
+    told = {"code": error.code, "message": error.message, "details": error.hint}
+    return as_bytes(redacted({"error": told, "code": status}))
+
+
+def as_bytes(data: object) -> bytes:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
