@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 import time
-from typing import Any
 
 import click
 
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command, listing
+from commonplace.dialects.records import key_record
 from commonplace.errors import InvalidInput
 from commonplace.memory.keys import create as create_key
 from commonplace.memory.keys import listed
 from commonplace.memory.keys import revoke as revoke_key
-from commonplace.model import KEY_SCOPES, Key
-from commonplace.text.times import iso, moment
+from commonplace.model import KEY_SCOPES
+from commonplace.text.times import moment
 
 _SPAN = re.compile(r"([0-9]{1,5}) ?([hdwy])")
 _UNIT_MS = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000, "y": 365 * 86_400_000}
@@ -88,24 +88,6 @@ def revoke(call: Call, id_: str) -> None:
 
 keys.add_command(create)
 keys.add_command(revoke)
-
-
-def key_record(key: Key, now_ms: int) -> dict[str, Any]:
-    """A key as a program reads it."""
-    state = "revoked" if key.revoked_ms is not None else "works" if key.works(now_ms) else "expired"
-    return {
-        "id": key.id,
-        "name": key.name,
-        "prefix": key.prefix,
-        "scope": key.scope,
-        "project": key.project,
-        "state": state,
-        "created_at": iso(key.created_ms),
-        "expires_at": None if key.expires_ms is None else iso(key.expires_ms),
-        "revoked_at": None if key.revoked_ms is None else iso(key.revoked_ms),
-        "used_at": None if key.used_ms is None else iso(key.used_ms),
-        "used_at_epoch": key.used_ms,
-    }
 
 
 def _until(text: str) -> int:

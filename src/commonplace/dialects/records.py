@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from commonplace.dialects.tool import redacted
 from commonplace.memory.export import conversation_data
 from commonplace.memory.staleness import is_stale
-from commonplace.model import DETAIL_FIELDS, Change, Item, Project, Session, Stream
+from commonplace.model import DETAIL_FIELDS, Change, Item, Key, Project, Session, Stream
 from commonplace.text.redact import redact
 from commonplace.text.times import iso, stamp
 
@@ -91,6 +91,23 @@ def stream_record(stream: Stream) -> dict[str, Any]:
         "created_at": iso(stream.created_ms),
         "touched_at": iso(stream.touched_ms),
         "touched_at_epoch": stream.touched_ms,
+    }
+
+
+def key_record(key: Key, now_ms: int) -> dict[str, Any]:
+    """A key as a program reads it, without what makes it one."""
+    return {
+        "id": key.id,
+        "name": key.name,
+        "prefix": key.prefix,
+        "scope": key.scope,
+        "project": key.project,
+        "state": "revoked" if key.revoked_ms is not None else "works" if key.works(now_ms) else "expired",
+        "created_at": iso(key.created_ms),
+        "expires_at": None if key.expires_ms is None else iso(key.expires_ms),
+        "revoked_at": None if key.revoked_ms is None else iso(key.revoked_ms),
+        "used_at": None if key.used_ms is None else iso(key.used_ms),
+        "used_at_epoch": key.used_ms,
     }
 
 

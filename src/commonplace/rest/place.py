@@ -6,18 +6,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from commonplace.dialects.records import project_record
+from commonplace.dialects.records import key_record, project_record
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory import keys
 from commonplace.memory.book import Book
 from commonplace.memory.browse import add_alias
 from commonplace.memory.browse import projects as all_projects
 from commonplace.memory.status import status as status_of
-from commonplace.model import Key
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, Asked
 from commonplace.rest.fields import Strict
-from commonplace.text.times import iso
 
 
 class Alias(Strict):
@@ -53,7 +51,8 @@ def status(book: Book, _asked: Asked[None, None]) -> Answer:
 
 def key_list(book: Book, _asked: Asked[None, None]) -> Answer:
     """Every key, revoked ones too; never a secret."""
-    return Answer({"keys": [_key_record(key) for key in keys.listed(book)]}, ours=True)
+    now = book.clock()
+    return Answer({"keys": [key_record(key, now) for key in keys.listed(book)]}, ours=True)
 
 
 def key_create(book: Book, asked: Asked[None, NewKey]) -> Answer:
@@ -62,26 +61,14 @@ def key_create(book: Book, asked: Asked[None, NewKey]) -> Answer:
     days = wanted.expires_in_days
     expires = None if days is None else book.clock() + days * 86_400_000
     key, secret = keys.create(book, wanted.name, wanted.scope, wanted.project, expires)
-    return Answer({**_key_record(key), "secret": None}, status=201, ours=True, told_once={"secret": secret})
+    return Answer(
+        {**key_record(key, book.clock()), "secret": None}, status=201, ours=True, told_once={"secret": secret}
+    )
 
 
 def key_revoke(book: Book, asked: Asked[None, None]) -> Answer:
     """Let a key work no longer."""
     try:
-        return Answer(_key_record(keys.revoke(book, asked.path["id"])), ours=True)
+        return Answer(key_record(keys.revoke(book, asked.path["id"]), book.clock()), ours=True)
     except InvalidInput as error:
         raise NotFound(error.message, error.hint) from error
-
-
-def _key_record(key: Key) -> dict[str, object]:
-    return {
-        "id": key.id,
-        "name": key.name,
-        "prefix": key.prefix,
-        "scope": key.scope,
-        "project": key.project,
-        "created_at": iso(key.created_ms),
-        "expires_at": None if key.expires_ms is None else iso(key.expires_ms),
-        "revoked_at": None if key.revoked_ms is None else iso(key.revoked_ms),
-        "used_at": None if key.used_ms is None else iso(key.used_ms),
-    }

@@ -147,10 +147,12 @@ _KEY: Schema = {
     "prefix": STRING,
     "scope": STRING,
     "project": STRING_OR_NULL,
+    "state": {"enum": ["works", "expired", "revoked"]},
     "created_at": TIME,
     "expires_at": STRING_OR_NULL,
     "revoked_at": STRING_OR_NULL,
     "used_at": STRING_OR_NULL,
+    "used_at_epoch": INTEGER_OR_NULL,
 }
 KEY = record(_KEY)
 KEYS = record({"keys": array(KEY)})
