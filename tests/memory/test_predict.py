@@ -49,12 +49,29 @@ def test_no_context_is_a_filter(context: str) -> None:
         ((f"u It says {ERROR}", "a Let me look at the valves first."), "Unresolved: About s"),
         ((f"u It says {ERROR}", "u I fixed it? No, it is the same."), "Unresolved: About s"),
         ((f"t {ERROR}",), "Unresolved: About s"),
+        ((f"a [Bash] run\n\n```\n{ERROR}\n```\n\nThe problem was a closed valve.",), "Fixed before: About s"),
+        ((f"a I fixed the roof.\n\n```\n{ERROR}\n```\n\nLet me look at the valves.",), "Unresolved: About s"),
         ((f"u It says {ERROR}", "a I replaced the valve of the pool."), "About s"),
     ],
 )
 def test_how_it_ended(book: Book, turns: tuple[str, ...], title: str) -> None:
     talk(book, "s", *turns)
     assert titles(book, f"Again: {ERROR}") == [title]
+
+
+def test_a_long_turn_is_suggested_by_the_part_that_tells_the_cure(book: Book) -> None:
+    noise = "\n\n".join(f"[Bash] look {n}\n\n```\n{'cage open ' * 60}\n```" for n in range(9))
+    talk(book, "s", f"u It says {ERROR}", f"a I found the aviary.\n\n{noise}\n\nSolved by opening the third valve.")
+    (found,) = predict(book, f"Again in the aviary: {ERROR}")
+    assert found.title == "Fixed before: About s"
+    assert found.summary.startswith("Solved by opening the third valve.")
+    assert "third valve" in found.chunk.text
+
+
+def test_what_was_said_of_an_unresolved_error_is_told(book: Book) -> None:
+    talk(book, "s", "u Feed them.", f"a [Bash] feed\n\n```\n{ERROR}\n```\n\nThe keeper has the only key to the pump.")
+    (found,) = predict(book, f"Again: {ERROR}")
+    assert found.title == "Unresolved: About s" and "The keeper has the only key to the pump." in found.summary
 
 
 def test_an_error_that_was_cured_elsewhere_is_not_unresolved(book: Book) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from commonplace.text.extract import (
     error_line,
     says_little,
+    since_error,
     telling_line,
     telling_words,
     tells_a_cure,
@@ -54,6 +55,10 @@ def test_a_long_line_ends_where_a_clause_does() -> None:
 def test_an_outcome_is_no_wish() -> None:
     assert telling_line("Added the index.", (), 100).is_outcome
     assert telling_line("The setup works: it redirects.", (), 100).is_outcome
+    assert telling_line("Excluded the health checks.", (), 100).is_outcome
+    assert telling_line("Ich habe die Suche eingebaut.", (), 100).is_outcome
+    assert not telling_line("Need a faster search.", (), 100).is_outcome
+    assert not telling_line("Failed to reach the server.", (), 100).is_outcome
     assert not telling_line("Let's set up OAuth login.", (), 100).is_outcome
     assert not telling_line("Have you fixed it already?", (), 100).is_outcome
 
@@ -87,7 +92,13 @@ def test_work_says_more(text: str) -> None:
         ("I restored the guard.", True),
         ("It works again.", True),
         ("All tests pass now.", True),
+        ("deploy.py runs now.", True),
+        ("After the login it went through.", True),
+        ("Der Fehler ist behoben.", True),
         ("It crashes again.", False),
+        ("It is not fixed yet.", False),
+        ("I couldn't get it resolved.", False),
+        ("Let me fix the import.", False),
         ("Let me look at the log.", False),
         ("```\nfixed = True\n```", False),
     ],
@@ -101,6 +112,19 @@ def test_an_error_is_shown_as_it_was_printed() -> None:
     (error,) = references(text).errors
     assert error_line(text, error) == "Error: connect ECONNREFUSED 127.0.0.1:7700"
     assert error_line("gone", error) == error
+
+
+def test_what_is_said_since_an_error() -> None:
+    text = "Fixed the typo.\n```\nRuntimeError: the pool is closed\nfixed = 1\n```\nThe valve was shut."
+    (error,) = references(text).errors
+    assert since_error(text, error).endswith("The valve was shut.")
+    assert not tells_a_cure(since_error(text, error)), "neither what stands before it nor what the code says"
+    assert since_error("It is quiet.", error) == ""
+
+
+def test_a_cure_is_told_by_the_sentence_that_puts_it_right() -> None:
+    text = "I found the login of the shop in three files. " * 12 + "Solved by opening the valve."
+    assert told_briefly(text, telling_words("login shop"), 100, cure=True) == "Solved by opening the valve."
 
 
 def test_little_is_told_whole_and_much_by_its_best_line() -> None:

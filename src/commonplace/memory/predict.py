@@ -16,6 +16,7 @@ from commonplace.store.columns import QUERY_COLUMNS
 from commonplace.text.extract import (
     error_line,
     says_little,
+    since_error,
     telling_line,
     telling_words,
     tells_a_cure,
@@ -30,6 +31,7 @@ from commonplace.text.summarise import shorten, title_of
 LOOKED_AT = 2_000
 SITUATIONS = 12
 LAST_SENTENCES = 3
+LAST_PASSAGES = 8
 # A situation has to be rather like this one before what followed it is of use; so does what is told.
 ALIKE, USEFUL = 0.35, 0.3
 STEPS = 4
@@ -65,7 +67,7 @@ class _Candidate:
     worth: float
     way: Way = ""
     error: str = ""
-    ending: Item | None = None
+    after: str = ""
 
 
 def predict(book: Book, context: str, limit: int = 5) -> list[Suggestion]:
@@ -111,31 +113,36 @@ def _of_errors(book: Book, found: Sequence[_Candidate], met: frozenset[str]) -> 
 
 
 def _of_error(book: Book, error: str, where: Sequence[_Candidate], *, now: bool) -> list[_Candidate]:
-    endings = [(one, _ending(book, one.item)) for one in where]
-    cures = [(one, ending) for one, ending in endings if ending and tells_a_cure(ending.text)]
-    if cures:
+    endings = [(one, _ending(book, one.item, error)) for one in where]
+    if cures := [(one, *ending) for one, ending in endings if ending and tells_a_cure(ending[1])]:
         way: Way = "Repeated error, fixed before" if len({one.item.session for one in where}) > 1 else "Fixed before"
-        return [_Candidate(cure, 0, one.worth * (CURE if now else 1.0), way) for one, cure in cures]
-    if outcomes := [_Candidate(ending, 0, one.worth) for one, ending in endings if ending and _came_of(ending)]:
-        return outcomes
+        return [_Candidate(item, 0, one.worth * (CURE if now else 1.0), way, error, said) for one, item, said in cures]
+    if outcomes := [(one, *ending) for one, ending in endings if ending and _came_of(ending[1])]:
+        return [_Candidate(item, 0, one.worth, after=said) for one, item, said in outcomes]
     last, ending = max(endings, key=lambda pair: (pair[0].item.created_ms, pair[0].item.id))
-    return [_Candidate(last.item, last.passage, last.worth * (UNCURED if now else 1.0), "Unresolved", error, ending)]
+    worth, said = last.worth * (UNCURED if now else 1.0), ending[1] if ending else ""
+    return [_Candidate(last.item, last.passage, worth, "Unresolved", error, said)]
 
 
-def _ending(book: Book, item: Item) -> Item | None:
-    """What, soon after it in the same session, says how it was put right; else what came of it; else what was said."""
+def _ending(book: Book, item: Item, error: str) -> tuple[Item, str] | None:
+    """What says, from an error on and in the same session, how it was put right; else what came of it, or was said."""
     following = [one for one in book.store.around(item, 0, AHEAD, KINDS_TOLD) if one.session == item.session]
     replies = [one for one in following if one.details.get("role") not in _ASKING and not is_small_talk(one)]
-    later = [one for one in replies if one.id != item.id]
-    for told in (lambda one: tells_a_cure(one.text), _came_of):
-        if found := next(filter(told, replies), None):
+    # A turn of an agent may hold both the error and its cure.
+    said = [(one, since_error(one.text, error) if one.id == item.id else one.text) for one in replies]
+    for told in (tells_a_cure, _came_of, _says_something):
+        if found := next((pair for pair in said if told(pair[1])), None):
             return found
-    return later[0] if later else None
+    return None
 
 
-def _came_of(item: Item) -> bool:
+def _came_of(text: str) -> bool:
     """Whether it tells what was done, if not that it helped."""
-    return telling_line(item.text, (), SUMMARY).is_outcome
+    return telling_line(text, (), SUMMARY).is_outcome
+
+
+def _says_something(text: str) -> bool:
+    return not all(map(says_little, sentences(text)))
 
 
 def _told(book: Book, found: Iterable[_Candidate], context: str, limit: int) -> list[Suggestion]:
@@ -146,14 +153,26 @@ def _told(book: Book, found: Iterable[_Candidate], context: str, limit: int) -> 
         groups[one.item.session or one.item.uid].append(one)
     chosen = [one for group in groups.values() for one in [_chosen(group, said)] if one is not None]
     chosen.sort(key=lambda one: (-one.worth, -one.item.created_ms, one.item.id))
-    first = book.store.passages_of([one.item.id for one in chosen if not one.passage])
-    scored = [(one.item, one.passage or first[one.item.id][0], min(1.0, one.worth)) for one in chosen]
+    parts = book.store.passages_of([one.item.id for one in chosen if not one.passage])
+    scored = [
+        (one.item, one.passage or _part(book, parts[one.item.id], one, about), min(1.0, one.worth)) for one in chosen
+    ]
     chosen_as = {one.item.id: one for one in chosen}
     told: dict[str, Suggestion] = {}
     for chunk in chunks_of(book, scored):
         suggestion = _suggestion(chunk, chosen_as[chunk.item.id], about)
         told.setdefault(suggestion.summary.casefold(), suggestion)
     return list(told.values())[:limit]
+
+
+def _part(book: Book, parts: Sequence[int], one: _Candidate, about: frozenset[str]) -> int:
+    """The passage of a long item that tells what is suggested; how something ended stands at the end."""
+    if len(parts) == 1:
+        return parts[0]
+    last = parts[-LAST_PASSAGES:]
+    texts = {passage: found.text for passage, found in book.store.passage_texts(last).items()}
+    cures = [passage for passage in last if one.way and tells_a_cure(texts[passage])]
+    return max(cures or last, key=lambda passage: telling_line(texts[passage], about, SUMMARY).worth)
 
 
 def _chosen(group: Sequence[_Candidate], said: frozenset[str]) -> _Candidate | None:
@@ -175,11 +194,11 @@ def _suggestion(chunk: Chunk, one: _Candidate, about: frozenset[str]) -> Suggest
     item = chunk.item
     label = chunk.session.label if chunk.session and item.kind == "message" else ""
     title = label or title_of(item.title) or chunk.topic or chunk.slug
-    text = item.text if len(item.text) <= 2 * SUMMARY else chunk.text
-    line = told_briefly(text or chunk.text, about, SUMMARY)
+    text = one.after or (item.text if len(item.text) <= 2 * SUMMARY else chunk.text)
+    line = told_briefly(text or chunk.text, about, SUMMARY, cure=bool(one.way))
     if one.way == "Unresolved":
         line = f"{shorten(error_line(item.text, one.error), ERROR)} — nothing later in that session says it was solved."
-        line += f" {telling_line(one.ending.text, about, ERROR).text}" if one.ending else ""
+        line += f" {telling_line(one.after, about, ERROR).text}" if one.after else ""
     return Suggestion(
         chunk,
         shorten(f"{one.way}: {title}" if one.way else title, TITLE),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from commonplace.text.references import references
+from commonplace.text.references import errors_in
 from commonplace.text.sentences import sentences
 from commonplace.text.summarise import shorten, title_of
 from commonplace.text.tokens import STOP_WORDS, stem, words_of
@@ -27,14 +27,23 @@ _DID = (
 )
 _OUTCOME = re.compile(
     rf"\b(?:(?:{_DID}|is (?:done|ready|complete|solved)|(?:now|again) works?|works? (?:now|again)|no longer"
-    r"|we (?:keep|use)|(?:tests?|suite) pass(?:es|ed)?|root cause|the (?:cause|problem|reason) was)\b"
-    r"|works(?=[:.,;]|$))",
+    r"|we (?:keep|use)|(?:tests?|suite) pass(?:es|ed)?|root cause|the (?:cause|problem|reason) was"
+    r"|ich habe|wurden?|behoben|gelöst|entschieden)\b"
+    r"|works(?=[:.,;]|$))"
+    # "Excluded the health checks": what was done, whatever it is.
+    r"|^(?!(?:based|expected|failed|received|supposed|unexpected|unused)\b)[a-z]{3,}[a-df-z]ed\b",
     re.IGNORECASE,
 )
+_GOES = r"(?:works?|runs?|builds?|compiles?|starts?|loads?|deploys?|passes|is (?:green|healthy))"
 _CURE = re.compile(
-    r"\b(?:fix(?:ed|es)?|solved|resolved|restored|repaired|patched|reverted|no longer|root cause|turned out"
-    r"|the (?:cause|problem|reason|fix) (?:was|is)|works? (?:now|again)|(?:now|again) works?|guard(?:ed)?|so i added"
-    r"|(?:tests?|suite) pass(?:es|ed)?)\b",
+    r"\b(?:fixe[ds]|solved|resolved|restored|repaired|patched|reverted|no longer|root cause|turned out"
+    rf"|the (?:cause|problem|reason|fix) (?:was|is)|{_GOES} (?:now|again)|(?:now|again) {_GOES}|guard(?:ed)?|so i added"
+    r"|(?:tests?|suite) pass(?:es|ed)?|(?:goes|went) (?:through|away)|(?:is|are) gone|behoben|gelöst)\b",
+    re.IGNORECASE,
+)
+_NO_CURE = re.compile(
+    r"(?:\b(?:not|never|cannot|nothing)|n['’]t)(?: \w+){0,2} (?:fixed|solved|resolved)\b"
+    r"|\bto be (?:fixed|solved|resolved)\b|\bnicht (?:\w+ ){0,2}(?:behoben|gelöst)",
     re.IGNORECASE,
 )
 _LOG = re.compile(
@@ -70,16 +79,18 @@ def telling_line(text: str, about: Collection[str], most: int) -> Line:
     return Line(_tidied(best.text, most), best.worth)
 
 
-def told_briefly(text: str, about: Collection[str], most: int) -> str:
-    """All that is said, if that is little; else the sentence that tells most."""
+def told_briefly(text: str, about: Collection[str], most: int, *, cure: bool = False) -> str:
+    """All that is said, if that is little; else the sentence that tells most, or most of what put it right."""
     whole = " ".join(sentence for sentence in sentences(text[: 4 * most]) if not _LOG.match(sentence))
-    return whole if whole and len(text) <= 2 * most and len(whole) <= most else telling_line(text, about, most).text
+    if whole and len(text) <= 2 * most and len(whole) <= most:
+        return whole
+    return (cure and _cure_line(text, about, most)) or telling_line(text, about, most).text
 
 
 def error_line(text: str, error: str) -> str:
     """The line in which an error stands, as it was printed."""
     lines = (line.strip() for line in text.splitlines())
-    return next((line for line in lines if error in references(line).errors), error)
+    return next((line for line in lines if error in errors_in(line)), error)
 
 
 def telling_words(text: str) -> frozenset[str]:
@@ -94,7 +105,24 @@ def says_little(text: str) -> bool:
 
 def tells_a_cure(text: str) -> bool:
     """Whether it says that or how something was put right."""
-    return any(_CURE.search(sentence) for sentence in _sentences(text) if not _LOG.match(sentence))
+    return any(map(_is_cure, _sentences(text)))
+
+
+def since_error(text: str, error: str) -> str:
+    """What a text says from the line on in which an error stands; nothing if it is not there."""
+    lines = text.splitlines()
+    met = next((place for place, line in enumerate(lines) if error in errors_in(line)), len(lines))
+    fenced = sum(line.startswith(_FENCE) for line in lines[:met]) % 2
+    return "\n".join([*[_FENCE] * fenced, *lines[met:]])
+
+
+def _cure_line(text: str, about: Collection[str], most: int) -> str:
+    cures = filter(_is_cure, _sentences(text))
+    return _tidied(max(cures, key=lambda sentence: _worth(sentence, about), default=""), most)
+
+
+def _is_cure(sentence: str) -> bool:
+    return bool(_CURE.search(sentence)) and not (_LOG.match(sentence) or _NO_CURE.search(sentence))
 
 
 def _sentences(text: str) -> list[str]:

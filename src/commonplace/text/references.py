@@ -119,10 +119,15 @@ def references(text: str) -> References:
             names[name] += times
     return References(
         files=_most(files, MOST_FILES),
-        errors=tuple(dict.fromkeys(_errors(text)))[:MOST_ERRORS],
+        errors=errors_in(text)[:MOST_ERRORS],
         names=_most(names, MOST_NAMES),
         back=_back(text[:_OPENING].casefold()),
     )
+
+
+def errors_in(text: str) -> tuple[str, ...]:
+    """The errors alone, each told the same wherever and whenever it is met."""
+    return tuple(dict.fromkeys(_errors(text)))
 
 
 def file_key(path: str) -> str:
