@@ -60,6 +60,13 @@ def test_a_short_answer_is_found_by_the_question_before_it(wise_book: Book) -> N
     assert {hit.item.body: hit.relevance for hit in beside}[answer] > alone[answer]
 
 
+def test_who_says_little_answers_less_than_what_is_noted_as_briefly(wise_book: Book) -> None:
+    remember(wise_book, Note("Rehearsal dinner!", kind="observation", session="notes"))
+    talk(wise_book, (("Ann", "Rehearsal dinner!"),))
+    (hit,) = recall(wise_book, "rehearsal dinner", Scope()).hits
+    assert hit.item.kind == "observation"
+
+
 @pytest.mark.parametrize("question", ["running shoes", "What did Melanie paint?", "pottery OR adoption", "kind kids"])
 def test_what_is_told_first_is_what_is_likeliest(talked: Book, question: str) -> None:
     relevances = [hit.relevance for hit in recall(talked, question, Scope(), 7).hits]

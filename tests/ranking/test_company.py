@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.ranking.company import BESIDE, FLOOR, MOST, NAMED, SESSION, lifted, spoken
+from commonplace.ranking.company import BESIDE, BRIEF, FLOOR, MOST, NAMED, SESSION, TELLING, brevity, lifted, spoken
 from commonplace.ranking.relevance import BORDER, relevance
 
 scores = st.dictionaries(st.integers(1, 12), st.floats(-1, 1.6), max_size=12)
@@ -49,6 +49,13 @@ def test_without_sessions_nothing_changes() -> None:
 def test_a_stranger_between_two_perfect_hits_is_no_answer() -> None:
     made = lifted({1: 1.6, 2: 0.1, 3: 1.6}, {1: 1, 2: 1, 3: 1}, {1: 2, 2: 3})
     assert made[2] < BORDER and relevance(made[2]) < 0.5
+
+
+@given(st.integers(0, 10_000), st.integers(0, 10_000))
+def test_the_less_is_said_the_more_it_loses_and_never_much(a: int, b: int) -> None:
+    few, many = sorted((a, b))
+    assert 0.0 <= brevity(many) <= brevity(few) <= BRIEF
+    assert brevity(0) == BRIEF and brevity(TELLING) == 0.0
 
 
 @given(scores, st.frozensets(st.integers(1, 15)))

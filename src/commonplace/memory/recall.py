@@ -11,7 +11,7 @@ from commonplace.memory.book import Book
 from commonplace.memory.conversations import ROLES
 from commonplace.memory.staleness import is_stale
 from commonplace.model import Item, Scope, Session
-from commonplace.ranking.company import lifted, spoken
+from commonplace.ranking.company import brevity, lifted, spoken
 from commonplace.ranking.diversity import distinct
 from commonplace.ranking.fusion import Evidence, best_first, lexical_signal, likeness
 from commonplace.ranking.relevance import is_noise, relevance
@@ -162,7 +162,9 @@ def _in_company(book: Book, asked: Asked, own: Mapping[int, float]) -> dict[int,
         named = [id_ for id_, turn in turns.items() if not asked.names.isdisjoint(index_text(turn.speaker).split())]
         own = spoken(own, named)
     following = {id_: turn.next_id for id_, turn in turns.items() if turn.next_id is not None}
-    return lifted(own, {id_: turn.session_id for id_, turn in turns.items()}, following)
+    scores = lifted(own, {id_: turn.session_id for id_, turn in turns.items()}, following)
+    brief = {id_: brevity(turn.size) for id_, turn in turns.items() if turn.size is not None}
+    return {id_: score - brief.get(id_, 0.0) for id_, score in scores.items()}
 
 
 def _candidates(book: Book, asked: Asked, scope: Scope, k: int) -> tuple[dict[int, Evidence], Mapping[int, int], int]:

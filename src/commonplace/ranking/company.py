@@ -13,6 +13,8 @@ BESIDE, SESSION = 0.2, 0.2
 FLOOR, MOST = 0.3, 0.5
 # What it is worth that somebody whom the question names said it.
 NAMED = 0.15
+# What a turn loses that says hardly anything, and from how many bytes on it loses nothing.
+BRIEF, TELLING = 0.1, 80
 
 
 def lifted(own: Mapping[int, float], sessions: Mapping[int, int], following: Mapping[int, int]) -> dict[int, float]:
@@ -29,6 +31,11 @@ def lifted(own: Mapping[int, float], sessions: Mapping[int, int], following: Map
     for key in own.keys() & sessions.keys():
         scores[key] += SESSION * best[sessions[key]]
     return scores
+
+
+def brevity(size: int) -> float:
+    """What a turn of so many bytes loses: a few words are near to much, and answer little."""
+    return BRIEF * max(0.0, 1.0 - size / TELLING)
 
 
 def spoken(own: Mapping[int, float], by_named: Collection[int]) -> dict[int, float]:

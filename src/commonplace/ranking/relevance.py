@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 # Chosen by benchmarks/calibration.py: at BORDER the odds are even, and a tenth more makes them e times better.
-BORDER, STEEPNESS = 0.48, 10.0
+BORDER, STEEPNESS = 0.45, 10.0
 
 # Below these something is noise, not an answer: found by meaning alone, or by a stray word.
-NOISE, STRAY = 0.12, 0.04
+NOISE, STRAY = 0.15, 0.05
 # Among few passages even the nearest stranger is far away: the border of noise rises until there are this many.
 CROWD = 40
 

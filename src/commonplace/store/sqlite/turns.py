@@ -18,7 +18,8 @@ LOOKED_AT = 50_000
 
 # First what is of the same moment: an import may date thousands alike.
 _TURNS = """
-SELECT i.id, i.session_id, coalesce(i.details ->> '$.speaker', ''), coalesce(
+SELECT i.id, i.session_id, coalesce(i.details ->> '$.speaker', ''),
+       CASE WHEN i.kind = 'message' THEN octet_length(i.body) END, coalesce(
          (SELECT n.id FROM items n WHERE n.session_id = i.session_id AND n.created_ms = i.created_ms AND n.id > i.id
            ORDER BY n.id LIMIT 1),
          (SELECT n.id FROM items n WHERE n.session_id = i.session_id AND n.created_ms > i.created_ms
@@ -49,4 +50,4 @@ class Turns(Space):
     def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
         with self._database.read(self._query_timeout) as connection:
             rows = sql.rows(connection, _TURNS, (self._space_id, json.dumps(list(item_ids))))
-        return {id_: Turn(session, speaker, following) for id_, session, speaker, following in rows}
+        return {id_: Turn(*turn) for id_, *turn in rows}
