@@ -41,9 +41,9 @@ def test_every_tool_prompt_and_resource_is_on_the_page_for_agents() -> None:
     assert [name for name in wanted if f"`{name}`" not in text] == []
 
 
-def test_every_error_code_is_on_its_page_with_its_exit_code() -> None:
+def test_every_error_code_is_on_its_page_with_its_exit_code_and_status() -> None:
     text = page("docs/errors.md")
-    missing = [e.code for e in error_classes() if f"| `{e.code}` | {e.exit_code} |" not in text]
+    missing = [e.code for e in error_classes() if f"| `{e.code}` | {e.exit_code} | {e.http_status} |" not in text]
     assert missing == []
 
 

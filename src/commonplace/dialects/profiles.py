@@ -22,7 +22,7 @@ DIALECTS: dict[str, tuple[Tool, ...]] = {
 }
 
 CORE = ("get_context", "search", "recall", "timeline", "get_observations", "add_memory", "edit_memory", "forget_memory")
-"""What an agent needs day to day; `connect` writes this profile."""
+"""What an agent needs day to day."""
 
 _KIRO_CONTEXT = next(tool for tool in kiro.TOOLS if tool.name == "get_context")
 _MEMORIES_CONTEXT = next(tool for tool in memories.TOOLS if tool.name == "get_context")
