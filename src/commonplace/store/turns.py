@@ -11,8 +11,10 @@ from commonplace.text.query import Word
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Where an item stands in its session. `speaker` is empty where nobody is named; `size` is that of a message's
-    text in bytes, and None for what is no message."""
+    """Where an item stands in its session.
+
+    `speaker` is empty where nobody is named; `size` is a message's in bytes, and None for what is no message.
+    """
 
     session_id: int
     speaker: str
