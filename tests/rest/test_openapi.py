@@ -82,6 +82,20 @@ def test_every_schema_is_one(name: str) -> None:
     Draft202012Validator.check_schema(DOCUMENT["components"]["schemas"][name])
 
 
+def test_json_to_import_is_described_by_what_is_in_it(api: httpx2.Client) -> None:
+    content = DOCUMENT["paths"]["/api/v1/import"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    for body, taken in (
+        ({"messages": [{"role": "user", "content": "x"}]}, True),
+        ({"messages": [{"role": "user", "content": " "}]}, False),
+        ({"messages": []}, False),
+        ({}, False),
+        ("", False),
+        (0, False),
+    ):
+        assert Draft202012Validator(content).is_valid(body) == taken
+        assert api.post("/api/v1/import", json=body).status_code == (200 if taken else 422)
+
+
 def test_every_number_in_a_request_has_bounds() -> None:
     bodies = [one for name, one in DOCUMENT["components"]["schemas"].items() if name not in NAMED]
     asked = [one["schema"] for op in everything(DOCUMENT["paths"]) for one in op.get("parameters", ())]

@@ -10,15 +10,27 @@ from pydantic.json_schema import models_json_schema
 
 import commonplace
 from commonplace.dialects.schema import Schema
+from commonplace.memory.conversations import ROLES
 from commonplace.memory.news import MARK
 from commonplace.rest.endpoint import WRITING, Endpoint
+from commonplace.rest.fields import SAYING
 from commonplace.rest.shapes import NAMED
 from commonplace.rest.uploads import MULTIPART
 
 _REF = "#/components/schemas/"
 _TEXT: Schema = {"type": "string"}
-_FILE: Schema = {"type": "string", "format": "binary", "minLength": 1}
+_FILE: Schema = {"type": "string", "format": "binary", "pattern": rf"^[^\u0000]*{SAYING}[^\u0000]*$"}
 _FORM: Schema = {"type": "object", "properties": {"file": _FILE}, "required": ["file"], "additionalProperties": False}
+_SAID: Schema = {"role": {"enum": list(ROLES)}, "content": {"type": "string", "pattern": SAYING}}
+_MESSAGE: Schema = {"type": "object", "properties": _SAID, "required": list(_SAID)}
+_EXPORT: Schema = {
+    "type": "object",
+    "description": "An exported conversation, or several as `conversations`; or the export of ChatGPT or Claude.",
+    "properties": {"messages": {"type": "array", "items": _MESSAGE, "minItems": 1}},
+    "required": ["messages"],
+}
+# Files that are described by what is in them.
+_FILES = {MULTIPART: _FORM, "application/json": _EXPORT}
 # What each status means, wherever it is answered.
 MEANING = {
     200: "Done.",
@@ -117,7 +129,10 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         content = {"application/json": {"schema": {"$ref": _REF + endpoint.body.__name__}}}
         operation["requestBody"] = {"required": not endpoint.body_optional, "content": content}
     if endpoint.takes:
-        files = {media: {"schema": _FORM if media == MULTIPART else _FILE} for media in endpoint.takes}
+        files: dict[str, Any] = {media: {"schema": _FILES.get(media, _FILE)} for media in endpoint.takes}
+        files[MULTIPART]["encoding"] = {
+            "file": {"contentType": ", ".join(media for media in files if media != MULTIPART)}
+        }
         operation["requestBody"] = {"required": True, "content": files}
     return operation
 
