@@ -120,10 +120,16 @@ def _checked(model: type[BaseModel], given: Any) -> Any:
     except ValidationError as error:
         told = error.errors(include_url=False, include_context=True)
         problems = [_problem(one) for one in told[:_TOLD]]
-        hint = " ".join(problems[1:]) or "GET /api/v1/openapi.json describes every request."
+        hint = " ".join(problems[1:]) or _next_step(model, told[0])
         raise InvalidInput(problems[0], hint) from error
     except RecursionError as error:
         raise InvalidInput("The body is nested too deeply.", "Make it flatter.") from error
+
+
+def _next_step(model: type[BaseModel], told: Mapping[str, Any]) -> str:
+    if told["type"] == "extra_forbidden" and len(told["loc"]) == 1:
+        return f"Those that exist: {', '.join(field.alias or name for name, field in model.model_fields.items())}."
+    return "GET /api/v1/openapi.json describes every request."
 
 
 def _problem(told: Mapping[str, Any]) -> str:
