@@ -49,13 +49,16 @@ def test_an_event_says_what_it_is_about(store: Store, draft: Callable[..., Draft
 
 def test_conversations_are_told_as_well(store: Store, draft: Callable[..., Draft]) -> None:
     said = [draft("hello", kind="message", type="message", session="talk")]
-    ((talk, _messages),) = store.keep_sessions([(SessionDraft("talk", "Talk", "/", "active", 5.0, THEN), said)], THEN)
+    ((talk, messages),) = store.keep_sessions([(SessionDraft("talk", "Talk", "/", "active", 5.0, THEN), said)], THEN)
     _events, mark = store.news(None, 10)
     store.change_session(talk.id, {"label": "Long talk"}, THEN + 1)
+    store.change_session(talk.id, {"project": "my-api"}, THEN + 2)
     store.forget_session(talk.id, THEN + 2)
+    assert ("item.moved", messages[0].id) in told(store, mark)
     assert ("conversation.created", talk.id) in told(store, START)
     heard = [event for event in store.news(mark, 10)[0] if event.kind == "conversation"]
     assert [(event.what, event.uid) for event in heard] == [
+        ("conversation.edited", talk.uid),
         ("conversation.edited", talk.uid),
         ("conversation.forgotten", talk.uid),
     ]

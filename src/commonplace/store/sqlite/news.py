@@ -38,6 +38,7 @@ _WORDS = {
     "forget": "forgotten",
     "restore": "restored",
     "supersede": "superseded",
+    "move": "moved",
 }
 
 
