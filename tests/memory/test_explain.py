@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.memory.past_work import SESSIONS, local, work
+from tests.memory.past_work import SESSIONS, local, settle, work
 
 from commonplace.errors import NoResults
 from commonplace.memory.book import Book
+from commonplace.memory.conversations import Conversation, Said, keep
 from commonplace.memory.explain import PHASES, Event, _phases, _told, explain
 from commonplace.memory.remember import Note, remember
 
@@ -71,6 +72,13 @@ def test_every_event_was_said_that_day(book: Book, topic: str) -> None:
             words = event.event.removeprefix("Request: ").rstrip(".…")
             # A first word may have become the beginning of a sentence.
             assert words[1:] in said[event.day]
+
+
+def test_what_came_of_it_is_told_rather_than_what_was_wanted(book: Book) -> None:
+    asked, done = "Bitte baue eine Suche in das Blog ein.", "Ich habe Pagefind eingebaut, ganz ohne Server."
+    keep(book, Conversation("Suche", [Said("user", asked), Said("assistant", done)], key="s", project="blog"))
+    settle(book)
+    assert [event.event for event in explain(book, "Blog").timeline] == [done]
 
 
 def test_topics_come_by_weight_and_chunks_best_first(wise_book: Book) -> None:

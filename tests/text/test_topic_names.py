@@ -59,6 +59,7 @@ def test_of_equally_telling_words_a_name_is_taken() -> None:
         "<div class='zebra'>",
         "[Bash] zebra --stripes",
         "You're welcome!",
+        "Committed and updated. Added.",
     ],
 )
 def test_code_numbers_paths_and_small_words_name_nothing(noise: str) -> None:

@@ -29,7 +29,7 @@ from commonplace.text.recency import day_of
 POOL = 60
 KEY_CHUNKS = 10
 # What answers at least fairly, and not much worse than the best, belongs to the story.
-FAIR, NEAR_THE_BEST = 0.05, 0.3
+FAIR, NEAR_THE_BEST = 0.05, 0.4
 # "What did we do last?" is about this many session-days, "last week" about more; of each so many items are read.
 LATEST_DAYS, PERIOD_DAYS, OF_A_DAY = 5, 20, 12
 MOST_READ = 5_000
@@ -137,16 +137,17 @@ def _event(day: str, chunks: Sequence[Chunk], about: frozenset[str]) -> Event:
 
 
 def _line(chunk: Chunk, about: frozenset[str]) -> Line:
-    """What a chunk tells. What someone decided or summed up tells more; what a tool printed, less."""
+    """What a chunk tells. What someone decided or summed up tells more; what a tool printed or someone asked, less."""
     item = chunk.item
     line = telling_line(item.text or chunk.text, about, EVENT)
     weight = {"summary": 1.5, "memory": 1.0}.get(item.kind, 0.0) + chunk.score
     role = item.details.get("role")
     if role == "tool":
         weight -= 2.0
-    # What was asked for is not yet what happened.
-    text = f"Request: {line.text}" if role == "user" and not line.is_outcome else line.text
-    return Line(text or item.title, line.worth + weight)
+    if role == "user" and not line.is_outcome:
+        # What was asked for is not yet what happened.
+        return Line(f"Request: {line.text}", line.worth + weight - 1.0)
+    return Line(line.text or item.title, line.worth + weight)
 
 
 def _told(timeline: Sequence[Event], said: str) -> str:

@@ -42,24 +42,25 @@ _CAMEL = re.compile(r"[a-z]+[A-Z]|(?:[A-Z][a-z]+){3}")
 _GOES_ON = frozenset(",;()&+")
 # They stand in many texts of a group and say nothing about it, however rare they are elsewhere.
 _DULL_WORDS = """
-    able absolutely again ago agree aim already although always amazing anyway approach around ask asked available away
-    awesome back bad based basically because before behind best better between big bit both bring broken btw busy call
-    called came cannot cant case cause certain change check clear come common complete completely consider consist
-    contain cool correct count couple course current currently day days decide definitely describe detail didnt
-    different dont due during early easy end enjoy enough ensure even everybody everyone exactly example excellent
-    excited expect explain fact feel feeling feels felt few find fine first five fix follow following four free full
-    fun further general get given glad go going gone gonna good great guess guy guys haha happen happy hard hear heard
-    hes hey high hmm hope hour however hows idea implement important improve include including instead interesting ive
-    keep kind last late later least leave less lol look looking lot love low made main make matter mean mention min
-    minute moment month morning most move much name never new next nice night none nope nothing now number often okay
-    old omg once one only open option otherwise out over part particular past people perfect photo place plan point
-    possible pretty probably provide put quick quite rather ready real reason recently relate remember require result
-    return right run said same saw say second see seem seen sense set several share shares shes short shown similar
-    simple since small soon sorry sort sound specific start started step still stop stuff such super sure take taken
-    talk tell than thats theyre think thought three thus time times today together told tomorrow tonight total totally
-    tried true try trying turn two under understand until up upon use used useful using usually value various wait was
-    way week weekend welcome well went whats while whole wish within without wont work worked working worry worth would
-    wow wrong yeah year years yep yesterday
+    able absolutely add added again ago agree aim already although always amazing anyway approach around ask asked
+    available away awesome back bad based basically because before behind best better between big bit both bring broken
+    btw busy call called came cannot cant case cause certain change check clear come commit committed common complete
+    completely consider consist contain cool correct count couple course create created current currently day days
+    decide definitely describe detail didnt different done dont due during early easy end enjoy enough ensure even
+    everybody everyone exactly example excellent excited expect explain fact feel feeling feels felt few find fine
+    first five fix follow following four free full fun further general get given glad go going gone gonna good great
+    guess guy guys haha happen happy hard hear heard hes hey high hmm hope hour however hows idea implement important
+    improve include including instead interesting ive keep kind last late later least leave less lol look looking lot
+    love low made main make matter mean mention min minute moment month morning most move much name never new next nice
+    night none nope nothing now number often okay old omg once one only open option otherwise out over part particular
+    past people perfect photo place plan point possible pretty probably provide put quick quite rather ready real
+    reason recently relate remember remove replace replacing require result return right run said same saw say second
+    see seem seen sense set several share shares shes short shown similar simple since small soon sorry sort sound
+    specific start started step still stop stuff such super sure take taken talk tell than thats theyre think thought
+    three thus time times today together told tomorrow tonight total totally tried true try trying turn two under
+    understand until up update updated upgrade upon use used useful using usually value various wait was way week
+    weekend welcome well went whats while whole wish within without wont work worked working worry worth would wow
+    write wrong yeah year years yep yesterday
 """
 _VERBAL = ("ed", "ly")
 
