@@ -80,14 +80,15 @@ def unplugged() -> list[str]:
     return []
 
 
-def test_the_wheel_carries_the_model_its_notice_and_the_sql(wheel: Path) -> None:
+def test_the_wheel_carries_the_model_its_notice_the_sql_and_the_page(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         sizes = {info.filename: info.file_size for info in archive.infolist()}
     assert {MODEL + "tokenizer.json", MODEL + "NOTICE", "commonplace/py.typed"} <= names
     assert sizes[MODEL + "model.onnx"] > 20_000_000
     sources = ROOT / "src"
-    assert {path.relative_to(sources).as_posix() for path in sources.rglob("*.sql")} <= names
+    data = [path for suffix in ("sql", "html", "js", "css") for path in sources.rglob(f"*.{suffix}")]
+    assert len(data) > 8 and {path.relative_to(sources).as_posix() for path in data} <= names
     assert not [name for name in names if not name.startswith(("commonplace/", "commonplace-"))]
 
 
