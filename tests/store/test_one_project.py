@@ -20,7 +20,7 @@ from commonplace.store.one_project.store import OneProject
 from commonplace.store.replies import Answered, Claim
 from commonplace.store.sqlite.store import SqliteStore
 from commonplace.store.topics import Centre, Known
-from commonplace.text.query import parse
+from commonplace.text.query import parse, plain_words
 from commonplace.text.references import references
 
 OURS, THEIRS = "github.com/acme/ours", "github.com/acme/theirs"
@@ -166,6 +166,8 @@ READING: Mapping[str, Callable[[World], object]] = {
     "unlinked": lambda w: w.part.unlinked(),
     "neighbours": lambda w: [w.part.neighbours(w.passages(w.theirs), 9, name) for name in (None, THEIRS, "ours")],
     "in_order": lambda w: w.part.in_order(w.passages(w.theirs)),
+    "speakers": lambda w: [w.part.speakers(plain_words("zebra user"), name) for name in (None, THEIRS)],
+    "turns": lambda w: w.part.turns([w.theirs, *(m.id for m in w.whole.messages_of(w.their_session))]),
     "waiting_because": lambda w: w.part.waiting_because(),
     "describe": lambda w: w.part.describe(),
     "size": lambda w: w.part.size(),
@@ -291,6 +293,9 @@ def test_what_tells_only_numbers_tells_ours(world: World) -> None:
     assert part.passages_of([world.theirs, world.everywhere]) == {}
     assert part.sketches().keys() == {world.our_session}
     assert part.resolve_session(ref("zzz"), "s-theirs") is None
+    said = [message.id for id_ in (world.our_session, world.their_session) for message in world.whole.messages_of(id_)]
+    assert list(part.turns(said)) == said[:1]
+    assert part.speakers(plain_words("user"), THEIRS) == []
     theirs, ours = world.passages(world.theirs), world.passages(world.ours)
     assert part.in_order([*theirs, *ours]) == ours
     assert [topic.name for topic in part.topics()] == ["zebra ours"]
