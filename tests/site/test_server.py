@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import httpx2
@@ -29,6 +30,12 @@ def test_only_this_machine_is_listened_to(tmp_path: Path, host: str) -> None:
     with pytest.raises(InvalidInput, match="not a loopback address"):
         site.run(settings)
     assert not settings.database.exists()
+
+
+def test_answers_do_not_wait_for_more_to_send() -> None:
+    """asyncio turns Nagle's algorithm off for accepted sockets only if they are told to be TCP."""
+    with closing(site._listening("127.0.0.1", 0)) as listening:
+        assert listening.proto == socket.IPPROTO_TCP
 
 
 def test_a_port_in_use_is_told(tmp_path: Path) -> None:
