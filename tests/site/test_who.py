@@ -14,13 +14,13 @@ from mcp.shared.exceptions import MCPError
 from tests.mcp.conftest import DEADLINE, ERAS, Served, data_of, play
 from tests.site.conftest import bearer, book_of
 
-from commonplace.dialects.profiles import DIALECTS
+from commonplace.dialects.profiles import ALL, DIALECTS
 from commonplace.memory import keys, streams
 from commonplace.memory.conversations import Conversation, Said, keep
 from commonplace.memory.remember import Note, remember
 from commonplace.model import Scope
 from commonplace.rest.table import ENDPOINTS
-from commonplace.site.who import FRESH_SECONDS
+from commonplace.site.who import FRESH_SECONDS, WRONG_BURST
 
 Serve = Callable[..., Served]
 
@@ -114,9 +114,11 @@ def test_whoever_guesses_has_to_wait_and_nobody_else(serve: Serve) -> None:
 
     with httpx2.Client(base_url=server.url, timeout=DEADLINE) as client:
         headers = {"authorization": "Bearer guess", "x-forwarded-for": "192.0.2.1"}
-        replies = [client.get("/nowhere", headers=headers) for _ in range(200)]
-    assert {reply.status_code for reply in replies} == {401, 429}
-    refused = next(reply for reply in replies if reply.status_code == 429)
+        replies = [client.get("/nowhere", headers=headers)]
+        while replies[-1].status_code == 401 and len(replies) < 10 * WRONG_BURST:
+            replies.append(client.get("/nowhere", headers=headers))
+    refused = replies[-1]
+    assert refused.status_code == 429 and len(replies) > WRONG_BURST
     assert int(refused.headers["retry-after"]) >= 1
     assert refused.json()["error"]["code"] == "RATE_LIMIT_EXCEEDED"
     assert guess("192.0.2.2").status_code == 401
@@ -128,11 +130,11 @@ def test_whoever_guesses_has_to_wait_and_nobody_else(serve: Serve) -> None:
 def test_what_strangers_say_of_their_address_is_not_believed(serve: Serve) -> None:
     server = serve()
     with httpx2.Client(base_url=server.url, timeout=DEADLINE) as client:
-        codes = [
-            client.get("/nowhere", headers={"authorization": "Bearer x", "x-forwarded-for": f"192.0.2.{n}"}).status_code
-            for n in range(200)
-        ]
-    assert 429 in codes
+        guesses = (
+            client.get("/nowhere", headers={"authorization": "Bearer x", "x-forwarded-for": f"192.0.2.{n}"})
+            for n in range(10 * WRONG_BURST)
+        )
+        assert any(reply.status_code == 429 for reply in guesses)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -159,7 +161,11 @@ def test_a_key_that_may_only_read_writes_nothing(served: Served, made: dict[str,
     play(story)
 
 
-@pytest.mark.parametrize("profile", ["all", *DIALECTS])
+# Besides everything, those whose tools are not the same there.
+OWN_TOOLS = [name for name, tools in DIALECTS.items() if any(tool not in ALL for tool in tools)]
+
+
+@pytest.mark.parametrize("profile", ["all", *OWN_TOOLS])
 def test_a_key_for_one_project_sees_no_other_through_any_tool(serve: Serve, profile: str) -> None:
     server = serve(profile=profile)
     ours, theirs = "github.com/acme/ours", "github.com/acme/theirs"
@@ -249,8 +255,8 @@ def test_a_key_for_one_project_sees_no_other_through_any_route(serve: Serve) -> 
         for endpoint in ENDPOINTS:
             if endpoint.method != "GET" or "events" in endpoint.path:
                 continue
-            for id_ in (str(their.id), their.uid, talk.uid, str(talk.id), theirs, "theirs"):
-                path = re.sub(r"{\w+(:\w+)?}", id_, endpoint.path)
+            ids = (str(their.id), their.uid, talk.uid, str(talk.id), theirs, "theirs")
+            for path in {re.sub(r"{\w+(:\w+)?}", id_, endpoint.path) for id_ in ids}:
                 for query in ({}, {"query": "zebra", "q": "zebra"}, {"project": theirs, "query": "zebra"}):
                     reply = client.get(path, params=query)
                     assert "zebra of theirs" not in reply.text, f"{path} {query}"
