@@ -1,19 +1,23 @@
-"""Reading numbers out of an address: what JSON calls a number is one, anything else is left to be refused."""
+"""Reading numbers, paths and ids: what JSON calls a number is one, and what the document allows is taken."""
 
 from __future__ import annotations
 
 import contextlib
 import math
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from commonplace.errors import InvalidInput
+from commonplace.identity import ref
+from commonplace.rest import fields
 from commonplace.rest.docs import openapi
 from commonplace.rest.endpoint import Endpoint
 from commonplace.rest.reading import query_of
+from commonplace.text.globs import MAX_GLOB, checked_glob
 
 
 class Weighed(BaseModel):
@@ -47,3 +51,28 @@ def test_what_is_no_number_is_refused(text: str) -> None:
 def test_no_query_is_a_fault(raw: bytes) -> None:
     with contextlib.suppress(InvalidInput):
         assert isinstance(query_of(ENDPOINT, raw), Weighed)
+
+
+GLOB = TypeAdapter(fields.Glob).json_schema()["pattern"]
+
+
+@given(st.from_regex(GLOB, fullmatch=True).filter(lambda glob: len(glob) <= MAX_GLOB and "{" not in glob))
+def test_every_path_that_the_document_allows_is_taken(glob: str) -> None:
+    assert checked_glob(glob)
+
+
+@pytest.mark.parametrize("glob", ["a.**/b.**/c.**/d.**/e", "***", "a**b/c**d/e**f/g**h"])
+def test_stars_beside_each_other_are_no_name(glob: str) -> None:
+    assert not re.search(GLOB, glob)
+
+
+@pytest.mark.parametrize(
+    "glob", ["src/api/**", "**/*.py", "a.*.b", "a.*", ".github/*", "*.{ts,tsx}", "test_*.py", "**"]
+)
+def test_paths_as_people_write_them_are_allowed(glob: str) -> None:
+    assert re.search(GLOB, glob)
+
+
+@given(st.from_regex(TypeAdapter(fields.Id).json_schema()["pattern"]))
+def test_every_id_that_the_document_allows_can_be_looked_for(id_: str) -> None:
+    assert ref(id_).text

@@ -18,6 +18,8 @@ from commonplace.text.names import MAX_NAME
 
 # A letter that every reader calls visible; and one that may begin a name, which is no sign either.
 SAYING = r"[^\u0000-\u0020\u007f-\u00a0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff\ufffd-\uffff]"
+# The same, but for the mark that may stand before a number.
+_NAMING = SAYING.replace(r"\u0020", r"\u0020#")
 _LETTER = (
     r"[^\u0000-\u002f\u003a-\u0040\u005b-\u005e\u0060\u007b-\u00bf\u00d7\u00f7"
     r"\u1680\u180e\u2000-\u206f\u3000\ufeff\ufff0-\uffff]"
@@ -26,7 +28,8 @@ _PART = f"[.]?{_LETTER}({_LETTER}|[ .+-])*"
 _PLACE = f"^(https?://|ssh://|git@|~?/)?{_PART}([/:]{_PART})*/?$"
 _BRACES = rf"\{{{_LETTER}({_LETTER}|[,.-])*\}}"
 _NAME = f"({_LETTER}|[?]|{_BRACES})"
-_NAMES = f"([*]|[.]?[*]?[.]?{_NAME}([*]?({_NAME}|[+@-])|[.]({_NAME}|[*]))*[*]?)"
+# Stars stand alone within a name: two beside each other are folders of any depth.
+_NAMES = f"([*]|[.]?[*]?[.]?{_NAME}([*]?((([.][*])*[.][*]?)?{_NAME}|[+@-]))*([*]?([.][*])+|[*])?)"
 _GLOB = f"^([*][*]/)?{_NAMES}(/{_NAMES})*(/[*][*])?$|^[*][*]$"
 _TYPE = f"^{_LETTER}({_LETTER}|[ .:/-]){{0,99}}$"
 _CATEGORY = f"^{_LETTER}(({_LETTER}|[ .-]){{0,98}}({_LETTER}|-))?$"
@@ -77,7 +80,8 @@ Question = Annotated[
 ]
 Rev = Annotated[int, Field(ge=1, le=MAX_IDS, description="A revision, as `rev` tells it."), WHOLE]
 Id = Annotated[
-    str, Field(min_length=1, max_length=200, description="A number, a UUID, or the last twelve hex digits of one.")
+    str,
+    Field(pattern=_NAMING, max_length=200, description="A number, a UUID, or the last twelve hex digits of one."),
 ]
 Label = Annotated[str, Field(pattern=SAYING, max_length=MAX_LABEL, description="The title of a conversation.")]
 Folder = Annotated[
@@ -97,6 +101,7 @@ class Strict(BaseModel):
 # What a pattern means, for people.
 MEANT = {
     SAYING: "It has to have a letter that can be seen",
+    _NAMING: "An id is a number, a UUID, or the last twelve hex digits of one",
     _TYPE: "A type has up to 100 letters, digits, spaces and . : / - _, and begins with a letter or digit",
     _CATEGORY: "A category becomes a file name: up to 100 letters, digits, spaces and . - _",
     _PLACE: "A project is named like github.com/acme/my-api or my-api",
