@@ -42,8 +42,9 @@ def test_both_neighbours_and_the_best_of_the_session_count() -> None:
     assert made[4] == pytest.approx(0.4 + SESSION * (0.4 - FLOOR))
 
 
-def test_without_sessions_nothing_changes() -> None:
-    assert lifted({1: 0.9, 2: 0.1}, {}, {}) == {1: 0.9, 2: 0.1}
+@given(scores)
+def test_to_be_alone_in_a_session_or_in_none_is_the_same(own: dict[int, float]) -> None:
+    assert lifted(own, {}, {}) == lifted(own, {key: key for key in own}, {})
 
 
 def test_a_stranger_between_two_perfect_hits_is_no_answer() -> None:

@@ -19,7 +19,7 @@ from commonplace.ranking.signals import STALE_FACTOR
 from commonplace.store.columns import QUERY_COLUMNS, standing_text
 from commonplace.text.naming import without_names
 from commonplace.text.query import Query, parse
-from commonplace.text.tokens import index_text
+from commonplace.text.tokens import index_text, stem
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -29,6 +29,8 @@ CANDIDATES = 100
 # The best so many are compared with what was said around them.
 IN_COMPANY = 100
 MAX_QUERY = 10_000
+# Everybody has a role: to name it names nobody.
+_ROLES = frozenset(map(stem, ROLES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ def _understood(book: Book, question: str, *, by_meaning: bool = True) -> Asked:
     if len(question) > MAX_QUERY:
         raise TooLarge(f"The query has {len(question)} characters, more than {MAX_QUERY}.", "Ask a shorter question.")
     query = parse(question, QUERY_COLUMNS)
-    words = [] if query.strict else [word for word in query.words if word.token not in ROLES]
+    words = [] if query.strict else [word for word in query.words if word.token not in _ROLES]
     named = book.store.speakers(words) if words else []
     # Who speaks is seldom said in what they say: with the name, "Wow, Ann!" would be nearest to all about Ann.
     text = without_names(query.text, [word.surface for word in named])

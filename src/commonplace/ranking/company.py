@@ -18,7 +18,10 @@ BRIEF, TELLING = 0.1, 80
 
 
 def lifted(own: Mapping[int, float], sessions: Mapping[int, int], following: Mapping[int, int]) -> dict[int, float]:
-    """The likeness of each hit with that of its company: its session, and what follows what, by the same keys."""
+    """The likeness of each hit with that of its company: its session, and what follows what, by the same keys.
+
+    What is part of no session is its own best company, so that it stands behind nobody for being alone.
+    """
     spare = {key: min(max(score - FLOOR, 0.0), MOST) for key, score in own.items()}
     scores = dict(own)
     for key, after in following.items():
@@ -28,8 +31,8 @@ def lifted(own: Mapping[int, float], sessions: Mapping[int, int], following: Map
     best: dict[int, float] = {}
     for key, session in sessions.items():
         best[session] = max(best.get(session, 0.0), spare.get(key, 0.0))
-    for key in own.keys() & sessions.keys():
-        scores[key] += SESSION * best[sessions[key]]
+    for key in own:
+        scores[key] += SESSION * (best[sessions[key]] if key in sessions else spare[key])
     return scores
 
 
