@@ -87,6 +87,16 @@ def test_a_turn_that_grew_is_read_again_and_stays_the_same_message(book: Book, p
     assert [hit.item.id for hit in recall(book, "zebra", Scope(), 5).hits] == [after[-1].id]
 
 
+def test_a_session_whose_file_was_cut_off_loses_nothing(book: Book, path: Path) -> None:
+    write(path, talk().records)
+    ingest(book, path)
+    whole = [message.body for message in messages(book)]
+    for records in range(1, len(talk().records)):
+        write(path, talk().records[:records])
+        ingest(book, path)
+        assert [message.body for message in messages(book)] == whole
+
+
 def test_vectors_of_passages_that_did_not_change_are_kept(wise_book: Book, path: Path) -> None:
     claude = Claude()
     claude.user("Tell a long story")

@@ -89,7 +89,8 @@ def follow(
 ) -> Stored:
     """Write an item, or let the one of the same identity say what its source says by now, without a history.
 
-    The source keeps what was. An item that was forgotten stays forgotten, and one that a person changed as it is.
+    The source keeps what was; one that was cut off says only how it began, and takes nothing away. An item that was
+    forgotten stays forgotten, and one that a person changed as it is.
     """
     same = (space_id, place.project_id or 0, draft.content_hash)
     row = sql.first(connection, f"SELECT id, uid FROM items WHERE {SAME}", same)
@@ -97,9 +98,11 @@ def follow(
         return insert(connection, space_id, place, draft, now_ms, words)
     old = get_one(connection, space_id, row[0])
     grown = (old.body, old.details) != (draft.body, draft.details)
+    cut_off = old.body != draft.body and old.body.startswith(draft.body)
     draft = replace(draft, meta={**old.meta, **draft.meta})
     if (
         old.forgotten_ms is None
+        and not cut_off
         and old.superseded_by is None
         and (grown or draft.meta != old.meta)
         and not sql.value(
