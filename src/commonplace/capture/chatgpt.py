@@ -8,7 +8,7 @@ from typing import Any
 
 from commonplace.capture.chatgpt_tree import Place, walk
 from commonplace.capture.foreign import Found, Skipped, Stream, label_of, object_in, objects_in, seconds_in, text_in
-from commonplace.capture.json_stream import elements
+from commonplace.capture.json_stream import conversations
 from commonplace.memory.conversations import ROLES, Conversation, Said
 
 SOURCE = "chatgpt"
@@ -29,11 +29,7 @@ class _Unreadable(Exception):
 
 def read(stream: Stream, name: str) -> Iterator[Found]:
     """Every conversation of a `conversations.json`, and what could not be read of it."""
-    for element in elements(stream, "conversations"):
-        if isinstance(element, Skipped):
-            yield element
-        else:
-            yield from _conversation(element.value, f"conversation {element.number} at character {element.at:,}")
+    return conversations(stream, _conversation)
 
 
 def _conversation(data: Any, where: str) -> Iterator[Found]:

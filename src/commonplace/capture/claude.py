@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from commonplace.capture.foreign import Found, Skipped, Stream, label_of, objects_in, text_in, time_in
-from commonplace.capture.json_stream import elements
+from commonplace.capture.json_stream import conversations
 from commonplace.memory.conversations import Conversation, Said
 
 SOURCE = "claude"
@@ -19,11 +19,7 @@ SILENT = frozenset({"token_budget", "flag"})
 
 def read(stream: Stream, name: str) -> Iterator[Found]:
     """Every conversation of a `conversations.json`, and what could not be read of it."""
-    for element in elements(stream, "conversations"):
-        if isinstance(element, Skipped):
-            yield element
-        else:
-            yield from _conversation(element.value, f"conversation {element.number} at character {element.at:,}")
+    return conversations(stream, _conversation)
 
 
 def _conversation(data: Any, where: str) -> Iterator[Found]:

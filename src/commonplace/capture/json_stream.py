@@ -5,11 +5,11 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from commonplace.capture.foreign import Skipped, Stream
+from commonplace.capture.foreign import Found, Skipped, Stream
 
 CHUNK = 1 << 20
 MAX_ELEMENT = 1 << 26
@@ -54,6 +54,15 @@ def elements(stream: Stream, within: str, chunk: int = CHUNK) -> Iterator[Elemen
         window.check()
     except _Malformed as error:
         yield Skipped(f"everything from character {error.at:,} on", f"{error.why} at character {error.at:,}", "file")
+
+
+def conversations(stream: Stream, read: Callable[[Any, str], Iterable[Found]]) -> Iterator[Found]:
+    """Every conversation of a `conversations.json` as `read` finds it, told where it stands, and what was skipped."""
+    for element in elements(stream, "conversations"):
+        if isinstance(element, Skipped):
+            yield element
+        else:
+            yield from read(element.value, f"conversation {element.number} at character {element.at:,}")
 
 
 def _values(window: _Window, within: str) -> Iterator[tuple[int, Any]]:

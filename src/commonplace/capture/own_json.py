@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from commonplace.capture.foreign import Found, Skipped, Stream, label_of, object_in, text_in, time_in
-from commonplace.capture.json_stream import elements
+from commonplace.capture.json_stream import conversations
 from commonplace.identity import ref
 from commonplace.memory.conversations import ROLES, Conversation, Said
 
@@ -15,11 +15,7 @@ SOURCE = "json"
 
 def read(stream: Stream, name: str) -> Iterator[Found]:
     """Every conversation of an export, and what could not be read of it."""
-    for element in elements(stream, "conversations"):
-        if isinstance(element, Skipped):
-            yield element
-        else:
-            yield _conversation(element.value, f"conversation {element.number} at character {element.at:,}")
+    return conversations(stream, lambda data, where: (_conversation(data, where),))
 
 
 def _conversation(data: Any, where: str) -> Found:

@@ -9,7 +9,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
-from commonplace.cli.search import embed_what_waits
+from commonplace.cli.meaning import embed_what_waits
 from commonplace.dialects.kiro import NO_PROJECT, TOOLS
 from commonplace.memory.book import Book
 

@@ -8,7 +8,8 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
-from commonplace.cli.past import chunk_record, prepare, show_chunks, warn
+from commonplace.cli.meaning import warn
+from commonplace.cli.past import chunk_record, prepare, show_chunks
 from commonplace.cli.terminal import read_stdin
 from commonplace.errors import InvalidInput
 from commonplace.memory.explain import explain as explained
@@ -33,7 +34,7 @@ def explain(call: Call, topic: Sequence[str], depth: int, no_timeline: bool) -> 
         prepare(book)
         found = explained(book, asked, depth)
         chunks = [chunk_record(chunk) for chunk in found.chunks]
-        warn(call, book)
+        warn(call, book.meaning.state)
     timeline = [{"date": one.day, "session": one.session, "event": redact(one.event)} for one in found.timeline]
     if call.json:
         told = {} if no_timeline else {"timeline": timeline}

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from commonplace.cli.call import Call
-from commonplace.cli.search import embed_what_waits
+from commonplace.cli.meaning import embed_what_waits
 from commonplace.cli.terminal import one_line, plain
 from commonplace.errors import StoreError
 from commonplace.memory.book import Book
@@ -29,14 +28,6 @@ def prepare(book: Book) -> None:
         for _ in range(LINK_STEPS):
             if not link_some(book):
                 break
-
-
-def warn(call: Call, book: Book) -> None:
-    """Say so where only words were compared."""
-    state = book.meaning.state
-    if state == "off" or state.startswith("failed"):
-        why = "meaning is off" if state == "off" else state.removeprefix("failed: ").rstrip(".")
-        call.note(f"Found by keywords only: {why}.")
 
 
 def chunk_record(chunk: Chunk) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from commonplace.cli.call import Call, command
-from commonplace.cli.past import prepare, warn
+from commonplace.cli.meaning import warn
+from commonplace.cli.past import prepare
 from commonplace.cli.terminal import one_line, plain, read_stdin
 from commonplace.errors import InvalidInput, NoResults
 from commonplace.memory.predict import Suggestion
@@ -34,7 +35,7 @@ def predict(call: Call, text: Sequence[str], limit: int) -> None:
     with call.book() as book:
         prepare(book)
         found = predicted(book, now, limit)
-        warn(call, book)
+        warn(call, book.meaning.state)
     if not found:
         raise NoResults("Nothing like this happened before.")
     suggestions = [_record(one) for one in found]

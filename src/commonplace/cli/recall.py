@@ -9,7 +9,8 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
-from commonplace.cli.past import chunk_record, prepare, show_chunks, warn
+from commonplace.cli.meaning import warn
+from commonplace.cli.past import chunk_record, prepare, show_chunks
 from commonplace.cli.terminal import read_stdin
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
@@ -48,7 +49,7 @@ def recall(call: Call, query: Sequence[str], limit: int, min_score: float) -> No
         prepare(book)
         found = recollect(book, question, limit, min_score)
         results, around = [chunk_record(chunk) for chunk in found.chunks], _around(book, found)
-        warn(call, book)
+        warn(call, book.meaning.state)
     if call.json:
         call.reply({"results": results, "graphContext": around, "total": found.total})
         return

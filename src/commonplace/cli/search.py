@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 
 import click
 
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
+from commonplace.cli.meaning import embed_what_waits, warn
 from commonplace.cli.terminal import read_stdin
 from commonplace.dialects.records import hit_record
-from commonplace.errors import InvalidInput, StoreError
-from commonplace.memory.book import Book
+from commonplace.errors import InvalidInput
 from commonplace.memory.recall import recall
 from commonplace.model import KINDS, Kind, Scope
 
-# What a search embeds at most before it answers: about a second of work.
-CATCH_UP = 64
 MOST = 1000
 
 
@@ -62,17 +59,10 @@ def search(
         call.reply({"results": results, "total": found.total, "by_meaning": found.by_meaning})
         return
     if not found.by_meaning:
-        why = "meaning is off" if state == "off" else state.removeprefix("failed: ").rstrip(".")
-        call.note(f"Found by keywords only: {why}.")
+        warn(call, state)
     if not results:
         call.note("Nothing was found.")
         return
     tables.results(results)
     if found.total > len(results):
         call.note(f"{len(results)} of {found.total} shown; --limit shows more.")
-
-
-def embed_what_waits(book: Book) -> None:
-    """Let meaning work right after `add`, without any server. A store that cannot be written still answers."""
-    with contextlib.suppress(StoreError):
-        book.meaning.catch_up(limit=CATCH_UP)

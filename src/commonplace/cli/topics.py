@@ -9,7 +9,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command, listing
-from commonplace.cli.search import embed_what_waits
+from commonplace.cli.meaning import embed_what_waits
 from commonplace.cli.terminal import one_line
 from commonplace.errors import StoreError
 from commonplace.memory.book import Book

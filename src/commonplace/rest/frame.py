@@ -28,7 +28,7 @@ from commonplace.memory.book import Book
 from commonplace.memory.replies import Answered, once
 from commonplace.model import Key
 from commonplace.rest.endpoint import WRITING, Answer, Asked, Endpoint, House
-from commonplace.rest.metrics import Counted
+from commonplace.rest.metrics import Requests
 from commonplace.rest.reading import body_of, query_of
 from commonplace.rest.refusal import JSON, as_bytes, error_bytes, refusal
 from commonplace.rest.uploads import Received, received
@@ -42,9 +42,9 @@ _TAG = re.compile(r'(?:W/)?("[^"]*")')
 class Door:
     """One path, and the endpoints behind it by their methods."""
 
-    def __init__(self, path: str, endpoints: Mapping[str, Endpoint], house: House, counted: Counted) -> None:
+    def __init__(self, path: str, endpoints: Mapping[str, Endpoint], house: House, requests: Requests) -> None:
         self._path, self._endpoints = path, endpoints
-        self._house, self._counted = house, counted
+        self._house, self._requests = house, requests
         also = ("HEAD", "OPTIONS") if "GET" in endpoints else ("OPTIONS",)
         self._allow = ", ".join((*endpoints, *also))
 
@@ -52,7 +52,7 @@ class Door:
         started = time.perf_counter()
         request = Request(scope, receive)
         response = await self._response(request)
-        self._counted.request(request.method, self._path, response.status_code, time.perf_counter() - started)
+        self._requests.count(request.method, self._path, response.status_code, time.perf_counter() - started)
         await response(scope, receive, send)
 
     async def _response(self, request: Request) -> Response:

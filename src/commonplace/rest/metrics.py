@@ -26,8 +26,8 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 1
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 
 
-class Counted:
-    """Requests of one server. A route is its template, so that ids make no new series."""
+class Requests:
+    """Those that one server answered, counted and timed. A route is its template, so that ids make no new series."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -45,7 +45,7 @@ class Counted:
         PlatformCollector(registry=self._registry)
         GCCollector(registry=self._registry)
 
-    def request(self, method: str, route: str, status_: int, seconds: float) -> None:
+    def count(self, method: str, route: str, status_: int, seconds: float) -> None:
         method = method if method in _METHODS else "other"
         self._requests.labels(method, route, str(status_)).inc()
         self._seconds.labels(method, route).observe(seconds)

@@ -9,10 +9,9 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute, Route
 
-from commonplace.config import Settings
 from commonplace.rest.endpoint import Endpoint, House
 from commonplace.rest.frame import Door, Nowhere
-from commonplace.rest.metrics import Counted
+from commonplace.rest.metrics import Requests
 from commonplace.rest.openapi import document
 from commonplace.rest.refusal import as_bytes
 from commonplace.rest.table import ENDPOINTS
@@ -22,17 +21,17 @@ from commonplace.workers import Workers
 _PACKED = Middleware(GZipMiddleware, minimum_size=4096, compresslevel=3)
 
 
-def routes(workers: Workers, _settings: Settings, ending: Callable[[], bool] = lambda: False) -> list[BaseRoute]:
+def routes(workers: Workers, ending: Callable[[], bool] = lambda: False) -> list[BaseRoute]:
     """Everything under /api/v1, and /metrics. `ending` tells those who listen that the server is about to stop."""
-    counted = Counted()
+    requests = Requests()
     house = House(
         workers=workers,
         document=functools.cache(lambda: as_bytes(document(ENDPOINTS))),
-        counted=counted.text,
+        counted=requests.text,
         ending=ending,
     )
     doors = [
-        Route(path, Door(path, behind, house, counted), middleware=[_PACKED]) for path, behind in _by_path().items()
+        Route(path, Door(path, behind, house, requests), middleware=[_PACKED]) for path, behind in _by_path().items()
     ]
     nowhere = Nowhere()
     return [*doors, Route("/api/v1", nowhere), Route("/api/v1/{rest:path}", nowhere)]

@@ -45,7 +45,7 @@ def application(reach: Callable[[], Book], settings: Settings, ending: Callable[
     routes = [
         Route("/", _front),
         Route("/health", _health(reach, workers)),
-        *rest(workers, settings, ending),
+        *rest(workers, ending),
         *agents.routes,
     ]
 
