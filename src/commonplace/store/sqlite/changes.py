@@ -105,7 +105,7 @@ def move(connection: apsw.Connection, space_id: int, item_id: int, project_id: i
     if before.project_id == project_id:
         return
     _remember_before(connection, space_id, item, "move", now_ms)
-    content_hash: bytes = sql.value(connection, "SELECT content_hash FROM items WHERE id = ?", (item_id,))
+    content_hash = item.content_hash
     if _twin_of(connection, space_id, project_id, content_hash, item_id) is not None:
         # Moving is not saying: each of the two belongs to a conversation, or to none.
         content_hash = hashlib.sha256(content_hash + item.uid.encode()).digest()
