@@ -24,7 +24,7 @@ _FILLERS = frozenset(
     " discussed do does doing done during end ended explain fail failed far finish finished fix fixed for from give go"
     " going had happen happened happening has"
     " have history how i in is it just know latest learn learned leave left let list long made make me most much my"
-    " need new next now of on or our out over overview pick please progress recall recap remember resume s said say"
+    " need new next now of on or our out over overview pick please progress recall recap remember remind s said say"
     " session sessions show since so something start started status stop stopped stuff summarise summarize summary t"
     " talk talked task tasks tell that the then there thing things this time to until up update updates us very want"
     " was we went were what when where which while who will with within work worked working would wrong you your"
@@ -33,7 +33,16 @@ _FILLERS = frozenset(
 )
 _AGO = re.compile(r"\b(\w+) (hour|day|week|month)s? ago\b")
 _LAST_SO_MANY = re.compile(r"\b(?:last|past|previous) (?:(\w+) )?(hour|day|week|month)(s?)\b")
-_WHERE_WE_ARE = re.compile(r"where (?:were|are) (?:we|you)\b")
+_WHERE_WE_ARE = re.compile(
+    r"where (?:were|are) (?:we|you)\b|what (?:was|were|am|are) (?:i|we) (?:working on|doing|up to)\b"
+)
+_MONTHS = "january february march april may june july august september october november december".split()
+# "may" and "march" are words too: a month has a day, or a word before it.
+_IN_MONTH = re.compile(
+    rf"\b(?:(?P<month>{'|'.join(_MONTHS)}) (?P<day>\d\d?)(?:st|nd|rd|th)?"
+    rf"|(?P<day_before>\d\d?)(?:st|nd|rd|th)? (?:of )?(?P<its_month>{'|'.join(_MONTHS)})"
+    rf"|(?:in|during|since|last) (?P<alone>{'|'.join(_MONTHS)}))(?: (?P<year>\d{{4}}))?\b"
+)
 _ISO_DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 
 
@@ -59,6 +68,8 @@ def asked_time(question: str, now_ms: int, zone: tzinfo | None = None) -> AskedT
     marks = {word for word in words if word in _MARKERS or _ISO_DAY.fullmatch(word)}
     if _WHERE_WE_ARE.match(" ".join(words)):
         marks.add("last")
+    if month := _IN_MONTH.search(" ".join(words)):
+        marks.update(month[0].split())
     names = [word for word in words if word not in marks | _FILLERS | _NUMBERS.keys() and not word.isdecimal()]
     if not marks or len(names) > 1 or (marks == {"off"} and not {"left", "leave"} & set(words)):
         return None
@@ -95,6 +106,8 @@ class _Calendar:
 
 def _period(text: str, marks: set[str], calendar: _Calendar) -> Period | None:
     today, monday = calendar.today, calendar.today - timedelta(days=calendar.today.weekday())
+    if month := _IN_MONTH.search(text):
+        return _in_month(month, calendar, since="since" in text.split())
     if (day := _day_named(text, marks, today)) is not None:
         return calendar.since(day) if "since" in text.split() else calendar.days(day)
     if ago := _AGO.search(text):
@@ -137,6 +150,24 @@ def _ago(number: int | None, unit: str, calendar: _Calendar) -> Period | None:
     if unit == "week":
         return calendar.days(calendar.today - timedelta(days=calendar.today.weekday() + 7 * number), 7)
     return Period(calendar.now_ms - _ms((number + 1) * _UNITS[unit]))
+
+
+def _in_month(found: re.Match[str], calendar: _Calendar, *, since: bool) -> Period | None:
+    """A month, or a day of it, in the year that is named, else the last time it began."""
+    month = _MONTHS.index(found["month"] or found["its_month"] or found["alone"]) + 1
+    day, today = int(found["day"] or found["day_before"] or 1), calendar.today
+    try:
+        first = date(int(found["year"] or today.year), month, day)
+        if not found["year"] and first > today:
+            first = date(today.year - 1, month, day)
+    except ValueError:
+        return None
+    if since:
+        return calendar.since(first)
+    if not found["alone"]:
+        return calendar.days(first)
+    following = (first + timedelta(days=31)).replace(day=1)
+    return Period(calendar.midnight(first), calendar.midnight(following))
 
 
 def _month_before(calendar: _Calendar) -> Period:
