@@ -103,17 +103,16 @@ EXPORTED = record(
     },
     optional=("content", "label", "folder", "messages"),
 )
-STATS = record(
-    {
-        "total_conversations": INTEGER,
-        "total_messages": INTEGER,
-        "total_words": INTEGER,
-        "average_importance": NUMBER,
-        "folders": _COUNTED,
-        "labels": _COUNTED,
-        "labels_left_out": INTEGER,
-        "status_breakdown": record({"active": INTEGER, "archived": INTEGER, "pinned": INTEGER}),
-        "storage_size_mb": NUMBER,
-        "date_range": record({"oldest": STRING_OR_NULL, "newest": STRING_OR_NULL}),
-    }
-)
+COUNTS: Schema = {
+    "total_conversations": INTEGER,
+    "total_messages": INTEGER,
+    "total_words": INTEGER,
+    "average_importance": NUMBER,
+    "folders": _COUNTED,
+    "labels": _COUNTED,
+    "labels_left_out": INTEGER,
+    "status_breakdown": record({"active": INTEGER, "archived": INTEGER, "pinned": INTEGER}),
+    "storage_size_mb": NUMBER,
+    "date_range": record({"oldest": STRING_OR_NULL, "newest": STRING_OR_NULL}),
+}
+STATS = record(COUNTS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commonplace.dialects.schema import BOOLEAN, INTEGER, NUMBER, OBJECT, STRING, STRING_OR_NULL, Schema, array, record
-from commonplace.dialects.sekha_schemas import STATS as COUNTED
+from commonplace.dialects.sekha_schemas import COUNTS
 from commonplace.memory.conversations import STATUSES
 from commonplace.memory.digest import LEVELS
 
@@ -178,7 +178,7 @@ IMPORTANCE = record(
 )
 STATISTICS = record(
     {
-        **COUNTED["properties"],  # type: ignore[dict-item]
+        **COUNTS,
         "total_tokens": {"type": "integer", "description": "Estimated: four bytes each."},
         "success": {"const": True},
         "data": OBJECT,
