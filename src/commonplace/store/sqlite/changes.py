@@ -13,6 +13,8 @@ from commonplace.model import Draft, Item
 from commonplace.store.sqlite import index, projects, sessions, sql
 from commonplace.store.sqlite.items import get_one
 
+# Made once: making one takes longer than writing a few fields with it.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 SAME = "space_id = ? AND coalesce(project_id, 0) = ? AND content_hash = ?"
 
 
@@ -197,4 +199,4 @@ def write_tags(connection: apsw.Connection, space_id: int, item_id: int, tags: t
 
 
 def as_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else "{}"
+    return _ENCODER.encode(value) if value else "{}"

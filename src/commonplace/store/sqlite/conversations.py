@@ -74,7 +74,7 @@ class Conversations(Space):
 
     def touch_session(self, session_id: int, now_ms: int) -> None:
         try:
-            with self._database.write(patience=PATIENCE) as connection:
+            with self._database.jot(PATIENCE) as connection:
                 connection.execute(
                     "UPDATE sessions SET accessed_ms = max(coalesce(accessed_ms, ?1), ?1)"
                     " WHERE space_id = ?2 AND id = ?3",

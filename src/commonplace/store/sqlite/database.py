@@ -108,6 +108,19 @@ class Database:
                 raise
 
     @contextlib.contextmanager
+    def jot(self, patience: float) -> Iterator[apsw.Connection]:
+        """A small write that waits only so long for its turn, and not for the disk: a power cut may undo it."""
+        with _translated(self.path), self._forks.kept_out():
+            connection = self.connection()
+            connection.pragma("synchronous", "NORMAL")
+            try:
+                with self.write(patience) as connection:
+                    yield connection
+            finally:
+                if not self._forks.torn:
+                    connection.pragma("synchronous", self._synchronous)
+
+    @contextlib.contextmanager
     def _turn(self, patience: float | None) -> Iterator[None]:
         """This thread's turn to write among those of the process."""
         if not self._writing.acquire(timeout=-1 if patience is None else patience):
