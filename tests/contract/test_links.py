@@ -71,6 +71,17 @@ def test_neighbouring_turns_and_parts_are_linked(store: Store) -> None:
     assert {edge.weight for edge in edges(store, said)} == {WEIGHTS["adjacent"]}
 
 
+def test_how_a_long_turn_began_and_how_it_ended_are_neighbours(store: Store) -> None:
+    (turn,) = put(store, make_draft(parts=["begin", "middle", "later", "end"]))
+    link_all(store)
+    assert ties(store, [turn]) == {
+        ("middle", "adjacent", "begin"),
+        ("later", "adjacent", "middle"),
+        ("end", "adjacent", "later"),
+        ("end", "adjacent", "begin"),
+    }
+
+
 def test_turns_are_neighbours_by_time_and_not_by_when_they_were_written(store: Store) -> None:
     late, early, middle = put(
         store,

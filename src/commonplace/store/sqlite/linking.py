@@ -63,6 +63,7 @@ class Linker:
             self._tie(spot, before, "adjacent")
         if after is not None and after < spot.id:
             self._tie(spot, after, "adjacent")
+        self._link_ends(spot)
         if spot.session_id is not None:
             self._link_sessions(spot, spot.session_id, first=before is None, last=after is None)
         if speaks and found.back is not None:
@@ -112,6 +113,13 @@ class Linker:
             (self._space_id, thing, spot.id, most),
         )
         return [row[0] for row in rows]
+
+    def _link_ends(self, spot: Spot) -> None:
+        """However long a turn is, how it ended is next to how it began."""
+        parts = sql.rows(self._connection, _OF_ITEM, (self._space_id, spot.item_id))
+        (first,), (last,) = parts[0], parts[-1]
+        if len(parts) > 2 and spot.id in (first, last):
+            self._tie(spot, last if spot.id == first else first, "adjacent")
 
     # Back-references.
 
