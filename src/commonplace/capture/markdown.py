@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from commonplace.capture.foreign import Found, Skipped, Stream
-from commonplace.capture.turns import Marker, Turn, conversation_of, speaker, turns_in, whole_text
+from commonplace.capture.speakers import Marker, Turn, conversation_of, speaker, turns_in, whole_text
 
 SOURCE = "markdown"
 _TITLE = re.compile(r"\s*# +([^\n]+)(?:\n|\Z)")

@@ -14,7 +14,7 @@ import click
 from commonplace.capture.foreign import Skipped
 from commonplace.capture.formats import FORMATS, detect
 from commonplace.capture.long_messages import fitting
-from commonplace.capture.turns import MAX_BYTES
+from commonplace.capture.speakers import MAX_BYTES
 from commonplace.cli.call import Call, command
 from commonplace.cli.terminal import stdin_is_piped
 from commonplace.dialects.records import conversation_record
