@@ -88,6 +88,16 @@ def test_the_parts_of_a_long_item_are_numbered(book: Book) -> None:
     assert {fetch_one(book, id_).id for id_ in ids.values()} == {item.id}
 
 
+def test_of_a_long_turn_the_latest_is_how_it_ended(book: Book) -> None:
+    turn = "\n\n".join(
+        [*(f"[Bash] look {n}\n\n```\n{'cage open ' * 60}\n```" for n in range(9)), "All cages are shut."]
+    )
+    said = [Said("user", "Look after the cages of the zoo, please."), Said("assistant", turn)]
+    keep(book, Conversation("Cages", said, key="s", project="zoo"))
+    (last, asked) = recollect(book, "what did we do last?").chunks
+    assert last.text.endswith("All cages are shut.") and asked.text == said[0].content
+
+
 def test_a_total_counts_what_the_limit_leaves_out(book: Book) -> None:
     texts = [f"walrus {n} " + " ".join(f"a{n}b{i}" for i in range(9)) for n in range(60)]
     remember_all(book, [Note(content=text) for text in texts])

@@ -103,7 +103,7 @@ def asked_latest(book: Book, question: str) -> Latest | None:
 def latest_chunks(book: Book, asked: Latest, most: int) -> list[Chunk]:
     """What was said and done in a period, the latest first, each thing once."""
     items = list(islice(latest_items(book, asked), 2 * most))
-    return first_chunks(book, distinct(items, lambda item: f"{item.project} {item.title} {item.text}")[:most])
+    return one_of_each(book, distinct(items, lambda item: f"{item.project} {item.title} {item.text}")[:most])
 
 
 def latest_items(book: Book, asked: Latest) -> Iterator[Item]:
@@ -119,10 +119,12 @@ def latest_items(book: Book, asked: Latest) -> Iterator[Item]:
         before = (page[-1].created_ms, page[-1].id)
 
 
-def first_chunks(book: Book, items: Sequence[Item]) -> list[Chunk]:
-    """The first passage of each item, the first item scored best."""
-    first = {item_id: passages[0] for item_id, passages in book.store.passages_of([item.id for item in items]).items()}
-    return chunks_of(book, [(item, first[item.id], LATEST_SCORE * LATEST_FALL**n) for n, item in enumerate(items)])
+def one_of_each(book: Book, items: Sequence[Item]) -> list[Chunk]:
+    """A passage of each item, the first item scored best: how an agent's turn ended, how anything else began."""
+    parts = book.store.passages_of([item.id for item in items])
+    told = [parts[item.id][-1 if item.details.get("role") == "assistant" else 0] for item in items]
+    scored = enumerate(zip(items, told, strict=True))
+    return chunks_of(book, [(item, passage, LATEST_SCORE * LATEST_FALL**n) for n, (item, passage) in scored])
 
 
 def answering(book: Book, question: str, limit: int, min_score: float) -> list[Chunk]:

@@ -16,9 +16,9 @@ from commonplace.memory.chunks import (
     answering,
     asked_latest,
     chunks_of,
-    first_chunks,
     is_small_talk,
     latest_items,
+    one_of_each,
 )
 from commonplace.memory.graph import walk
 from commonplace.model import Item
@@ -69,7 +69,7 @@ def explain(book: Book, topic: str, depth: int = 20) -> Explanation:
     latest = asked_latest(book, topic)
     if latest is not None:
         about: frozenset[str] = frozenset()
-        story = first_chunks(book, _last_days(book, latest))
+        story = one_of_each(book, _last_days(book, latest))
         key, beside = story, list[Chunk]()
     else:
         asked = _without_telling(topic)
