@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.capture import markdown, plain_text, turns
+from commonplace.capture import markdown, plain_text, speakers
 from commonplace.capture.foreign import Skipped
 from commonplace.memory.conversations import Conversation
 
@@ -151,7 +151,7 @@ def test_what_is_no_text_is_skipped_with_its_reason(raw: bytes) -> None:
 
 
 def test_a_text_too_long_for_a_file_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "MAX_BYTES", 10)
+    monkeypatch.setattr(speakers, "MAX_BYTES", 10)
     (found,) = plain_text.read(io.BytesIO(b"x" * 11), "a.txt")
     assert isinstance(found, Skipped) and "more than 10 bytes" in found.why
 
