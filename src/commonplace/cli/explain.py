@@ -45,7 +45,7 @@ def explain(call: Call, topic: Sequence[str], depth: int, no_timeline: bool) -> 
     call.say(redact(found.summary))
     if timeline and not no_timeline:
         call.say("\nWhen:", bold=True)
-        tables.table(("date", "session", "title"), [{**one, "title": one["event"]} for one in timeline])
+        tables.table(("date", "session", "event"), timeline)
     if found.topics:
         call.say("\nRelated: " + ", ".join(found.topics))
     call.say("\nWhat says most:\n", bold=True)

@@ -142,8 +142,8 @@ def _show(call: Call, summary: Ingested) -> None:
     )
     if summary.reasons:
         reasons = sorted(summary.reasons.items(), key=lambda entry: -entry[1])
-        rows = [{"skipped": count, "what": unit, "title": why} for (unit, why), count in reasons]
-        tables.table(("skipped", "what", "title"), rows)
+        rows = [{"skipped": count, "what": unit, "why": why} for (unit, why), count in reasons]
+        tables.table(("skipped", "what", "why"), rows)
     if summary.unknown:
         names = ", ".join(f"{name or '(none)'} ({count:,})" for name, count in summary.unknown.most_common(SHOWN))
         call.note(f"Types of records that are not known: {names}.")
