@@ -1,4 +1,4 @@
-"""How quickly passages are linked, and how long a walk takes: `python -m benchmarks.run --only graph`."""
+"""How quickly passages are linked, how long a walk takes, and ECM's tools: `python -m benchmarks.run --only graph`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.client import median_ms
+from benchmarks.client import StdioClient, commonplace_server, median_ms
 from benchmarks.corpus import PROJECTS, START_MS, vocabulary
+from benchmarks.stores import give_vectors
 from commonplace import config
 from commonplace.memory.book import Book, open_book
 from commonplace.memory.conversations import Conversation, Said, keep_all
 from commonplace.memory.graph import link_some, walk
+from commonplace.memory.topics import tend_topics
 from commonplace.text.references import references
 
 SIZE = 100_000
 TURNS, AT_ONCE = 40, 25
-WALKS, SEEDS = 200, 10
+WALKS, SEEDS, CALLS = 200, 10, 60
 FILES, NAMES, ERRORS = 300, 800, 60
 
 
@@ -87,7 +89,35 @@ def figures(folder: Path, size: int = SIZE) -> list[tuple[str, str, str]]:
         worst = sorted(taken)[int(len(taken) * 0.95)]
         what = f"walk from {SEEDS} passages to {most} ({name}), median and 95 %"
         rows.append((what, f"{median_ms(taken):.2f} ms", f"{worst * 1000:.1f} ms"))
+    give_vectors(book)
+    while tend_topics(book):
+        pass
     book.close()
+    return rows + _tools(data_dir)
+
+
+def _tools(data_dir: Path) -> list[tuple[str, str, str]]:
+    """The three tools over stdio, model warm, asked for words of the talks themselves."""
+    chance = random.Random(37)
+    said = [said.content.split() for talk in talks(4000) for said in talk.messages]
+    asked = [" ".join(chance.sample(words[:40], 4)) for words in chance.sample(said, CALLS)]
+    rows = []
+    command, env = commonplace_server(data_dir)
+    with StdioClient(command, env) as client:
+        client.call("recall", query=asked[0], minScore=0)
+        for tool, name, more in (
+            ("recall", "query", {"minScore": 0}),
+            ("explain", "topic", {}),
+            ("predict", "context", {}),
+        ):
+            taken = []
+            for question in asked:
+                began = time.perf_counter()
+                # Nothing found is an answer too.
+                client.request("tools/call", {"name": tool, "arguments": {name: question, **more}})
+                taken.append(time.perf_counter() - began)
+            worst = sorted(taken)[int(len(taken) * 0.95)]
+            rows.append((f"{tool} over stdio, median and 95 %", f"{median_ms(taken):.1f} ms", f"{worst * 1000:.1f} ms"))
     return rows
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.corpus import notes
 from commonplace import config
-from commonplace.memory.book import open_book
+from commonplace.memory.book import Book, open_book
 from commonplace.memory.remember import remember_all
 
 BATCH = 500
@@ -47,17 +47,16 @@ def store_of(size: int, folder: Path) -> Built:
     if batch:
         remember_all(book, batch)
     seconds = time.perf_counter() - started
-    _give_vectors(book)
+    give_vectors(book)
     book.close()
     (data_dir / "ready").write_text(str(seconds), encoding="ascii")
     return Built(data_dir, size, seconds)
 
 
-def _give_vectors(book: object) -> None:
+def give_vectors(book: Book) -> None:
+    """A vector for each passage that waits for one."""
     from commonplace.embed.minilm import MiniLM
-    from commonplace.memory.book import Book
 
-    assert isinstance(book, Book)
     model = MiniLM()
     chance = np.random.default_rng(3)
     centres = chance.standard_normal((CENTRES, model.dim)).astype(np.float32)
