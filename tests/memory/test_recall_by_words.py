@@ -49,6 +49,11 @@ def test_all_of_the_words_is_likely_and_one_of_many_is_not(book: Book, ids: list
     assert whole.relevance > 0.5 > little.relevance
 
 
+@pytest.mark.parametrize("question", ["the", "how", "is it", "The a with"])
+def test_words_that_say_nothing_are_no_likely_question(book: Book, ids: list[int], question: str) -> None:
+    assert all(hit.relevance < 0.5 for hit in recall(book, question, Scope()).hits)
+
+
 def test_an_operator_is_a_filter(book: Book, ids: list[int]) -> None:
     assert {hit.item.id for hit in recall(book, "retry NOT backoff", Scope()).hits} == {ids[0]}
     assert recall(book, "redis AND button", Scope()).hits == ()

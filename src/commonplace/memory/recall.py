@@ -29,6 +29,8 @@ CANDIDATES = 100
 # The best so many are compared with what was said around them.
 IN_COMPANY = 100
 MAX_QUERY = 10_000
+# What it is worth to hold the words of a question that says nothing: "how", "the".
+EMPTY_WORDS = 0.2
 # Everybody has a role: to name it names nobody.
 _ROLES = frozenset(map(stem, ROLES))
 
@@ -182,7 +184,8 @@ def _candidates(book: Book, asked: Asked, scope: Scope, k: int) -> tuple[dict[in
         cosines |= book.store.cosines(vector, unknown)
     scores = {hit.passage_id: hit.score for hit in answer.hits}
     owner = {hit.passage_id: hit.item_id for hit in near} | {hit.passage_id: hit.item_id for hit in answer.hits}
-    evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), answer.found.get(p, 0.0)) for p in owner}
+    share = 1.0 if query.strict or query.telling else EMPTY_WORDS
+    evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), share * answer.found.get(p, 0.0)) for p in owner}
     return evidence, owner, answer.total
 
 

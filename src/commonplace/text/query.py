@@ -50,6 +50,11 @@ class Query:
     text: str
     """What was asked, for embedding: without operators, column names, quotes and excluded terms."""
 
+    @property
+    def telling(self) -> bool:
+        """Whether any of its words says what it is about; "how" and "the" alone do not."""
+        return any(not STOP_WORDS.issuperset(words_of(word.surface)) or word.surface in ACRONYMS for word in self.words)
+
     def accepts(self, fields: Mapping[str, str]) -> bool:
         """Whether a document (raw text per index column) may be a hit; a plain question accepts everything."""
         return self.tree is None or matches(self.tree, fields) != self.inverted
