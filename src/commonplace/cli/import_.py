@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -66,6 +67,8 @@ def import_(
 def _imported(
     call: Call, book: Book | None, paths: Sequence[str], folder: str | None, project: str | None, format_: str
 ) -> Summary:
+    # What reading makes holds no circles: looking for some all the time would only cost.
+    gc.disable()
     with tables.progress("Importing", _size(paths)) as advance:
         importing = Import(
             book, folder=folder, project=project, format_=None if format_ == AUTO else format_, advance=advance

@@ -26,7 +26,7 @@ from commonplace.model import Draft, Item, Session, SessionDraft, SessionScope
 from commonplace.store.conversations import BY_CONTENT, key_in
 from commonplace.text.folders import ROOT, folder_path
 from commonplace.text.names import normalise_project
-from commonplace.text.redact import redact
+from commonplace.text.redact import all_clean, redact
 
 ROLES = ("user", "assistant", "system", "tool")
 STATUSES = ("active", "archived", "pinned")
@@ -240,6 +240,8 @@ def _drafts(book: Book, conversation: Conversation, now_ms: int) -> tuple[Sessio
 def _messages(said: Sequence[Said], key: str, now_ms: int, after: str = "") -> list[Draft]:
     """Messages as they will be stored, each told apart by its source's name for it or by its place among its like."""
     drafts = []
+    # Seen in all of them at once that there is no secret, each need not be searched.
+    all_clean(message.content for message in said)
     seen: Counter[tuple[str, str, int | None]] = Counter()
     for number, message in enumerate(said):
         if message.role not in ROLES:

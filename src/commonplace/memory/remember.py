@@ -92,9 +92,10 @@ def draft_of(note: Note, now_ms: int, *, dated: bool = True, identity: bytes | N
         raise InvalidInput("There is nothing to remember: content and title are empty.", "Give some content.")
     if len(title) > MAX_TITLE:
         raise TooLarge(f"The title has {len(title)} characters, more than {MAX_TITLE}.", "Put the rest in the content.")
+    type_, tags = _type(note), _tags(note.tags)
     draft = Draft(
         kind=note.kind,
-        type=_type(note),
+        type=type_,
         title=title,
         body=content,
         content_hash=identity or b"",
@@ -102,14 +103,17 @@ def draft_of(note: Note, now_ms: int, *, dated: bool = True, identity: bytes | N
         meta=checked_meta(note.meta),
         project=None if note.project is None else normalise_project(note.project),
         session=_session(note.session),
-        tags=_tags(note.tags),
+        tags=tags,
         importance=checked_importance(note.importance),
         tokens=count_tokens(content or details.get("narrative", "")),
         created_ms=now_ms if note.created_ms is None else checked_time(note.created_ms),
+        passages=_passages(note.kind, type_, title, content, details, tags),
         uid=checked_uid(note.uid),
     )
+    if identity is not None:
+        return draft
     when = note.created_ms if dated and note.kind != "memory" else None
-    return replace(draft, passages=_passages(draft), content_hash=identity or _hash(draft, when))
+    return replace(draft, content_hash=_hash(draft, when))
 
 
 def note_of(item: Item) -> Note:
@@ -143,10 +147,12 @@ def rewrite(book: Book, item: Item, note: Note, expect_rev: int | None = None, s
     return rewritten
 
 
-def _passages(draft: Draft) -> tuple[Passage, ...]:
-    if len(draft.title) + len(draft.body) + sum(map(len, draft.details.values())) <= SHORT:
+def _passages(
+    kind: Kind, type_: str, title: str, body: str, details: Mapping[str, str], tags: tuple[str, ...]
+) -> tuple[Passage, ...]:
+    if len(title) + len(body) + sum(map(len, details.values())) <= SHORT:
         return (Passage(0),)
-    pieces = split(standing_text(draft.kind, draft.type, draft.title, draft.body, draft.details, draft.tags))
+    pieces = split(standing_text(kind, type_, title, body, details, tags))
     return (Passage(0),) if len(pieces) < 2 else tuple(Passage(n, piece.text) for n, piece in enumerate(pieces))
 
 

@@ -17,7 +17,11 @@ _SENTENCE = re.compile(r"[^\n]*?[.!?。！？](?=\s|\Z|(?<=[。！？]))")
 
 def title_of(text: str, limit: int = 80) -> str:
     """The first meaningful line without its Markdown, its first sentence if it is long; empty if there is none."""
-    head = _COMMENT.sub(" ", _FRONT_MATTER.sub("", text[:_READ]))
+    head = text[:_READ]
+    if head.startswith("---"):
+        head = _FRONT_MATTER.sub("", head)
+    if "<!--" in head:
+        head = _COMMENT.sub(" ", head)
     code = ""
     fenced = False
     for line in head.splitlines():

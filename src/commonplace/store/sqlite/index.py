@@ -6,6 +6,7 @@ Only live items are indexed. Forgetting takes the derived rows away, restoring m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import takewhile
 
 import apsw
@@ -19,6 +20,9 @@ from commonplace.text.tokens import index_text
 _INSERT_FTS = (
     f"INSERT INTO passages_fts (rowid, {', '.join(COLUMNS)}, scope) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
 )
+
+# Columns that say the same of very many items.
+_FEW = ("type", "speaker")
 
 
 class Words:
@@ -138,6 +142,11 @@ def _drop(connection: apsw.Connection, space_id: int, passages: Sequence[int]) -
         connection.execute("DELETE FROM passages WHERE id = ?", (passage_id,))
 
 
+@lru_cache(1000)
+def _said_often(text: str) -> str:
+    return index_text(text)
+
+
 def _derive(
     connection: apsw.Connection,
     space_id: int,
@@ -153,14 +162,21 @@ def _derive(
     place = project_id or NO_PROJECT
     scope = f"{space_token(space_id)} {project_token(space_id, place)} {kind_token(space_id, kind)}"
     gathered = words or Words()
-    whole = {name: index_text(text) for name, text in columns.items() if text}
+    parts = [index_text(text or "") for _id, text in passages] if len(passages) > 1 else []
+    # The passages of a message are its text, cut at blanks: their words are its words.
+    known_words = {"text": " ".join(parts)} if parts and kind == "message" else {}
+    whole = known_words | {
+        name: _said_often(text) if name in _FEW else index_text(text)
+        for name, text in columns.items()
+        if text and name not in known_words
+    }
     if len(passages) == 1:
         gathered.add(passages[0][0], whole, scope)
     else:
         gathered.add(-item_id, whole, scope)
         head = {name: whole[name] for name in ("title", "files", "tags", "type", "speaker") if name in whole}
-        for passage_id, text in passages:
-            gathered.add(passage_id, head | {"text": index_text(text or "")}, f"{scope} {PART}")
+        for (passage_id, _text), part in zip(passages, parts, strict=True):
+            gathered.add(passage_id, head | {"text": part}, f"{scope} {PART}")
     if words is None:
         gathered.write(connection)
     for passage_id, _text in passages[known:]:
