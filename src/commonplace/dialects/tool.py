@@ -148,6 +148,7 @@ class Tool:
 
     def run(self, book: Book, arguments: Arguments) -> Reply:
         """Check the arguments, do it, and let no secret out."""
+        book.meaning.somebody_asks()
         reply = self.call(book, self.checked(arguments))
         return Reply(redacted(reply.data), None if reply.words is None else redact_lines(reply.words))
 

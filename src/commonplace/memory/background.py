@@ -63,6 +63,7 @@ class Background:
 
     def _work(self) -> None:
         while not self._stop.is_set():
+            self._book.meaning.until_quiet(self._stop)
             began = time.monotonic()
             more = self.step()
             self._stop.wait(COURTESY * (time.monotonic() - began) if more else POLL_SECONDS)

@@ -63,11 +63,21 @@ class Meaning:
     def model(self) -> str | None:
         return None if self._embedder is None else self._embedder.name
 
+    def somebody_asks(self) -> None:
+        """Somebody waits for an answer, whatever it is about: work in the background is to stand back."""
+        self._asked = time.monotonic()
+
+    def until_quiet(self, stop: threading.Event) -> None:
+        """Wait until nobody asked for a moment, but not for ever, and not when it is time to stop."""
+        latest = time.monotonic() + MOST_QUIET_SECONDS
+        while (left := min(latest, self._asked + QUIET_SECONDS) - time.monotonic()) > 0 and not stop.is_set():
+            stop.wait(left)
+
     def of_question(self, text: str) -> NDArray[float32] | None:
         """The vector of a question, or None when meaning is not available."""
         if self._embedder is None or not text.strip():
             return None
-        self._asked = time.monotonic()
+        self.somebody_asks()
         known = self._questions.get(text)
         if known is not None:
             return known
@@ -153,18 +163,13 @@ class Meaning:
                 # First of all: vectors of another model have to be made anew.
                 self._adopt()
                 while self.catch_up(limit=BACKGROUND_BATCH, batch=BACKGROUND_BATCH):
-                    self._let_others_ask()
+                    self.until_quiet(self._stop)
             except CommonplaceError as error:
                 self._failure = error.message
             except Exception as error:  # noqa: BLE001 - without its worker the store would silently fall behind
                 self._failure = f"{type(error).__name__}: {error}"
             self._wake.wait(POLL_SECONDS)
             self._wake.clear()
-
-    def _let_others_ask(self) -> None:
-        latest = time.monotonic() + MOST_QUIET_SECONDS
-        while (left := min(latest, self._asked + QUIET_SECONDS) - time.monotonic()) > 0 and not self._stop.is_set():
-            self._stop.wait(left)
 
     def _embed(self, texts: list[str]) -> NDArray[float32]:
         assert self._embedder is not None

@@ -80,6 +80,8 @@ class Door:
     def _answer(self, endpoint: Endpoint, key: Key | None, request: Request, received: Received) -> Answer:
         """Everything that takes time, in one piece of work."""
         book = cast(Book, request.scope["state"].get("book"))
+        if key is not None:
+            book.meaning.somebody_asks()
         headers = request.headers
         asked = Asked(
             path=request.path_params,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from commonplace.errors import InvalidInput
 
@@ -33,7 +34,13 @@ def moment(text: str, *, local: bool) -> int:
 
 def iso(ms: int) -> str:
     """As programs read it: 2025-03-15T14:30:00.000Z."""
-    return (_EPOCH + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    second, rest = divmod(ms, 1000)
+    return f"{_to_the_second(second)}.{rest:03}Z"
+
+
+@lru_cache(10_000)
+def _to_the_second(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).isoformat().removesuffix("+00:00")
 
 
 def stamp(ms: int) -> str:
