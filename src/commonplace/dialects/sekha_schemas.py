@@ -32,8 +32,8 @@ _CONVERSATION: Schema = {
     "created_at": STRING,
     "updated_at": STRING,
 }
-# Clients check replies against their schema: field by field, a thousand messages would take longer than all the rest.
-_MESSAGE: Schema = {"type": "object", "description": "id, role, content, timestamp, and metadata if it has any"}
+# Clients check replies against their schema: a thousand messages, each looked at, would take longer than all the rest.
+_MESSAGES: Schema = {"type": "array", "description": "Each with id, role, content, timestamp, metadata if it has any"}
 
 STORED = record(_CONVERSATION | {"duplicate": {"type": "boolean"}})
 UPDATED = record(_CONVERSATION)
@@ -62,7 +62,7 @@ FOUND = record(
 CONTEXT = record(
     {
         **{name: _CONVERSATION[name] for name in ("id", "label", "folder", "status", "importance_score")},
-        "messages": array(_MESSAGE),
+        "messages": _MESSAGES,
         "message_count": INTEGER,
         "word_count": INTEGER,
         "created_at": STRING,
