@@ -22,7 +22,7 @@ from commonplace.memory.remember import (
     clean,
     draft_of,
 )
-from commonplace.model import Draft, Item, Session, SessionDraft, SessionScope
+from commonplace.model import Draft, Item, Session, SessionDraft, SessionScope, Stored
 from commonplace.store.conversations import BY_CONTENT, key_in
 from commonplace.text.folders import ROOT, folder_path
 from commonplace.text.names import normalise_project
@@ -86,6 +86,11 @@ class Kept:
     added: int
     known: int
 
+    @classmethod
+    def of(cls, session: Session, stored: Sequence[Stored]) -> Kept:
+        known = sum(one.duplicate for one in stored)
+        return cls(session, len(stored) - known, known)
+
     @property
     def duplicate(self) -> bool:
         return not self.added
@@ -109,10 +114,7 @@ def keep_all(book: Book, conversations: Sequence[Conversation]) -> list[Kept]:
     now = book.clock()
     written = book.store.keep_sessions([_drafts(book, conversation, now) for conversation in conversations], now)
     book.meaning.wake()
-    return [
-        Kept(session, sum(not s.duplicate for s in stored), sum(s.duplicate for s in stored))
-        for session, stored in written
-    ]
+    return [Kept.of(session, stored) for session, stored in written]
 
 
 def append(book: Book, id_: int | str, messages: Sequence[Said], expect_rev: int | None = None) -> Kept:
@@ -121,7 +123,7 @@ def append(book: Book, id_: int | str, messages: Sequence[Said], expect_rev: int
     drafts = _messages(messages, session.key, now, after=str(session.rev))
     session, stored = book.store.append_messages(session.id, drafts, now, expect_rev)
     book.meaning.wake()
-    return Kept(session, sum(not s.duplicate for s in stored), sum(s.duplicate for s in stored))
+    return Kept.of(session, stored)
 
 
 def find(book: Book, id_: int | str, *, forgotten: bool = False) -> Session:
@@ -160,17 +162,12 @@ def latest(book: Book, scope: SessionScope, limit: int = 20, cursor: str | None 
     """Conversations, the one with the newest message first."""
     if not 1 <= limit <= MAX_PAGE:
         raise InvalidInput(f"limit is {limit}.", f"Choose 1 to {MAX_PAGE}.")
-    found = book.store.latest_sessions(scope, limit + 1, position_of(cursor) if cursor else None)
-    page, more = found[:limit], len(found) > limit
-    return SessionPage(tuple(page), cursor_at(page[-1].ended_ms, page[-1].id) if more else None)
+    return _page(book.store.latest_sessions(scope, limit + 1, position_of(cursor) if cursor else None), limit)
 
 
 def numbered(book: Book, scope: SessionScope, limit: int, skip: int) -> tuple[SessionPage, int]:
     """The same by counting from the start, for those who turn pages by their number; and how many there are."""
-    found = book.store.latest_sessions(scope, limit + 1, skip=skip)
-    page, more = found[:limit], len(found) > limit
-    cursor = cursor_at(page[-1].ended_ms, page[-1].id) if more else None
-    return SessionPage(tuple(page), cursor), book.store.count_sessions(scope)
+    return _page(book.store.latest_sessions(scope, limit + 1, skip=skip), limit), book.store.count_sessions(scope)
 
 
 def count(book: Book, scope: SessionScope) -> int:
@@ -199,6 +196,12 @@ def checked_score(importance: float) -> float:
         return checked_importance(importance) or 0.0
     except InvalidInput:
         raise InvalidInput("Invalid importance_score", "Must be between 0.0 and 10.0") from None
+
+
+def _page(found: Sequence[Session], limit: int) -> SessionPage:
+    """The first of what was found; one more than they are tells that there is a next page."""
+    page, more = found[:limit], len(found) > limit
+    return SessionPage(tuple(page), cursor_at(page[-1].ended_ms, page[-1].id) if more else None)
 
 
 def _drafts(book: Book, conversation: Conversation, now_ms: int) -> tuple[SessionDraft, list[Draft]]:

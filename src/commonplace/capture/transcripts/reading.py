@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -58,7 +59,7 @@ def read(path: Path, source: Source, position: Position | None = None) -> Iterat
         yield FileReading(path, source, position)
 
 
-class Reading:
+class Reading(ABC):
     """One pass over one session. Iterate it once; what it learnt is final after that."""
 
     def __init__(self, learnt: Learnt) -> None:
@@ -92,8 +93,8 @@ class Reading:
         """The turns of this pass that the conversation left behind; `record.off_path` tells it of all turns."""
         return off_path(self._lineage.items())
 
-    def _turns(self) -> Iterator[Turn]:
-        raise NotImplementedError
+    @abstractmethod
+    def _turns(self) -> Iterator[Turn]: ...
 
 
 class CursorReading(Reading):
