@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import os
+import select
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -174,3 +175,14 @@ def spawn_in_terminal() -> Run:
         return Outcome(process.wait(timeout=60), shown.decode("utf-8", errors="replace"), "")
 
     return call
+
+
+def until_said(stream: IO[bytes], text: bytes) -> None:
+    """Read what a process says until it says this; nothing waits longer than half a minute."""
+    seen = b""
+    while text not in seen:
+        ready, _, _ = select.select([stream], [], [], 30)
+        assert ready, seen
+        part = os.read(stream.fileno(), 65536)
+        assert part, seen
+        seen += part

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Run
+from .conftest import Run, until_said
 from .test_lightness import HEAVY, modules_of
 
 
@@ -166,21 +165,11 @@ def test_watching_follows_the_store_until_ctrl_c(run: Run, repository: Path) -> 
         env=dict(os.environ),
     )
     assert process.stdout is not None
-    said = process.stdout.fileno()
-
-    def until(text: bytes) -> None:
-        seen = b""
-        while text not in seen:
-            ready, _, _ = select.select([said], [], [], 30)
-            assert ready, seen
-            part = os.read(said, 65536)
-            assert part, seen
-            seen += part
 
     try:
-        until(b"Watching")
+        until_said(process.stdout, b"Watching")
         run("add", "Write tests first", "--type", "rule")
-        until(b"AGENTS.md\tupdated")
+        until_said(process.stdout, b"AGENTS.md\tupdated")
         assert "Write tests first" in (repository / "AGENTS.md").read_text(encoding="utf-8")
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.capture.transcripts.corpus import jsonl
 
-from .conftest import Run
+from .conftest import Run, until_said
 from .sessions_of_agents import LOGIN, furnish, login
 
 
@@ -88,25 +87,15 @@ def test_watching_follows_sessions_until_it_is_told_to_end(run: Run, home: Path,
     command = [sys.executable, "-m", "commonplace", "ingest", "--watch"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(os.environ))
     assert process.stdout is not None
-    said = process.stdout.fileno()
-
-    def until(text: bytes) -> None:
-        seen = b""
-        while text not in seen:
-            ready, _, _ = select.select([said], [], [], 30)
-            assert ready, seen
-            part = os.read(said, 65536)
-            assert part, seen
-            seen += part
 
     try:
-        until(b"Watching")
+        until_said(process.stdout, b"Watching")
         path = furnish(home) / f"{LOGIN}.jsonl"
-        until(b"6 new messages in 2 sessions.")
+        until_said(process.stdout, b"6 new messages in 2 sessions.")
         claude = login()
         claude.user("Is there a test for it?")
         path.write_bytes(jsonl(claude.records) + b'{"type": "user", "mess')
-        until(b"1 new messages in 1 sessions.")
+        until_said(process.stdout, b"1 new messages in 1 sessions.")
         path.unlink()
         other = home / ".codex" / "sessions" / "rollout-x.jsonl"
         other.parent.mkdir(parents=True)
@@ -115,7 +104,7 @@ def test_watching_follows_sessions_until_it_is_told_to_end(run: Run, home: Path,
         item = {"type": "message", "role": "user", "content": words}
         asked = {"type": "response_item", "timestamp": "2026-03-17T10:01:00Z", "payload": item}
         other.write_text(f"{json.dumps(meta)}\n{json.dumps(asked)}\n", encoding="utf-8")
-        until(b"1 new messages in 1 sessions.")
+        until_said(process.stdout, b"1 new messages in 1 sessions.")
         process.send_signal(ending)
         assert process.wait(30) == 0
     finally:

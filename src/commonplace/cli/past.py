@@ -10,11 +10,12 @@ import click
 
 from commonplace.cli.meaning import embed_what_waits
 from commonplace.cli.terminal import one_line, plain
+from commonplace.dialects.ecm import chunk_data
+from commonplace.dialects.tool import redacted
 from commonplace.errors import StoreError
 from commonplace.memory.book import Book
 from commonplace.memory.chunks import Chunk
 from commonplace.memory.graph import link_some
-from commonplace.text.redact import redact
 from commonplace.text.times import iso
 
 # What a question links at most before it answers, in steps of a few passages: about a second of work.
@@ -32,12 +33,8 @@ def prepare(book: Book) -> None:
 
 def chunk_record(chunk: Chunk) -> dict[str, Any]:
     """A passage as programs read it, under the names that agents know."""
-    return {
-        "chunkId": chunk.id,
-        "content": redact(chunk.text),
-        "score": round(chunk.score, 4),
-        "session": chunk.session_name,
-        "cluster": chunk.topic,
+    shown: dict[str, Any] = redacted(chunk_data(chunk))
+    return shown | {
         "item": chunk.item.id,
         "conversation": chunk.session.uid if chunk.session else None,
         "project": chunk.item.project,

@@ -41,7 +41,7 @@ def recall(book: Book, arguments: Arguments) -> Reply:
         for one in found.around
     ]
     room = Room(book, {"results": [], "graphContext": []})
-    told = room.fill("results", [_chunk(chunk) for chunk in found.chunks], _RESULTS_SHARE if graph else 1.0)
+    told = room.fill("results", [chunk_data(chunk) for chunk in found.chunks], _RESULTS_SHARE if graph else 1.0)
     room.fill("graphContext", graph, brief=_ASIDE)
     return room.reply(told, found.total)
 
@@ -55,7 +55,7 @@ def explain(book: Book, arguments: Arguments) -> Reply:
     room.fill("relatedClusters", list(found.topics))
     if wanted:
         room.choose("timeline", [_event(one) for one in found.timeline], _by_weight(found.timeline), _TIMELINE_SHARE)
-    told = room.fill("keyChunks", [_chunk(chunk) for chunk in found.chunks])
+    told = room.fill("keyChunks", [chunk_data(chunk) for chunk in found.chunks])
     return room.reply(told, len(found.chunks))
 
 
@@ -84,7 +84,8 @@ def _said(arguments: Arguments, name: str) -> str:
     return text
 
 
-def _chunk(chunk: Chunk) -> dict[str, Any]:
+def chunk_data(chunk: Chunk) -> dict[str, Any]:
+    """A chunk as the reference shows it."""
     return {
         "chunkId": chunk.id,
         "content": chunk.text,
