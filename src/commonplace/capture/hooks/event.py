@@ -15,6 +15,8 @@ class Event:
 
     host: str
     kind: EventKind
+    id: str = ""
+    """What tells it from every other event: the same id again is the same event told again."""
     session: str = ""
     """What the host calls the session; the same name that its transcripts bear."""
     cwd: str = ""
