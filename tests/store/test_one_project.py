@@ -131,6 +131,12 @@ READING: Mapping[str, Callable[[World], object]] = {
             Scope(project="ours", with_global=True),
         )
     ],
+    "happened": lambda w: [
+        w.part.happened(scope, 0, 2 * THEN, 50) for scope in (Scope(), Scope(project=THEIRS), Scope(only_global=True))
+    ],
+    "sessions_during": lambda w: [
+        w.part.sessions_during(scope, 0, 2 * THEN, 50) for scope in (Scope(), Scope(project=THEIRS))
+    ],
     "history": lambda w: [w.part.history(w.theirs), w.part.history(w.everywhere)],
     "projects": lambda w: w.part.projects(),
     "find_project": lambda w: [w.part.find_project(name) for name in ("theirs", THEIRS, "nobody")],
@@ -289,6 +295,8 @@ def test_what_tells_only_numbers_tells_ours(world: World) -> None:
     assert part.session_counts(SessionScope(project=THEIRS), 5).messages == 0
     assert list(part.activity(SessionScope(), 0).values()) == [1]
     assert part.activity(SessionScope(project=THEIRS), 0) == {}
+    assert world.ours in {one.item_id for one in part.happened(Scope(), 0, 2 * THEN, 50)}
+    assert [session.id for session in part.sessions_during(Scope(), 0, 2 * THEN, 50)] == [world.our_session]
     assert part.cosines(VECTOR, world.passages(world.theirs)) == {}
     assert part.passages_of([world.theirs, world.everywhere]) == {}
     assert part.sketches().keys() == {world.our_session}

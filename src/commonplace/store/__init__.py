@@ -27,6 +27,7 @@ from commonplace.store.conversations import Conversations
 from commonplace.store.keyring import Keyring
 from commonplace.store.links import Links
 from commonplace.store.news import News
+from commonplace.store.periods import Periods
 from commonplace.store.replies import Replies
 from commonplace.store.sources import Sources
 from commonplace.store.topics import Topics
@@ -79,7 +80,7 @@ class TextAnswer:
 StreamCheck = Callable[[Stream | None], Stream]
 
 
-class Store(Conversations, Keyring, Links, News, Replies, Sources, Topics, Turns, Protocol):
+class Store(Conversations, Keyring, Links, News, Periods, Replies, Sources, Topics, Turns, Protocol):
     """One space of one database."""
 
     # Writing. All of a call happens, or nothing.

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from commonplace.errors import Conflict, NotFound
 from commonplace.identity import Ref, ref
-from commonplace.model import Change, Draft, Item, Kind, PassageText, Project, Scope, Stored, VectorHit
+from commonplace.model import Change, Draft, Item, Kind, PassageText, Project, Scope, Session, Stored, VectorHit
 from commonplace.store import Counts, TextAnswer
 from commonplace.store.links import Edge
 from commonplace.store.one_project.conversations import Conversations
 from commonplace.store.one_project.streams import Streams
 from commonplace.store.one_project.topics import Topics
 from commonplace.store.one_project.whole import Whole
+from commonplace.store.periods import Happening
 from commonplace.store.turns import Turn
 from commonplace.text.query import Query, Word
 
@@ -87,6 +88,14 @@ class OneProject(Conversations, Streams, Topics, Whole):
     def around(self, anchor: Item, before: int, after: int, kinds: Sequence[Kind]) -> list[Item]:
         self._checked(anchor.id)
         return self._inner.around(anchor, before, after, kinds)
+
+    def happened(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Happening]:
+        narrowed = self._narrowed(scope)
+        return [] if narrowed is None else self._inner.happened(narrowed, from_ms, to_ms, limit)
+
+    def sessions_during(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Session]:
+        narrowed = self._narrowed(scope)
+        return [] if narrowed is None else self._inner.sessions_during(narrowed, from_ms, to_ms, limit)
 
     def history(self, item_id: int) -> list[Change]:
         if not self.get([item_id]):

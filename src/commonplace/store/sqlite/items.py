@@ -51,7 +51,7 @@ def newest(
 ) -> list[Item]:
     """Live items, newest first; `before` is the (created_ms, id) to go on from."""
     found: list[Item] = []
-    for walk in _walks(filter_):
+    for walk in walks(filter_):
         condition, bindings = walk.sql()
         if before:
             condition += " AND (i.created_ms, i.id) < (?, ?)"
@@ -85,7 +85,7 @@ def around(
     neighbours: list[Item] = []
     for sign, order, limit in (("<", "DESC", before), (">", "ASC", after)):
         side: list[Item] = []
-        for walk in _walks(Filter(projects=(project,), kinds=tuple(kinds))):
+        for walk in walks(Filter(projects=(project,), kinds=tuple(kinds))):
             condition, bindings = walk.sql()
             rows = sql.rows(
                 connection,
@@ -119,7 +119,7 @@ def history(connection: apsw.Connection, space_id: int, item_id: int) -> list[Ch
     return [Change(rev, op, at_ms, json.loads(before)) for rev, op, at_ms, before in rows]
 
 
-def _walks(filter_: Filter) -> Iterator[Filter]:
+def walks(filter_: Filter) -> Iterator[Filter]:
     """The filter in parts that are each one walk along an index in the order of time."""
     places: list[tuple[int, ...]] = [(project,) for project in filter_.projects]
     types: list[tuple[str, ...]] = [(type_,) for type_ in filter_.types]

@@ -27,6 +27,7 @@ from commonplace.store.sqlite.conversations import Conversations
 from commonplace.store.sqlite.keyring import Keyring
 from commonplace.store.sqlite.links import Links
 from commonplace.store.sqlite.news import News
+from commonplace.store.sqlite.periods import Periods
 from commonplace.store.sqlite.replies import Replies
 from commonplace.store.sqlite.scope import resolve
 from commonplace.store.sqlite.sources import Sources
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class SqliteStore(Conversations, Keyring, Links, News, Replies, Sources, Streams, Topics, Turns):
+class SqliteStore(Conversations, Keyring, Links, News, Periods, Replies, Sources, Streams, Topics, Turns):
     """One space of one SQLite file, shared with any number of other processes."""
 
     _model: tuple[int, int] | None = None

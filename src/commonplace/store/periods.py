@@ -1,0 +1,33 @@
+"""What a store tells of a stretch of time: what happened in it, and in which sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from commonplace.model import Kind, Scope, Session
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """An item without its text, which a look over many of them does not need."""
+
+    item_id: int
+    kind: Kind
+    type: str
+    title: str
+    details: Mapping[str, str]
+    meta: Mapping[str, object]
+    project: str | None
+    session_id: int | None
+    at_ms: int
+
+
+class Periods(Protocol):
+    """The items and sessions of one space, by time: from a moment up to but without another."""
+
+    # Live ones, the newest first.
+    def happened(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Happening]: ...
+    # Those that had begun before its end and had not ended before its beginning, the one that ended last first.
+    def sessions_during(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Session]: ...

@@ -1,0 +1,112 @@
+"""Stretches of time: what happened in one, and the sessions that fall into it, bounded on both sides."""
+
+from __future__ import annotations
+
+from tests.contract.conftest import THEN, Opener, make_draft
+
+from commonplace.model import Scope, SessionDraft
+from commonplace.store import Store
+
+DAY = 86_400_000
+
+
+def keep(store: Store, key: str, first: int, last: int, project: str | None = None) -> int:
+    """A session with a message at each end, in days from THEN."""
+    at = [THEN + first * DAY, THEN + last * DAY]
+    drafts = [
+        make_draft(f"{key} {n}", kind="message", type="message", session=key, project=project, at=ms)
+        for n, ms in enumerate(at)
+    ]
+    ((session, _stored),) = store.keep_sessions(
+        [(SessionDraft(key, key, "/", "active", 5.0, at[0], project=project), drafts)], THEN
+    )
+    return session.id
+
+
+def titles(store: Store, scope: Scope, first: int, last: int, limit: int = 50) -> list[str]:
+    return [one.title for one in store.happened(scope, THEN + first * DAY, THEN + last * DAY, limit)]
+
+
+def during(store: Store, scope: Scope, first: int, last: int, limit: int = 50) -> list[str]:
+    return [one.key for one in store.sessions_during(scope, THEN + first * DAY, THEN + last * DAY, limit)]
+
+
+def test_what_happened_is_bounded_on_both_sides_and_newest_first(store: Store) -> None:
+    store.put([make_draft(f"body {day}", title=f"day {day}", at=THEN + day * DAY) for day in range(-2, 3)], THEN)
+    assert titles(store, Scope(), -1, 1) == ["day 0", "day -1"]
+    assert titles(store, Scope(), -1, 1, limit=1) == ["day 0"]
+    assert titles(store, Scope(), 5, 9) == []
+    assert titles(store, Scope(), 1, -1) == []
+
+
+def test_what_happened_tells_everything_but_the_text(store: Store) -> None:
+    draft = make_draft(
+        "ls",
+        kind="observation",
+        type="command",
+        title="Listed",
+        project="acme",
+        session="s1",
+        details={"facts": "ls"},
+        meta={"failed": True},
+    )
+    (stored,) = store.put([draft], THEN)
+    (one,) = store.happened(Scope(), THEN, THEN + 1, 9)
+    assert (one.item_id, one.kind, one.type, one.title, one.project) == (
+        stored.id,
+        "observation",
+        "command",
+        "Listed",
+        "acme",
+    )
+    assert (one.details, one.meta, one.at_ms) == ({"facts": "ls"}, {"failed": True}, THEN)
+    assert one.session_id == store.sessions_of([stored.id])[stored.id].id
+
+
+def test_forgotten_and_other_places_are_left_out(store: Store) -> None:
+    ids = [
+        stored.id
+        for stored in store.put(
+            [
+                make_draft("one", title="one", project="acme"),
+                make_draft("two", title="two", project="acme", kind="observation", type="command"),
+                make_draft("three", title="three"),
+                make_draft("four", title="four", project="other"),
+            ],
+            THEN,
+        )
+    ]
+    assert titles(store, Scope(project="acme"), 0, 1) == ["two", "one"]
+    assert titles(store, Scope(project="acme", kinds=("observation",)), 0, 1) == ["two"]
+    assert titles(store, Scope(only_global=True), 0, 1) == ["three"]
+    assert titles(store, Scope(project="nobody"), 0, 1) == []
+    store.forget([ids[0]], THEN)
+    assert titles(store, Scope(project="acme"), 0, 1) == ["two"]
+
+
+def test_sessions_fall_into_a_period_if_they_overlap_it(store: Store) -> None:
+    keep(store, "before", -9, -5)
+    keep(store, "into", -5, 0)
+    keep(store, "inside", 0, 1)
+    keep(store, "over", -9, 9)
+    keep(store, "after", 2, 9)
+    assert during(store, Scope(), -1, 2) == ["over", "inside", "into"]
+    assert during(store, Scope(), -1, 2, limit=1) == ["over"]
+
+
+def test_sessions_of_a_project_and_of_none(store: Store) -> None:
+    ours = keep(store, "ours", 0, 1, "acme")
+    keep(store, "theirs", 0, 1, "other")
+    keep(store, "nobodys", 0, 1)
+    assert during(store, Scope(project="acme"), 0, 1) == ["ours"]
+    assert during(store, Scope(only_global=True), 0, 1) == ["nobodys"]
+    assert during(store, Scope(project="nowhere"), 0, 1) == []
+    assert during(store, Scope(), 0, 1) == ["nobodys", "theirs", "ours"]
+    store.forget_session(ours, THEN)
+    assert during(store, Scope(project="acme"), 0, 1) == []
+
+
+def test_spaces_are_apart(open_store: Opener) -> None:
+    ours, theirs = open_store("ours"), open_store("theirs")
+    keep(theirs, "theirs", 0, 1)
+    assert during(ours, Scope(), 0, 1) == titles(ours, Scope(), 0, 1) == []
