@@ -23,6 +23,7 @@ from commonplace.model import (
     TextHit,
     VectorHit,
 )
+from commonplace.store.captures import Captures
 from commonplace.store.conversations import Conversations
 from commonplace.store.keyring import Keyring
 from commonplace.store.links import Links
@@ -80,7 +81,7 @@ class TextAnswer:
 StreamCheck = Callable[[Stream | None], Stream]
 
 
-class Store(Conversations, Keyring, Links, News, Periods, Replies, Sources, Topics, Turns, Protocol):
+class Store(Captures, Conversations, Keyring, Links, News, Periods, Replies, Sources, Topics, Turns, Protocol):
     """One space of one database."""
 
     # Writing. All of a call happens, or nothing.

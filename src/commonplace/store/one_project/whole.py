@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from commonplace.model import Key
+from commonplace.model import Draft, Key, SessionDraft
 from commonplace.store import Job
+from commonplace.store.captures import Captured, Thread
 from commonplace.store.links import Describe
 from commonplace.store.news import Event
 from commonplace.store.one_project.place import Place
@@ -65,6 +66,21 @@ class Whole(Place):
 
     def tie_sub_agents(self, key: str) -> int:
         self._refuse("reads no files")
+
+    def known_events(self, events: Sequence[bytes]) -> set[bytes]:
+        self._refuse("captures nothing")
+
+    def thread(self, key: str, opening: int, recent: int) -> Thread | None:
+        self._refuse("captures nothing")
+
+    def capture(
+        self, sessions: Sequence[SessionDraft], events: Sequence[Captured], told: Sequence[Draft], now_ms: int
+    ) -> list[bool]:
+        self._refuse("captures nothing")
+
+    def captured(self) -> Mapping[str, int]:
+        """Counted for the whole store only."""
+        return {}
 
     def use_model(self, name: str, dim: int) -> None:
         self._refuse("chooses no model")

@@ -23,6 +23,7 @@ from commonplace.model import (
 )
 from commonplace.store import Counts, Job, TextAnswer
 from commonplace.store.sqlite import changes, counts, fulltext, items, jobs, passages, projects, vectors, writing
+from commonplace.store.sqlite.captures import Captures
 from commonplace.store.sqlite.conversations import Conversations
 from commonplace.store.sqlite.keyring import Keyring
 from commonplace.store.sqlite.links import Links
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class SqliteStore(Conversations, Keyring, Links, News, Periods, Replies, Sources, Streams, Topics, Turns):
+class SqliteStore(Captures, Conversations, Keyring, Links, News, Periods, Replies, Sources, Streams, Topics, Turns):
     """One space of one SQLite file, shared with any number of other processes."""
 
     _model: tuple[int, int] | None = None
