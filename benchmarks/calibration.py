@@ -10,14 +10,18 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.dialogues import Dialogue, Kept, Question, keep, recalled, search, sets
+from benchmarks.dialogues import Dialogue, Question, sets
+from benchmarks.doors import InProcess
+from benchmarks.kept import Kept, Way, kept
 
-FIRST = 10
+SEARCHED, RECALLED = Way("memory_search", "memory_search"), Way("recall", "recall")
+# The best that there is, however bad.
+BEST = Way("recall", "recall", {"minScore": 0})
 BORDERS = (0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9)
-POOL = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +36,9 @@ class World:
         """The scores of the gold turns among the first ten for each question."""
         return [
             score
-            for dialogue, kept in zip(self.dialogues, self.kept, strict=True)
+            for dialogue, store in zip(self.dialogues, self.kept, strict=True)
             for question in dialogue.questions
-            for turn, score in search(kept, question.text, FIRST).items()
+            for turn, score in store.ask(SEARCHED, question.text).items()
             if turn in question.gold
         ]
 
@@ -55,12 +59,12 @@ class World:
 
 def best(asked: Sequence[tuple[Kept, Question]]) -> list[float]:
     """The best score that each question gets; 0 if nothing is found at all."""
-    return [max(recalled(kept, question.text, POOL).values(), default=0.0) for kept, question in asked]
+    return [max(store.ask(BEST, question.text).values(), default=0.0) for store, question in asked]
 
 
 def refused(asked: Sequence[tuple[Kept, Question]]) -> float:
     """The share of the questions that `recall` answers with NO_RESULTS by default."""
-    return sum(not recalled(kept, question.text, FIRST, 0.5) for kept, question in asked) / len(asked)
+    return sum(not store.ask(RECALLED, question.text) for store, question in asked) / len(asked)
 
 
 def main() -> None:
@@ -68,10 +72,10 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--keep", type=Path, help="where the stores are kept for the next run")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
         work = options.keep or Path(temporary)
         worlds = [
-            World(name, dialogues, [keep(dialogue, work / name / dialogue.name) for dialogue in dialogues])
+            World(name, dialogues, [stack.enter_context(kept(one, work / name, InProcess)) for one in dialogues])
             for name, dialogues in sets(options.folder).items()
         ]
         foreign = {
@@ -84,9 +88,6 @@ def main() -> None:
         print("\nAnswered with NO_RESULTS by `recall` as it is called without options:")
         for name, pairs in (foreign | near).items():
             print(f"- {name}: {refused(pairs):.1%} of {len(pairs)}")
-        for world in worlds:
-            for kept in world.kept:
-                kept.book.close()
 
 
 def table(title: str, scores: Mapping[str, Sequence[float]], *, below: bool = False) -> None:

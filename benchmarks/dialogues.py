@@ -1,8 +1,8 @@
-"""Long conversations with questions whose answering turns are known, kept and asked through the tools.
+"""Long conversations with questions whose answering turns are known.
 
 A folder of data has a folder for each set: of chats between two people (`Chat_*.json`: sessions of turns, and `qa` with
 evidence), or of chats with an assistant (`*/chat.json` beside `probing_questions.json`). None of it is in this
-repository. A session of a dialogue is stored as one conversation.
+repository.
 """
 
 from __future__ import annotations
@@ -16,13 +16,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from commonplace import config
-from commonplace.dialects.profiles import tools_of
-from commonplace.errors import NoResults
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.chunks import recollect
-
-TOOLS = {tool.name: tool for tool in tools_of("all")}
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 # Questions that nothing answers, or that a whole chat does.
 NOT_ASKED = ("abstention", "summarization")
@@ -49,6 +42,10 @@ class Question:
     category: str
     gold: frozenset[str]
 
+    @property
+    def dialogue(self) -> str:
+        return self.id.partition("/")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
@@ -64,14 +61,6 @@ class Dialogue:
         for turn in self.turns:
             made[turn.session].append(turn)
         return made
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Dialogues in a store, and what each of its messages is called: the dialogue's name, a slash, the turn's id."""
-
-    book: Book
-    turns: Mapping[str, str]
 
 
 def sets(folder: Path) -> dict[str, list[Dialogue]]:
@@ -103,56 +92,6 @@ def pooled(dialogues: Sequence[Dialogue]) -> Dialogue:
             for q in d.questions
         ),
     )
-
-
-def keep(dialogue: Dialogue, folder: Path) -> Kept:
-    """A dialogue in a store of its own, made once in a folder: `memory_store` for each of its sessions."""
-    book = open_book(config.load({"data_dir": str(folder)}, env={}))
-    names = folder / "turns.json"
-    if not names.exists():
-        turns: dict[str, str] = {}
-        first: dict[str, str] = {}
-        for session, said in dialogue.sessions.items():
-            stored = _call(book, "memory_store", **_conversation(session, said, first))
-            kept = _call(book, "memory_get_context", conversation_id=stored["id"])["messages"]
-            turns |= {message["id"]: turn.id for message, turn in zip(kept, said, strict=True)}
-        book.meaning.catch_up()
-        names.write_text(json.dumps(turns), encoding="utf-8")
-    return Kept(book, json.loads(names.read_text(encoding="utf-8")))
-
-
-def search(kept: Kept, question: str, limit: int) -> dict[str, float]:
-    """Turns and their similarity as `memory_search` tells them, best first."""
-    results = _call(kept.book, "memory_search", query=question, limit=limit)["results"]
-    return {kept.turns[result["id"]]: result["similarity"] for result in results}
-
-
-def recalled(kept: Kept, question: str, limit: int, min_score: float = 0.0) -> dict[str, float]:
-    """Turns and their score as `recall` finds them: the tool itself tells only as many as fit into its reply."""
-    try:
-        chunks = recollect(kept.book, question, limit, min_score).chunks
-    except NoResults:
-        return {}
-    return {kept.turns[chunk.item.uid]: chunk.score for chunk in chunks}
-
-
-def _conversation(session: str, said: Sequence[Turn], first: dict[str, str]) -> dict[str, Any]:
-    """The arguments that store a session; whoever speaks first in a dialogue is its user."""
-    place = said[0].id.rpartition("/")[0]
-    messages = []
-    for turn in said:
-        user = first.setdefault(place, turn.speaker)
-        message = {
-            "role": "user" if turn.speaker == user else "assistant",
-            "content": turn.text,
-            "metadata": {"name": turn.speaker},
-        }
-        messages.append(message | ({"timestamp": turn.at} if turn.at else {}))
-    return {"label": f"Session {session}", "folder": f"/dialogues/{place}", "messages": messages}
-
-
-def _call(book: Book, tool: str, **arguments: object) -> Mapping[str, Any]:
-    return TOOLS[tool].run(book, arguments).data
 
 
 def _between_people(path: Path) -> Dialogue:

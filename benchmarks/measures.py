@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 DEPTHS = (5, 10, 20, 50)
 FIRST = 10
+# Each dialogue counts the same, however many questions it has.
+ALL, EACH = "all", "mean of dialogues"
 
 Figures = dict[str, float]
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How well one question of a dialogue was answered."""
+
+    dialogue: str
+    category: str
+    figures: Figures
+
+
 def figures(ranked: Sequence[str], gold: Collection[str]) -> Figures:
-    """Recall (the share of the gold) and hit (any of it) at several depths, NDCG@10 and the reciprocal rank."""
+    """Recall (the share of the gold) and hit (any of it) at several depths, NDCG@10, the reciprocal rank, the depth."""
     order = list(dict.fromkeys(ranked))
-    made: Figures = {}
+    made: Figures = {"depth": float(len(order))}
     for depth in DEPTHS:
         there = sum(id_ in gold for id_ in order[:depth])
         made[f"recall@{depth}"] = there / len(gold)
@@ -27,13 +39,23 @@ def figures(ranked: Sequence[str], gold: Collection[str]) -> Figures:
     return made
 
 
-def averages(rows: Iterable[tuple[str, Figures]]) -> Mapping[str, Figures]:
-    """The mean of each figure over all questions, under "all", and over those of each category; `n` counts them."""
-    groups: dict[str, list[Figures]] = defaultdict(list)
-    for category, made in rows:
-        groups["all"].append(made)
-        groups[category].append(made)
+def averages(answered: Iterable[Answered]) -> dict[str, Figures]:
+    """Means over all questions, over the dialogues' own means, over each category and over each dialogue."""
+    rows = list(answered)
+    categories, dialogues = defaultdict(list), defaultdict(list)
+    for row in rows:
+        categories[row.category].append(row.figures)
+        dialogues[row.dialogue].append(row.figures)
+    of_dialogues = {f"in {name}": _mean(group) for name, group in dialogues.items()}
     return {
-        name: {"n": float(len(group))} | {key: sum(one[key] for one in group) / len(group) for key in group[0]}
-        for name, group in groups.items()
+        ALL: _mean([row.figures for row in rows]),
+        EACH: _mean(list(of_dialogues.values())) | {"n": float(len(of_dialogues))},
+        **{name: _mean(group) for name, group in categories.items()},
+        **of_dialogues,
     }
+
+
+def _mean(group: Sequence[Figures]) -> Figures:
+    """`n` is how many there are."""
+    means = {name: sum(one[name] for one in group) / len(group) for name in group[0]}
+    return means | {"n": float(len(group))}

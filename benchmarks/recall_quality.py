@@ -1,131 +1,140 @@
 """How much of what answers is found: `make bench-recall FOLDER=...`, or `python -m benchmarks.recall_quality FOLDER`.
 
-FOLDER is laid out as benchmarks/dialogues.py says. Questions go through `memory_search` and through what `recall`
-tells, with default settings but for the limit and no least score, and beside them plain BM25 over the same texts as
-the floor. Three ways: each dialogue in a store of its own, all of a set in one store, and sessions ranked by their best
-turn. `--json FILE` keeps the figures; `--against FILE` prints what changed since.
+FOLDER is laid out as benchmarks/dialogues.py says. Dialogues are stored through `memory_store`, and every question is
+asked of a real server through `memory_search` and `recall`, with default settings but for the limit, as deep as a caller
+may ask, and once more with no option at all. What `recall` tells has to fit its reply: the column `depth` says how many
+messages were told. Plain BM25 over the same texts is the floor.
+
+Modes: `each` dialogue in a store of its own, with sessions ranked by their best turn beside it; `pooled`, all of a set in
+one store; `mixed`, the same among 50,000 items of other kinds, which take minutes to embed: `--keep FOLDER` keeps all
+stores for the next run.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import apsw
+from benchmarks import floor, reports
+from benchmarks.dialogues import Dialogue, pooled, sets
+from benchmarks.doors import InProcess, Opening, Served
+from benchmarks.kept import Kept, Way, kept
+from benchmarks.measures import DEPTHS, Answered, figures
+from benchmarks.others import COUNT, store_of_others
+from benchmarks.reports import Result
 
-from benchmarks.client import median_ms
-from benchmarks.dialogues import Dialogue, keep, pooled, recalled, search, sets
-from benchmarks.measures import Figures, averages, figures
-from commonplace.text.query import plain_words
-
-MOST = 50
-SHOWN = ("recall@5", "recall@10", "recall@20", "recall@50", "hit@10", "ndcg@10", "mrr")
-
-Ranker = Callable[[str], Mapping[str, float]]
-Rows = list[tuple[str, Figures]]
-Results = dict[str, dict[str, Figures]]
-
-
-def plain_bm25(dialogue: Dialogue, *, by_session: bool) -> Ranker:
-    """BM25 over porter stems, every text a document: nothing of this project but its list of function words."""
-    connection = apsw.Connection(":memory:")
-    connection.execute("CREATE VIRTUAL TABLE texts USING fts5(text, name UNINDEXED, tokenize = 'porter unicode61')")
-    texts = (
-        [(" ".join(f"{turn.speaker}: {turn.text}" for turn in said), key) for key, said in dialogue.sessions.items()]
-        if by_session
-        else [(turn.text, turn.id) for turn in dialogue.turns]
-    )
-    connection.executemany("INSERT INTO texts (text, name) VALUES (?, ?)", texts)
-
-    def ranked(question: str) -> dict[str, float]:
-        words = [word.surface.replace('"', " ") for word in plain_words(question)]
-        match = " OR ".join(f'"{word}"' for word in words)
-        found = "SELECT name, -bm25(texts) AS score FROM texts WHERE texts MATCH ? ORDER BY score DESC LIMIT ?"
-        return dict(connection.execute(found, (match, MOST))) if match else {}
-
-    return ranked
+MOST = max(DEPTHS)
+WAYS = (
+    Way("memory_search", "memory_search", {"limit": MOST}),
+    Way("recall", "recall", {"limit": MOST}),
+    Way("memory_search, no options", "memory_search"),
+    Way("recall, no options", "recall"),
+)
+BRIEF = tuple(way.name for way in WAYS if not way.options)
+FLOOR = "plain BM25"
+MODES = ("each", "pooled", "mixed")
 
 
-def measured(dialogues: Sequence[Dialogue], stores: Path) -> tuple[Results, Results, dict[str, float]]:
-    """Figures by turn and by session for each way to ask, and the milliseconds that one question takes."""
-    turns: dict[str, Rows] = {}
-    sessions: dict[str, Rows] = {}
-    taken: dict[str, list[float]] = {}
+@dataclass(slots=True)
+class Asked:
+    """How the questions were answered, by way: judged by turns and by sessions, and how long it took."""
+
+    turns: dict[str, list[Answered]] = field(default_factory=lambda: defaultdict(list))
+    sessions: dict[str, list[Answered]] = field(default_factory=lambda: defaultdict(list))
+    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def by_turn(self) -> dict[str, Result]:
+        return {how: Result.of(self.turns[how], self.seconds[how]) for how in self._ways()}
+
+    def by_session(self) -> dict[str, Result]:
+        return {how: Result.of(self.sessions[how]) for how in self._ways()}
+
+    def _ways(self) -> list[str]:
+        return [name for name in (*(way.name for way in WAYS), FLOOR) if name in self.turns]
+
+
+def ask_all(store: Kept, dialogue: Dialogue, asked: Asked) -> None:
+    """Ask every question in every way. Only the first to ask is timed: the others find it understood already."""
+    session_of = {turn.id: turn.session for turn in dialogue.turns}
+    by_turn, by_session = floor.by_turn(dialogue, MOST), floor.by_session(dialogue, MOST)
+    store.ask(WAYS[0], "Is anybody there?")
+    for number, question in enumerate(dialogue.questions):
+        places = {session_of[turn] for turn in question.gold}
+        found = {FLOOR: (by_turn(question.text), by_session(question.text))}
+        for place in range(len(WAYS)):
+            way = WAYS[(number + place) % len(WAYS)]
+            began = time.perf_counter()
+            ranked = list(store.ask(way, question.text))
+            if place == 0:
+                asked.seconds[way.name].append(time.perf_counter() - began)
+            found[way.name] = (ranked, [session_of.get(id_, id_) for id_ in ranked])
+        for how, (turns, sessions) in found.items():
+            about = (question.dialogue, question.category)
+            asked.turns[how].append(Answered(*about, figures(turns, question.gold)))
+            asked.sessions[how].append(Answered(*about, figures(sessions, places)))
+
+
+def measured(dialogues: Sequence[Dialogue], stores: Path, opening: Opening, among: Path | None = None) -> Asked:
+    """Each dialogue stored for itself, or each among other things, and asked about."""
+    asked = Asked()
     for dialogue in dialogues:
-        kept = keep(dialogue, stores / dialogue.name)
-        session_of = {turn.id: turn.session for turn in dialogue.turns}
-        rankers: dict[str, Ranker] = {
-            "memory_search": partial(search, kept, limit=MOST),
-            "recall": partial(recalled, kept, limit=MOST),
-            "BM25": plain_bm25(dialogue, by_session=False),
-        }
-        by_session = plain_bm25(dialogue, by_session=True)
-        for question in dialogue.questions:
-            places = {session_of[turn] for turn in question.gold}
-            for name, ask in rankers.items():
-                began = time.perf_counter()
-                ranked = list(ask(question.text))
-                taken.setdefault(name, []).append(time.perf_counter() - began)
-                turns.setdefault(name, []).append((question.category, figures(ranked, question.gold)))
-                found = list(by_session(question.text)) if name == "BM25" else [session_of[turn] for turn in ranked]
-                sessions.setdefault(name, []).append((question.category, figures(found, places)))
-        kept.book.close()
-    return (
-        {name: dict(averages(rows)) for name, rows in turns.items()},
-        {name: dict(averages(rows)) for name, rows in sessions.items()},
-        {name: median_ms(seconds) for name, seconds in taken.items()},
-    )
+        with kept(dialogue, stores, opening, among) as store:
+            ask_all(store, dialogue, asked)
+    return asked
 
 
-def main() -> None:
+def tables_of(
+    name: str, dialogues: Sequence[Dialogue], mode: str, work: Path, opening: Opening, others: int
+) -> dict[str, dict[str, Result]]:
+    """The results of a set in one mode, by title."""
+    if mode == "each":
+        asked = measured(dialogues, work / name, opening)
+        return {f"{name}, a store for each": asked.by_turn(), f"{name}, sessions": asked.by_session()}
+    if mode == "pooled":
+        return {f"{name}, one store for all": measured([pooled(dialogues)], work / name, opening).by_turn()}
+    among = store_of_others(others, work)
+    return {f"{name}, among {others:,} others": measured([pooled(dialogues)], work / name, opening, among).by_turn()}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--keep", type=Path, help="where the stores are kept for the next run")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     parser.add_argument("--against", type=Path, help="figures of an earlier run to compare with")
-    options = parser.parse_args()
-    made: dict[str, Results] = {}
+    parser.add_argument("--modes", type=_listed, default=MODES, help="some of " + ",".join(MODES))
+    parser.add_argument("--sets", type=_listed, help="only these folders of FOLDER, such as locomo,realtalk")
+    parser.add_argument(
+        "--others", type=int, default=COUNT, help=f"items of other kinds in mixed; {COUNT:,} if omitted"
+    )
+    parser.add_argument("--in-process", action="store_true", help="ask the tools without a server, to try things")
+    options = parser.parse_args(arguments)
+    opening: Opening = InProcess if options.in_process else Served
+    print("Asked in this process, without a server." if options.in_process else "Asked of a server, over HTTP.")
+    results: dict[str, dict[str, Result]] = {}
     with tempfile.TemporaryDirectory() as temporary:
         work = options.keep or Path(temporary)
         for name, dialogues in sets(options.folder).items():
-            apart, sessions, taken = measured(dialogues, work / name)
-            together, _sessions, _taken = measured([pooled(dialogues)], work / name)
-            for way, results in (("one store each", apart), ("one store for all", together), ("sessions", sessions)):
-                made[f"{name}, {way}"] = results
-                table(f"{name}, {way}", results)
-            print("\nMedian of a question: " + ", ".join(f"{one} {ms:.1f} ms" for one, ms in taken.items()), flush=True)
+            for mode in options.modes if not options.sets or name in options.sets else ():
+                began = time.perf_counter()
+                made = tables_of(name, dialogues, mode, work, opening, options.others)
+                for title, ways in made.items():
+                    reports.table(title, ways, brief=BRIEF)
+                print(f"\nStored and asked in {time.perf_counter() - began:.0f} s.", flush=True)
+                results |= made
     if options.json:
-        options.json.write_text(json.dumps(made, indent=1), encoding="utf-8")
+        reports.write(options.json, results)
     if options.against:
-        compare(json.loads(options.against.read_text(encoding="utf-8")), made)
+        reports.compare(options.against, results)
 
 
-def table(title: str, results: Results) -> None:
-    print(f"\n### {title}\n")
-    print("| how | questions | n | " + " | ".join(SHOWN) + " |")
-    print("|---|---|---|" + "---|" * len(SHOWN))
-    for how, groups in results.items():
-        for group, values in groups.items():
-            cells = [f"{100 * values[name]:.1f}" for name in SHOWN]
-            print(f"| {how} | {group} | {values['n']:.0f} | " + " | ".join(cells) + " |", flush=True)
-
-
-def compare(before: dict[str, Results], after: dict[str, Results]) -> None:
-    """What changed over all questions, in points."""
-    print("\n### Changes in points\n")
-    print("| set | how | " + " | ".join(SHOWN) + " |")
-    print("|---|---|" + "---|" * len(SHOWN))
-    for title, results in after.items():
-        for how, groups in results.items():
-            was = before.get(title, {}).get(how, {}).get("all")
-            if was and how != "BM25":
-                cells = [f"{100 * (groups['all'][name] - was[name]):+.1f}" for name in SHOWN]
-                print(f"| {title} | {how} | " + " | ".join(cells) + " |")
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
 
 
 if __name__ == "__main__":
