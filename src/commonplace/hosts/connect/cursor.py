@@ -1,0 +1,34 @@
+"""Cursor: mcp.json and hooks.json, in ~/.cursor or in a project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commonplace.hosts.connect.editor import Editor, Hooks, addressed
+from commonplace.hosts.connect.places import Places
+
+TIMEOUT_S = 10
+
+
+def _folder(places: Places) -> Path:
+    return places.top / ".cursor"
+
+
+CURSOR = Editor(
+    name="cursor",
+    title="Cursor",
+    file=lambda places: _folder(places) / "mcp.json",
+    signs=lambda places: (places.home / ".cursor",),
+    programs=("cursor", "cursor-agent"),
+    http=addressed("url"),
+    hooks=Hooks(
+        file=lambda places: _folder(places) / "hooks.json",
+        events=(
+            *("sessionStart", "beforeSubmitPrompt", "postToolUse", "postToolUseFailure"),
+            *("preCompact", "stop", "subagentStop", "sessionEnd"),
+        ),
+        shape=lambda _event, command: {"command": command, "timeout": TIMEOUT_S},
+        always={"version": 1},
+        windows="cmd",
+    ),
+)

@@ -1,0 +1,35 @@
+"""OpenCode: opencode.json or .jsonc, with the whole command line in one list; its plugins are code, so no hooks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commonplace.hosts.connect.editor import Editor, Entry, Server, addressed
+from commonplace.hosts.connect.places import Places
+
+
+def _folder(places: Places) -> Path:
+    return places.config / "opencode"
+
+
+def file(places: Places) -> Path:
+    folder = places.project or _folder(places)
+    commented = folder / "opencode.jsonc"
+    return commented if commented.is_file() else folder / "opencode.json"
+
+
+def local(server: Server) -> Entry:
+    entry: Entry = {"type": "local", "command": [server.command, *server.args], "enabled": True}
+    return entry | ({"environment": dict(server.env)} if server.env else {})
+
+
+OPENCODE = Editor(
+    name="opencode",
+    title="OpenCode",
+    file=file,
+    signs=lambda places: (_folder(places),),
+    programs=("opencode",),
+    servers="mcp",
+    stdio=local,
+    http=addressed("url", type="remote", enabled=True),
+)

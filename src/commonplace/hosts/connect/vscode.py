@@ -1,0 +1,25 @@
+"""VS Code: mcp.json beside its settings or in .vscode, with `servers` as the key; no hooks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commonplace.hosts.connect.editor import Editor, addressed, stdio
+from commonplace.hosts.connect.places import Places
+
+
+def user_folder(places: Places) -> Path:
+    """Where it and its extensions keep what belongs to the person."""
+    return places.app_data / "Code" / "User"
+
+
+VSCODE = Editor(
+    name="vscode",
+    title="VS Code",
+    file=lambda places: (places.project / ".vscode" if places.project else user_folder(places)) / "mcp.json",
+    signs=lambda places: (user_folder(places),),
+    programs=("code",),
+    servers="servers",
+    stdio=lambda server: {"type": "stdio"} | stdio(server),
+    http=addressed("url", type="http"),
+)
