@@ -74,6 +74,7 @@ def test_the_overview_imports_no_command(arguments: tuple[str, ...]) -> None:
         ("export", "--all"),
         ("prune", "--json"),
         ("stats",),
+        ("report",),
         ("keys", "--json"),
         ("keys", "create", "laptop", "--json"),
     ],

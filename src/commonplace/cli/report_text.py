@@ -1,0 +1,145 @@
+"""A report for people: as tables in a terminal, as Markdown for a file, a wiki or a colleague."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import click
+
+from commonplace.cli import tables
+from commonplace.cli.terminal import one_line
+
+Data = Mapping[str, Any]
+NOTHING = "Nothing was captured in this time."
+HINT = "`commonplace connect` captures what agents do; `commonplace ingest` reads the sessions that they left."
+# The parts, and what is said of each where there is nothing.
+PARTS = {
+    "sessions": ("Sessions", "No session."),
+    "decisions": ("Decisions and rules", "None was made."),
+    "files": ("Files", "No file was named."),
+    "failures": ("What failed", "Nothing, as far as was captured."),
+    "open_ends": ("Open ends", "None was noted."),
+    "topics": ("Topics", "None was found yet."),
+}
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
+
+
+def title(data: Data) -> str:
+    names = {None: "All projects", "global": "What belongs to no project"}
+    return names.get(data["project"]) or str(data["project"])
+
+
+def span(data: Data) -> str:
+    return f"{_local(data['from'])} to {_local(data['to'])}"
+
+
+def show(data: Data) -> None:
+    """Tables, one after the other; in a pipe, tab separated."""
+    click.secho(one_line(title(data)), bold=True)
+    click.secho(span(data), dim=True)
+    if not (data["items"] or data["sessions"]):
+        click.echo(f"{NOTHING}\n{HINT}")
+        return
+    for name, (heading, nothing) in PARTS.items():
+        click.secho(f"\n{heading}", bold=True)
+        rows = [_row(name, row, everywhere=data["project"] is None) for row in data[name]]
+        if rows:
+            tables.table(tuple(rows[0]), rows)
+        else:
+            click.secho(nothing, dim=True)
+        if more := data["left_out"].get(name):
+            click.secho(f"and {more:,} more", dim=True)
+    if not data["complete"]:
+        click.secho(f"\nOnly the newest {data['items']:,} items were looked at.", fg="yellow")
+
+
+def _row(part: str, row: Data, *, everywhere: bool) -> dict[str, Any]:
+    """A row of a table: the columns in their order."""
+    if part == "sessions":
+        return {
+            "id": row["id"],
+            "began": _local(row["from"]),
+            "took": took(row["minutes"]),
+            "source": row["source"] or "-",
+            **({"project": row["project"]} if everywhere else {}),
+            "title": row["request"],
+        }
+    if part == "decisions":
+        return {"id": row["id"], "type": row["type"], "title": row["title"], "at": _local(row["at"])[:10]}
+    if part == "files":
+        return {"title": row["path"], "changed": row["changed"], "read": row["read"]}
+    if part == "failures":
+        return {"title": row["command"], "why": row["why"], "times": row["times"], "mended": _mended(row)}
+    if part == "open_ends":
+        return {"type": row["what"], "title": row["text"], "session": row["session"] or "-"}
+    return {"title": row["name"], "passages": row["passages"]}
+
+
+def markdown(data: Data) -> str:
+    """The same as Markdown that stands alone."""
+    return "\n".join(_lines(data)) + "\n"
+
+
+def _lines(data: Data) -> Iterator[str]:
+    yield f"# {_escaped(title(data))}"
+    yield f"\n{span(data)}"
+    if not (data["items"] or data["sessions"]):
+        yield f"\n{NOTHING}"
+        return
+    for name, (heading, nothing) in PARTS.items():
+        yield f"\n## {heading}\n"
+        yield from _listed(name, data[name]) if data[name] else (nothing,)
+        if more := data["left_out"].get(name):
+            yield f"\nand {more:,} more"
+    if not data["complete"]:
+        yield f"\nOnly the newest {data['items']:,} items were looked at."
+
+
+def _listed(part: str, rows: Sequence[Data]) -> Iterator[str]:
+    for row in rows:
+        if part == "sessions":
+            facts = ", ".join(filter(None, (took(row["minutes"]), row["source"], row["project"])))
+            yield f"- **{_local(row['from'])}** ({_escaped(facts)}): {_escaped(row['request'])}"
+        elif part == "decisions":
+            yield f"- **{_escaped(row['type'])}** {_escaped(row['title'])} ({_local(row['at'])[:10]})"
+        elif part == "files":
+            yield f"- {_code(row['path'])}: changed {row['changed']}, read {row['read']}"
+        elif part == "failures":
+            times = f" {row['times']} times" if row["times"] > 1 else ""
+            yield f"- {_code(row['command'])} failed{times}, {_mended(row)}: {_escaped(row['why'])}"
+        elif part == "open_ends":
+            yield f"- [ ] {row['what']}: {_escaped(row['text'])}"
+        else:
+            yield f"- {_escaped(row['name'])} ({row['passages']})"
+
+
+def took(minutes: int) -> str:
+    """How long, as people say it."""
+    if minutes < 60:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes < 48 * 60 else f"{minutes // 1440} d"
+
+
+def _mended(row: Data) -> str:
+    return "mended" if row["mended"] else "not mended"
+
+
+def _local(moment: str) -> str:
+    """A time of the machine's own zone, to the minute."""
+    try:
+        return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
+    except (OSError, OverflowError, ValueError):
+        return moment[:16].replace("T", " ")
+
+
+def _escaped(text: str) -> str:
+    """Text that says in Markdown what it says here."""
+    return _SPECIAL.sub(r"\\\1", one_line(text))
+
+
+def _code(text: str) -> str:
+    fence = "``" if "`" in text else "`"
+    return f"{fence}{' ' * (len(fence) - 1)}{one_line(text)}{' ' * (len(fence) - 1)}{fence}"

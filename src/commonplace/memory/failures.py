@@ -1,0 +1,96 @@
+"""Failures: commands that went wrong, and whether the same one went well later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from commonplace.store.periods import Happening
+from commonplace.text.summarise import shorten
+
+COMMAND, WHY = 200, 240
+_CALL = re.compile(r"\[[^\s\]]+\] (.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A command that failed, told by its last failure; `mended_ms` is when it went well after that, if it did."""
+
+    command: str
+    why: str
+    at_ms: int
+    session_id: int | None
+    times: int
+    mended_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One time that a command ran. `why` is empty if it went well."""
+
+    command: str
+    why: str
+    at_ms: int
+    session_id: int | None
+
+
+def failures(happened: Iterable[Happening], bodies: Callable[[Sequence[int]], Mapping[int, str]]) -> list[Failure]:
+    """What failed, the last first. `bodies` reads the texts of some items: those of turns in which something did."""
+    oldest_first = sorted(happened, key=lambda one: (one.at_ms, one.item_id))
+    texts = bodies([one.item_id for one in oldest_first if one.details.get("errors")])
+    runs: dict[str, list[_Run]] = {}
+    for one in oldest_first:
+        for run in _runs(one, texts.get(one.item_id, "")):
+            runs.setdefault(" ".join(run.command.split()), []).append(run)
+    told = [failure for same in runs.values() if (failure := _failure(same)) is not None]
+    return sorted(told, key=lambda failure: failure.at_ms, reverse=True)
+
+
+def _failure(runs: Sequence[_Run]) -> Failure | None:
+    """What became of one command, given each time that it ran."""
+    failed = [run for run in runs if run.why]
+    if not failed:
+        return None
+    last = failed[-1]
+    after = runs[runs.index(last) + 1 :]
+    command, why = shorten(last.command, COMMAND), shorten(last.why, WHY)
+    return Failure(command, why, last.at_ms, last.session_id, len(failed), after[0].at_ms if after else None)
+
+
+def _runs(one: Happening, body: str) -> Iterable[_Run]:
+    if one.kind == "message":
+        return _of_turn(one, body)
+    if one.type != "command":
+        return ()
+    command = one.details.get("facts", "").partition("\n")[0] or one.title
+    why = str(one.meta.get("error") or one.title) if one.meta.get("failed") else ""
+    return (_Run(command, why, one.at_ms, one.session_id),)
+
+
+def _of_turn(one: Happening, body: str) -> Iterable[_Run]:
+    """The commands of a turn that an agent told whole, each with what was printed before the next call."""
+    commands = [line.strip() for line in one.details.get("commands", "").splitlines() if line.strip()]
+    errors = [line.strip() for line in one.details.get("errors", "").splitlines() if line.strip()]
+    if not errors:
+        return [_Run(command, "", one.at_ms, one.session_id) for command in commands]
+    return [
+        _Run(command, next((line for line in errors if line in printed), ""), one.at_ms, one.session_id)
+        for command, printed in _calls(body)
+        if command in commands
+    ]
+
+
+def _calls(body: str) -> Iterable[tuple[str, Sequence[str]]]:
+    """Each call of a tool, as transcripts tell it (`[tool] command`), with the lines up to the next call."""
+    found: list[tuple[str, list[str]]] = []
+    fence = ""
+    for line in map(str.strip, body.splitlines()):
+        if not fence and (call := _CALL.match(line)):
+            found.append((call[1], []))
+        elif line.startswith("```") and not line.strip("`"):
+            # What a tool printed may have fences of its own, which are shorter.
+            fence = line if not fence else "" if line == fence else fence
+        elif found:
+            found[-1][1].append(line)
+    return found

@@ -1,0 +1,185 @@
+"""Report: a stretch of time in a project, from what was captured: sessions, decisions, files, failures, open ends.
+
+One bounded look over what happened makes all of it; nothing is made up, and what was left out is counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+from commonplace.errors import InvalidInput
+from commonplace.memory.book import Book
+from commonplace.memory.failures import Failure, failures
+from commonplace.model import KNOWLEDGE_TYPES, Scope, Session
+from commonplace.store.periods import Happening
+from commonplace.text.summarise import shorten
+
+# What is looked at, and what is told of each part, at most.
+LOOKED_AT, LOOKED_AT_SESSIONS = 20_000, 1_000
+SESSIONS, DECISIONS, FILES, FAILURES, OPEN_ENDS, TOPICS = 100, 100, 20, 20, 30, 10
+# Characters of a request, and of what is left to do.
+REQUEST, LEFT = 200, 500
+DECIDED = (*sorted(KNOWLEDGE_TYPES), "rule")
+
+T = TypeVar("T")
+Loose = Literal["next step", "question", "failing"]
+_LEFT_TO_DO: tuple[tuple[Loose, str], ...] = (("next step", "next_steps"), ("question", "open_questions"))
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """A session, what it was for, and how much of it fell into the time."""
+
+    session: Session
+    request: str
+    happenings: int
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """A file that was worked on: in how many steps it was changed, and in how many only read or named."""
+
+    path: str
+    changed: int
+    read: int
+    last_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenEnd:
+    """Something that was left to do, to answer or to mend, and in which session."""
+
+    what: Loose
+    text: str
+    session_id: int | None
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is told. `left_out` counts, by the names of the parts, what there was besides."""
+
+    from_ms: int
+    to_ms: int
+    happenings: int
+    sessions: tuple[Sitting, ...]
+    decisions: tuple[Happening, ...]
+    files: tuple[Touched, ...]
+    failures: tuple[Failure, ...]
+    open_ends: tuple[OpenEnd, ...]
+    topics: tuple[tuple[str, int], ...]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.sessions or self.happenings)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that happened was looked at; else only the newest of it was."""
+        return self.happenings < LOOKED_AT
+
+
+def report(book: Book, scope: Scope, from_ms: int, to_ms: int) -> Report:
+    """What happened in a scope from a moment up to another."""
+    if from_ms >= to_ms:
+        raise InvalidInput("The time ends before it begins.", "Choose an earlier beginning or a later end.")
+    happened = book.store.happened(scope, from_ms, to_ms, LOOKED_AT)
+    during = book.store.sessions_during(scope, from_ms, to_ms, LOOKED_AT_SESSIONS)
+    failed = failures(happened, lambda ids: {id_: item.body for id_, item in book.store.get(ids).items()})
+    left: dict[str, int] = {}
+
+    def most(name: str, rows: Sequence[T], number: int) -> tuple[T, ...]:
+        if len(rows) > number:
+            left[name] = len(rows) - number
+        return tuple(rows[:number])
+
+    return Report(
+        from_ms,
+        to_ms,
+        len(happened),
+        most("sessions", _sittings(during, happened), SESSIONS),
+        most("decisions", [one for one in happened if one.type in DECIDED], DECISIONS),
+        most("files", _files(happened), FILES),
+        most("failures", failed, FAILURES),
+        most("open_ends", [*_failing(failed, happened), *_left_to_do(happened)], OPEN_ENDS),
+        most("topics", _topics(book, happened), TOPICS),
+        left,
+    )
+
+
+def _sittings(sessions: Iterable[Session], happened: Sequence[Happening]) -> list[Sitting]:
+    """The sessions, those of sub-agents as part of others. What it was for: as its summary says, or its first words."""
+    counts = Counter(one.session_id for one in happened)
+    requests: dict[int | None, str] = {}
+    # The newest come first, and what is told first stays.
+    for kind, field_ in (("summary", "request"), ("checkpoint", "task")):
+        for one in happened:
+            if one.kind == kind and (asked := one.details.get(field_) or one.title):
+                requests.setdefault(one.session_id, asked)
+    first = {one.session_id: one.title for one in happened if one.title}
+    return [
+        Sitting(
+            session,
+            shorten(requests.get(session.id) or session.label or first.get(session.id) or session.key, REQUEST),
+            counts[session.id],
+        )
+        for session in sessions
+        if "parent_session" not in session.meta
+    ]
+
+
+def _files(happened: Iterable[Happening]) -> list[Touched]:
+    """Files by how many steps changed them, then by how many read them."""
+    changed: Counter[str] = Counter()
+    read: Counter[str] = Counter()
+    last: dict[str, int] = {}
+    for one in happened:
+        wrote = set(_listed(one, "files_modified"))
+        # A turn that was told whole does not say which of its files it changed.
+        seen = {*_listed(one, "files_read"), *_listed(one, "files")} - wrote
+        changed.update(wrote)
+        read.update(seen)
+        for path in wrote | seen:
+            last[path] = max(one.at_ms, last.get(path, one.at_ms))
+    found = [Touched(path, changed[path], read[path], at_ms) for path, at_ms in last.items()]
+    return sorted(found, key=lambda file: (-file.changed, -file.read, -file.last_ms, file.path))
+
+
+def _listed(one: Happening, name: str) -> Iterator[str]:
+    return filter(None, (part.strip() for part in one.details.get(name, "").split(", ")))
+
+
+def _failing(failed: Iterable[Failure], happened: Iterable[Happening]) -> Iterator[OpenEnd]:
+    """What a session ended with: a command that failed after everything else that was done in it."""
+    last: dict[int | None, int] = defaultdict(int)
+    for one in happened:
+        if one.kind == "observation" or one.details.get("commands"):
+            last[one.session_id] = max(last[one.session_id], one.at_ms)
+    for failure in failed:
+        if failure.mended_ms is None and failure.at_ms >= last[failure.session_id]:
+            yield OpenEnd("failing", f"{failure.command}: {failure.why}", failure.session_id, failure.at_ms)
+
+
+def _left_to_do(happened: Iterable[Happening]) -> Iterator[OpenEnd]:
+    """Next steps and open questions, as the newest summary or checkpoint of each session tells them."""
+    told: set[tuple[object, str]] = set()
+    for one in happened:
+        if one.kind not in ("summary", "checkpoint"):
+            continue
+        session = one.session_id if one.session_id is not None else f"item {one.item_id}"
+        for what, name in _LEFT_TO_DO:
+            text = one.details.get(name, "").strip()
+            if text and (session, name) not in told:
+                told.add((session, name))
+                yield OpenEnd(what, shorten(text, LEFT), one.session_id, one.at_ms)
+
+
+def _topics(book: Book, happened: Iterable[Happening]) -> list[tuple[str, int]]:
+    """What it was about, by how many passages."""
+    passages = book.store.passages_of([one.item_id for one in happened])
+    found = book.store.topics_of([passage for parts in passages.values() for passage in parts])
+    return Counter(topic.name for topic in found.values()).most_common()
