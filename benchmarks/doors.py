@@ -20,6 +20,7 @@ from commonplace import config
 from commonplace.config import KEY_FILE_NAME
 from commonplace.dialects.profiles import tools_of
 from commonplace.errors import CommonplaceError
+from commonplace.memory.background import Background
 from commonplace.memory.book import open_book
 
 TOOLS = {tool.name: tool for tool in tools_of("all")}
@@ -43,7 +44,7 @@ class Door(Protocol):
         """The data of a tool's reply."""
 
     def until_understood(self) -> None:
-        """Return when everything that was stored has its vectors."""
+        """Return when everything that was stored has its vectors, bounded by how long nothing may happen."""
 
     def close(self) -> None: ...
 
@@ -55,9 +56,10 @@ Opening = Callable[[Path], Door]
 class Served:
     """A `commonplace serve` process on a port of its own, called over MCP with the key that it made."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, **settings: str) -> None:
         command = [sys.executable, "-m", "commonplace", "serve", "--port", "0"]
         env = environment() | {"COMMONPLACE_DATA_DIR": str(data_dir)}
+        env |= {f"COMMONPLACE_{name.upper()}": value for name, value in settings.items()}
         self._process = subprocess.Popen(
             command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, encoding="utf-8"
         )
@@ -68,8 +70,9 @@ class Served:
         if address is None:
             self._process.kill()
             raise RuntimeError(greeting + self._process.communicate()[1])
-        self._connection = HTTPConnection(urlsplit(address).netloc, timeout=ANSWER_SECONDS)
-        self._key = (data_dir / KEY_FILE_NAME).read_text(encoding="utf-8").strip()
+        self.port = urlsplit(address).port or 0
+        self.key = (data_dir / KEY_FILE_NAME).read_text(encoding="utf-8").strip()
+        self._connection = HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_SECONDS)
 
     def call(self, tool: str, **arguments: object) -> Mapping[str, Any]:
         asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
@@ -105,7 +108,7 @@ class Served:
 
     def _request(self, method: str, path: str, body: object = None) -> dict[str, Any]:
         headers = {
-            "Authorization": f"Bearer {self._key}",
+            "Authorization": f"Bearer {self.key}",
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
         }
@@ -131,6 +134,10 @@ class InProcess:
 
     def until_understood(self) -> None:
         self.book.meaning.catch_up()
+        # What a server does in the background: what stands next to an answer takes a part of the reply.
+        background = Background(self.book)
+        while background.step():
+            pass
 
     def close(self) -> None:
         self.book.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import apsw
 
@@ -12,9 +12,10 @@ from commonplace.text.query import plain_words
 Ranker = Callable[[str], list[str]]
 
 
-def by_turn(dialogue: Dialogue, most: int) -> Ranker:
-    """Ids of turns, best first."""
-    return _bm25([(turn.text, turn.id) for turn in dialogue.turns], most)
+def by_turn(dialogue: Dialogue, others: Sequence[str], most: int) -> Ranker:
+    """Ids of turns, best first, and numbers of other texts that they stand among."""
+    numbered = [(text, f"other {number}") for number, text in enumerate(others)]
+    return _bm25([(turn.text, turn.id) for turn in dialogue.turns] + numbered, most)
 
 
 def by_session(dialogue: Dialogue, most: int) -> Ranker:

@@ -8,22 +8,20 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import threading
 import time
-import urllib.request
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+from benchmarks.doors import Served
+
 CLIENTS, SECONDS, RATE = 16, 60, 240.0
+SETTINGS = {"embedder": "off", "rate_limit": "100000", "rate_burst": "100000"}
 # Of ten requests: how many store a conversation; the others read, search and list.
 _WRITES = 3
 _ALL = "/api/v1/conversations"
@@ -41,7 +39,8 @@ class Load:
 
 def figures(seconds: int = SECONDS) -> list[tuple[str, str, str]]:
     """Requests per second, errors, and what was lost."""
-    with tempfile.TemporaryDirectory() as folder, _server(Path(folder)) as (port, key):
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(Served(Path(folder), **SETTINGS)) as server:
+        port, key = server.port, server.key
         load = Load()
         began = time.perf_counter()
         clients = [threading.Thread(target=_client, args=(n, port, key, began + seconds, load)) for n in range(CLIENTS)]
@@ -61,27 +60,6 @@ def figures(seconds: int = SECONDS) -> list[tuple[str, str, str]]:
         ("errors", f"{errors}", f"{errors / max(1, done):.2%}"),
         (f"lost of {len(load.acknowledged):,} acknowledged writes", f"{lost}", f"{lost:.0f}"),
     ]
-
-
-@contextlib.contextmanager
-def _server(folder: Path) -> Iterator[tuple[int, str]]:
-    more = {"EMBEDDER": "off", "RATE_LIMIT": "100000", "RATE_BURST": "100000", "DATA_DIR": str(folder)}
-    env = os.environ | {f"COMMONPLACE_{name}": value for name, value in more.items()}
-    command = [sys.executable, "-m", "commonplace"]
-    made = subprocess.run([*command, "keys", "create", "load", "--json"], env=env, capture_output=True, check=True)
-    key = json.loads(made.stdout)["key"]
-    process = subprocess.Popen(
-        [*command, "serve", "--port", "0"], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    assert process.stdout is not None
-    try:
-        line = next(line for line in process.stdout if "http://127.0.0.1:" in line)
-        port = int(line.partition("http://127.0.0.1:")[2].partition("/")[0])
-        urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=30).close()
-        yield port, key
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
 
 
 def _client(number: int, port: int, key: str, until: float, load: Load) -> None:

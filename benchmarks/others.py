@@ -1,4 +1,4 @@
-"""Items of other kinds for dialogues to stand among, the same for the same number: a memory that is used for everything.
+"""Items of other kinds for dialogues to stand among, the same for the same number: a memory used for everything.
 
 Observations of coding sessions, notes and decisions of developers, conversations about code, and small talk of people
 who are in none of the dialogues; each kind in projects or folders of its own. They are written in this process, with
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from itertools import islice
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import corpus, graph, planted
@@ -102,24 +102,38 @@ def small_talk(count: int) -> Iterator[Conversation]:
         yield Conversation(f"Chat {number}", said, f"/chats/{'-'.join(sorted(pair))}", key=f"chat-{number}")
 
 
-def store_of_others(count: int, folder: Path) -> Path:
-    """A store with so many of them, made once in a folder."""
+@dataclass(frozen=True, slots=True)
+class Others:
+    """A store full of them, and their texts."""
+
+    data_dir: Path
+    texts: Sequence[str]
+
+
+def others(count: int, folder: Path) -> Others:
+    """So many of them in a store that is made once in a folder."""
     share = count // 100
-    written = [*observations(OBSERVATIONS * share), *notes(NOTES * share)]
+    given = [*observations(OBSERVATIONS * share), *notes(NOTES * share)]
     talks = [*graph.talks(CODE * share), *small_talk(count - (OBSERVATIONS + NOTES + CODE) * share)]
-    data_dir = folder / f"others-{count}-{digest(written, talks)}"
+    data_dir = folder / f"others-{count}-{digest(given, talks)}"
     if not (data_dir / READY).exists():
         began = time.perf_counter()
+        print(f"\nWriting {count:,} items of other kinds; a thousand take about ten seconds.", flush=True)
         with closing(InProcess(data_dir)) as door:
-            given = iter(written)
-            while batch := list(islice(given, NOTES_AT_ONCE)):
-                remember_all(door.book, batch)
+            for start in range(0, len(given), NOTES_AT_ONCE):
+                remember_all(door.book, given[start : start + NOTES_AT_ONCE])
             for start in range(0, len(talks), TALKS_AT_ONCE):
                 keep_all(door.book, talks[start : start + TALKS_AT_ONCE])
             door.until_understood()
         (data_dir / READY).touch()
-        print(f"\n{count:,} items of other kinds written and understood in {time.perf_counter() - began:.0f} s.")
-    return data_dir
+        print(f"Written and understood in {time.perf_counter() - began:.0f} s.", flush=True)
+    return Others(
+        data_dir, [_words(note) for note in given] + [said.content for talk in talks for said in talk.messages]
+    )
+
+
+def _words(note: Note) -> str:
+    return " ".join([note.title, note.content, *note.details.values()])
 
 
 def _told(chance: random.Random) -> str:

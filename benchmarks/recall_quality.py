@@ -1,13 +1,13 @@
 """How much of what answers is found: `make bench-recall FOLDER=...`, or `python -m benchmarks.recall_quality FOLDER`.
 
 FOLDER is laid out as benchmarks/dialogues.py says. Dialogues are stored through `memory_store`, and every question is
-asked of a real server through `memory_search` and `recall`, with default settings but for the limit, as deep as a caller
-may ask, and once more with no option at all. What `recall` tells has to fit its reply: the column `depth` says how many
-messages were told. Plain BM25 over the same texts is the floor.
+asked of a real server through `memory_search` and `recall`, with default settings but for a limit of 50, and once more
+with no option at all. What `recall` tells has to fit its reply: the column `depth` says how many messages were told.
+Plain BM25 over the same texts is the floor.
 
-Modes: `each` dialogue in a store of its own, with sessions ranked by their best turn beside it; `pooled`, all of a set in
-one store; `mixed`, the same among 50,000 items of other kinds, which take minutes to embed: `--keep FOLDER` keeps all
-stores for the next run.
+Modes: `each` dialogue in a store of its own, with sessions ranked by their best turn beside it; `pooled`, all of a set
+in one store; `mixed`, the same among 50,000 items of other kinds, which take minutes to embed: `--keep FOLDER` keeps
+all stores for the next run.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 from benchmarks import floor, reports
@@ -25,7 +26,7 @@ from benchmarks.dialogues import Dialogue, pooled, sets
 from benchmarks.doors import InProcess, Opening, Served
 from benchmarks.kept import Kept, Way, kept
 from benchmarks.measures import DEPTHS, Answered, figures
-from benchmarks.others import COUNT, store_of_others
+from benchmarks.others import COUNT, Others, others
 from benchmarks.reports import Result
 
 MOST = max(DEPTHS)
@@ -58,10 +59,10 @@ class Asked:
         return [name for name in (*(way.name for way in WAYS), FLOOR) if name in self.turns]
 
 
-def ask_all(store: Kept, dialogue: Dialogue, asked: Asked) -> None:
+def ask_all(store: Kept, dialogue: Dialogue, beside: Sequence[str], asked: Asked) -> None:
     """Ask every question in every way. Only the first to ask is timed: the others find it understood already."""
     session_of = {turn.id: turn.session for turn in dialogue.turns}
-    by_turn, by_session = floor.by_turn(dialogue, MOST), floor.by_session(dialogue, MOST)
+    by_turn, by_session = floor.by_turn(dialogue, beside, MOST), floor.by_session(dialogue, MOST)
     store.ask(WAYS[0], "Is anybody there?")
     for number, question in enumerate(dialogue.questions):
         places = {session_of[turn] for turn in question.gold}
@@ -79,17 +80,17 @@ def ask_all(store: Kept, dialogue: Dialogue, asked: Asked) -> None:
             asked.sessions[how].append(Answered(*about, figures(sessions, places)))
 
 
-def measured(dialogues: Sequence[Dialogue], stores: Path, opening: Opening, among: Path | None = None) -> Asked:
+def measured(dialogues: Sequence[Dialogue], stores: Path, opening: Opening, among: Others | None = None) -> Asked:
     """Each dialogue stored for itself, or each among other things, and asked about."""
     asked = Asked()
     for dialogue in dialogues:
-        with kept(dialogue, stores, opening, among) as store:
-            ask_all(store, dialogue, asked)
+        with kept(dialogue, stores, opening, among.data_dir if among else None) as store:
+            ask_all(store, dialogue, among.texts if among else (), asked)
     return asked
 
 
 def tables_of(
-    name: str, dialogues: Sequence[Dialogue], mode: str, work: Path, opening: Opening, others: int
+    name: str, dialogues: Sequence[Dialogue], mode: str, work: Path, opening: Opening, count: int
 ) -> dict[str, dict[str, Result]]:
     """The results of a set in one mode, by title."""
     if mode == "each":
@@ -97,8 +98,8 @@ def tables_of(
         return {f"{name}, a store for each": asked.by_turn(), f"{name}, sessions": asked.by_session()}
     if mode == "pooled":
         return {f"{name}, one store for all": measured([pooled(dialogues)], work / name, opening).by_turn()}
-    among = store_of_others(others, work)
-    return {f"{name}, among {others:,} others": measured([pooled(dialogues)], work / name, opening, among).by_turn()}
+    among = others(count, work)
+    return {f"{name}, among {count:,} others": measured([pooled(dialogues)], work / name, opening, among).by_turn()}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -114,19 +115,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--in-process", action="store_true", help="ask the tools without a server, to try things")
     options = parser.parse_args(arguments)
+    chosen = {name: made for name, made in sets(options.folder).items() if not options.sets or name in options.sets}
+    if not chosen or not set(options.modes) <= set(MODES):
+        parser.error(f"the sets are {', '.join(sets(options.folder))}; the modes are {', '.join(MODES)}")
     opening: Opening = InProcess if options.in_process else Served
     print("Asked in this process, without a server." if options.in_process else "Asked of a server, over HTTP.")
     results: dict[str, dict[str, Result]] = {}
     with tempfile.TemporaryDirectory() as temporary:
         work = options.keep or Path(temporary)
-        for name, dialogues in sets(options.folder).items():
-            for mode in options.modes if not options.sets or name in options.sets else ():
-                began = time.perf_counter()
-                made = tables_of(name, dialogues, mode, work, opening, options.others)
-                for title, ways in made.items():
-                    reports.table(title, ways, brief=BRIEF)
-                print(f"\nStored and asked in {time.perf_counter() - began:.0f} s.", flush=True)
-                results |= made
+        for (name, dialogues), mode in product(chosen.items(), options.modes):
+            began = time.perf_counter()
+            made = tables_of(name, dialogues, mode, work, opening, options.others)
+            for title, ways in made.items():
+                reports.table(title, ways, brief=BRIEF)
+            print(f"\nStored and asked in {time.perf_counter() - began:.0f} s.", flush=True)
+            results |= made
     if options.json:
         reports.write(options.json, results)
     if options.against:
