@@ -49,6 +49,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("export", "commonplace.cli.export:export", "Conversations as JSON to import again, or as Markdown."),
     ("prune", "commonplace.cli.prune:prune", "Conversations that could go, archived if you say so."),
     ("stats", "commonplace.cli.stats:stats", "How much was said, where and when."),
+    ("report", "commonplace.cli.report:report", "The week in a project: sessions, decisions, files, open ends."),
     ("projects", "commonplace.cli.projects:projects", "Projects and the names they answer to."),
     ("clusters", "commonplace.cli.topics:clusters", "Topics: what each project is about, by its own words."),
     ("keys", "commonplace.cli.keys:keys", "Who may call the HTTP server, and what for."),
