@@ -35,7 +35,7 @@ def test_a_server_is_asked_in_every_mode_and_the_tools_in_this_process_answer_al
     told = capsys.readouterr().out
     assert "Asked of a server, over HTTP." in told and "| memory_search | mean of dialogues | 2 |" in told
 
-    made = {path: path.stat().st_mtime_ns for path in [*stores.rglob("turns.json"), *stores.rglob("ready")]}
+    made = {path: path.stat().st_mtime_ns for path in [*stores.rglob("turns.json"), *stores.glob("others-*/ready")]}
     assert len(made) == 5
     main([*common, "--in-process", "--against", str(kept)])
     assert all(path.stat().st_mtime_ns == when for path, when in made.items()), "the stores were not used again"
