@@ -6,13 +6,13 @@ Read on every start, also by hooks, so it uses nothing but the standard library.
 from __future__ import annotations
 
 import os
-import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from commonplace.data_folder import data_folder
 from commonplace.errors import InvalidInput
 
 DATABASE_NAME = "commonplace.db"
@@ -40,6 +40,7 @@ class Settings:
     query_timeout: float = 10.0
     busy_timeout: float = 30.0
     mcp_max_response: int = 2000
+    opening_tokens: int = 2000
     host: str = "127.0.0.1"
     port: int = 8765
     allowed_hosts: str = ""
@@ -60,28 +61,11 @@ class Settings:
         return self.data_dir / KEY_FILE_NAME
 
 
-def default_data_dir(env: Mapping[str, str]) -> Path:
-    """Where the operating system wants a program's data to be."""
-    home = Path(env.get("HOME") or env.get("USERPROFILE") or Path.home())
-    if sys.platform == "win32":
-        return Path(env.get("LOCALAPPDATA") or home / "AppData" / "Local") / "commonplace"
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "commonplace"
-    return Path(env.get("XDG_DATA_HOME") or home / ".local" / "share") / "commonplace"
-
-
 def load(overrides: Mapping[str, object] | None = None, env: Mapping[str, str] | None = None) -> Settings:
     """Settings for this process. `overrides` come from the command line; None values in it are ignored."""
     env = os.environ if env is None else env
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
-    data_dir = _path(
-        str(
-            given.get("data_dir")
-            or env.get("COMMONPLACE_DATA_DIR")
-            or env.get("KIRO_MEMORY_DATA_DIR")
-            or default_data_dir(env)
-        )
-    )
+    data_dir = _path(data_folder(str(given.get("data_dir") or ""), env))
     layers = (_from_file(data_dir, env), _from_environment(env), given)
     chosen: dict[str, Any] = {}
     for layer in layers:
@@ -188,6 +172,10 @@ def _checked(settings: Settings) -> Settings:
     if not 500 <= settings.mcp_max_response <= 50_000:
         raise InvalidInput(
             f"Setting mcp_max_response is {settings.mcp_max_response}.", "Choose 500 to 50000 tokens for a reply."
+        )
+    if not 0 <= settings.opening_tokens <= 50_000:
+        raise InvalidInput(
+            f"Setting opening_tokens is {settings.opening_tokens}.", "Choose 0 (print nothing) to 50000 tokens."
         )
     if not 0 < settings.rate_limit <= 1_000_000:
         raise InvalidInput(f"Setting rate_limit is {settings.rate_limit}.", "Choose requests per second above 0.")

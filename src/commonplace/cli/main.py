@@ -56,6 +56,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("status", "commonplace.cli.status:status", "What is kept where, and whether everything works."),
     ("mcp", "commonplace.cli.serve:mcp", "Serve an agent over stdio (MCP)."),
     ("serve", "commonplace.cli.serve:serve", "Serve over HTTP, to whoever has a key (MCP at /mcp)."),
+    ("hook", "commonplace.cli.hook:hook", "What editors and agents run while they work; it keeps what they tell."),
     ("demo", "commonplace.cli.demo:demo", "See it work in a few seconds, on a temporary store."),
 )
 

@@ -40,8 +40,11 @@ def limited(book: Book, project: str) -> Book:
     return replace(book, store=OneProject(book.store, project), settings=replace(book.settings, project=project))
 
 
-def open_book(settings: Settings, clock: Clock = wall_clock) -> Book:
-    """Open the store of these settings, creating or migrating it where needed. Loads no model."""
+def open_book(settings: Settings, clock: Clock = wall_clock, *, as_it_is: bool = False) -> Book:
+    """Open the store of these settings, creating or migrating it where needed. Loads no model.
+
+    `as_it_is` is for those who only want to read at once: a store that would have to be written first is an error.
+    """
     from commonplace.store.sqlite.store import SqliteStore
 
     store = SqliteStore(
@@ -51,6 +54,7 @@ def open_book(settings: Settings, clock: Clock = wall_clock) -> Book:
         busy_timeout=settings.busy_timeout,
         query_timeout=settings.query_timeout,
         now_ms=clock(),
+        as_it_is=as_it_is,
     )
     return Book(settings, store, Meaning(store, _embedder(settings), clock), clock)
 

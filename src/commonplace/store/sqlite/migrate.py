@@ -70,6 +70,15 @@ def migrate(database: Database) -> int:
         return max(version, newest)
 
 
+def check(database: Database) -> int:
+    """The schema's version, if it is this version's; nothing is applied."""
+    with database.read() as connection:
+        version = _version(connection)
+    if version != migrations()[-1][0]:
+        raise StoreReadOnly(f"The store {database.path} has schema {version} and waits to be migrated.")
+    return version
+
+
 def _version(connection: apsw.Connection) -> int:
     return int(connection.pragma("user_version"))
 

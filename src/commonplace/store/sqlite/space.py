@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+from commonplace.errors import NotFound
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.database import Database
-from commonplace.store.sqlite.migrate import migrate, recognise
+from commonplace.store.sqlite.migrate import check, migrate, recognise
 
 
 class Space:
@@ -22,17 +23,21 @@ class Space:
         busy_timeout: float = 30.0,
         query_timeout: float = 10.0,
         now_ms: int = 0,
+        as_it_is: bool = False,
     ) -> None:
         self._database = Database(path, durability=durability, busy_timeout=busy_timeout, recognise=recognise)
         self._query_timeout = query_timeout
         self._lock = threading.Lock()
-        self.schema = migrate(self._database)
-        self._space_id = self._find_space(space, now_ms)
+        # As it is: whoever opens it so wants to read at once, and leaves what has to be written first to others.
+        self.schema = check(self._database) if as_it_is else migrate(self._database)
+        self._space_id = self._find_space(space, now_ms, as_it_is)
 
-    def _find_space(self, name: str, now_ms: int) -> int:
+    def _find_space(self, name: str, now_ms: int, as_it_is: bool) -> int:
         select = "SELECT id FROM spaces WHERE name = ?"
         with self._database.read() as connection:
             row = sql.first(connection, select, (name,))
+        if row is None and as_it_is:
+            raise NotFound(f"There is no space {name!r} in the store yet.")
         if row is None:
             with self._database.write() as connection:
                 connection.execute("INSERT OR IGNORE INTO spaces (name, created_ms) VALUES (?, ?)", (name, now_ms))

@@ -1,0 +1,86 @@
+"""What a host says on standard input, read without ever waiting for long: some leave it open and say nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+# What is kept of a payload; the rest is read and dropped, since a host that cannot write may fail.
+MOST_BYTES = 1 << 20
+# Seconds for the first byte, and for all of it.
+FIRST, ALL = 1.0, 3.0
+# A host that tells the prompt in the environment says nothing here.
+FIRST_BESIDE_PROMPT = 0.05
+_PIECE = 1 << 16
+
+
+class Payload:
+    """The bytes that were kept, how many there were, and how it ended: `whole`, `cut` at the limit, or `stalled`."""
+
+    __slots__ = ("_deadline", "ended", "kept", "size")
+
+    def __init__(self, prompt: bool = False) -> None:
+        self.kept, self.size, self.ended = b"", 0, "whole"
+        self._deadline = time.monotonic() + (FIRST_BESIDE_PROMPT if prompt else FIRST)
+
+    def read(self, descriptor: int = 0) -> Payload:
+        """Everything up to the end, or up to a deadline. A terminal says nothing."""
+        try:
+            if not os.isatty(descriptor):
+                _read(self, descriptor) if sys.platform != "win32" else _read_in_thread(self, descriptor)
+        except OSError:
+            # It was closed before we were started.
+            return self
+        return self
+
+    def take(self, piece: bytes) -> None:
+        if not self.size:
+            self._deadline = time.monotonic() + ALL
+        self.size += len(piece)
+        self.kept += piece[: MOST_BYTES - len(self.kept)]
+        if self.size > len(self.kept):
+            self.ended = "cut"
+
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self._deadline - time.monotonic())
+
+    def stall(self) -> None:
+        if self.size and self.ended == "whole":
+            self.ended = "stalled"
+
+
+def _read(payload: Payload, descriptor: int) -> None:
+    from select import select
+
+    while select([descriptor], [], [], payload.seconds_left)[0]:
+        piece = os.read(descriptor, _PIECE)
+        if not piece:
+            return
+        payload.take(piece)
+    payload.stall()
+
+
+def _read_in_thread(payload: Payload, descriptor: int) -> None:
+    """Windows cannot wait for a pipe: a thread reads, and is left behind when its time is over."""
+    from queue import Empty, SimpleQueue
+    from threading import Thread
+
+    pieces: SimpleQueue[bytes] = SimpleQueue()
+
+    def read() -> None:
+        piece = b"?"
+        while piece:
+            try:
+                piece = os.read(descriptor, _PIECE)
+            except OSError:
+                piece = b""
+            pieces.put(piece)
+
+    Thread(target=read, daemon=True).start()
+    try:
+        while piece := pieces.get(timeout=payload.seconds_left):
+            payload.take(piece)
+    except Empty:
+        payload.stall()

@@ -1,0 +1,70 @@
+"""Makes openings: at once for a session that starts, and ahead of time for the next one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from commonplace.capture.hooks.event import Event
+from commonplace.capture.hooks.places import Places
+from commonplace.capture.hooks.prepared import lay_ready, lying, stamp
+from commonplace.config import load
+from commonplace.memory.book import Book, open_book
+from commonplace.memory.opening import opening
+
+# A session that starts does not wait for whoever writes.
+_PATIENCE = 0.05
+# How many are kept ready; those beyond were not asked for in a while.
+_MOST = 40
+
+
+def compose(data: str, folder: str, session: str, env: Mapping[str, str]) -> str:
+    """The opening for a folder, read from the store as it is: nothing is migrated, written or waited for."""
+    settings = load({"data_dir": data}, env)
+    if settings.opening_tokens == 0:
+        return ""
+    made_at = stamp(data, env)
+    book = open_book(replace(settings, busy_timeout=_PATIENCE, embedder="off"), as_it_is=True)
+    try:
+        text = _told(book, folder, session)
+    finally:
+        book.close()
+    lay_ready(data, folder, session, made_at, text)
+    return text
+
+
+class Openings:
+    """Keeps what lies ready true, for one process: after each change of the store they are made anew."""
+
+    def __init__(self, env: Mapping[str, str] = os.environ) -> None:
+        self._env, self._seen = env, ""
+
+    def keep_true(self, book: Book, events: Iterable[Event] = ()) -> None:
+        """Make anew what no longer holds, and what the sessions of these events will want."""
+        data = str(book.settings.data_dir)
+        wanted = dict.fromkeys(pair for event in events if event.cwd for pair in _wanted(event))
+        now = stamp(data, self._env)
+        if not wanted and now == self._seen:
+            return
+        self._seen = now
+        for number, (path, made_at, folder, session) in enumerate(lying(data)):
+            if number >= _MOST or not folder:
+                Path(path).unlink(missing_ok=True)
+            elif made_at != now:
+                wanted.setdefault((folder, session))
+        for folder, session in wanted:
+            lay_ready(data, folder, session, now, _told(book, folder, session))
+
+
+def _wanted(event: Event) -> Iterable[tuple[str, str]]:
+    """The next session in the folder starts like any; one that is compacted starts again as itself."""
+    if event.kind in ("session-start", "stop", "session-end"):
+        yield event.cwd, ""
+    elif event.kind == "compact" and event.session:
+        yield event.cwd, f"{event.host}:{event.session}"
+
+
+def _told(book: Book, folder: str, session: str) -> str:
+    return opening(book, Places().of(folder).project, book.settings.opening_tokens, session)

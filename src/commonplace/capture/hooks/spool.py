@@ -1,0 +1,125 @@
+"""The spool: a folder in which a hook leaves what it was told, one small file for each event, and goes.
+
+Names are in the order of time. A file is complete before it has its name, so half of one is never read. What could not
+be left is counted in the file `troubles`, a line each.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SPOOL, TROUBLES, REFUSED = "spool", "troubles", "refused"
+EVENT, SAMPLE, PART = ".event", ".sample", ".part"
+VERSION = b"1"
+# Beyond this much trouble no more is noted.
+_MOST_TROUBLES = 1 << 20
+_BINARY: int = getattr(os, "O_BINARY", 0)
+_NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
+_REASONS = {
+    **dict.fromkeys((errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)), "disk-full"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "not-writable"),
+}
+
+
+class NotOurs(Exception):
+    """The spool is a link, no folder, or somebody else's."""
+
+
+def spool_of(data_folder: str) -> str:
+    return os.path.join(data_folder, SPOOL)
+
+
+def record(fields: Sequence[str], payload: bytes) -> bytes:
+    """An event as it lies in the spool. No field can hold a NUL: they come from the command line and its folder."""
+    return b"\0".join([VERSION, *(os.fsencode(field) for field in fields), payload])
+
+
+def leave(folder: str, content: bytes, ending: str = EVENT, name: str = "") -> str:
+    """Put an event into the spool so that it survives a power cut; its name."""
+    enter(folder)
+    name = name or f"{time.time_ns():020d}-{os.getpid():x}-{os.urandom(4).hex()}"
+    part = os.path.join(folder, name + PART)
+    try:
+        _write(part, content)
+        os.rename(part, os.path.join(folder, name + ending))
+    except BaseException:
+        try:
+            os.unlink(part)
+        except OSError:
+            pass
+        raise
+    _settle(folder)
+    return name
+
+
+def note(folder: str, who: str, reason: str) -> bool:
+    """Count a trouble of a hook or of a drainer; False where even that is impossible."""
+    try:
+        enter(folder)
+        path = os.path.join(folder, TROUBLES)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _BINARY | _NO_LINK, 0o600)
+        try:
+            if os.fstat(descriptor).st_size < _MOST_TROUBLES:
+                os.write(descriptor, f"{time.time_ns() // 1_000_000}\t{who}\t{reason}\n".encode())
+        finally:
+            os.close(descriptor)
+    except (OSError, NotOurs):
+        return False
+    return True
+
+
+def reason_of(error: BaseException) -> str:
+    """One word for what went wrong."""
+    if isinstance(error, NotOurs):
+        return "not-our-folder"
+    known = _REASONS.get(error.errno or 0) if isinstance(error, OSError) else None
+    return known or type(error).__name__
+
+
+def enter(folder: str) -> None:
+    """Make sure of the folder: there, a real one, ours, and closed to others."""
+    try:
+        found = os.lstat(folder)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(folder), 0o700, exist_ok=True)
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            # Another hook was first.
+            pass
+        found = os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode):
+        raise NotOurs(folder)
+    if os.name == "posix":
+        if found.st_uid != os.geteuid():
+            raise NotOurs(folder)
+        if found.st_mode & 0o077:
+            os.chmod(folder, 0o700)
+
+
+def _write(path: str, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY | _NO_LINK, 0o600)
+    try:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _settle(folder: str) -> None:
+    """Have the name on the disk too, where folders can be synced."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,141 @@
+"""What waits in the spool, for those who drain it and for those who look after it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from commonplace.capture.hooks.spool import EVENT, PART, REFUSED, SAMPLE, TROUBLES, VERSION, NotOurs, note, spool_of
+from commonplace.config import Settings
+from commonplace.text.redact import redact
+
+# What a killed hook left unfinished, or a trial behind, is swept after this long.
+_LEFT_OVER_NS = 3600 * 10**9
+_FIELDS = 8
+# How many refused events are kept for whoever wants to know, and how much of each.
+_KEPT_REFUSED, _KEPT_CHARACTERS = 50, 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An event as its hook left it. `ended` tells whether the payload is `whole`, was `cut`, or its host `stalled`."""
+
+    name: str
+    host: str
+    event: str
+    at_ms: int
+    cwd: str
+    prompt: str
+    size: int
+    ended: str
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolState:
+    """How the spool fares: what waits, since when, and every trouble counted by its reason."""
+
+    waiting: int = 0
+    oldest_ms: int | None = None
+    refused: Mapping[str, int] = field(default_factory=dict)
+    hook_failures: Mapping[str, int] = field(default_factory=dict)
+    last_trouble_ms: int | None = None
+    broken: str = ""
+    """Why the spool cannot be used at all; empty if it can, or is not there yet."""
+
+
+class Unreadable(Exception):
+    """A file in the spool that is no event of ours."""
+
+
+def anything_waits(settings: Settings) -> bool:
+    """A quick look, before anything is loaded that would drain it."""
+    with contextlib.suppress(OSError), os.scandir(spool_of(str(settings.data_dir))) as entries:
+        return any(entry.name.endswith(EVENT) for entry in entries)
+    return False
+
+
+def waiting(settings: Settings) -> list[str]:
+    """The names of the events that wait, oldest first."""
+    try:
+        return sorted(path.name for path in _spool(settings).iterdir() if path.name.endswith(EVENT))
+    except FileNotFoundError:
+        return []
+
+
+def read(settings: Settings, name: str) -> Record:
+    """An event that waits. Its name stays its own for good, so it is the same event when it is read again."""
+    parts = (_spool(settings) / name).read_bytes().split(b"\0", _FIELDS)
+    if len(parts) != _FIELDS + 1 or parts[0] != VERSION:
+        raise Unreadable("unknown-record")
+    host, event, at, cwd, prompt, size, ended = (os.fsdecode(part) for part in parts[1:-1])
+    return Record(name.removesuffix(EVENT), host, event, _number(at), cwd, prompt, _number(size), ended, parts[-1])
+
+
+def done(settings: Settings, name: str) -> None:
+    (_spool(settings) / name).unlink(missing_ok=True)
+
+
+def refuse(settings: Settings, name: str, reason: str) -> None:
+    """Count an event that cannot be understood, and keep the beginning of it, redacted, where people can look."""
+    spool = _spool(settings)
+    note(str(spool), "drain", reason)
+    corner = spool / REFUSED
+    with contextlib.suppress(OSError):
+        corner.mkdir(mode=0o700, exist_ok=True)
+        text = (spool / name).read_bytes()[: 4 * _KEPT_CHARACTERS].decode("utf-8", "replace")
+        kept = corner / f"{name.removesuffix(EVENT)}-{reason}.txt"
+        kept.touch(0o600)
+        kept.write_text(redact(text.replace("\0", "\n"))[:_KEPT_CHARACTERS], encoding="utf-8")
+        for old in sorted(corner.iterdir())[:-_KEPT_REFUSED]:
+            old.unlink(missing_ok=True)
+    done(settings, name)
+
+
+def sweep(settings: Settings) -> None:
+    """Remove what killed hooks left half written, and trials that nobody came back for."""
+    spool, now = _spool(settings), time.time_ns()
+    with contextlib.suppress(OSError):
+        for path in spool.iterdir():
+            if path.name.endswith((PART, SAMPLE)) and now - path.lstat().st_mtime_ns > _LEFT_OVER_NS:
+                path.unlink(missing_ok=True)
+
+
+def spool_state(settings: Settings) -> SpoolState:
+    """What waits and what went wrong, without changing anything."""
+    spool = Path(spool_of(str(settings.data_dir)))
+    counts: dict[str, Counter[str]] = {"hook": Counter(), "drain": Counter()}
+    last = None
+    try:
+        names = waiting(settings)
+        with contextlib.suppress(FileNotFoundError):
+            for line in (spool / TROUBLES).read_text(encoding="utf-8", errors="replace").splitlines():
+                at, who, reason = [*line.split("\t", 2), "", ""][:3]
+                if who in counts:
+                    counts[who][reason] += 1
+                    last = _number(at)
+    except (OSError, NotOurs) as error:
+        return SpoolState(broken=str(error))
+    oldest = int(names[0].partition("-")[0]) // 1_000_000 if names and names[0][:20].isdigit() else None
+    return SpoolState(len(names), oldest, dict(counts["drain"]), dict(counts["hook"]), last)
+
+
+def forget_troubles(settings: Settings) -> None:
+    """Start counting anew, once somebody has seen what was wrong."""
+    (_spool(settings) / TROUBLES).unlink(missing_ok=True)
+
+
+def _spool(settings: Settings) -> Path:
+    spool = Path(spool_of(str(settings.data_dir)))
+    if spool.is_symlink():
+        raise NotOurs(f"{spool} is a link.")
+    return spool
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
