@@ -33,6 +33,7 @@ from commonplace.store.replies import Replies
 from commonplace.store.sources import Sources
 from commonplace.store.topics import Topics
 from commonplace.store.turns import Turns
+from commonplace.store.upkeep import Upkeep
 from commonplace.text.query import Query
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class TextAnswer:
 StreamCheck = Callable[[Stream | None], Stream]
 
 
-class Store(Captures, Conversations, Keyring, Links, News, Periods, Replies, Sources, Topics, Turns, Protocol):
+class Store(Captures, Conversations, Keyring, Links, News, Periods, Replies, Sources, Topics, Turns, Upkeep, Protocol):
     """One space of one database."""
 
     # Writing. All of a call happens, or nothing.

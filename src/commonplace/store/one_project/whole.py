@@ -12,6 +12,7 @@ from commonplace.store.links import Describe
 from commonplace.store.news import Event
 from commonplace.store.one_project.place import Place
 from commonplace.store.replies import Answered, Claim, Known
+from commonplace.store.upkeep import IndexState
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -111,6 +112,18 @@ class Whole(Place):
 
     def waiting_because(self) -> str | None:
         return self._inner.waiting_because()
+
+    def complaints(self, seconds: float) -> Sequence[str]:
+        self._refuse("looks after no store")
+
+    def index_state(self, seconds: float) -> IndexState:
+        self._refuse("looks after no store")
+
+    def clear_words(self) -> None:
+        self._refuse("looks after no store")
+
+    def mend_words(self, limit: int) -> int:
+        self._refuse("looks after no store")
 
     def size(self) -> int:
         return self._inner.size()

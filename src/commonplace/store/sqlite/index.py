@@ -87,6 +87,14 @@ def show(connection: apsw.Connection, space_id: int, project_id: int | None, ite
     _derive(connection, space_id, item.id, project_id, item.kind, columns, passages)
 
 
+def reword(connection: apsw.Connection, space_id: int, project_id: int | None, item: Item) -> None:
+    """Write the words of an item anew; its vectors stay."""
+    columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
+    passages = _cut(connection, space_id, item.id)
+    _unindex(connection, item.id, [id_ for id_, _text in passages])
+    _derive(connection, space_id, item.id, project_id, item.kind, columns, passages, known=len(passages))
+
+
 def hide(connection: apsw.Connection, space_id: int, item_id: int) -> None:
     """Take an item's words, vectors and jobs away; its passages stay."""
     passages = _passages_of(connection, space_id, item_id)

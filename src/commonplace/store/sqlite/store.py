@@ -35,6 +35,7 @@ from commonplace.store.sqlite.sources import Sources
 from commonplace.store.sqlite.streams import Streams
 from commonplace.store.sqlite.topics import Topics
 from commonplace.store.sqlite.turns import Turns
+from commonplace.store.sqlite.upkeep import Upkeep
 from commonplace.text.query import Query
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class SqliteStore(Captures, Conversations, Keyring, Links, News, Periods, Replies, Sources, Streams, Topics, Turns):
+class SqliteStore(
+    Captures, Conversations, Keyring, Links, News, Periods, Replies, Sources, Streams, Topics, Turns, Upkeep
+):
     """One space of one SQLite file, shared with any number of other processes."""
 
     _model: tuple[int, int] | None = None
