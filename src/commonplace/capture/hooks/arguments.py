@@ -1,0 +1,172 @@
+"""What a tool was asked and what it answered, in the words of every host: commands, files, edits, queries, results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from commonplace.capture.hooks.event import Event
+from commonplace.capture.transcripts.wording import command_of, cut, files_of, result, text_of
+
+LONGEST_COMMAND = 4000
+_LOOKED_AT = 200_000
+_BEGIN_PATCH = "*** Begin Patch"
+_COMMANDS = ("command_line", "commandLine", "script", "code", "input", "chars")
+_OLD = ("old_string", "old_str", "oldStr", "oldText", "search", "old_source", "target_content", "TargetContent")
+_NEW = (
+    *("new_string", "new_str", "newStr", "newText", "replace", "content", "file_text", "contents", "text"),
+    *("new_source", "code_edit", "replacement_content", "ReplacementContent", "insert_text", "fileText"),
+)
+_EDITS = ("edits", "replacements", "ReplacementChunks", "operations")
+_QUERIES = ("query", "pattern", "regex", "search_term", "explanation", "q", "prompt", "url", "Query", "queries")
+_TASKS = ("description", "task", "prompt", "message", "instructions", "objective", "query")
+_AGENTS = ("subagent_type", "agent_type", "agent", "agent_name", "agentName", "name", "role")
+_PATCHED = re.compile(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$", re.MULTILINE)
+_MOVED = re.compile(r"^\*\*\* Move to: (.+?)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """What a tool wrote: whether the file was there before, the lines that went and came, and the new text."""
+
+    verb: str
+    removed: int
+    added: int
+    text: str
+
+
+def command(event: Event) -> str:
+    """The command line; empty where there is none."""
+    given = dict(event.input)
+    return cut((command_of(given) or first_text(given, *_COMMANDS)).strip(), LONGEST_COMMAND)
+
+
+def files(event: Event) -> tuple[str, ...]:
+    """The files that a call names."""
+    given = dict(event.input)
+    within = (file for entry in _entries(given, *_EDITS) for file in files_of(entry))
+    return tuple(dict.fromkeys((*files_of(given), *within, *texts(given, "TargetFile", "AbsolutePath", "uri"))))
+
+
+def is_patch(event: Event) -> bool:
+    """Whether a shell was used to apply a patch, as some agents do."""
+    return _BEGIN_PATCH in command(event)[:LONGEST_COMMAND]
+
+
+def edits(event: Event) -> Edits:
+    """What was written, told from the arguments, or from the patch in them."""
+    given = dict(event.input)
+    patch = next((text for text in _patches(given) if _BEGIN_PATCH in text), "")
+    if patch:
+        return _patched(patch[:_LOOKED_AT])
+    parts = _entries(given, *_EDITS) or [given]
+    old = [first_text(part, *_OLD)[:_LOOKED_AT] for part in parts]
+    new = [first_text(part, *_NEW)[:_LOOKED_AT] for part in parts]
+    removed, added = sum(map(_lines, old)), sum(map(_lines, new))
+    return Edits(
+        "Created" if _is_new(event, given, removed) else "Modified", removed, added, "\n".join(filter(None, new))
+    )
+
+
+def query(event: Event) -> str:
+    """What was looked for."""
+    return first_text(dict(event.input), *_QUERIES)
+
+
+def task(event: Event) -> str:
+    """What another agent was asked to do."""
+    return first_text(dict(event.input), *_TASKS)
+
+
+def agent(event: Event) -> str:
+    """Who was asked."""
+    return first_text(dict(event.input), *_AGENTS)
+
+
+def answer(event: Event, *, shell: bool = False) -> tuple[str, str]:
+    """What a tool answered, cut if it is long, and what went wrong if it failed. A shell tells how it went."""
+    code = _exit_code(event.output) if shell else None
+    try:
+        told = result(event.tool, "", event.output, event.failed, code)
+    except (TypeError, ValueError, RecursionError):
+        # No host writes such a thing; what cannot be told is no answer.
+        return "", "It failed." if event.failed else ""
+    failed = event.failed or (shell and bool(told.error or code not in (None, 0, "0", "")))
+    return told.text, (told.error or "It failed.") if failed else ""
+
+
+def answered_nothing(event: Event) -> bool:
+    """Whether a tool is known to have answered, and with nothing."""
+    return event.output is not None and not answer(event)[0] and not event.failed
+
+
+def first_text(given: Mapping[str, object], *names: str) -> str:
+    """The first of the arguments that says something."""
+    return next((text for text in texts(given, *names)), "")
+
+
+def texts(given: Mapping[str, object], *names: str) -> Iterator[str]:
+    for name in names:
+        value = given.get(name)
+        if isinstance(value, list) and all(isinstance(part, str) for part in value):
+            value = ", ".join(value)
+        if isinstance(value, str) and value.strip():
+            yield value
+
+
+def told(given: Mapping[str, object]) -> str:
+    """All arguments, as one text."""
+    try:
+        return text_of(dict(given))
+    except (TypeError, ValueError, RecursionError):
+        return ""
+
+
+def _entries(given: Mapping[str, object], *names: str) -> list[dict[str, object]]:
+    for name in names:
+        value = given.get(name)
+        if isinstance(value, list):
+            return [entry for entry in value if isinstance(entry, dict)]
+    return []
+
+
+def _patches(given: Mapping[str, object]) -> Iterator[str]:
+    yield from texts(given, "patch", "input", "diff", "patch_text", "patchText")
+    yield command_of(given)
+
+
+def _patched(patch: str) -> Edits:
+    lines = patch.splitlines()
+    added = [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++")]
+    removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
+    kinds = {match[1] for match in _PATCHED.finditer(patch)}
+    verbs = {"Add": "Created", "Delete": "Deleted"}
+    verb = (
+        "Moved" if _MOVED.search(patch) else verbs.get(next(iter(kinds)), "Modified") if len(kinds) == 1 else "Modified"
+    )
+    return Edits(verb, removed, len(added), "\n".join(added))
+
+
+def _is_new(event: Event, given: Mapping[str, object], removed: int) -> bool:
+    """Whether a file was made: an edit names what it replaces, and some hosts say whether there was one."""
+    output = event.output if isinstance(event.output, dict) else {}
+    if output.get("type") in ("create", "update"):
+        return bool(output["type"] == "create")
+    if given.get("command") in ("create", "append", "insert", "str_replace"):
+        return given["command"] == "create"
+    named = event.tool.lower()
+    edits_it = any(word in named for word in ("edit", "replace", "append", "insert", "patch"))
+    return not removed and not edits_it and not any(name in given for name in (*_OLD, *_EDITS))
+
+
+def _exit_code(output: object) -> object:
+    if not isinstance(output, dict):
+        return None
+    about = output.get("metadata")
+    known = {**about, **output} if isinstance(about, dict) else output
+    return next((known[name] for name in ("exit_code", "exitCode", "exit_status", "returncode") if name in known), None)
+
+
+def _lines(text: str) -> int:
+    return len(text.splitlines())

@@ -1,0 +1,112 @@
+"""The course of a session: what of it the next events are judged by, and its summary is made of."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from commonplace.capture.hooks.observations import PROMPT
+from commonplace.memory.captured import Thread
+from commonplace.model import Item
+
+OPENING, RECENT = 3, 300
+"""How many prompts of a session's beginning, and how many of its newest observations, are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """One observation, as far as the course of a session needs it."""
+
+    type: str
+    title: str
+    narrative: str
+    facts: str
+    read: tuple[str, ...]
+    modified: tuple[str, ...]
+    at_ms: int
+    digest: str = ""
+    error: str = ""
+    agent: str = ""
+
+    @classmethod
+    def of(cls, type_: str, title: str, details: Mapping[str, str], meta: Mapping[str, object], at_ms: int) -> Deed:
+        """From an observation, whether it is stored already or about to be."""
+        return cls(
+            type=type_,
+            title=title,
+            narrative=details.get("narrative", ""),
+            facts=details.get("facts", ""),
+            read=_listed(details.get("files_read", "")),
+            modified=_listed(details.get("files_modified", "")),
+            at_ms=at_ms,
+            digest=_text(meta.get("digest")),
+            error=_text(meta.get("error")),
+            agent=_text(meta.get("agent")),
+        )
+
+    @classmethod
+    def of_item(cls, item: Item) -> Deed:
+        return cls.of(item.type, item.title, item.details, item.meta, item.created_ms)
+
+
+@dataclass(slots=True)
+class Course:
+    """A session while its events are taken, from where the store says it stands."""
+
+    key: str
+    source: str
+    started_ms: int
+    project: str | None = None
+    label: str = ""
+    forgotten: bool = False
+    is_new: bool = True
+    meta: dict[str, object] = field(default_factory=dict)
+    opening: list[str] = field(default_factory=list)
+    deeds: deque[Deed] = field(default_factory=lambda: deque(maxlen=RECENT))
+    counts: Counter[str] = field(default_factory=Counter)
+    summary: Item | None = None
+    checkpoint: Item | None = None
+    answers: list[str] = field(default_factory=list)
+    closes_ms: int | None = None
+    """When it was to be summed up, since it was the last time."""
+
+    def go_on(self, thread: Thread) -> None:
+        """Take up a session that is known."""
+        session = thread.session
+        self.is_new, self.forgotten = False, session.forgotten_ms is not None
+        self.project = session.project if session.project is not None else self.project
+        self.label, self.started_ms = session.label, session.started_ms
+        self.opening = [item.title for item in thread.opening]
+        self.deeds.extend(map(Deed.of_item, thread.recent))
+        self.counts.update(thread.counts)
+        self.summary, self.checkpoint = thread.summary, thread.checkpoint
+
+    def add(self, deed: Deed) -> None:
+        self.deeds.append(deed)
+        self.counts[deed.type] += 1
+        if deed.type == PROMPT:
+            self.label = self.label or deed.title
+            if len(self.opening) < OPENING:
+                self.opening.append(deed.title)
+
+    def close(self, at_ms: int, answer: str) -> None:
+        """Note that the session is to be summed up, and what was answered last."""
+        self.closes_ms = at_ms
+        if answer.strip():
+            self.answers.append(answer)
+
+    def lately(self, since_ms: int) -> Iterable[Deed]:
+        """What was done since a moment, the last first."""
+        for deed in reversed(self.deeds):
+            if deed.at_ms < since_ms:
+                return
+            yield deed
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.split(", ") if name)

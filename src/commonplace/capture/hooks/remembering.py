@@ -1,0 +1,179 @@
+"""Remembering what hooks told: events of any hosts and sessions become observations, summaries and checkpoints.
+
+An event is taken once, however often it is told; a batch is written in few transactions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+
+from commonplace.capture.hooks.closing import closed
+from commonplace.capture.hooks.course import OPENING, RECENT, Course, Deed
+from commonplace.capture.hooks.event import Event
+from commonplace.capture.hooks.observations import Observation, observe
+from commonplace.capture.hooks.places import Place, Places
+from commonplace.capture.hooks.trivia import reason_against, reason_to_drop
+from commonplace.memory.book import Book
+from commonplace.memory.captured import Begun, Happening, capture, captured_counts, known_events, latest_key, thread
+from commonplace.memory.remember import MAX_SESSION, Note
+from commonplace.memory.staleness import ROOT
+
+BATCH = 500
+"""Events that are written in one transaction."""
+KEPT, DROPPED, LED = "kept", "dropped", "led"
+_OBSERVED = ("prompt", "tool", "subagent-stop", "compact")
+_CLOSING = ("stop", "session-end", "compact")
+# From 2000 on; a host that says something else has no clock, and in a day's time at most.
+_EARLIEST_MS, _AHEAD_MS = 946_684_800_000, 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What became of events: how many observations of each type, what was dropped and why, what led a session on.
+
+    `known` had been told before; `unfit` could not be kept.
+    """
+
+    kept: Mapping[str, int] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    led: Mapping[str, int] = field(default_factory=dict)
+    known: int = 0
+    unfit: int = 0
+
+    @classmethod
+    def of(cls, outcomes: Mapping[str, int], known: int = 0) -> Remembered:
+        groups: dict[str, dict[str, int]] = {KEPT: {}, DROPPED: {}, LED: {}}
+        unfit = 0
+        for outcome, number in sorted(outcomes.items()):
+            group, _, name = outcome.partition(":")
+            if group in groups:
+                groups[group][name] = number
+            else:
+                unfit += number
+        return cls(groups[KEPT], groups[DROPPED], groups[LED], known, unfit)
+
+
+def remember_events(book: Book, events: Sequence[Event]) -> Remembered:
+    """Take events, oldest first. Doing it again with the same ones changes nothing."""
+    outcomes: Counter[str] = Counter()
+    places, courses = Places(), dict[str, Course]()
+    for start in range(0, len(events), BATCH):
+        batch = _Batch(book, places, courses)
+        for name, event in _unknown(book, events[start : start + BATCH]):
+            batch.take(name, event)
+        outcomes.update(batch.write())
+    return Remembered.of(outcomes, known=len(events) - outcomes.total())
+
+
+def remembered(book: Book) -> Remembered:
+    """The same of all events since the store exists, for those who want to know what was dropped."""
+    return Remembered.of(captured_counts(book))
+
+
+class _Batch:
+    """Events that are written together."""
+
+    def __init__(self, book: Book, places: Places, courses: dict[str, Course]) -> None:
+        self._book, self._places, self._courses = book, places, courses
+        self._now = book.clock()
+        self._happenings: list[Happening] = []
+        self._met: dict[str, Course] = {}
+
+    def take(self, name: str, event: Event) -> None:
+        place, at_ms = self._places.of(event.cwd), self._moment(event)
+        course = self._course(event, place, at_ms)
+        if event.kind == "session-start" and event.reason == "compact" and course.is_new:
+            before = latest_key(self._book, course.source, course.project, but=course.key)
+            course.meta |= {"continued_from": before} if before else {}
+        self._happenings.append(self._happening(name, event, course, place, at_ms))
+        if event.kind in _CLOSING and not event.agent:
+            course.close(at_ms, event.text)
+
+    def write(self) -> Counter[str]:
+        """Write what was taken. A session that is forgotten is left alone."""
+        if not self._happenings:
+            return Counter()
+        live = [course for course in self._met.values() if not course.forgotten]
+        told = [note for course in live for note in closed(course)]
+        outcomes = capture(self._book, [_begun(course) for course in live], self._happenings, told)
+        for course in live:
+            if course.closes_ms is not None:
+                # What is told of it has changed.
+                self._courses.pop(course.key, None)
+        return outcomes
+
+    def _happening(self, name: str, event: Event, course: Course, place: Place, at_ms: int) -> Happening:
+        if event.kind not in _OBSERVED or (event.kind in ("compact", "subagent-stop") and not event.text.strip()):
+            return Happening(name, f"{LED}:{event.kind}")
+        if reason := reason_against(event, course):
+            return Happening(name, f"{DROPPED}:{reason}")
+        seen = observe(event, place)
+        if reason := reason_to_drop(seen, course, at_ms):
+            return Happening(name, f"{DROPPED}:{reason}")
+        note = _note(event, seen, course, place, at_ms)
+        course.add(Deed.of(note.type, note.title, note.details, note.meta, at_ms))
+        return Happening(name, f"{KEPT}:{seen.type}", note, seen.tokens)
+
+    def _course(self, event: Event, place: Place, at_ms: int) -> Course:
+        key = key_of(event, place, at_ms)
+        course = self._courses.get(key)
+        if course is None:
+            course = Course(key, event.host, at_ms, place.project)
+            if known := thread(self._book, key, OPENING, RECENT):
+                course.go_on(known)
+            self._courses[key] = course
+        if place.folder:
+            course.meta.setdefault("folder", place.folder)
+            course.project = course.project or place.project
+        self._met[key] = course
+        return course
+
+    def _moment(self, event: Event) -> int:
+        return event.at_ms if _EARLIEST_MS <= event.at_ms <= self._now + _AHEAD_MS else self._now
+
+
+def key_of(event: Event, place: Place, at_ms: int) -> str:
+    """What a session is called: by its host, as its transcript would be; without a name, a day in a project is one."""
+    day = datetime.fromtimestamp(at_ms / 1000, UTC).date().isoformat()
+    session = event.session.strip() or f"{place.project or 'somewhere'} {day}"
+    return f"{event.host}:{session}"[:MAX_SESSION]
+
+
+def _unknown(book: Book, events: Sequence[Event]) -> Iterator[tuple[str, Event]]:
+    named = {_name(event): event for event in events}
+    known = known_events(book, list(named))
+    return ((name, event) for name, event in named.items() if name not in known)
+
+
+def _name(event: Event) -> str:
+    """Its id; without one, all that it says."""
+    return event.id or hashlib.sha256(repr(asdict(event)).encode("utf-8", "replace")).hexdigest()
+
+
+def _note(event: Event, seen: Observation, course: Course, place: Place, at_ms: int) -> Note:
+    known = {
+        "tool": event.tool[:200],
+        "agent": event.agent[:200],
+        "digest": seen.digest,
+        "error": seen.error[:300],
+        ROOT: place.root if seen.files_read or seen.files_modified else "",
+    }
+    return Note(
+        content=seen.body,
+        kind="observation",
+        type=seen.type,
+        title=seen.title,
+        details=seen.details,
+        meta={name: value for name, value in known.items() if value},
+        project=course.project,
+        session=course.key,
+        created_ms=at_ms,
+    )
+
+
+def _begun(course: Course) -> Begun:
+    return Begun(course.key, course.source, course.label, course.started_ms, course.project, course.meta)

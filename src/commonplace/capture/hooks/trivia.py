@@ -1,0 +1,103 @@
+"""Trivia: what is not worth remembering, each with the reason that it is counted by."""
+
+from __future__ import annotations
+
+import re
+
+from commonplace.capture.hooks import arguments
+from commonplace.capture.hooks.course import Course
+from commonplace.capture.hooks.event import Event
+from commonplace.capture.hooks.observations import COMPACTION, PROMPT, Observation
+from commonplace.capture.hooks.tools import OWN, THINKING, is_our_command, type_of
+from commonplace.capture.transcripts.wording import said
+
+OWN_MEMORY, THOUGHTS, EMPTY, JUST_SEEN, LOOKING, REPEATED, SMALL_TALK, FORGOTTEN = (
+    *("own-memory", "thinking", "empty", "just-seen", "looking-around", "repeated", "small-talk", "forgotten-session"),
+)
+REASONS = {
+    OWN_MEMORY: "a use of this memory, which would be remembered again and again",
+    THOUGHTS: "an agent's own lists and thoughts",
+    EMPTY: "nothing was said, found or answered",
+    JUST_SEEN: "a read of a file that was read or written a moment ago",
+    LOOKING: "a look around, such as pwd, or ls and git status once more",
+    REPEATED: "the same again, with the same result",
+    SMALL_TALK: "a prompt such as yes, continue or thanks, or a command to the editor",
+    FORGOTTEN: "it belongs to a session that was forgotten",
+}
+MOMENT_MS = 10 * 60_000
+_AROUND = re.compile(r"(?:pwd|cd(?:\s+\S+)?|clear|true|whoami|date|history|exit|echo(?:\s[^|>;&]*)?|sleep\s+\S+)\s*")
+_LOOK = re.compile(
+    r"(?:ls|ll|dir|tree|git (?:status|branch|diff --stat|log -\d+)|which|type|env|ps|cat|head|tail|wc)\b"
+)
+_JOINED = re.compile(r"\s*(?:&&|;|\n)\s*")
+_WORDS = (
+    "a ahead all alright and awesome be can carry commit continue cool correct do done exactly excellent fine go"
+    " going good great hello hey hi it just keep let lgtm me more nice next no nope now of off ok okay on one perfect"
+    " please proceed really resume right run same see start stop sure thank thanks that the then this too try very wait"
+    " well wonderful works yeah yep yes you again lets sounds approved approve"
+    " ja nein weiter danke gut bitte mach si sí oui non"
+)
+_SMALL = frozenset(_WORDS.split())
+_ADVICE = frozenset("commit run stop try start".split())
+_MOST_WORDS = 5
+_EDITOR = re.compile(r"/[\w:-]+(?:\s+\S{0,40})?")
+
+
+def reason_against(event: Event, course: Course) -> str | None:
+    """Why an event is not worth looking at; None if it may be."""
+    if course.forgotten:
+        return FORGOTTEN
+    if event.kind == "prompt":
+        text = said(event.text)
+        return EMPTY if not text else SMALL_TALK if is_small_talk(text) else None
+    if event.kind != "tool":
+        return None if event.text.strip() else EMPTY
+    type_, line = type_of(event.tool), arguments.command(event)
+    if type_ == OWN or (type_ == "command" and is_our_command(line)):
+        return OWN_MEMORY
+    if type_ == THINKING:
+        return THOUGHTS
+    if not event.tool.strip() and not event.input:
+        return EMPTY
+    if type_ == "command" and not event.failed:
+        return _command_reason(line, course)
+    return EMPTY if type_ in ("file-read", "research") and arguments.answered_nothing(event) else None
+
+
+def reason_to_drop(seen: Observation, course: Course, at_ms: int) -> str | None:
+    """Why what was observed says nothing new in its session; None if it does."""
+    if seen.type == "file-read" and seen.files_read and not seen.error and _just_seen(seen, course, at_ms):
+        return JUST_SEEN
+    if seen.type not in (PROMPT, COMPACTION) and any(deed.digest == seen.digest for deed in course.deeds):
+        return REPEATED
+    last = next((deed for deed in reversed(course.deeds) if deed.type == seen.type), None)
+    return REPEATED if last and last.digest == seen.digest else None
+
+
+def is_small_talk(text: str) -> bool:
+    """Whether a prompt says nothing by itself."""
+    if _EDITOR.fullmatch(text):
+        return True
+    words = re.findall(r"\w+", text.casefold().replace("'", "").replace("’", ""))
+    if len(words) > _MOST_WORDS or not _SMALL.issuperset(words):
+        return not words
+    return len(words) < 3 or not _ADVICE.intersection(words) or "please" in words
+
+
+def _command_reason(line: str, course: Course) -> str | None:
+    if not line:
+        return EMPTY
+    parts = [part for part in _JOINED.split(line) if part]
+    if parts and all(_AROUND.fullmatch(part) for part in parts):
+        return LOOKING
+    looks = [part for part in parts if not _AROUND.fullmatch(part)]
+    if looks and all(_LOOK.match(part) and "|" not in part and ">" not in part for part in looks):
+        return LOOKING if any(deed.type == "command" and deed.facts == line for deed in course.deeds) else None
+    return None
+
+
+def _just_seen(seen: Observation, course: Course, at_ms: int) -> bool:
+    left = set(seen.files_read)
+    for deed in course.lately(at_ms - MOMENT_MS):
+        left -= {*deed.read, *deed.modified}
+    return not left
