@@ -22,6 +22,8 @@ class Change:
     path: str
     before: bytes | None
     after: bytes | None
+    # What a new file may be, within what the system lets it; one that is there keeps its mode.
+    mode: int = 0o666
 
     @property
     def action(self) -> Action:
@@ -40,7 +42,7 @@ def write_all(root: Path, changes: Sequence[Change]) -> None:
         for change in changes:
             if change.action != "unchanged":
                 _make_folders(root, change, made)
-                _put(root / change.path, change.after)
+                _put(root / change.path, change.after, change.mode)
                 done.append(change)
     except OSError as error:
         left = _undo(root, done, made)
@@ -64,14 +66,14 @@ def _make_folders(root: Path, change: Change, made: list[Path]) -> None:
             made.append(folder)
 
 
-def _put(file: Path, data: bytes | None) -> None:
+def _put(file: Path, data: bytes | None, mode: int = 0o666) -> None:
     """Write beside the file and rename, so that no reader ever sees half of it. Its mode stays."""
     if data is None:
         file.unlink()
         return
     beside = file.with_name(f".{file.name[:80]}.{os.getpid()}.tmp")
     try:
-        descriptor = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
+        descriptor = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode)
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
             stream.flush()

@@ -26,12 +26,15 @@ def hook_line(
     words = [*program, "hook", *place, editor, event]
     if system != "win32":
         return shlex.join(words)
+    if windows == "cmd":
+        return " ".join(word if _PLAIN.fullmatch(word) else f'"{word}"' for word in words)
     if windows == "bash or powershell":
         # In bash a backslash outside of quotes is lost; every program takes the other slash.
         words = [PureWindowsPath(word).as_posix() if "\\" in word else word for word in words]
-    quoted = [word if _PLAIN.fullmatch(word) else f'"{word}"' for word in words]
-    calls = windows == "powershell" or (windows == "bash or powershell" and quoted != words)
-    return " ".join(["&", *quoted] if calls else quoted)
+    quoted = [word if _PLAIN.fullmatch(word) else "'" + word.replace("'", "''") + "'" for word in words]
+    # What begins with a quote is a mere text to PowerShell unless it is called.
+    called = windows == "powershell" or quoted != words
+    return " ".join(["&", *quoted] if called else quoted)
 
 
 def is_hook_line(line: str) -> bool:
