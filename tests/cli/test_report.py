@@ -30,7 +30,7 @@ def week(run: Run) -> None:
             "type": "command",
             "title": "npm test",
             "facts": f"npm test --token {SECRET}",
-            "metadata": {"failed": True, "error": "2 failed"},
+            "metadata": {"error": "2 failed"},
         },
         {"kind": "summary", "request": "Add <b>login</b>", "next_steps": "Write the docs"},
     ]

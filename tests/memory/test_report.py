@@ -34,7 +34,7 @@ def observe(
     **details: str,
 ) -> int:
     """Something that was captured, at the time of the clock."""
-    meta = {"failed": True, "error": "exit code 1"} if failed else {}
+    meta = {"error": "exit code 1"} if failed else {}
     note = Note("", kind, type_, title, details, meta, project, session, created_ms=book.clock())
     return remember(book, note).id
 

@@ -64,8 +64,7 @@ def _runs(one: Happening, body: str) -> Iterable[_Run]:
     if one.type != "command":
         return ()
     command = one.details.get("facts", "").partition("\n")[0] or one.title
-    why = str(one.meta.get("error") or one.title) if one.meta.get("failed") else ""
-    return (_Run(command, why, one.at_ms, one.session_id),)
+    return (_Run(command, str(one.meta.get("error") or ""), one.at_ms, one.session_id),)
 
 
 def _of_turn(one: Happening, body: str) -> Iterable[_Run]:
