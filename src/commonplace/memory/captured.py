@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,13 +12,23 @@ from commonplace.errors import InvalidInput, TooLarge
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import DEFAULT_IMPORTANCE, MAX_LABEL
 from commonplace.memory.remember import MAX_SESSION, Note, checked_meta, clean, draft_of
-from commonplace.model import Draft, SessionDraft, SessionScope
+from commonplace.model import Draft, Item, SessionDraft, SessionScope
 from commonplace.store.captures import TOLD, Captured, Thread
 from commonplace.text.names import normalise_project
 from commonplace.text.redact import all_clean
 from commonplace.text.summarise import shorten
 
-__all__ = ["TOLD", "Begun", "Happening", "Thread", "capture", "captured_counts", "known_events", "latest_key", "thread"]
+__all__ = [
+    "Begun",
+    "Happening",
+    "Thread",
+    "capture",
+    "captured_counts",
+    "is_edited",
+    "known_events",
+    "latest_key",
+    "thread",
+]
 
 UNFIT = "unfit"
 """The outcome of an event that cannot be kept as it is."""
@@ -70,7 +81,7 @@ def capture(
     # Seen in all of them at once that there is no secret, each need not be searched.
     all_clean(text for one in happenings if one.note for text in (one.note.content, *one.note.details.values()))
     events = [_captured(one, now) for one in happenings]
-    drafts = [draft_of(note, now, identity=_hash(f"{note.kind} of {note.session}")) for note in told]
+    drafts = [_marked(draft_of(note, now, identity=_hash(f"{note.kind} of {note.session}"))) for note in told]
     new = book.store.capture([_session(begun) for begun in sessions], events, drafts, now)
     book.meaning.wake()
     return Counter(event.outcome for event, is_new in zip(events, new, strict=True) if is_new)
@@ -79,6 +90,20 @@ def capture(
 def captured_counts(book: Book) -> Mapping[str, int]:
     """How many events became what since the store exists."""
     return book.store.captured()
+
+
+def is_edited(item: Item) -> bool:
+    """Whether a person changed a summary or checkpoint since hooks wrote it."""
+    return item.meta.get(TOLD) != _mark(item)
+
+
+def _marked(draft: Draft) -> Draft:
+    return replace(draft, meta={**draft.meta, TOLD: _mark(draft)})
+
+
+def _mark(told: Draft | Item) -> str:
+    said = [told.title, told.body, sorted(told.details.items())]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
 
 def _captured(happening: Happening, now_ms: int) -> Captured:
