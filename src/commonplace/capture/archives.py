@@ -12,9 +12,10 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import IO
 
 from commonplace.capture.foreign import Skipped, Stream
+from commonplace.capture.move_in import database
 from commonplace.errors import InvalidInput
 
-SUFFIXES = (".json", ".jsonl", ".md", ".markdown", ".txt")
+SUFFIXES = (".json", ".jsonl", ".md", ".markdown", ".txt", *database.SUFFIXES)
 # Text compresses to a tenth or so; what grows to more than this is made to fill a disk.
 MAX_GROWTH = 200
 ALWAYS_ALLOWED = 1 << 26
@@ -26,12 +27,16 @@ Opener = Callable[[], IO[bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One file to be read: its name, its bytes on the disk for each of its own, and the most that is read of it."""
+    """One file to be read: its name, its bytes on the disk for each of its own, and the most that is read of it.
+
+    `path` is where it lies by itself.
+    """
 
     name: str
     density: float
     limit: int
     open: Opener
+    path: Path | None = None
 
 
 class Measured:
@@ -106,7 +111,7 @@ def _hidden(name: str) -> bool:
 
 
 def _file(path: Path, name: str) -> Member:
-    return Member(name, 1.0, MAX_MEMBER, lambda: path.open("rb"))
+    return Member(name, 1.0, MAX_MEMBER, lambda: path.open("rb"), path)
 
 
 def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Member:

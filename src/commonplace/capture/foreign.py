@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import Conversation
 from commonplace.memory.remember import EARLIEST_MS, LATEST_MS, MAX_TITLE
+from commonplace.memory.take_in import Arrival, Replaced
 from commonplace.text.summarise import title_of
 from commonplace.text.times import moment
 
@@ -23,11 +24,11 @@ class Skipped:
 
     what: str
     why: str
-    unit: Literal["file", "conversation", "message"] = "conversation"
+    unit: Literal["file", "conversation", "message", "item", "link", "table", "column"] = "conversation"
     count: int = 1
 
 
-Found = Conversation | Skipped
+Found = Conversation | Arrival | Replaced | Skipped
 
 
 class Stream(Protocol):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from commonplace.capture import chatgpt, claude, markdown, own_json, plain_text
 from commonplace.capture.foreign import Found, Stream
+from commonplace.capture.move_in import causantic, claude_mem, database, kiro_memory, memories_sh, server_memory
 
 HEAD = 1 << 18
 """Bytes at the beginning of a file that tell its format."""
@@ -28,6 +29,13 @@ FORMATS: Mapping[str, Format] = {
     "chatgpt": Format(chatgpt.read, "conversations.json of ChatGPT's data export", r'"mapping"\s*:\s*\{'),
     "claude": Format(claude.read, "conversations.json of Claude's data export", r'"chat_messages"\s*:\s*\['),
     "json": Format(own_json.read, "conversations as Commonplace exports them", r'"messages"\s*:\s*\['),
+    "kiro-memory": Format(kiro_memory.read_export, "JSON lines of `kiro-memory export`", r'"_(?:meta|type)"\s*:'),
+    "memories.sh": Format(memories_sh.read_export, "JSON of `memories export`", r'"memories"\s*:\s*\['),
+    "causantic": Format(causantic.read_export, "an archive of `causantic export`", r'"causantic-archive"'),
+    "claude-mem": Format(claude_mem.read_export, "JSON of claude-mem's export", r'"totalObservations"\s*:'),
+    "server-memory": Format(
+        server_memory.read, "memory.jsonl of the reference memory server", r'"(?:entity|relation)Type"\s*:'
+    ),
     "markdown": Format(markdown.read, "a conversation as Markdown, or any Markdown text"),
     "text": Format(plain_text.read, "a conversation as plain text, or any text"),
 }
@@ -50,11 +58,13 @@ def detect(head: bytes, name: str) -> str | None:
     return "text"
 
 
-def why_unknown(head: bytes) -> str:
+def why_unknown(head: bytes, name: str) -> str:
     """What to say of a file that is in no format."""
     if not head.strip():
         return "it is empty"
-    return "it is no text" if b"\0" in head else "its JSON holds no conversations that are known here"
+    if name.lower().endswith(database.SUFFIXES):
+        return "it is no SQLite database, or an encrypted one, which its product has to decrypt first"
+    return "it is no text" if b"\0" in head else "its JSON holds nothing that is known here"
 
 
 def _marked(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Import: conversations of other products, read from files as they come and kept a batch at a time.
+"""Import: what other products kept, read from their files and databases as it comes and kept a batch at a time.
 
 Whatever was kept stays when it is interrupted; the same call again goes on, because what is known is not kept twice.
 """
@@ -6,23 +6,27 @@ Whatever was kept stays when it is interrupted; the same call again goes on, bec
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
 from commonplace.capture.archives import MAX_MEMBER, Measured, Member, members, opened, unpacked
-from commonplace.capture.foreign import Skipped, Stream
+from commonplace.capture.foreign import Found, Skipped, Stream
 from commonplace.capture.formats import FORMATS, HEAD, ZIP, detect, why_unknown
 from commonplace.capture.long_messages import fitting
+from commonplace.capture.move_in.database import MAGIC
+from commonplace.capture.move_in.products import read_database
 from commonplace.errors import Conflict, InvalidInput, TooLarge
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import Conversation, Kept, keep_all
 from commonplace.memory.remember import UNSTORABLE
+from commonplace.memory.take_in import Arrival, Replaced, take_in, take_place
 from commonplace.text.folders import folder_path
 from commonplace.text.names import normalise_project
 
 BATCH_MESSAGES = 400
+BATCH_ITEMS = 200
 BATCH_CHARACTERS = 4_000_000
 EXAMPLES, ALIKE = 100, 10
 """Skipped things that are named one by one, and those for one reason; the others are only counted."""
@@ -41,10 +45,14 @@ class Tally:
 
 @dataclass(slots=True)
 class Summary:
-    """What became of everything that was read so far. A conversation that only grew counts as added."""
+    """What became of everything that was read so far. What only grew or changed counts as added.
+
+    Items are all that is remembered besides conversations: memories, observations, summaries, checkpoints.
+    """
 
     conversations: Tally = field(default_factory=Tally)
     messages: Tally = field(default_factory=Tally)
+    items: Tally = field(default_factory=Tally)
     files: Tally = field(default_factory=Tally)
     reasons: dict[tuple[str, str], int] = field(default_factory=dict)
     examples: list[Skipped] = field(default_factory=list)
@@ -55,15 +63,24 @@ class Summary:
         self.messages.added += kept.added
         self.messages.known += kept.known
 
-    def find(self, conversation: Conversation) -> None:
+    def find(self, found: Conversation | Arrival) -> None:
         """Count what a dry run would keep."""
-        self.conversations.added += 1
-        self.messages.added += len(conversation.messages)
+        if isinstance(found, Arrival):
+            self.items.added += 1
+        else:
+            self.conversations.added += 1
+            self.messages.added += len(found.messages)
 
     def skip(self, skipped: Skipped) -> None:
         skipped = replace(skipped, what=UNSTORABLE.sub("\ufffd", skipped.what))
-        tally = {"file": self.files, "conversation": self.conversations, "message": self.messages}[skipped.unit]
-        tally.skipped += skipped.count
+        tallies = {
+            "file": self.files,
+            "conversation": self.conversations,
+            "message": self.messages,
+            "item": self.items,
+        }
+        if tally := tallies.get(skipped.unit):
+            tally.skipped += skipped.count
         reason = (skipped.unit, skipped.why)
         self.reasons[reason] = self.reasons.get(reason, 0) + skipped.count
         alike = sum(one.why == skipped.why for one in self.examples)
@@ -76,6 +93,7 @@ class Summary:
             "dry_run": dry_run,
             "conversations": asdict(self.conversations),
             "messages": asdict(self.messages),
+            "items": asdict(self.items),
             "files": {"read": self.files.added, "skipped": self.files.skipped},
             "skipped": [
                 {"unit": unit, "why": why, "count": count}
@@ -87,7 +105,7 @@ class Summary:
     @property
     def fruitless(self) -> bool:
         """Whether nothing could be read at all."""
-        return not (self.conversations.added or self.conversations.known)
+        return not any(tally.added or tally.known for tally in (self.conversations, self.items))
 
 
 class Import:
@@ -108,6 +126,7 @@ class Import:
         self._project = None if project is None else normalise_project(project)
         self._advance = advance
         self._waiting: list[Conversation] = []
+        self._arriving: list[Arrival] = []
         self._messages = self._characters = 0
 
     def add(self, path: Path) -> None:
@@ -123,11 +142,15 @@ class Import:
         self._read(Measured(stream, MAX_MEMBER, self._advance), name)
 
     def finish(self) -> Summary:
-        """Keep what still waits."""
+        """Keep what still waits, conversations first, since other things belong to them."""
         if self._waiting and self._book:
             for kept in self._kept(self._book, self._waiting):
                 self.summary.keep(kept)
-        self._waiting = []
+        if self._arriving and self._book:
+            for took in self._took(self._book, self._arriving):
+                self.summary.items.added += took
+                self.summary.items.known += not took
+        self._waiting, self._arriving = [], []
         self._messages = self._characters = 0
         return self.summary
 
@@ -143,7 +166,8 @@ class Import:
             if not packed:
                 stream.seek(0)
             advance = self._advance
-            self._read(Measured(stream, member.limit, lambda n: advance(round(n * member.density))), member.name)
+            measured = Measured(stream, member.limit, lambda n: advance(round(n * member.density)))
+            self._read(measured, member.name, member.path)
 
     def _zip(self, stream: IO[bytes], name: str) -> None:
         try:
@@ -155,21 +179,32 @@ class Import:
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
             self.summary.skip(Skipped(name, f"a damaged zip: {error}", "file"))
 
-    def _read(self, stream: Measured, name: str) -> None:
+    def _read(self, stream: Measured, name: str, path: Path | None = None) -> None:
         head = stream.peek(HEAD)
+        if head.startswith(MAGIC):
+            self.summary.files.added += 1
+            self._take_all(read_database(path or stream, name, self._format), name)
+            return
         format_ = self._format or detect(head, name)
-        if format_ is None:
-            why = stream.fault or ("a zip inside another or in a pipe" if head[:4] in ZIP else why_unknown(head))
+        if format_ is None or format_ not in FORMATS:
+            why = stream.fault or ("a zip inside another or in a pipe" if head[:4] in ZIP else why_unknown(head, name))
             self.summary.skip(Skipped(name, why, "file"))
             return
         self.summary.files.added += 1
-        for found in FORMATS[format_].read(stream, name):
-            if isinstance(found, Skipped):
-                self.summary.skip(found if found.what == name else replace(found, what=f"{name}: {found.what}"))
-            else:
-                self._take(found)
+        self._take_all(FORMATS[format_].read(stream, name), name)
         if stream.fault:
             self.summary.skip(Skipped(name, stream.fault, "file"))
+
+    def _take_all(self, found: Iterable[Found], name: str) -> None:
+        for one in found:
+            if isinstance(one, Skipped):
+                self.summary.skip(one if one.what == name else replace(one, what=f"{name}: {one.what}"))
+            elif isinstance(one, Replaced):
+                self._replace(one, name)
+            elif isinstance(one, Arrival):
+                self._arrive(one)
+            else:
+                self._take(one)
 
     def _take(self, found: Conversation) -> None:
         conversation = fitting(
@@ -183,6 +218,31 @@ class Import:
         self._characters += sum(len(said.content) for said in conversation.messages)
         if self._messages >= BATCH_MESSAGES or self._characters >= BATCH_CHARACTERS:
             self.finish()
+
+    def _arrive(self, found: Arrival) -> None:
+        if self._book is None:
+            self.summary.find(found)
+            return
+        self._arriving.append(replace(found, note=replace(found.note, project=self._project or found.note.project)))
+        self._characters += len(found.note.content)
+        if len(self._arriving) >= BATCH_ITEMS or self._characters >= BATCH_CHARACTERS:
+            self.finish()
+
+    def _replace(self, found: Replaced, name: str) -> None:
+        if self._book is not None:
+            self.finish()
+            if why := take_place(self._book, found):
+                self.summary.skip(Skipped(f"{name}: {found.old} by {found.new}", why, "link"))
+
+    def _took(self, book: Book, arrivals: list[Arrival]) -> list[bool]:
+        """For each that was kept whether it is new. If one is refused, the others are kept without it."""
+        try:
+            return take_in(book, arrivals)
+        except (InvalidInput, TooLarge, Conflict) as error:
+            if len(arrivals) == 1:
+                self.summary.skip(Skipped(f"item {arrivals[0].note.meta.get('source_id')}", error.message, "item"))
+                return []
+        return [took for one in arrivals for took in self._took(book, [one])]
 
     def _kept(self, book: Book, conversations: list[Conversation]) -> list[Kept]:
         """What was kept of them. If one is refused, the others are kept without it."""

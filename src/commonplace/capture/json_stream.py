@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,11 +24,12 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One value, which of them it is (from 1), and the character at which it begins."""
+    """One value, which of them it is (from 1), the character at which it begins, and the array it stands in."""
 
     number: int
     at: int
     value: Any
+    within: str = ""
 
 
 class _Malformed(Exception):
@@ -44,13 +45,22 @@ def elements(stream: Stream, within: str, chunk: int = CHUNK) -> Iterator[Elemen
 
     Several values may follow each other, as in JSON lines. Where the text cannot be read, the rest is skipped.
     """
+    return _read(stream, (within,), chunk, rest=False)
+
+
+def records(stream: Stream, within: Collection[str], chunk: int = CHUNK) -> Iterator[Element | Skipped]:
+    """The same for several arrays of an object, and after them what else stands in that object."""
+    return _read(stream, within, chunk, rest=True)
+
+
+def _read(stream: Stream, within: Collection[str], chunk: int, *, rest: bool) -> Iterator[Element | Skipped]:
     window = _Window(stream, chunk)
     number = 0
     try:
         while window.peek():
-            for at, value in _values(window, within):
+            for at, value, name in _values(window, within, rest):
                 number += 1
-                yield Element(number, at, value)
+                yield Element(number, at, value, name)
         window.check()
     except _Malformed as error:
         yield Skipped(f"everything from character {error.at:,} on", f"{error.why} at character {error.at:,}", "file")
@@ -65,12 +75,13 @@ def conversations(stream: Stream, read: Callable[[Any, str], Iterable[Found]]) -
             yield from read(element.value, f"conversation {element.number} at character {element.at:,}")
 
 
-def _values(window: _Window, within: str) -> Iterator[tuple[int, Any]]:
+def _values(window: _Window, within: Collection[str], rest: bool) -> Iterator[tuple[int, Any, str]]:
     opening = window.peek()
     if opening == "[":
-        yield from _array(window)
+        for at, value in _array(window):
+            yield at, value, ""
     elif opening == "{":
-        yield from _object(window, within)
+        yield from _object(window, within, rest)
     else:
         raise _Malformed("it is not JSON", window.position)
 
@@ -85,7 +96,7 @@ def _array(window: _Window) -> Iterator[tuple[int, Any]]:
     window.take("]")
 
 
-def _object(window: _Window, within: str) -> Iterator[tuple[int, Any]]:
+def _object(window: _Window, within: Collection[str], rest: bool) -> Iterator[tuple[int, Any, str]]:
     start, streamed = window.position, False
     fields: dict[str, Any] = {}
     window.take("{")
@@ -98,14 +109,15 @@ def _object(window: _Window, within: str) -> Iterator[tuple[int, Any]]:
             raise _Malformed("a field has no name", at)
         window.peek()
         window.take(":")
-        if name == within and window.peek() == "[":
-            yield from _array(window)
+        if name in within and window.peek() == "[":
+            for at, value in _array(window):
+                yield at, value, name
             streamed = True
         else:
             fields[name] = window.value()[1]
     window.take("}")
-    if not streamed:
-        yield start, fields
+    if not streamed or (rest and fields):
+        yield start, fields, ""
 
 
 class _Window:

@@ -93,8 +93,9 @@ def _messages(data: bytes, name: str) -> Sequence[Said]:
     if format_ not in ("markdown", "text"):
         raise InvalidInput(f"{name} is neither a conversation as JSON nor a text.", _SHAPE)
     found = next(iter(FORMATS[format_].read(io.BytesIO(data), name)))
-    if isinstance(found, Skipped):
-        raise InvalidInput(f"{name}: {found.why}.", _SHAPE)
+    if not isinstance(found, Conversation):
+        why = found.why if isinstance(found, Skipped) else "it is no conversation"
+        raise InvalidInput(f"{name}: {why}.", _SHAPE)
     return [Said(one.role, one.content, one.at_ms) for one in found.messages]
 
 

@@ -192,6 +192,7 @@ IMPORTED = record(
         "dry_run": BOOLEAN,
         "conversations": _TALLY,
         "messages": _TALLY,
+        "items": _TALLY,
         "files": record({"read": INTEGER, "skipped": INTEGER}),
         "skipped": array(record({"unit": STRING, "why": STRING, "count": INTEGER})),
         "examples": array(record({"what": STRING, "why": STRING})),

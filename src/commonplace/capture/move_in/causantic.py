@@ -1,0 +1,187 @@
+"""Causantic, once ECM: chunks of past sessions become messages, its edges links between them.
+
+Written against the schemas 1 to 16, and the archive of `causantic export` where it is not encrypted. A chunk stays one
+message, so that whatever referred to it still does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+
+from commonplace.capture.foreign import Found, Skipped, Stream
+from commonplace.capture.move_in.arriving import Plan, arrived, link, listed, object_of, project_of, sliced, text, when
+from commonplace.capture.move_in.database import Database, Row
+from commonplace.capture.move_in.exports import read_as
+from commonplace.memory.conversations import Conversation, Said
+from commonplace.memory.remember import Note
+
+_MADE_ANEW = "it is worked out anew here"
+_PASSING = "it is bookkeeping of the product, not memory"
+_CHUNK = (
+    "id session_id session_slug turn_indices start_time end_time content agent_id spawn_depth project_path team_name"
+)
+PLAN = Plan(
+    "causantic",
+    {
+        "chunks": f"{_CHUNK} sessionId sessionSlug startTime endTime turnIndices agentId spawnDepth projectPath",
+        "edges": "id source_chunk_id target_chunk_id edge_type reference_type initial_weight link_count created_at"
+        " source target type referenceType weight",
+        "clusters": "id name description memberChunkIds",
+        "chunk_clusters": "chunk_id cluster_id distance",
+        "session_states": "session_id session_slug project_path ended_at files_touched errors outcomes tasks summary"
+        " created_at",
+    },
+    {
+        "chunks.code_block_count": _MADE_ANEW,
+        "chunks.tool_use_count": _MADE_ANEW,
+        "chunks.approx_tokens": _MADE_ANEW,
+        "chunks.created_at": "when it was read there, not when it was said",
+        "chunks.vector_clock": _PASSING,
+        "edges.vector_clock": _PASSING,
+        "clusters.centroid": _MADE_ANEW,
+        "clusters.exemplar_ids": _MADE_ANEW,
+        "clusters.exemplarIds": _MADE_ANEW,
+        "clusters.membership_hash": _MADE_ANEW,
+        "clusters.refreshed_at": _PASSING,
+        "clusters.created_at": _PASSING,
+        "vectors": _MADE_ANEW,
+        "embedding_cache": _MADE_ANEW,
+        "index_entries": "descriptions made of the chunks, which are here themselves",
+        "index_entry_chunks": "descriptions made of the chunks, which are here themselves",
+        "entities": "names found in the chunks; they are found anew here",
+        "entity_aliases": "names found in the chunks; they are found anew here",
+        "entity_mentions": "names found in the chunks; they are found anew here",
+        "hdbscan_models": _MADE_ANEW,
+        "vector_clocks": _PASSING,
+        "retrieval_feedback": _PASSING,
+        "ingestion_checkpoints": _PASSING,
+        "schema_version": _PASSING,
+        "export": "what the archive says of itself",
+    },
+)
+_USER = "[User]"
+
+_EXPORTED = {"chunks": "chunks", "edges": "edges", "clusters": "clusters"}
+
+
+def read(database: Database) -> Iterator[Found]:
+    """Each session with its chunks in their order, then how it ended."""
+    ends = ("source_chunk_id", "target_chunk_id") if database.has("edges", "source_chunk_id") else ("source", "target")
+    session = "session_id" if database.has("chunks", "session_id") else "sessionId"
+    if not database.has("chunks", session):
+        session = "session_slug" if database.has("chunks", "session_slug") else "sessionSlug"
+    started = "start_time" if database.has("chunks", "start_time") else "startTime"
+    topics = _topics(database)
+    rows = PLAN.rows(database, "chunks", f"ORDER BY {session}, {started}, rowid")
+    for id_, group in groupby((row for row in rows if text(row, "content")), key=lambda row: text(row, session)):
+        chunks = list(group)
+        said = (_message(database, ends, topics, chunk) for chunk in chunks)
+        yield from sliced(_conversation(id_, chunks[0]), said)
+    for row in PLAN.rows(database, "session_states", "ORDER BY rowid"):
+        yield _ending(row)
+    yield from _dangling(database, ends)
+    yield from PLAN.left_out(database)
+
+
+def read_export(stream: Stream, _name: str) -> Iterator[Found]:
+    return read_as(stream, _EXPORTED, read)
+
+
+def _conversation(id_: str, first: Row) -> Conversation:
+    slug, at_ms = text(first, "session_slug", "sessionSlug"), _at(first)
+    return Conversation(
+        label=f"{slug or 'Session'} {text(first, 'start_time', 'startTime')[:10]}".strip(),
+        messages=(),
+        folder="/imports/causantic",
+        project=project_of(text(first, "project_path", "projectPath") or slug),
+        source=PLAN.source,
+        key=PLAN.key(id_),
+        meta=PLAN.meta(id_, first, "session_slug", "project_path", "team_name"),
+        started_ms=at_ms,
+    )
+
+
+def _message(database: Database, ends: tuple[str, str], topics: Mapping[str, str], row: Row) -> Said:
+    id_, said = text(row, "id"), text(row, "content")
+    meta = PLAN.meta(
+        *(id_, row, "turn_indices", "turnIndices", "agent_id", "agentId", "spawn_depth", "team_name"),
+        until=text(row, "end_time", "endTime"),
+        topics=_topics_of(database, topics, id_),
+        links=_links(database, ends, id_),
+    )
+    role = "user" if said.lstrip().startswith(_USER) else "assistant"
+    return Said(role, said, _at(row), meta, identity=id_, uid=_uid(id_))
+
+
+def _links(database: Database, ends: tuple[str, str], id_: str) -> list[dict[str, object]]:
+    """The edges of a chunk, each told once: Causantic wrote most of them in both directions."""
+    found: dict[str, dict[str, object]] = {}
+    for row in PLAN.rows(database, "edges", f"WHERE {ends[0]} = ?1 OR {ends[1]} = ?1 ORDER BY rowid", (id_,)):
+        other = text(row, ends[1]) if text(row, ends[0]) == id_ else text(row, ends[0])
+        weight = row.get("initial_weight", row.get("weight"))
+        told = link(
+            _uid(other),
+            text(row, "reference_type", "referenceType", "edge_type", "type"),
+            float(weight) if isinstance(weight, (int, float)) else None,
+        )
+        known = found.get(other)
+        if other != id_ and (known is None or str(known.get("weight")) < str(told.get("weight"))):
+            found[other] = told
+    return list(found.values())
+
+
+def _topics(database: Database) -> dict[str, str]:
+    """The names that clusters were given; those that are only numbered say nothing."""
+    named = {text(row, "id"): text(row, "name") for row in PLAN.rows(database, "clusters")}
+    return {id_: name for id_, name in named.items() if name and not name.removeprefix("Cluster ").isdigit()}
+
+
+def _topics_of(database: Database, topics: Mapping[str, str], id_: str) -> list[str]:
+    if not topics:
+        return []
+    rows = PLAN.rows(database, "chunk_clusters", "WHERE chunk_id = ?", (id_,))
+    return [topics[name] for name in (text(row, "cluster_id") for row in rows) if name in topics]
+
+
+def _ending(row: Row) -> Found:
+    """How a session ended, as it was worked out there, is a summary here."""
+    outcomes, files = listed(row.get("outcomes")), listed(row.get("files_touched"))
+    tasks = [object_of(task) for task in listed(row.get("tasks"))]
+    errors = [object_of(error) for error in listed(row.get("errors"))]
+    told = [f"{text(e, 'tool')}: {text(e, 'message')} {text(e, 'resolution')}".strip() for e in errors]
+    return arrived(
+        Note(
+            content=text(row, "summary"),
+            kind="summary",
+            details={
+                "completed": "\n".join([*outcomes, *(text(t, "description") for t in tasks if _done(t))]),
+                "next_steps": "\n".join(text(task, "description") for task in tasks if not _done(task)),
+                "notes": "\n".join(told),
+            },
+            meta=PLAN.meta(row.get("session_id"), row, files=files),
+            project=text(row, "project_path", "session_slug"),
+            session=PLAN.key(text(row, "session_id")),
+            created_ms=when(row, "ended_at", "created_at"),
+            uid=PLAN.uid("session state", f"state of {row.get('session_id')}"),
+        )
+    )
+
+
+def _done(task: Mapping[str, object]) -> bool:
+    return text(task, "status") in ("completed", "done")
+
+
+def _dangling(database: Database, ends: tuple[str, str]) -> Iterator[Skipped]:
+    if database.has("edges", *ends) and database.has("chunks"):
+        lost = " OR ".join(f"{end} NOT IN (SELECT id FROM chunks)" for end in ends)
+        if count := database.count("edges", lost):
+            yield Skipped("edges", "one of its ends is not there any more", "link", count)
+
+
+def _uid(chunk: str) -> str:
+    return PLAN.uid("chunk", chunk)
+
+
+def _at(row: Row) -> int | None:
+    return when(row, "start_time", "startTime")

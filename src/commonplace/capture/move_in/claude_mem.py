@@ -1,0 +1,189 @@
+"""claude-mem: what its worker observed and summed up, and what was asked, from its database or its JSON export.
+
+Written against the schemas 4 to 40 or so; the first ones called sessions by other names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+
+from commonplace.capture.foreign import Found, Stream, label_of
+from commonplace.capture.move_in.arriving import Plan, arrived, listed, project_of, sliced, text, when
+from commonplace.capture.move_in.database import Database, Row
+from commonplace.capture.move_in.exports import read_as
+from commonplace.memory.conversations import Conversation, Said
+from commonplace.memory.remember import Note
+from commonplace.model import KNOWLEDGE_TYPES
+
+_MADE_ANEW = "it is worked out anew here"
+_PASSING = "it is work in progress of the product, not memory"
+_SYNC = "it belongs to syncing with other machines"
+_IDS = "content_session_id claude_session_id memory_session_id sdk_session_id"
+_BY_DEVICE = " origin_device_id origin_local_id"
+PLAN = Plan(
+    "claude-mem",
+    {
+        "sdk_sessions": f"id {_IDS} project platform_source user_prompt started_at started_at_epoch completed_at"
+        " completed_at_epoch status custom_title observed_model",
+        "observations": f"id {_IDS} project text type title subtitle facts narrative concepts files_read files_modified"
+        f" prompt_number created_at created_at_epoch generated_by_model agent_type agent_id metadata"
+        f" merged_into_project{_BY_DEVICE}",
+        "session_summaries": f"id {_IDS} project request investigated learned completed next_steps files_read"
+        f" files_edited notes prompt_number created_at created_at_epoch merged_into_project{_BY_DEVICE}",
+        "user_prompts": f"id session_db_id {_IDS} project prompt_number prompt_text created_at"
+        f" created_at_epoch{_BY_DEVICE}",
+    },
+    {
+        "observations.content_hash": _MADE_ANEW,
+        "observations.discovery_tokens": _MADE_ANEW,
+        "observations.relevance_count": "how often it was shown there",
+        "observations.synced_at": _SYNC,
+        "observations.sync_rev": _SYNC,
+        "session_summaries.discovery_tokens": _MADE_ANEW,
+        "session_summaries.synced_at": _SYNC,
+        "session_summaries.sync_rev": _SYNC,
+        "user_prompts.synced_at": _SYNC,
+        "user_prompts.sync_rev": _SYNC,
+        "sdk_sessions.worker_port": _PASSING,
+        "sdk_sessions.prompt_counter": _MADE_ANEW,
+        "tool_uses": "raw calls of tools; what they came to is in the observations",
+        "pending_messages": _PASSING,
+        "schema_versions": _PASSING,
+        "export": "what the export says of itself",
+    },
+)
+_DETAILS = {"facts": "\n", "concepts": ", ", "files_read": ", ", "files_modified": ", "}
+_SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+
+_EXPORTED = {
+    "observations": "observations",
+    "sessions": "sdk_sessions",
+    "summaries": "session_summaries",
+    "prompts": "user_prompts",
+}
+
+
+def read(database: Database) -> Iterator[Found]:
+    """Sessions with what was asked in them, then what was observed and summed up."""
+    keys = _keys(database)
+    yield from _sessions(database, keys)
+    for row in PLAN.rows(database, "observations", "ORDER BY rowid"):
+        yield _observation(keys, row)
+    for row in PLAN.rows(database, "session_summaries", "ORDER BY rowid"):
+        yield _summary(keys, row)
+    yield from PLAN.left_out(database)
+
+
+def read_export(stream: Stream, _name: str) -> Iterator[Found]:
+    return read_as(stream, _EXPORTED, read)
+
+
+def _keys(database: Database) -> dict[str, str]:
+    """The keys of sessions by the names that rows call them by."""
+    keys: dict[str, str] = {}
+    for row in PLAN.rows(database, "sdk_sessions"):
+        key = PLAN.key(_outer(row) or text(row, "memory_session_id", "sdk_session_id"))
+        for name in ("memory_session_id", "sdk_session_id", "content_session_id", "claude_session_id"):
+            keys.setdefault(text(row, name), key)
+        keys.setdefault(f"row {row['id']}", key)
+    keys.pop("", None)
+    return keys
+
+
+def _sessions(database: Database, keys: Mapping[str, str]) -> Iterator[Found]:
+    names = [name for name in ("content_session_id", "claude_session_id") if database.has("user_prompts", name)]
+    order = f"ORDER BY {names[0]}, created_at_epoch, id" if names else "ORDER BY session_db_id, created_at_epoch, id"
+    told: set[str] = set()
+    for key, rows in groupby(PLAN.rows(database, "user_prompts", order), key=lambda row: _key(keys, row)):
+        prompts = [row for row in rows if text(row, "prompt_text")]
+        if prompts and key:
+            told.add(key)
+            yield from sliced(_conversation(database, key, prompts[0]), map(_prompt, prompts))
+    for row in PLAN.rows(database, "sdk_sessions", "ORDER BY rowid"):
+        key = keys.get(f"row {row['id']}")
+        if key and key not in told and text(row, "user_prompt"):
+            said = Said("user", text(row, "user_prompt"), _at(row), identity=f"session {row['id']}")
+            yield from sliced(_conversation(database, key, row), [said])
+
+
+def _conversation(database: Database, key: str, row: Row) -> Conversation:
+    session = key.partition(":")[2]
+    column = "content_session_id" if database.has("sdk_sessions", "content_session_id") else "claude_session_id"
+    known = database.has("sdk_sessions", column)
+    found = PLAN.rows(database, "sdk_sessions", f"WHERE {column} = ?", (session,)) if known else iter(())
+    about = next(found, row)
+    return Conversation(
+        label=label_of(text(about, "custom_title"), text(about, "user_prompt") or text(row, "prompt_text")),
+        messages=(),
+        folder="/imports/claude-mem",
+        project=project_of(text(about, "project") or text(row, "project")),
+        source=PLAN.source,
+        key=key,
+        meta=PLAN.meta(session, about, "status", "completed_at", "platform_source", "observed_model"),
+        started_ms=_at(about),
+    )
+
+
+def _prompt(row: Row) -> Said:
+    uid = _uid("prompt", row)
+    return Said("user", text(row, "prompt_text"), _at(row), PLAN.meta(row["id"], row), f"prompt {uid}", uid)
+
+
+def _observation(keys: Mapping[str, str], row: Row) -> Found:
+    key = _key(keys, row)
+    return arrived(
+        Note(
+            content=text(row, "text"),
+            kind="memory" if row.get("type") in KNOWLEDGE_TYPES else "observation",
+            type=text(row, "type"),
+            title=text(row, "title"),
+            details={"subtitle": text(row, "subtitle"), "narrative": text(row, "narrative")}
+            | {name: between.join(listed(row.get(name))) for name, between in _DETAILS.items()},
+            meta=PLAN.meta(
+                *(row["id"], row, "prompt_number", "generated_by_model", "agent_type", "agent_id", "metadata"),
+                *("merged_into_project", "origin_device_id"),
+            ),
+            project=text(row, "merged_into_project", "project"),
+            session=key,
+            created_ms=_at(row),
+            uid=_uid("observation", row),
+        )
+    )
+
+
+def _summary(keys: Mapping[str, str], row: Row) -> Found:
+    files = {name: listed(row.get(name)) for name in ("files_read", "files_edited")}
+    return arrived(
+        Note(
+            kind="summary",
+            title=text(row, "request"),
+            details={name: text(row, name) for name in _SUMMARY},
+            meta=PLAN.meta(row["id"], row, "prompt_number", "merged_into_project", "origin_device_id", **files),
+            project=text(row, "merged_into_project", "project"),
+            session=_key(keys, row),
+            created_ms=_at(row),
+            uid=_uid("summary", row),
+        )
+    )
+
+
+def _key(keys: Mapping[str, str], row: Row) -> str | None:
+    """The session a row belongs to; one that is written down nowhere still holds its rows together."""
+    inner = text(row, "memory_session_id", "sdk_session_id")
+    number = row.get("session_db_id")
+    known = keys.get(inner) or keys.get(_outer(row)) or keys.get(f"row {number}")
+    return known or (PLAN.key(_outer(row) or inner) if _outer(row) or inner else None)
+
+
+def _outer(row: Row) -> str:
+    return text(row, "content_session_id", "claude_session_id")
+
+
+def _uid(kind: str, row: Row) -> str:
+    """Numbers start at 1 on every machine; with the time they tell things apart."""
+    return PLAN.uid(kind, row["id"], row.get("created_at_epoch"))
+
+
+def _at(row: Row) -> int | None:
+    return when(row, "created_at_epoch", "started_at_epoch", "created_at", "started_at")

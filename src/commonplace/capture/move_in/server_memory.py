@@ -1,0 +1,86 @@
+"""The reference memory server: a graph of entities with observations and relations, a line of JSON each.
+
+Every observation becomes a fact of its own that names its entity, since that is what is asked for, found and
+corrected; every relation becomes a fact that can be read, linked to what is known about both its ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from commonplace.capture.foreign import Found, Skipped, Stream, objects_in, text_in
+from commonplace.capture.json_stream import records
+from commonplace.capture.move_in.arriving import Plan, arrived, link
+from commonplace.memory.remember import Note
+
+PLAN = Plan("server-memory", {})
+_ENTITY, _RELATION = {"type", "name", "entityType", "observations"}, {"type", "from", "to", "relationType"}
+
+
+def read(stream: Stream, name: str) -> Iterator[Found]:
+    """Every fact of `memory.jsonl`, or of a graph as the server's `read_graph` answers it."""
+    for element in records(stream, ()):
+        if isinstance(element, Skipped):
+            yield element
+        elif not isinstance(element.value, dict):
+            yield Skipped(f"line {element.number}", "it is no object", "item")
+        else:
+            yield from _line(element.value, f"line {element.number}")
+
+
+def _line(data: Mapping[str, Any], where: str) -> Iterator[Found]:
+    if "entities" in data or "relations" in data:
+        for entity in objects_in(data, "entities"):
+            yield from _entity(entity, where)
+        for relation in objects_in(data, "relations"):
+            yield from _relation(relation, where)
+    elif data.get("type") == "entity" or "entityType" in data:
+        yield from _entity(data, where)
+    elif data.get("type") == "relation" or "relationType" in data:
+        yield from _relation(data, where)
+    else:
+        yield Skipped(where, "it is neither an entity nor a relation", "item")
+
+
+def _entity(data: Mapping[str, Any], where: str) -> Iterator[Found]:
+    name, kind = text_in(data, "name"), text_in(data, "entityType")
+    if not name:
+        yield Skipped(where, "an entity without a name", "item")
+        return
+    told = data.get("observations")
+    facts = [fact for fact in told if isinstance(fact, str) and fact.strip()] if isinstance(told, list) else []
+    if isinstance(told, list) and len(facts) < len(told):
+        yield Skipped(f"{where}: {name}", "an observation that is no text", "item", len(told) - len(facts))
+    yield from _unknown(data, _ENTITY, where)
+    yield _fact(name, kind, f"{name} is a {kind}" if kind else name, _uid(name), [])
+    for fact in facts:
+        yield _fact(name, kind, f"{name}: {fact}", PLAN.uid("observation", name, fact), [link(_uid(name), "about")])
+
+
+def _relation(data: Mapping[str, Any], where: str) -> Iterator[Found]:
+    one, rel, other = (text_in(data, field) for field in ("from", "relationType", "to"))
+    if not (one and rel and other):
+        yield Skipped(where, "a relation without both ends and a name", "link")
+        return
+    yield from _unknown(data, _RELATION, where)
+    content = f"{one} {rel.replace('_', ' ')} {other}"
+    links = [link(_uid(one), rel), link(_uid(other), rel)]
+    uid = PLAN.uid("relation", one, rel, other)
+    meta = {**PLAN.meta(content, {}), "relation": rel, "links": links}
+    yield arrived(Note(content, type="fact", meta=meta, tags=[one, other], uid=uid))
+
+
+def _fact(name: str, kind: str, content: str, uid: str, links: list[dict[str, object]]) -> Found:
+    meta = PLAN.meta(name, {}, entity_type=kind, links=links)
+    return arrived(Note(content, type="fact", meta=meta, tags=[name, kind], uid=uid))
+
+
+def _unknown(data: Mapping[str, Any], known: set[str], where: str) -> Iterator[Skipped]:
+    for field in sorted(set(data) - known):
+        yield Skipped(f"{where}: {field}", "a field that is not known here", "column")
+
+
+def _uid(entity: str) -> str:
+    """The identity of what an entity is: what else is known about it is linked to that."""
+    return PLAN.uid("entity", "entity", entity)
