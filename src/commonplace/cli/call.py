@@ -35,14 +35,18 @@ class Call:
 
     @contextlib.contextmanager
     def book(self) -> Iterator[Book]:
-        """The memory, open for the length of the block."""
+        """The memory, open for the length of the block, with what hooks left for it."""
+        from commonplace.capture.hooks.beside import drain_some, drop_untrue
         from commonplace.memory.book import open_book
 
-        book = open_book(self.settings())
+        settings = self.settings()
+        book = open_book(settings)
         try:
+            drain_some(settings)
             yield book
         finally:
             book.close()
+            drop_untrue(settings)
 
     def project(self, named: str | None, everywhere: bool, here: Callable[[], str | None] | None = None) -> str | None:
         """The project that a command is about: the one named, none for --global, else the one of the folder."""

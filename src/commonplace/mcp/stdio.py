@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio
 from mcp.server.stdio import stdio_server
 
+from commonplace.capture.hooks.drain import Draining
 from commonplace.config import Settings
 from commonplace.mcp.lines import Answers, Questions
 from commonplace.mcp.server import build
@@ -27,7 +28,7 @@ def run(settings: Settings) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="commonplace: %(message)s")
     if not settings.project:
         settings = replace(settings, project=detect_project(Path.cwd()) or "")
-    shelf = Shelf(settings)
+    shelf = Shelf(settings, tasks=(Draining(),))
     try:
         server = build(shelf.book, settings.profile, Workers())
 

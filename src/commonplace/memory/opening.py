@@ -77,8 +77,9 @@ def _of(said: Iterable[int], items: Iterable[Item]) -> list[str]:
 def _line(entry: ContextItem) -> str:
     """`- [decision] Title: content (id)`; rules need no type, and what happened lately says when."""
     item = entry.item
-    titled = item.title not in ("", entry.content, title_of(entry.content))
-    text = f"{item.title}: {entry.content}" if titled else entry.content
+    # What happened is told best by its narrative; its body holds what went in and out of a tool.
+    said = item.details.get("narrative", "").strip() or entry.content
+    text = f"{item.title}: {said}" if item.title not in ("", said, title_of(said)) else said
     mark = "" if item.type == RULE else f"[{item.type}] "
     when = "" if entry.leads else f"{_day(item)} "
     return f"- {when}{mark}{shorten(redact(text), _LONGEST_RULE if item.type == RULE else _LONGEST)} ({item.short_id})"

@@ -11,15 +11,18 @@ import threading
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError
-from commonplace.memory.background import Background
+from commonplace.memory.background import TASKS, Background, Task
 from commonplace.memory.book import Book, Clock, open_book, wall_clock
 
 
 class Shelf:
-    """Opens the book of these settings once; what is written in it is embedded and linked in the background then."""
+    """Opens the book of these settings once; what is written in it is embedded and linked in the background then.
 
-    def __init__(self, settings: Settings, clock: Clock = wall_clock) -> None:
-        self._settings, self._clock = settings, clock
+    `tasks` are what a server does in the background besides.
+    """
+
+    def __init__(self, settings: Settings, clock: Clock = wall_clock, tasks: tuple[Task, ...] = ()) -> None:
+        self._settings, self._clock, self._tasks = settings, clock, (*TASKS, *tasks)
         self._lock = threading.Lock()
         self._book: Book | None = None
         self._background: Background | None = None
@@ -30,7 +33,7 @@ class Shelf:
             if self._book is None:
                 self._book = open_book(self._settings, self._clock)
                 self._book.meaning.start()
-                self._background = Background(self._book)
+                self._background = Background(self._book, self._tasks)
                 self._background.start()
             return self._book
 

@@ -11,6 +11,7 @@ import sys
 
 import uvicorn
 
+from commonplace.capture.hooks.drain import Draining
 from commonplace.capture.inbox import watching
 from commonplace.config import Settings, listed
 from commonplace.errors import CommonplaceError, InvalidInput
@@ -29,7 +30,7 @@ def run(settings: Settings) -> None:
             "Use 127.0.0.1, ::1 or localhost, or set allowed_hosts to those names, such as memory.example.com.",
         )
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="commonplace: %(message)s")
-    with contextlib.closing(Shelf(settings)) as shelf:
+    with contextlib.closing(Shelf(settings, tasks=(Draining(),))) as shelf:
         config = uvicorn.Config(
             application(shelf.book, settings, lambda: server.should_exit),
             lifespan="on",

@@ -41,10 +41,9 @@ class Openings:
     def __init__(self, env: Mapping[str, str] = os.environ) -> None:
         self._env, self._seen = env, ""
 
-    def keep_true(self, book: Book, events: Iterable[Event] = ()) -> None:
-        """Make anew what no longer holds, and what the sessions of these events will want."""
-        data = str(book.settings.data_dir)
-        wanted = dict.fromkeys(pair for event in events if event.cwd for pair in _wanted(event))
+    def keep_true(self, book: Book, starts: Iterable[tuple[str, str]] = ()) -> None:
+        """Make anew what no longer holds, and what these folders and sessions will want."""
+        data, wanted = str(book.settings.data_dir), dict.fromkeys(starts)
         now = stamp(data, self._env)
         if not wanted and now == self._seen:
             return
@@ -58,12 +57,18 @@ class Openings:
             lay_ready(data, folder, session, now, _told(book, folder, session))
 
 
-def _wanted(event: Event) -> Iterable[tuple[str, str]]:
-    """The next session in the folder starts like any; one that is compacted starts again as itself."""
-    if event.kind in ("session-start", "stop", "session-end"):
-        yield event.cwd, ""
-    elif event.kind == "compact" and event.session:
-        yield event.cwd, f"{event.host}:{event.session}"
+def wanted_after(events: Iterable[Event]) -> dict[tuple[str, str], None]:
+    """The folders, and sessions in them, that will ask for an opening next.
+
+    The next session in a folder starts like any; one that is compacted starts again as itself.
+    """
+    wanted: dict[tuple[str, str], None] = {}
+    for event in events:
+        if event.cwd and event.kind in ("session-start", "stop", "session-end"):
+            wanted[event.cwd, ""] = None
+        elif event.cwd and event.session and event.kind == "compact":
+            wanted[event.cwd, f"{event.host}:{event.session}"] = None
+    return wanted
 
 
 def _told(book: Book, folder: str, session: str) -> str:

@@ -1,0 +1,1 @@
+"""One small adapter for each host: its payload in, our event out."""

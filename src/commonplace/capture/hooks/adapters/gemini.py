@@ -1,0 +1,43 @@
+"""Gemini CLI: a turn is an agent's, a compaction a compression, and an answer stands beside its prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from commonplace.capture.hooks.adapters.told import Told, event_of, failed, plain
+from commonplace.capture.hooks.event import Event
+from commonplace.capture.hooks.waiting import Record
+
+
+def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None:
+    """The event; None where there is nothing in it for a memory."""
+    told, name = Told(payload), plain(name)
+    if name == "aftertool" and told.text("tool_name"):
+        output = told.any("tool_response")
+        return event_of(
+            record,
+            "tool",
+            told,
+            tool=told.text("tool_name"),
+            input=told.object("tool_input"),
+            output=_answer(output),
+            failed=failed(output),
+        )
+    if name == "beforeagent" and told.text("prompt"):
+        return event_of(record, "prompt", told, text=told.text("prompt"))
+    if name == "afteragent":
+        return event_of(record, "stop", told, text=told.text("prompt_response"))
+    if name == "precompress":
+        return event_of(record, "compact", told, reason=told.text("trigger"))
+    if name == "sessionstart":
+        return event_of(record, "session-start", told, reason=told.text("source", "trigger"))
+    if name == "sessionend":
+        return event_of(record, "session-end", told, reason=told.text("reason", "trigger"))
+    return None
+
+
+def _answer(output: Any) -> Any:
+    """What the model got to see; the rest is for the screen."""
+    told = Told(output)
+    return told.any("error", "llm_content", "return_display") if isinstance(output, Mapping) else output

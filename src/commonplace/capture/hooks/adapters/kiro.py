@@ -1,0 +1,37 @@
+"""Kiro: the IDE speaks like Claude Code; the command line has names of its own, and old versions tell the prompt only
+in the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from commonplace.capture.hooks.adapters.told import Told, event_of, failed, plain
+from commonplace.capture.hooks.event import Event
+from commonplace.capture.hooks.waiting import Record
+
+
+def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None:
+    """The event; None where there is nothing in it for a memory."""
+    told, name = Told(payload), plain(name)
+    if name in ("agentspawn", "sessionstart"):
+        return event_of(record, "session-start", told, reason=told.text("source"))
+    if name in ("userpromptsubmit", "promptsubmit"):
+        text = told.text("prompt", "user_prompt") or record.prompt
+        return event_of(record, "prompt", told, text=text) if text.strip() else None
+    if name == "posttooluse" and told.text("tool_name"):
+        output = told.any("tool_response", "tool_output")
+        return event_of(
+            record,
+            "tool",
+            told,
+            tool=told.text("tool_name"),
+            input=told.object("tool_input"),
+            output=output,
+            failed=failed(output),
+        )
+    if name in ("stop", "agentstop"):
+        return event_of(record, "stop", told, text=told.text("assistant_response", "last_assistant_message"))
+    if name == "sessionend":
+        return event_of(record, "session-end", told, reason=told.text("reason"))
+    return None

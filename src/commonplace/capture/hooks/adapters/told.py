@@ -1,0 +1,84 @@
+"""A payload, read without trust: any field may be missing, of another type, or spelled in camelCase or snake_case."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from commonplace.capture.hooks.event import Event, EventKind
+from commonplace.capture.hooks.waiting import Record
+
+_FAILED = {"error", "failed", "failure"}
+
+
+def plain(name: str) -> str:
+    """A name as all spellings of it share it."""
+    return name.replace("_", "").replace("-", "").lower()
+
+
+class Told:
+    """The fields of an object by their plain names."""
+
+    def __init__(self, fields: object) -> None:
+        known = fields if isinstance(fields, Mapping) else {}
+        self._fields = {plain(name): value for name, value in known.items() if isinstance(name, str)}
+
+    def any(self, *names: str) -> Any:
+        """The first of these fields that is there and not null."""
+        found = (self._fields.get(plain(name)) for name in names)
+        return next((value for value in found if value is not None), None)
+
+    def text(self, *names: str) -> str:
+        """The first of these fields that holds some text."""
+        found = (self._fields.get(plain(name)) for name in names)
+        return next((value for value in found if isinstance(value, str) and value.strip()), "")
+
+    def object(self, *names: str) -> dict[str, Any]:
+        """The first of these fields, if it is an object or the JSON of one."""
+        value = opened(self.any(*names))
+        return value if isinstance(value, dict) else {} if value is None else {"input": value}
+
+    def first(self, name: str) -> str:
+        """The first entry of a list of texts."""
+        value = self.any(name)
+        return value[0] if isinstance(value, list) and value and isinstance(value[0], str) else ""
+
+
+def opened(value: Any) -> Any:
+    """What a text holds that is JSON of an object or a list; anything else as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def failed(output: Any) -> bool:
+    """Whether the answer of a tool says of itself that it is an error."""
+    told = Told(output)
+    code = told.any("exit_code", "exitcode")
+    return (
+        told.any("is_error") is True
+        or told.any("success") is False
+        or told.text("status").lower() in _FAILED
+        or bool(told.text("error") or isinstance(told.any("error"), dict))
+        or (isinstance(code, int) and code != 0)
+    )
+
+
+def event_of(record: Record, kind: EventKind, told: Told, **known: Any) -> Event:
+    """An event with what nearly every host tells alike; `known` is what this one tells."""
+    blank = Event(
+        host=record.host,
+        kind=kind,
+        id=record.name,
+        session=told.text("session_id"),
+        cwd=told.text("cwd") or record.cwd,
+        at_ms=record.at_ms,
+        agent=told.text("agent_id").removeprefix("agent-"),
+        transcript=told.text("transcript_path"),
+    )
+    return replace(blank, **known)

@@ -1,0 +1,70 @@
+"""Windsurf: every event is an action with `tool_info`; a trajectory is a session, and nothing tells when it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from commonplace.capture.hooks.adapters.told import Told, event_of, failed, opened, plain
+from commonplace.capture.hooks.event import Event, EventKind
+from commonplace.capture.hooks.waiting import Record
+
+Known = Callable[[Told], dict[str, Any]]
+
+
+def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None:
+    """The event; None where there is nothing in it for a memory."""
+    told, row = Told(payload), _EVENTS.get(plain(name))
+    if row is None:
+        return None
+    kind, known = row
+    about = Told(told.object("tool_info"))
+    session = told.text("trajectory_id", "session_id")
+    event = event_of(record, kind, told, **{"session": session, **known(about)})
+    empty = (kind == "tool" and not event.tool) or (kind == "prompt" and not event.text)
+    return None if empty else event
+
+
+def _write(about: Told) -> dict[str, Any]:
+    path = about.text("file_path")
+    edits = about.any("edits")
+    given = {"file_path": path, "edits": edits} if isinstance(edits, list) else {"file_path": path}
+    return {"tool": "write_code" if path else "", "input": given}
+
+
+def _read(about: Told) -> dict[str, Any]:
+    path = about.text("file_path")
+    return {"tool": "read_code" if path else "", "input": {"file_path": path}}
+
+
+def _run(about: Told) -> dict[str, Any]:
+    given = {"command": about.text("command_line", "command"), "cwd": about.text("cwd")}
+    output = about.any("output", "result")
+    return {
+        "tool": "run_command" if given["command"] else "",
+        "input": {name: value for name, value in given.items() if value},
+        "output": output,
+        "failed": failed({"exit_code": about.any("exit_code")}),
+    }
+
+
+def _mcp(about: Told) -> dict[str, Any]:
+    server, tool = about.text("mcp_server_name"), about.text("mcp_tool_name")
+    output = opened(about.any("mcp_result", "result"))
+    return {
+        "tool": f"mcp__{server}__{tool}" if server and tool else tool,
+        "input": about.object("mcp_tool_arguments"),
+        "output": output,
+        "failed": failed(output),
+    }
+
+
+_EVENTS: Mapping[str, tuple[EventKind, Known]] = {
+    "preuserprompt": ("prompt", lambda about: {"text": about.text("user_prompt", "prompt")}),
+    "postwritecode": ("tool", _write),
+    "postreadcode": ("tool", _read),
+    "postruncommand": ("tool", _run),
+    "postmcptooluse": ("tool", _mcp),
+    "postcascaderesponse": ("stop", lambda about: {"text": about.text("response")}),
+    "postcascaderesponsewithtranscript": ("stop", lambda about: {"transcript": about.text("transcript_path")}),
+}

@@ -1,0 +1,119 @@
+"""Draining: what waits in the spool is remembered in the order of time, each event once, by one process at a time."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from commonplace.capture.hooks.event import Event
+from commonplace.capture.hooks.preparing import Openings, wanted_after
+from commonplace.capture.hooks.reading import event_in
+from commonplace.capture.hooks.remembering import remember_events
+from commonplace.capture.hooks.turn import turn
+from commonplace.capture.hooks.waiting import Unreadable, anything_waits, done, read, refuse, sweep, waiting
+from commonplace.config import Settings
+from commonplace.errors import StoreError, TimedOut
+from commonplace.memory.book import Book
+
+# So many are read, remembered and removed together; a server does one such step at a time.
+BATCH = 250
+
+
+@dataclass(slots=True)
+class Drained:
+    """What became of the events that waited: remembered, passed over, refused by reason; and how many wait still."""
+
+    remembered: int = 0
+    passed_over: int = 0
+    cut: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    left: int = 0
+    elsewhere: bool = False
+    """Another process drains at this moment, so nothing was done here."""
+    starts: dict[tuple[str, str], None] = field(default_factory=dict)
+    """The folders and sessions for which an opening will be wanted next."""
+
+    @property
+    def done(self) -> int:
+        return self.remembered + self.passed_over + self.refused.total()
+
+
+def drain(book: Book, settings: Settings, limit: int | None = None, seconds: float | None = None) -> Drained:
+    """Remember what waits, oldest first: all of it, at most so many, or what can be done in about so many seconds."""
+    drained, end = Drained(), None if seconds is None else time.monotonic() + seconds
+    if not anything_waits(settings):
+        return drained
+    with turn(settings.data_dir) as ours:
+        if not ours:
+            drained.elsewhere = True
+            return drained
+        names = waiting(settings)
+        todo = names[:limit]
+        for start in range(0, len(todo), BATCH):
+            _batch(book, settings, todo[start : start + BATCH], drained)
+            if end is not None and time.monotonic() > end:
+                break
+        sweep(settings)
+    drained.left = len(names) - drained.done
+    return drained
+
+
+class Draining:
+    """What a server does in the background: a step of draining, and the openings kept true after it."""
+
+    def __init__(self) -> None:
+        self._openings = Openings()
+
+    def __call__(self, book: Book) -> bool:
+        drained = drain(book, book.settings, BATCH)
+        more = drained.left > 0 and drained.done > 0
+        if not more:
+            self._openings.keep_true(book, drained.starts)
+        return more
+
+
+def _batch(book: Book, settings: Settings, names: Sequence[str], drained: Drained) -> None:
+    told: dict[str, Event] = {}
+    for name in names:
+        try:
+            record = read(settings, name)
+            event = event_in(record)
+        except (Unreadable, OSError) as error:
+            _refuse(settings, name, str(error) if isinstance(error, Unreadable) else "unreadable-file", drained)
+            continue
+        drained.cut += record.ended != "whole"
+        if event is None:
+            drained.passed_over += 1
+            done(settings, name)
+        else:
+            told[name] = event
+    _remember(book, settings, told, drained)
+
+
+def _remember(book: Book, settings: Settings, told: dict[str, Event], drained: Drained) -> None:
+    """All at once; if one of them cannot be remembered, each alone, so that it does not hold up the others."""
+    if not told:
+        return
+    try:
+        remember_events(book, list(told.values()))
+    except (StoreError, TimedOut, OSError):
+        # Nothing is wrong with the events: they wait for better times.
+        raise
+    except Exception as error:  # noqa: BLE001 - counted by its name and kept aside
+        if len(told) == 1:
+            _refuse(settings, next(iter(told)), f"not-rememberable-{type(error).__name__}", drained)
+            return
+        for name, event in told.items():
+            _remember(book, settings, {name: event}, drained)
+        return
+    drained.remembered += len(told)
+    drained.starts |= wanted_after(told.values())
+    for name in told:
+        done(settings, name)
+
+
+def _refuse(settings: Settings, name: str, reason: str, drained: Drained) -> None:
+    refuse(settings, name, reason)
+    drained.refused[reason] += 1
