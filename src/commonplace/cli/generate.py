@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,12 +11,12 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
+from commonplace.cli.diffs import diff as diff_of
 from commonplace.cli.place import folder_of, project_in, root_option
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.hosts.generate import Generated
 from commonplace.hosts.generate import generate as write_rules
 from commonplace.hosts.targets import NAMES
-from commonplace.hosts.writing import Change
 from commonplace.memory.book import Book
 from commonplace.memory.rulebook import DEFAULT_TYPES, known_project
 
@@ -103,7 +102,7 @@ def _watch(call: Call, book: Book, regenerate: Callable[[], Generated]) -> None:
 def _show(call: Call, made: Generated, *, written: bool, diff: bool) -> None:
     for change in made.changed:
         if diff:
-            call.say(_diff(change))
+            call.say(diff_of(change))
     if made.changed and not diff:
         verb = DONE if written else {action: f"would be {done}" for action, done in DONE.items()}
         tables.table(("file", "what"), [{"file": c.path, "what": verb[c.action]} for c in made.changed])
@@ -118,7 +117,7 @@ def _show(call: Call, made: Generated, *, written: bool, diff: bool) -> None:
 
 def _reply(made: Generated, project: str | None, folder: Path, *, written: bool, diff: bool) -> dict[str, Any]:
     changes = [
-        {"path": change.path, "action": change.action} | ({"diff": _diff(change)} if diff else {})
+        {"path": change.path, "action": change.action} | ({"diff": diff_of(change)} if diff else {})
         for change in made.changes
     ]
     return {
@@ -130,22 +129,3 @@ def _reply(made: Generated, project: str | None, folder: Path, *, written: bool,
         "changes": changes,
         "notes": list(made.notes),
     }
-
-
-def _diff(change: Change) -> str:
-    old, new = (
-        f"{side}/{change.path}" if data is not None else "/dev/null"
-        for side, data in (("a", change.before), ("b", change.after))
-    )
-    return "".join(difflib.unified_diff(_lines(change.before), _lines(change.after), old, new)).rstrip("\n")
-
-
-def _lines(data: bytes | None) -> list[str]:
-    text = (data or b"").decode("utf-8")
-    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in _cut(text)]
-
-
-def _cut(text: str) -> list[str]:
-    """Lines at LF only, as diff cuts them."""
-    pieces = text.split("\n")
-    return [piece + "\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])

@@ -35,6 +35,8 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("forget", "commonplace.cli.forget:forget", "Take items out of every answer. `restore` undoes it."),
     ("restore", "commonplace.cli.forget:restore", "Bring forgotten or superseded items back."),
     ("streams", "commonplace.cli.streams:streams", "Memories that agents are still sending in chunks."),
+    ("connect", "commonplace.cli.connect:connect", "Let editors and agents use this memory."),
+    ("disconnect", "commonplace.cli.connect:disconnect", "Take out of editors what `connect` put in."),
     ("generate", "commonplace.cli.generate:generate", "Write the rules into the files that agents read."),
     ("learn", "commonplace.cli.learn:learn", "Read the rule files that are there into the memory."),
     ("import", "commonplace.cli.import_:import_", "Take over conversations from ChatGPT, Claude or text files."),

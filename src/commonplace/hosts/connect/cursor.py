@@ -24,7 +24,7 @@ CURSOR = Editor(
     hooks=Hooks(
         file=lambda places: _folder(places) / "hooks.json",
         events=(
-            *("sessionStart", "beforeSubmitPrompt", "postToolUse", "postToolUseFailure"),
+            *("sessionStart", "beforeSubmitPrompt", "postToolUse", "postToolUseFailure", "afterAgentResponse"),
             *("preCompact", "stop", "subagentStop", "sessionEnd"),
         ),
         shape=lambda _event, command: {"command": command, "timeout": TIMEOUT_S},

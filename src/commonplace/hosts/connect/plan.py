@@ -83,7 +83,7 @@ def carry_out(planned: Planned, places: Places) -> None:
         write_all(Path(Path(planned.changes[0].path).anchor), planned.changes)
     for change in planned.changes:
         if change.action == "remove":
-            _remove_empty_folders(Path(change.path).parent, places.top)
+            _remove_empty_folders(Path(change.path).parent, {places.top, *planned.editor.signs(places)})
 
 
 def _parts(editor: Editor, places: Places) -> list[_Part]:
@@ -158,8 +158,9 @@ def _without(config: ConfigFile, found: Ours) -> list[Change]:
     return [Change(str(config.path), config.data, after), *spare]
 
 
-def _remove_empty_folders(folder: Path, top: Path) -> None:
+def _remove_empty_folders(folder: Path, lasting: set[Path]) -> None:
+    """The folders that a removed file leaves empty go with it, but not those by which an editor is found."""
     with contextlib.suppress(OSError):
-        while folder != top and folder.is_relative_to(top):
+        while folder not in lasting and any(folder.is_relative_to(path) for path in lasting):
             folder.rmdir()
             folder = folder.parent
