@@ -30,10 +30,11 @@ DOORS: dict[str, set[str]] = {
     "dialects": {"memory", "ranking", "text"},
     "hosts": {"memory", "text"},
     "capture": {"memory", "text"},
+    "doctor": {"hosts", "capture", "memory", "text"},
     "mcp": {"dialects", "memory", "capture", "text"},
     "rest": {"dialects", "memory", "capture", "text"},
     "site": {"mcp", "rest", "memory", "capture", "text"},
-    "cli": {"dialects", "hosts", "memory", "capture", "text"},
+    "cli": {"dialects", "hosts", "memory", "capture", "doctor", "text"},
     "__main__": {"cli", "capture"},
 }
 # The command line starts the servers; it may open that one door.

@@ -1,0 +1,70 @@
+"""Hooks: what each editor would run is really run, with a sample event that arrives and leaves no trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from commonplace.capture.hooks.sample import Tried, try_hook
+from commonplace.doctor.connections import again, name_of
+from commonplace.doctor.finding import Finding, failure, remark, well
+from commonplace.doctor.patient import Patient
+from commonplace.errors import CommonplaceError
+from commonplace.hosts.connect.connection import Connection, Hook, connection
+from commonplace.hosts.connect.editor import Editor
+from commonplace.hosts.connect.editors import EDITORS
+from commonplace.hosts.connect.places import Places
+
+AREA = "hooks"
+# A hook that takes longer than this is felt.
+SLOW_SECONDS = 1.0
+
+
+def examine(patient: Patient) -> Iterator[Finding]:
+    for places in patient.places:
+        for editor in EDITORS:
+            if editor.file(places) is None or editor.hooks is None or editor.hooks.file(places) is None:
+                continue
+            try:
+                found = connection(editor, places)
+            except CommonplaceError:
+                # Told as a connection that cannot be read.
+                continue
+            if found is not None:
+                yield _of_editor(patient, editor, places, found)
+
+
+def _of_editor(patient: Patient, editor: Editor, places: Places, found: Connection) -> Finding:
+    what = name_of(editor, places)
+    if not found.hooks:
+        told = f"{editor.title} has no hooks of ours, so it is remembered only what its agent asks for."
+        return remark(AREA, what, told, f"Run {again(editor, places)}.")
+    tried = {hook: try_hook(hook.command, _payload(hook), patient.settings) for hook in found.hooks}
+    for hook, one in tried.items():
+        if one.why:
+            return failure(
+                AREA, what, f"The hook {hook.event} of {editor.title} fails: {one.why}.", _fix(editor, places)
+            )
+    return _took(editor, what, list(tried.values()))
+
+
+def _took(editor: Editor, what: str, tried: list[Tried]) -> Finding:
+    slowest = max(one.seconds for one in tried)
+    told = f"{editor.title} fired {len(tried)} hooks, each in {slowest * 1000:.0f} ms at most."
+    if slowest > SLOW_SECONDS:
+        return remark(AREA, what, told, "See what keeps the machine busy, or the disk of the data folder.")
+    return well(AREA, what, told)
+
+
+def _fix(editor: Editor, places: Places) -> str:
+    return f"Run {again(editor, places)}; it writes the hooks anew."
+
+
+def _payload(hook: Hook) -> bytes:
+    sample = {
+        "session_id": "doctor",
+        "hook_event_name": hook.event,
+        "prompt": "The doctor asks.",
+        "tool_name": "doctor",
+    }
+    return json.dumps(sample).encode()

@@ -1,0 +1,74 @@
+"""The spool: what hooks left there, since when, and what went wrong on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+from commonplace.capture.hooks.drain import drain
+from commonplace.capture.hooks.waiting import SpoolState, forget_troubles, spool_state
+from commonplace.doctor.finding import Finding, failure, remark, well
+from commonplace.doctor.patient import Patient
+from commonplace.text.times import ago
+
+AREA = "spool"
+LATE_MS = 24 * 3_600_000
+DRAIN_SECONDS = 30.0
+FIXES = {
+    "disk-full": "Make room on the disk of the data folder.",
+    "not-writable": "Make the data folder writable for its owner.",
+    "not-our-folder": "The spool has to be a folder of your own, and no link: move what is there out of the way.",
+    "unknown-host": "Connect the editor again: `commonplace connect`.",
+    "unknown-event": "Connect the editor again: `commonplace connect`.",
+}
+
+
+def examine(patient: Patient) -> Iterator[Finding]:
+    state = spool_state(patient.settings)
+    if state.broken:
+        yield failure(AREA, "folder", f"Hooks cannot leave anything: {state.broken}.", FIXES["not-our-folder"])
+        return
+    yield _waiting(patient, state)
+    for what, counts in (("hooks", state.hook_failures), ("refused", state.refused)):
+        if counts:
+            yield _troubles(patient, what, counts, state)
+
+
+def _waiting(patient: Patient, state: SpoolState) -> Finding:
+    if not state.waiting:
+        return well(AREA, "waiting", "Nothing waits that hooks told.")
+    now = time.time_ns() // 1_000_000
+    since = "" if state.oldest_ms is None else f", the oldest from {ago(state.oldest_ms, now)}"
+    told = f"{state.waiting:,} events wait to be remembered{since}."
+    late = state.oldest_ms is not None and now - state.oldest_ms > LATE_MS
+    fix = "A running server remembers them, and so does the next command; or use --fix."
+    return (failure if late else remark)(AREA, "waiting", told, fix, _draining(patient))
+
+
+def _draining(patient: Patient) -> Callable[[], str]:
+    def mend() -> str:
+        drained = drain(patient.book(), patient.settings, seconds=DRAIN_SECONDS)
+        if drained.elsewhere:
+            return "Another process is remembering them at this moment."
+        return f"{drained.remembered:,} events were remembered, {drained.left:,} wait."
+
+    return mend
+
+
+def _troubles(patient: Patient, what: str, counts: Mapping[str, int], state: SpoolState) -> Finding:
+    def mend() -> str:
+        forget_troubles(patient.settings)
+        return "They were seen, and are counted anew from now on."
+
+    last = (
+        "" if state.last_trouble_ms is None else f", the last {ago(state.last_trouble_ms, time.time_ns() // 1_000_000)}"
+    )
+    reasons = ", ".join(f"{reason} {number:,}" for reason, number in counts.items())
+    known = next((FIXES[reason] for reason in counts if reason in FIXES), "")
+    if what == "hooks":
+        told = f"Hooks could not leave {sum(counts.values()):,} events ({reasons}{last})."
+        known = known or "See whether it goes on; if it does, tell us."
+    else:
+        told = f"{sum(counts.values()):,} events could not be understood ({reasons}{last})."
+        known = known or f"Look at them in {patient.settings.data_dir / AREA / 'refused'}."
+    return failure(AREA, what, told, f"{known} --fix counts anew.", mend)

@@ -1,0 +1,92 @@
+"""The store: whether it opens, its file is whole, its write-ahead log small, and the disk has room."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from commonplace.doctor.finding import Finding, failure, remark, well
+from commonplace.doctor.patient import Patient
+from commonplace.errors import CommonplaceError, TimedOut
+from commonplace.memory.book import Book
+from commonplace.memory.status import status
+from commonplace.memory.upkeep import complaints, mend_words
+
+AREA = "store"
+CHECK_SECONDS = 30.0
+LARGE_LOG = 512 * 1024**2
+LITTLE_ROOM, NO_ROOM = 1024**3, 50 * 1024**2
+# What SQLite says of a damaged full-text index, which can be made anew from the rows.
+WORDS = "passages_fts"
+
+
+def examine(patient: Patient) -> Iterator[Finding]:
+    database = patient.settings.database
+    yield from _room(patient.settings.data_dir)
+    if not database.exists():
+        yield remark(AREA, "file", f"There is no store at {database} yet.", "It is made when something is remembered.")
+        return
+    try:
+        book = patient.book()
+    except CommonplaceError as error:
+        yield failure(AREA, "file", error.message, error.hint)
+        return
+    yield _opened(book, database)
+    yield _whole(patient, book)
+    yield _log(database)
+
+
+def _opened(book: Book, database: Path) -> Finding:
+    if not os.access(database, os.W_OK):
+        return failure(AREA, "file", f"{database} is read-only.", "Make it writable for its owner.")
+    data = status(book)
+    described, total = data["store"], data["total"]
+    assert isinstance(described, dict)
+    about = f"SQLite {described['version']}, schema {described['schema']}, {total:,} items"
+    return well(AREA, "file", f"{database} opens: {about}.")
+
+
+def _whole(patient: Patient, book: Book) -> Finding:
+    try:
+        found = complaints(book, CHECK_SECONDS)
+    except TimedOut:
+        return remark(AREA, "integrity", f"The check of the file was given up after {CHECK_SECONDS:.0f} seconds.")
+    if not found:
+        return well(AREA, "integrity", "The file is whole.")
+    told = f"The file is damaged: {found[0]}" + (f", and {len(found) - 1} more." if len(found) > 1 else ".")
+    if all(WORDS in line for line in found):
+        return failure(AREA, "integrity", told, "The full-text index can be made anew: use --fix.", _anew(patient))
+    backups = patient.settings.data_dir / "backups"
+    kept = f"one of {backups}" if _any(backups) else "a copy of your own"
+    return failure(AREA, "integrity", told, f"Stop what uses it, keep a copy of it, and put {kept} in its place.")
+
+
+def _anew(patient: Patient) -> Callable[[], str]:
+    return lambda: f"The words of {mend_words(patient.book(), anew=True):,} items were indexed anew."
+
+
+def _log(database: Path) -> Finding:
+    log = database.with_name(f"{database.name}-wal")
+    size = log.stat().st_size if log.exists() else 0
+    if size > LARGE_LOG:
+        stop = "End programs that keep the store open for long without using it; the last one folds it in."
+        return remark(AREA, "log", f"The write-ahead log has {size / 1e6:,.0f} MB.", stop)
+    return well(AREA, "log", f"The write-ahead log has {size / 1e6:.1f} MB.")
+
+
+def _room(folder: Path) -> Iterator[Finding]:
+    there: Sequence[Path] = [place for place in (folder, *folder.parents) if place.exists()]
+    free = shutil.disk_usage(there[0]).free
+    told = f"{free / 1e9:,.1f} GB are free on the disk of {folder}."
+    if free < NO_ROOM:
+        yield failure(AREA, "disk", told, "Make room on it.")
+    elif free < LITTLE_ROOM:
+        yield remark(AREA, "disk", told, "Make room on it soon.")
+    else:
+        yield well(AREA, "disk", told)
+
+
+def _any(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
