@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from commonplace.doctor.finding import Finding, failure, remark, well
 from commonplace.doctor.patient import Patient
-from commonplace.errors import CommonplaceError, TimedOut
+from commonplace.errors import CommonplaceError, StoreCorrupt, TimedOut
 from commonplace.memory.book import Book
 from commonplace.memory.status import status
 from commonplace.memory.upkeep import complaints, mend_words
@@ -39,7 +40,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
 
 
 def _opened(book: Book, database: Path) -> Finding:
-    if not os.access(database, os.W_OK):
+    # Asked of the mode as well: a superuser may write anything.
+    if not database.stat().st_mode & stat.S_IWUSR or not os.access(database, os.W_OK):
         return failure(AREA, "file", f"{database} is read-only.", "Make it writable for its owner.")
     data = status(book)
     described, total = data["store"], data["total"]
@@ -51,6 +53,8 @@ def _opened(book: Book, database: Path) -> Finding:
 def _whole(patient: Patient, book: Book) -> Finding:
     try:
         found = complaints(book, CHECK_SECONDS)
+    except StoreCorrupt as error:
+        found = [error.message.removesuffix(".")]
     except TimedOut:
         return remark(AREA, "integrity", f"The check of the file was given up after {CHECK_SECONDS:.0f} seconds.")
     if not found:
