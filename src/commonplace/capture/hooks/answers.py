@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from commonplace.capture.transcripts.wording import said
-from commonplace.text.extract import Line, tells_a_cure
+from commonplace.text.extract import Line
 from commonplace.text.redact import redact
 from commonplace.text.sentences import sentences
 
@@ -75,8 +75,8 @@ class Heard:
         listed = _listed(text)
         left = _each(listed + [sentence for sentence in told if sentence not in asked and _LEFT.search(sentence)])
         rest = [sentence for sentence in told if sentence not in asked and sentence not in left]
-        learnt = [sentence for sentence in rest if _FINDING.search(sentence) or tells_a_cure(sentence)]
-        done = [sentence for sentence in rest if Line(sentence, 0.0).is_outcome]
+        learnt = [sentence for sentence in rest if _FINDING.search(sentence)]
+        done = [sentence for sentence in rest if sentence not in learnt and Line(sentence, 0.0).is_outcome]
         known = dict.fromkeys(self.learnt)
         return Heard(
             tuple({**known, **dict.fromkeys(_each(learnt))})[-MOST_LEARNT:],

@@ -87,11 +87,11 @@ class _Batch:
         place, at_ms = self._places.of(event.cwd), self._moment(event)
         course = self._course(event, place, at_ms)
         if event.kind == "session-start" and event.reason == "compact" and course.is_new:
-            before = latest_key(self._book, course.source, course.project, but=course.key)
-            course.meta |= {"continued_from": before} if before else {}
+            self._tie(course)
         self._happenings.append(self._happening(name, event, course, place, at_ms))
         if event.kind in _CLOSING and not event.agent:
             course.close(at_ms, event.text)
+        course.is_new = False
 
     def write(self) -> Counter[str]:
         """Write what was taken. A session that is forgotten is left alone."""
@@ -131,6 +131,16 @@ class _Batch:
             course.project = course.project or place.project
         self._met[key] = course
         return course
+
+    def _tie(self, course: Course) -> None:
+        """A compaction that goes on under another name continues the session before it."""
+        if course.project is None:
+            return
+        beside = (other for other in reversed(self._courses.values()) if other is not course)
+        known = (other.key for other in beside if (other.source, other.project) == (course.source, course.project))
+        before = next(known, None) or latest_key(self._book, course.source, course.project, but=course.key)
+        if before:
+            course.meta["continued_from"] = before
 
     def _moment(self, event: Event) -> int:
         return event.at_ms if _EARLIEST_MS <= event.at_ms <= self._now + _AHEAD_MS else self._now

@@ -43,10 +43,10 @@ _OURS = frozenset(
     " startmemorystream appendmemorychunk finalizememorystream cancelmemorystream memorystore memorysearch memoryupdate"
     " memorygetcontext memoryprune memoryexport memorystats".split()
 )
-# Names that others have too; they are ours on a server that is called like one of ours.
+# Names that others have too; they are ours on a server that is called like one of ours, or that is not told.
 _PERHAPS_OURS = frozenset("search timeline recall explain predict".split())
-_OUR_SERVER = re.compile(r"commonplace|kiro.?memory|memories|ecm|sekha", re.IGNORECASE)
-_SERVER = re.compile(r"(?:mcp__|mcp_|mcp[:.]\s?)?(?P<server>[\w.-]+?)(?:__|[/:.])(?P<tool>[\w.-]+)", re.IGNORECASE)
+_OUR_SERVER = re.compile(r"commonplace|kiro.?memory|memories|ecm|sekha|^mcp$", re.IGNORECASE)
+_SERVER = re.compile(r"(?:mcp__)?(?P<server>[\w.-]+?)(?:__|[/:.]\s?)(?P<tool>[\w.-]+)", re.IGNORECASE)
 _OUR_COMMAND = re.compile(r"(?:\S*[/\\])?(?:commonplace(?:\.exe)?|(?:uvx|pipx run) commonplace)(?:\s|$)")
 
 
@@ -54,21 +54,20 @@ _OUR_COMMAND = re.compile(r"(?:\S*[/\\])?(?:commonplace(?:\.exe)?|(?:uvx|pipx ru
 def type_of(tool: str) -> str:
     """The type of observation that a use of the tool makes."""
     server, name = parts_of(tool)
-    bare = _bare(name)
-    if _is_ours(server, bare) or (not server and bare.startswith("mcpcommonplace")):
+    bare, whole = _bare(name), _bare(tool)
+    if _is_ours(server, bare) or whole.startswith("mcpcommonplace"):
         return OWN
-    if server and bare not in _PLAIN:
+    if whole not in _TYPES and server and bare not in _PLAIN:
         return OTHER
-    return _TYPES.get(bare, OTHER)
+    return _TYPES.get(whole) or _TYPES.get(bare, OTHER)
 
 
 @lru_cache(maxsize=1024)
 def parts_of(tool: str) -> tuple[str, str]:
     """The server that a tool belongs to, empty for the host's own, and the tool's name there."""
-    named = _SERVER.fullmatch(tool.strip().lstrip("@"))
-    if named:
-        return named["server"], named["tool"]
-    return ("", tool.strip()) if not tool.lower().startswith("mcp:") else ("mcp", tool[4:].strip())
+    name = tool.strip().lstrip("@").removeprefix("functions.")
+    named = _SERVER.fullmatch(name)
+    return (named["server"], named["tool"]) if named else ("", name)
 
 
 def is_our_command(command: str) -> bool:
@@ -79,7 +78,7 @@ def is_our_command(command: str) -> bool:
 def _is_ours(server: str, bare: str) -> bool:
     if "commonplace" in server.lower() or bare in _OURS:
         return True
-    return bare in _PERHAPS_OURS and bool(server) and bool(_OUR_SERVER.search(server))
+    return bare in _PERHAPS_OURS and bool(_OUR_SERVER.search(server))
 
 
 def _bare(name: str) -> str:

@@ -32,15 +32,17 @@ _LOOK = re.compile(
 _JOINED = re.compile(r"\s*(?:&&|;|\n)\s*")
 _WORDS = (
     "a ahead all alright and awesome be can carry commit continue cool correct do done exactly excellent fine go"
-    " going good great hello hey hi it just keep let lgtm me more nice next no nope now of off ok okay on one perfect"
+    " going good great hello hey hi it just keep let lgtm looks me more nice next no nope now of off ok okay on one perfect"
     " please proceed really resume right run same see start stop sure thank thanks that the then this too try very wait"
     " well wonderful works yeah yep yes you again lets sounds approved approve"
     " ja nein weiter danke gut bitte mach si sí oui non"
 )
 _SMALL = frozenset(_WORDS.split())
-_ADVICE = frozenset("commit run stop try start".split())
 _MOST_WORDS = 5
-_EDITOR = re.compile(r"/[\w:-]+(?:\s+\S{0,40})?")
+_EDITOR = re.compile(
+    r"/(?:add-dir|agents|bug|clear|compact|config|context|cost|doctor|exit|export|help|hooks|ide|init|login|logout|mcp|memory"
+    r"|model|permissions|plugin|quit|resume|rewind|status|theme|usage|vim)(?:\s.{0,80})?"
+)
 
 
 def reason_against(event: Event, course: Course) -> str | None:
@@ -68,10 +70,7 @@ def reason_to_drop(seen: Observation, course: Course, at_ms: int) -> str | None:
     """Why what was observed says nothing new in its session; None if it does."""
     if seen.type == "file-read" and seen.files_read and not seen.error and _just_seen(seen, course, at_ms):
         return JUST_SEEN
-    if seen.type not in (PROMPT, COMPACTION) and any(deed.digest == seen.digest for deed in course.deeds):
-        return REPEATED
-    last = next((deed for deed in reversed(course.deeds) if deed.type == seen.type), None)
-    return REPEATED if last and last.digest == seen.digest else None
+    return REPEATED if _repeats(seen, course) else None
 
 
 def is_small_talk(text: str) -> bool:
@@ -79,9 +78,7 @@ def is_small_talk(text: str) -> bool:
     if _EDITOR.fullmatch(text):
         return True
     words = re.findall(r"\w+", text.casefold().replace("'", "").replace("’", ""))
-    if len(words) > _MOST_WORDS or not _SMALL.issuperset(words):
-        return not words
-    return len(words) < 3 or not _ADVICE.intersection(words) or "please" in words
+    return len(words) <= _MOST_WORDS and _SMALL.issuperset(words)
 
 
 def _command_reason(line: str, course: Course) -> str | None:
@@ -94,6 +91,15 @@ def _command_reason(line: str, course: Course) -> str | None:
     if looks and all(_LOOK.match(part) and "|" not in part and ">" not in part for part in looks):
         return LOOKING if any(deed.type == "command" and deed.facts == line for deed in course.deeds) else None
     return None
+
+
+def _repeats(seen: Observation, course: Course) -> bool:
+    """Whether it is as it was the last time. What went well between two failures makes the second one news."""
+    like = (deed for deed in reversed(course.deeds) if deed.type == seen.type)
+    if seen.facts or seen.type in (PROMPT, COMPACTION):
+        last = next((deed for deed in like if deed.facts == seen.facts), None)
+        return last is not None and last.digest == seen.digest
+    return any(deed.digest == seen.digest for deed in like)
 
 
 def _just_seen(seen: Observation, course: Course, at_ms: int) -> bool:

@@ -1,0 +1,1 @@
+"""Tests of what hooks of editors tell."""

@@ -1,0 +1,78 @@
+"""What an answer says was done, learnt, left to do and asked: its own sentences, no others."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.capture.hooks.answers import MOST_EACH, MOST_LEARNT, Heard
+
+ANSWER = """I fixed the login test. **The root cause was that the token server answers slowly.**
+
+```python
+wait(60)  # because it is slow
+```
+
+All 47 tests pass now. We keep JWT instead of sessions because the API is stateless.
+
+## Next steps
+- [x] Raise the limit of the uploads
+- [ ] Add a retry to `refresh()` in auth.ts
+2. Document the timeout
+
+That is all. The changelog still needs an entry. Should I also raise the limit for uploads?"""
+
+
+def test_an_answer_is_heard_in_its_own_sentences() -> None:
+    heard = Heard().after(ANSWER)
+    assert heard.done == ("I fixed the login test.", "All 47 tests pass now.")
+    assert heard.learnt == (
+        "The root cause was that the token server answers slowly.",
+        "We keep JWT instead of sessions because the API is stateless.",
+    )
+    assert heard.left == (
+        "Add a retry to `refresh()` in auth.ts",
+        "Document the timeout",
+        "The changelog still needs an entry.",
+    )
+    assert heard.questions == ("Should I also raise the limit for uploads?",)
+
+
+def test_what_was_learnt_stays_and_the_rest_is_of_the_last_answer() -> None:
+    heard = Heard().after(ANSWER).after("Done. It turned out that nobody reads the changelog.")
+    assert len(heard.learnt) == 3 and heard.learnt[-1] == "It turned out that nobody reads the changelog."
+    assert (heard.left, heard.questions, heard.done) == ((), (), ())
+
+
+def test_saying_the_same_again_adds_nothing() -> None:
+    once = Heard().after(ANSWER)
+    assert once.after(ANSWER) == once
+
+
+def test_an_answer_that_tells_nothing_leaves_everything_empty() -> None:
+    assert Heard().after("Hello! Nice to meet you here.") == Heard()
+
+
+def test_a_secret_in_an_answer_is_not_kept() -> None:
+    key = "sk-ant-api03-" + "Ab1" * 40
+    assert key[:20] not in repr(Heard().after(f"It failed because the key {key} was wrong. " * 3))
+
+
+@given(st.lists(st.text(max_size=300), max_size=4))
+def test_any_answers_are_heard_within_bounds(answers: list[str]) -> None:
+    heard = Heard()
+    for answer in answers:
+        heard = heard.after(answer)
+    assert len(heard.learnt) <= MOST_LEARNT
+    assert all(len(lines) <= MOST_EACH for lines in (heard.done, heard.left, heard.questions))
+    assert Heard.from_json(heard.as_json()) == heard
+
+
+@given(
+    st.recursive(
+        st.none() | st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
+def test_anything_kept_is_read(kept: object) -> None:
+    Heard.from_json(kept)
+    Heard.from_json({"learnt": kept, "left": kept})
