@@ -67,6 +67,14 @@ def write_chats(folder: Path) -> None:
     asked = {"type": "user", "uuid": "u1", "parentUuid": None, "sessionId": "s1", "cwd": "/work/my-api"}
     line = {**asked, "timestamp": "2025-03-15T14:30:00.000Z", "message": {"role": "user", "content": "Name a colour"}}
     (folder / "session.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    write_graph(Path.home() / ".npm" / "_npx" / "1" / "node_modules" / "@modelcontextprotocol" / "server-memory")
+
+
+def write_graph(package: Path) -> None:
+    """What the reference memory server keeps, where npx put it."""
+    (package / "dist").mkdir(parents=True)
+    entity = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["Likes blue"]}
+    (package / "dist" / "memory.jsonl").write_text(json.dumps(entity), encoding="utf-8")
 
 
 @pytest.fixture

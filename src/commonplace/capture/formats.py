@@ -29,7 +29,11 @@ FORMATS: Mapping[str, Format] = {
     "chatgpt": Format(chatgpt.read, "conversations.json of ChatGPT's data export", r'"mapping"\s*:\s*\{'),
     "claude": Format(claude.read, "conversations.json of Claude's data export", r'"chat_messages"\s*:\s*\['),
     "json": Format(own_json.read, "conversations as Commonplace exports them", r'"messages"\s*:\s*\['),
-    "kiro-memory": Format(kiro_memory.read_export, "JSON lines of `kiro-memory export`", r'"_(?:meta|type)"\s*:'),
+    "kiro-memory": Format(
+        kiro_memory.read_export,
+        "JSON or JSON lines of `kiro-memory export`",
+        r'"_(?:meta|type)"\s*:|^\[\s*\{\s*"id"\s*:\s*\d+,\s*"memory_session_id"\s*:',
+    ),
     "memories.sh": Format(memories_sh.read_export, "JSON of `memories export`", r'"memories"\s*:\s*\['),
     "causantic": Format(causantic.read_export, "an archive of `causantic export`", r'"causantic-archive"'),
     "claude-mem": Format(claude_mem.read_export, "JSON of claude-mem's export", r'"totalObservations"\s*:'),

@@ -1,4 +1,4 @@
-"""`import`: conversations that other products kept, taken over from the files they send."""
+"""`import`: what other products kept, taken over from the files they send and the databases they have."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import click
 
 from commonplace.capture.formats import FORMATS
 from commonplace.capture.imports import Import, Summary
+from commonplace.capture.move_in.products import NAMES, PRODUCTS, places
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
 from commonplace.cli.failure import Stopped
@@ -29,23 +30,40 @@ NAMED = 3
     "commonplace import chatgpt-export.zip",
     "commonplace import chatgpt-export.zip --dry-run --json",
     "commonplace import chats/ --folder /work/chats --project my-api",
+    "commonplace import --from server-memory --dry-run",
     "cat chats/colours.txt | commonplace import - --format text",
 )
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.argument("paths", metavar="[PATH...]", nargs=-1)
+@click.option("--from", "product", type=click.Choice(NAMES), help="The product; without PATH, from its usual place.")
 @click.option("--folder", help="Folder for the conversations; else /imports/ and the product, or the one they name.")
-@click.option("--project", help="The project they belong to; none if omitted.")
+@click.option("--project", help="The project they belong to; as their source says if omitted.")
 @click.option(
     "--format", "format_", type=click.Choice((AUTO, *FORMATS)), default=AUTO, show_default=True, help="What it is."
 )
 @click.option("--dry-run", is_flag=True, help="Keep nothing; count what could be read.")
 def import_(
-    call: Call, paths: Sequence[str], folder: str | None, project: str | None, format_: str, dry_run: bool
+    call: Call,
+    paths: Sequence[str],
+    product: str | None,
+    folder: str | None,
+    project: str | None,
+    format_: str,
+    dry_run: bool,
 ) -> None:
-    """Take over conversations: ChatGPT's and Claude's data exports, our own, Markdown and plain text.
+    """Take over what other products kept.
+
+    Conversations: ChatGPT's and Claude's data exports, our own, Markdown and plain text. Memories: the databases and
+    exports of Kiro Memory, memories.sh, Causantic (ECM), Sekha and claude-mem, and the reference memory server's file.
 
     PATH is a file, a folder, or the zip as the product sends it; `-` reads a pipe. Doing it again, or with a newer
-    export, adds only what is new. What cannot be read is skipped and told; it never stops the rest.
+    export, adds only what is new. What cannot be read is skipped and told; it never stops the rest. A product's
+    own files are only read.
     """
+    paths = paths or _found(product)
+    if product:
+        if format_ not in (AUTO, product):
+            raise InvalidInput("--from and --format name different things.", "Give one of them.")
+        format_ = product
     for path in paths:
         if path != STDIN and not Path(path).exists():
             raise InvalidInput(f"There is no file or folder {path}.", "Name one, or - for stdin.")
@@ -57,11 +75,21 @@ def import_(
     reply = summary.told(dry_run=dry_run)
     if summary.fruitless:
         why = "; ".join(f"{one.what}: {one.why}" for one in summary.examples[:3]) or "there is nothing in it"
-        raise Stopped(f"No conversation could be read: {why}.", _hint(), reply)
+        raise Stopped(f"Nothing could be read: {why}.", _hint(), reply)
     if call.json:
         call.reply(reply)
     else:
         _show(call, summary, dry_run)
+
+
+def _found(product: str | None) -> Sequence[str]:
+    """Where a product keeps its memory."""
+    if product is None:
+        raise InvalidInput("There is nothing to import.", "Name a PATH, or a product with --from.")
+    found = [str(path) for path in places(product, Path.home())]
+    if not found:
+        raise InvalidInput(f"{product} keeps nothing in its usual places.", "Name its file: PATH.")
+    return found
 
 
 def _imported(
@@ -84,7 +112,7 @@ def _imported(
             done = importing.summary
             call.note(
                 f"Interrupted. {done.conversations.added:,} conversations with {done.messages.added:,} new messages"
-                " are stored; the same command goes on from there."
+                f" and {done.items.added:,} other items are stored; the same command goes on from there."
             )
             raise
 
@@ -98,7 +126,12 @@ def _size(paths: Sequence[str]) -> int | None:
 
 
 def _show(call: Call, summary: Summary, dry_run: bool) -> None:
-    counts = {"conversations": summary.conversations, "messages": summary.messages, "files": summary.files}
+    counts = {
+        "conversations": summary.conversations,
+        "messages": summary.messages,
+        "items": summary.items,
+        "files": summary.files,
+    }
     columns = ("", "read", "skipped") if dry_run else ("", "added", "known", "skipped")
     rows = [
         {"": name, "read": tally.added, "added": tally.added, "known": tally.known, "skipped": tally.skipped}
@@ -122,4 +155,5 @@ def _show(call: Call, summary: Summary, dry_run: bool) -> None:
 
 
 def _hint() -> str:
-    return "These can be read: " + "; ".join(f"{name} ({format_.what})" for name, format_ in FORMATS.items()) + "."
+    files = "; ".join(f"{name} ({format_.what})" for name, format_ in FORMATS.items())
+    return f"These can be read: {files}; and the databases of {', '.join(PRODUCTS)}."

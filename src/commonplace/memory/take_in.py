@@ -88,11 +88,24 @@ def _said(told: Draft | Item) -> str:
 
 
 def _follow(book: Book, item: Item, note: Note, draft: Draft) -> bool:
-    """Let an item say what its source says by now, unless somebody had a hand in it here."""
+    """Let an item say what its source says by now, unless somebody had a hand in it here.
+
+    What the source does not mention stays: an export tells less than a database.
+    """
     before = item.meta.get(SAID)
     if before == _said(draft) or before != _said(item) or not _live(item):
         return False
-    rewrite(book, item, replace(note, meta={**item.meta, **draft.meta}, session=note.session or item.session))
+    more = replace(
+        note,
+        details={**item.details, **draft.details},
+        tags=tuple(dict.fromkeys((*item.tags, *draft.tags))),
+        project=item.project,
+        session=draft.session or item.session,
+    )
+    said = _marked(draft_of(more, book.clock()))
+    if _said(said) == before:
+        return False
+    rewrite(book, item, replace(more, meta={**item.meta, **said.meta}))
     return True
 
 

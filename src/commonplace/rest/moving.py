@@ -55,7 +55,7 @@ def export(book: Book, asked: Asked[Wanted, None]) -> Answer:
 
 
 def import_(book: Book, asked: Asked[Placed, None]) -> Answer:
-    """Keep every conversation in the files. What is known is not kept twice."""
+    """Keep everything that the files hold. What is known is not kept twice."""
     wanted = asked.query
     importing = Import(None if wanted.dry_run else book, folder=wanted.folder, project=wanted.project)
     for path in asked.files:
@@ -64,7 +64,7 @@ def import_(book: Book, asked: Asked[Placed, None]) -> Answer:
     if summary.fruitless:
         why = "; ".join(f"{one.what}: {one.why}" for one in summary.examples[:3]) or "there is nothing in it"
         known = "; ".join(f"{name} ({format_.what})" for name, format_ in FORMATS.items())
-        raise InvalidInput(f"No conversation could be read: {why}.", f"These can be read: {known}.")
+        raise InvalidInput(f"Nothing could be read: {why}.", f"These can be read: {known}.")
     return Answer(summary.told(dry_run=wanted.dry_run))
 
 

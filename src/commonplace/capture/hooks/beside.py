@@ -1,4 +1,7 @@
-"""What a command does for hooks beside its own work: a little draining, and no opening left that is no longer true."""
+"""What commands and servers do for hooks beside their own work: some draining, and no opening left that is untrue.
+
+Both are imported by everybody and seldom have anything to do, so what does the work is loaded when there is some.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,17 @@ import contextlib
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commonplace.capture.hooks.prepared import lying, stamp
 from commonplace.capture.hooks.spool import note, reason_of, spool_of
 from commonplace.capture.hooks.waiting import anything_waits
 from commonplace.config import Settings
 from commonplace.errors import StoreBusy
+
+if TYPE_CHECKING:
+    from commonplace.capture.hooks.preparing import Openings
+    from commonplace.memory.book import Book
 
 # A command is not to be slower for it than a person notices: the rest is left to the next.
 _EVENTS, _SECONDS, _PATIENCE = 250, 0.3, 0.2
@@ -43,3 +51,22 @@ def drop_untrue(settings: Settings) -> None:
         if made_at != now:
             with contextlib.suppress(OSError):
                 Path(path).unlink()
+
+
+class Draining:
+    """A server's task in the background: a step of draining, and the openings made anew once nothing waits."""
+
+    def __init__(self) -> None:
+        self._openings: Openings | None = None
+
+    def __call__(self, book: Book) -> bool:
+        from commonplace.capture.hooks.drain import BATCH, Drained, drain
+        from commonplace.capture.hooks.preparing import Openings
+
+        waits = anything_waits(book.settings)
+        drained = drain(book, book.settings, BATCH) if waits else Drained()
+        if drained.left > 0 and drained.done > 0:
+            return True
+        self._openings = self._openings or Openings()
+        self._openings.keep_true(book, drained.starts)
+        return False

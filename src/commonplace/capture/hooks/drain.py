@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from commonplace.capture.hooks.event import Event
-from commonplace.capture.hooks.preparing import Openings, wanted_after
+from commonplace.capture.hooks.preparing import wanted_after
 from commonplace.capture.hooks.reading import event_in
 from commonplace.capture.hooks.remembering import remember_events
 from commonplace.capture.hooks.turn import turn
@@ -17,7 +17,7 @@ from commonplace.config import Settings
 from commonplace.errors import StoreError, TimedOut
 from commonplace.memory.book import Book
 
-# So many are read, remembered and removed together; a server does one such step at a time.
+# So many are read, remembered and removed together.
 BATCH = 250
 
 
@@ -58,20 +58,6 @@ def drain(book: Book, settings: Settings, limit: int | None = None, seconds: flo
         sweep(settings)
     drained.left = len(names) - drained.done
     return drained
-
-
-class Draining:
-    """What a server does in the background: a step of draining, and the openings kept true after it."""
-
-    def __init__(self) -> None:
-        self._openings = Openings()
-
-    def __call__(self, book: Book) -> bool:
-        drained = drain(book, book.settings, BATCH)
-        more = drained.left > 0 and drained.done > 0
-        if not more:
-            self._openings.keep_true(book, drained.starts)
-        return more
 
 
 def _batch(book: Book, settings: Settings, names: Sequence[str], drained: Drained) -> None:

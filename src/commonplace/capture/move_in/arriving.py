@@ -60,7 +60,8 @@ class Plan:
                     why = self.reasons.get(table, "a table that is not known here")
                     yield Skipped(table, why, "table", count)
                 continue
-            for column in set(columns) - set(self.taken[table].split()):
+            taken = self.taken[table].split()
+            for column in (column for column in columns if column not in taken):
                 name = quoted(column)
                 if count := database.count(table, f"{name} IS NOT NULL AND {name} <> '' AND {name} <> 0"):
                     why = self.reasons.get(f"{table}.{column}", "a column that is not known here")

@@ -22,7 +22,10 @@ Read = Callable[[Database], Iterator[Found]]
 
 
 def read_as(stream: Stream, tables: Mapping[str, str], read: Read) -> Iterator[Found]:
-    """What `read` finds in an export, whose arrays, or whose `_type` of record, stand for these tables."""
+    """What `read` finds in an export, whose arrays, or whose `_type` of record, stand for these tables.
+
+    Records that say nothing of the kind belong to the table of the empty name.
+    """
     try:
         with scratch() as connection:
             layout = _Layout(connection)
@@ -40,7 +43,9 @@ def read_as(stream: Stream, tables: Mapping[str, str], read: Read) -> Iterator[F
 
 
 def _table(element: Element, tables: Mapping[str, str]) -> str:
-    name = element.within or element.value.get("_type")
+    if "_meta" in element.value:
+        return ABOUT
+    name = element.within or element.value.get("_type") or ""
     return tables.get(name, ABOUT) if isinstance(name, str) else ABOUT
 
 

@@ -1,6 +1,6 @@
 """Kiro Memory (Total Recall since 4.0): observations, summaries, checkpoints, sessions and prompts, as the same here.
 
-Written against the schemas 1 to 14, and the JSON lines of `kiro-memory export`.
+Written against the schemas 1 to 14, and what `kiro-memory export` writes as JSON.
 """
 
 from __future__ import annotations
@@ -45,13 +45,14 @@ PLAN = Plan(
         "pending_messages": _PASSING,
         "job_queue": _PASSING,
         "schema_versions": _PASSING,
+        "export": "what the export says of itself",
     },
 )
 _DETAILS = ("subtitle", "narrative", "facts", "concepts", "files_read", "files_modified")
 _SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 _CHECKPOINT = ("task", "progress", "next_steps", "open_questions", "relevant_files")
 
-_EXPORTED = {"observation": "observations", "summary": "summaries", "prompt": "prompts"}
+_EXPORTED = {"observation": "observations", "summary": "summaries", "prompt": "prompts", "": "observations"}
 
 
 def read(database: Database) -> Iterator[Found]:
