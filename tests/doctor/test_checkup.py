@@ -1,0 +1,65 @@
+"""The checkup: areas do not spoil each other, and mending goes on past what cannot be mended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from commonplace.doctor import checkup as module
+from commonplace.doctor.checkup import NAMES, checkup, mend
+from commonplace.doctor.finding import Finding, failure, remark, well
+from commonplace.doctor.patient import Patient
+from commonplace.errors import StoreFull
+
+
+def test_every_area_is_examined_in_order(patient: Patient) -> None:
+    assert NAMES == ("store", "index", "model", "connections", "hooks", "spool", "permissions", "versions")
+    found = [*checkup(patient)]
+    assert not [one for one in found if one.state == "failure"]
+    assert [*dict.fromkeys(one.area for one in found)] == ["store", "model", "connections", "spool", "versions"]
+    assert {one.area for one in checkup(patient, ["spool"])} == {"spool"}
+
+
+def test_an_area_that_raises_is_a_failure_and_the_others_go_on(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_patient: Patient) -> Iterator[Finding]:
+        yield well("one", "first", "It is well.")
+        raise ValueError("what is this")
+
+    def full(_patient: Patient) -> Iterator[Finding]:
+        raise StoreFull("The disk is full.", "Make room.")
+        yield
+
+    areas = (("one", broken), ("two", full), ("three", lambda _patient: [well("three", "it", "It is well.")]))
+    monkeypatch.setattr(module, "AREAS", areas)
+    found = [*checkup(patient)]
+    assert [(one.area, one.what, one.state) for one in found] == [
+        ("one", "first", "ok"),
+        ("one", "examination", "failure"),
+        ("two", "examination", "failure"),
+        ("three", "it", "ok"),
+    ]
+    assert "ValueError: what is this" in found[1].sentence
+    assert (found[2].sentence, found[2].fix) == ("The disk is full.", "Make room.")
+
+
+def test_mending_goes_on_past_what_cannot_be_mended() -> None:
+    def full() -> str:
+        raise StoreFull("The disk is full.", "Make room.")
+
+    def wrong() -> str:
+        raise OSError("no")
+
+    findings = [
+        failure("a", "full", "x", "y", full),
+        failure("a", "wrong", "x", "y", wrong),
+        failure("a", "by hand", "x", "y"),
+        remark("a", "small", "x", "y", lambda: "It is done."),
+    ]
+    assert [(finding.what, done) for finding, done in mend(findings)] == [
+        ("full", "It could not be mended: The disk is full. Make room."),
+        ("wrong", "It could not be mended: OSError: no"),
+        ("small", "It is done."),
+    ]
