@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from tests.contract.conftest import THEN, Opener, make_draft
@@ -384,3 +385,18 @@ def test_the_strongest_neighbours_come_first_on_each_side(store: Store) -> None:
     every = store.neighbours([middle], 100)
     assert [edge.weight for edge in every] == sorted((edge.weight for edge in every), reverse=True)
     assert store.neighbours([], 5) == store.neighbours([10**9], 5) == []
+
+
+def test_items_are_linked_as_their_metadata_says(store: Store) -> None:
+    to = "0190a000-0000-7000-8000-000000000001"
+    links: Sequence[object] = (
+        [{"to": to, "rel": "supports", "weight": 0.6}],
+        [{"to": to, "weight": "much"}, "x", {"to": 7}, {"to": "nobody"}],
+        *("text", {"to": to}, 7, None),
+    )
+    drafts = [replace(make_draft(f"Note {n}", at=THEN + n), meta={"links": told}) for n, told in enumerate(links, 1)]
+    ids = put(store, replace(make_draft("Use Redis"), uid=to), *drafts)
+    link_all(store)
+    found = edges(store, ids, "linked")
+    assert sorted(edge.weight for edge in found) == [0.6, WEIGHTS["linked"]]
+    assert ties(store, ids, "linked") == {("Note 1", "linked", "Use Redis"), ("Note 2", "linked", "Use Redis")}

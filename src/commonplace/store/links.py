@@ -19,11 +19,14 @@ WEIGHTS: Mapping[str, float] = {
     "continued": 0.7,
     "brief": 0.9,
     "debrief": 0.9,
+    "linked": 0.8,
 }
 # What stands in so many passages links no more.
 COMMON = 200
 # Links to the latest that mention the same thing, links of a passage by mentions, passages that a session ends with.
 MOST_EACH, MOST_LINKS, ENDING = 3, 12, 3
+# Links that an item's own metadata tells, and the least that one of them weighs.
+MOST_STATED, WEAKEST = 100, 0.05
 
 Describe = Callable[[str], References]
 

@@ -12,12 +12,20 @@ from dataclasses import dataclass
 
 import apsw
 
-from commonplace.store.links import COMMON, ENDING, MOST_EACH, MOST_LINKS, weight_of
+from commonplace.store.links import COMMON, ENDING, MOST_EACH, MOST_LINKS, MOST_STATED, WEAKEST, weight_of
 from commonplace.store.sqlite import sql
 from commonplace.text.references import Reach, References, file_key
 
 _SPOT = "p.id, p.item_id, p.seq, i.created_ms, i.session_id, i.project_id, i.uid"
 _OF_ITEM = "SELECT id FROM passages WHERE space_id = ? AND item_id = ? ORDER BY seq"
+
+_STATED = """
+SELECT p.id, iif(typeof(l.value ->> '$.weight') IN ('real', 'integer'), l.value ->> '$.weight', NULL)
+  FROM items i CROSS JOIN json_each(iif(json_type(i.meta, '$.links') = 'array', i.meta -> '$.links', '[]')) l
+ CROSS JOIN items o ON o.space_id = i.space_id AND o.uid = iif(l.type = 'object', l.value ->> '$.to', NULL)
+ CROSS JOIN passages p ON p.space_id = o.space_id AND p.item_id = o.id AND p.seq = 0
+ WHERE i.id = ? AND i.meta <> '{}' LIMIT ?
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,8 @@ class Linker:
         if after is not None and after < spot.id:
             self._tie(spot, after, "adjacent")
         self._link_ends(spot)
+        if spot.seq == 0:
+            self._link_stated(spot)
         if spot.session_id is not None:
             self._link_sessions(spot, spot.session_id, first=before is None, last=after is None)
         if speaks and found.back is not None:
@@ -120,6 +130,11 @@ class Linker:
         (first,), (last,) = parts[0], parts[-1]
         if len(parts) > 2 and spot.id in (first, last):
             self._tie(spot, last if spot.id == first else first, "adjacent")
+
+    def _link_stated(self, spot: Spot) -> None:
+        """To the items that its metadata links it to. That is anybody's: what is no link in it is none."""
+        for other, weight in sql.rows(self._connection, _STATED, (spot.item_id, MOST_STATED)):
+            self._tie(spot, other, "linked", min(1.0, max(WEAKEST, weight)) if weight else None)
 
     # Back-references.
 
