@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 from mcp.server.stdio import stdio_server
 
-from commonplace.capture.hooks.drain import Draining
+from commonplace.capture.hooks.beside import Draining
 from commonplace.config import Settings
 from commonplace.mcp.lines import Answers, Questions
 from commonplace.mcp.server import build

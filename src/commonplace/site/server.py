@@ -11,7 +11,7 @@ import sys
 
 import uvicorn
 
-from commonplace.capture.hooks.drain import Draining
+from commonplace.capture.hooks.beside import Draining
 from commonplace.capture.inbox import watching
 from commonplace.config import Settings, listed
 from commonplace.errors import CommonplaceError, InvalidInput

@@ -60,11 +60,11 @@ class Draining:
         self._openings: Openings | None = None
 
     def __call__(self, book: Book) -> bool:
-        from commonplace.capture.hooks.drain import BATCH, Drained, drain
+        from commonplace.capture.hooks.drain import Drained, drain
         from commonplace.capture.hooks.preparing import Openings
 
         waits = anything_waits(book.settings)
-        drained = drain(book, book.settings, BATCH) if waits else Drained()
+        drained = drain(book, book.settings, _EVENTS) if waits else Drained()
         if drained.left > 0 and drained.done > 0:
             return True
         self._openings = self._openings or Openings()

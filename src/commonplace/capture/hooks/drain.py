@@ -6,19 +6,29 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from commonplace.capture.hooks.event import Event
 from commonplace.capture.hooks.preparing import wanted_after
 from commonplace.capture.hooks.reading import event_in
 from commonplace.capture.hooks.remembering import remember_events
 from commonplace.capture.hooks.turn import turn
-from commonplace.capture.hooks.waiting import Unreadable, anything_waits, done, read, refuse, sweep, waiting
+from commonplace.capture.hooks.waiting import (
+    Unreadable,
+    anything_waits,
+    our_spool,
+    read,
+    refuse,
+    remove,
+    sweep,
+    waiting,
+)
 from commonplace.config import Settings
 from commonplace.errors import StoreError, TimedOut
 from commonplace.memory.book import Book
 
 # So many are read, remembered and removed together.
-BATCH = 250
+BATCH = 500
 
 
 @dataclass(slots=True)
@@ -49,36 +59,37 @@ def drain(book: Book, settings: Settings, limit: int | None = None, seconds: flo
         if not ours:
             drained.elsewhere = True
             return drained
-        names = waiting(settings)
+        spool = our_spool(settings)
+        names = waiting(spool)
         todo = names[:limit]
         for start in range(0, len(todo), BATCH):
-            _batch(book, settings, todo[start : start + BATCH], drained)
+            _batch(book, spool, todo[start : start + BATCH], drained)
             if end is not None and time.monotonic() > end:
                 break
-        sweep(settings)
+        sweep(spool)
     drained.left = len(names) - drained.done
     return drained
 
 
-def _batch(book: Book, settings: Settings, names: Sequence[str], drained: Drained) -> None:
+def _batch(book: Book, spool: Path, names: Sequence[str], drained: Drained) -> None:
     told: dict[str, Event] = {}
     for name in names:
         try:
-            record = read(settings, name)
+            record = read(spool, name)
             event = event_in(record)
         except (Unreadable, OSError) as error:
-            _refuse(settings, name, str(error) if isinstance(error, Unreadable) else "unreadable-file", drained)
+            _refuse(spool, name, str(error) if isinstance(error, Unreadable) else "unreadable-file", drained)
             continue
         drained.cut += record.ended != "whole"
         if event is None:
             drained.passed_over += 1
-            done(settings, name)
+            remove(spool, [name])
         else:
             told[name] = event
-    _remember(book, settings, told, drained)
+    _remember(book, spool, told, drained)
 
 
-def _remember(book: Book, settings: Settings, told: dict[str, Event], drained: Drained) -> None:
+def _remember(book: Book, spool: Path, told: dict[str, Event], drained: Drained) -> None:
     """All at once; if one of them cannot be remembered, each alone, so that it does not hold up the others."""
     if not told:
         return
@@ -89,17 +100,16 @@ def _remember(book: Book, settings: Settings, told: dict[str, Event], drained: D
         raise
     except Exception as error:  # noqa: BLE001 - counted by its name and kept aside
         if len(told) == 1:
-            _refuse(settings, next(iter(told)), f"not-rememberable-{type(error).__name__}", drained)
+            _refuse(spool, next(iter(told)), f"not-rememberable-{type(error).__name__}", drained)
             return
         for name, event in told.items():
-            _remember(book, settings, {name: event}, drained)
+            _remember(book, spool, {name: event}, drained)
         return
     drained.remembered += len(told)
     drained.starts |= wanted_after(told.values())
-    for name in told:
-        done(settings, name)
+    remove(spool, list(told))
 
 
-def _refuse(settings: Settings, name: str, reason: str, drained: Drained) -> None:
-    refuse(settings, name, reason)
+def _refuse(spool: Path, name: str, reason: str, drained: Drained) -> None:
+    refuse(spool, name, reason)
     drained.refused[reason] += 1

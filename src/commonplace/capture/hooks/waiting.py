@@ -6,7 +6,8 @@ import contextlib
 import os
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from commonplace.text.redact import redact
 # What a killed hook left unfinished, or a trial behind, is swept after this long.
 _LEFT_OVER_NS = 3600 * 10**9
 _FIELDS = 8
+_REMOVERS = 8
 # How many refused events are kept for whoever wants to know, and how much of each.
 _KEPT_REFUSED, _KEPT_CHARACTERS = 50, 20_000
 
@@ -60,30 +62,43 @@ def anything_waits(settings: Settings) -> bool:
     return False
 
 
-def waiting(settings: Settings) -> list[str]:
+def our_spool(settings: Settings) -> Path:
+    """Where events wait; an error if it leads elsewhere."""
+    spool = Path(spool_of(str(settings.data_dir)))
+    if spool.is_symlink():
+        raise NotOurs(f"{spool} is a link.")
+    return spool
+
+
+def waiting(spool: Path) -> list[str]:
     """The names of the events that wait, oldest first."""
     try:
-        return sorted(path.name for path in _spool(settings).iterdir() if path.name.endswith(EVENT))
+        return sorted(path.name for path in spool.iterdir() if path.name.endswith(EVENT))
     except FileNotFoundError:
         return []
 
 
-def read(settings: Settings, name: str) -> Record:
+def read(spool: Path, name: str) -> Record:
     """An event that waits. Its name stays its own for good, so it is the same event when it is read again."""
-    parts = (_spool(settings) / name).read_bytes().split(b"\0", _FIELDS)
+    parts = (spool / name).read_bytes().split(b"\0", _FIELDS)
     if len(parts) != _FIELDS + 1 or parts[0] != VERSION:
         raise Unreadable("unknown-record")
     host, event, at, cwd, prompt, size, ended = (os.fsdecode(part) for part in parts[1:-1])
     return Record(name.removesuffix(EVENT), host, event, _number(at), cwd, prompt, _number(size), ended, parts[-1])
 
 
-def done(settings: Settings, name: str) -> None:
-    (_spool(settings) / name).unlink(missing_ok=True)
+def remove(spool: Path, names: Sequence[str]) -> None:
+    """Take events out of the spool. A synced file goes slowly, since the disk is told, so several go at once."""
+    if len(names) > _REMOVERS:
+        with ThreadPoolExecutor(_REMOVERS) as removers:
+            list(removers.map(lambda name: (spool / name).unlink(missing_ok=True), names))
+    else:
+        for name in names:
+            (spool / name).unlink(missing_ok=True)
 
 
-def refuse(settings: Settings, name: str, reason: str) -> None:
+def refuse(spool: Path, name: str, reason: str) -> None:
     """Count an event that cannot be understood, and keep the beginning of it, redacted, where people can look."""
-    spool = _spool(settings)
     note(str(spool), "drain", reason)
     corner = spool / REFUSED
     with contextlib.suppress(OSError):
@@ -94,12 +109,12 @@ def refuse(settings: Settings, name: str, reason: str) -> None:
         kept.write_text(redact(text.replace("\0", "\n"))[:_KEPT_CHARACTERS], encoding="utf-8")
         for old in sorted(corner.iterdir())[:-_KEPT_REFUSED]:
             old.unlink(missing_ok=True)
-    done(settings, name)
+    remove(spool, [name])
 
 
-def sweep(settings: Settings) -> None:
+def sweep(spool: Path) -> None:
     """Remove what killed hooks left half written, and trials that nobody came back for."""
-    spool, now = _spool(settings), time.time_ns()
+    now = time.time_ns()
     with contextlib.suppress(OSError):
         for path in spool.iterdir():
             if path.name.endswith((PART, SAMPLE)) and now - path.lstat().st_mtime_ns > _LEFT_OVER_NS:
@@ -108,11 +123,11 @@ def sweep(settings: Settings) -> None:
 
 def spool_state(settings: Settings) -> SpoolState:
     """What waits and what went wrong, without changing anything."""
-    spool = Path(spool_of(str(settings.data_dir)))
     counts: dict[str, Counter[str]] = {"hook": Counter(), "drain": Counter()}
     last = None
     try:
-        names = waiting(settings)
+        spool = our_spool(settings)
+        names = waiting(spool)
         with contextlib.suppress(FileNotFoundError):
             for line in (spool / TROUBLES).read_text(encoding="utf-8", errors="replace").splitlines():
                 at, who, reason = [*line.split("\t", 2), "", ""][:3]
@@ -127,14 +142,7 @@ def spool_state(settings: Settings) -> SpoolState:
 
 def forget_troubles(settings: Settings) -> None:
     """Start counting anew, once somebody has seen what was wrong."""
-    (_spool(settings) / TROUBLES).unlink(missing_ok=True)
-
-
-def _spool(settings: Settings) -> Path:
-    spool = Path(spool_of(str(settings.data_dir)))
-    if spool.is_symlink():
-        raise NotOurs(f"{spool} is a link.")
-    return spool
+    (our_spool(settings) / TROUBLES).unlink(missing_ok=True)
 
 
 def _number(text: str) -> int:
