@@ -51,9 +51,11 @@ def remove(text: str, path: Path) -> str:
     after = skip(text, child.node.end)
     has_comma = text[after] == ","
     end = after + 1 if has_comma else child.node.end
+    if has_comma and comments(text, child.node.end, after):
+        return text[: child.start] + text[child.node.end : after] + text[end:]
     if len(parent.children) == 1 and not comments(text, parent.start, child.start) + comments(text, end, parent.end):
         return text[: parent.start + 1] + text[parent.end - 1 :]
-    start = _back_over_space(text, before, child.start, end)
+    start, end = _with_space(text, before, child.start, end, forwards=has_comma)
     if has_comma or not place:
         return text[:start] + text[end:]
     # It was the last one: the comma before it has nothing to part any more.
@@ -86,13 +88,13 @@ def _inserted(text: str, parent: Node, value: Any, key: str | int | None = None)
 
 
 def _into_empty(text: str, parent: Node, name: str, value: Any) -> str:
-    base = _line_indent(text, parent.start)
-    if "\n" not in text.strip() and parent.start != skip(text, 0):
-        return f"{text[: parent.start + 1]}{name}{_one_line(value)}{text[parent.end - 1 :]}"
-    indent = base + _unit(text)
-    new = line_end(text) + indent + name + _written(text, value, indent)
     inside = comments(text, parent.start + 1, parent.end - 1)
     at = inside[-1][1] if inside else parent.start + 1
+    if "\n" not in text.strip() and parent.start != skip(text, 0):
+        return text[:at] + name + _one_line(value) + text[parent.end - 1 :]
+    base = _line_indent(text, parent.start)
+    indent = base + _unit(text)
+    new = line_end(text) + indent + name + _written(text, value, indent)
     rest = text[at:] if inside and "\n" in text[at : parent.end] else line_end(text) + base + text[parent.end - 1 :]
     return text[:at] + new + rest
 
@@ -134,10 +136,12 @@ def _end_of_line(text: str, at: int) -> int:
     return at
 
 
-def _back_over_space(text: str, before: int, start: int, end: int) -> int:
-    """From where to cut, so that the line goes together with what is on it, and no comment swallows what follows."""
+def _with_space(text: str, before: int, start: int, end: int, *, forwards: bool) -> tuple[int, int]:
+    """What to cut, with space around it: a whole line where it has one, but no line end that a comment needs."""
     bare = before + len(text[before:start].rstrip())
-    follows = text[end : skip_space(text, end)]
-    if "\n" in follows or "\n" not in text[bare:start]:
-        return bare
-    return start
+    behind = skip_space(text, end)
+    if "\n" in text[end:behind]:
+        return bare, end
+    if forwards:
+        return start, behind
+    return (start if "\n" in text[bare:start] else bare), end
