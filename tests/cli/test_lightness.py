@@ -75,6 +75,7 @@ def test_the_overview_imports_no_command(arguments: tuple[str, ...]) -> None:
         ("prune", "--json"),
         ("stats",),
         ("report",),
+        ("doctor", "spool", "store", "--json"),
         ("keys", "--json"),
         ("keys", "create", "laptop", "--json"),
     ],

@@ -28,9 +28,8 @@ def test_an_area_that_raises_is_a_failure_and_the_others_go_on(
         yield well("one", "first", "It is well.")
         raise ValueError("what is this")
 
-    def full(_patient: Patient) -> Iterator[Finding]:
+    def full(_patient: Patient) -> list[Finding]:
         raise StoreFull("The disk is full.", "Make room.")
-        yield
 
     areas = (("one", broken), ("two", full), ("three", lambda _patient: [well("three", "it", "It is well.")]))
     monkeypatch.setattr(module, "AREAS", areas)

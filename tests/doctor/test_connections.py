@@ -120,7 +120,20 @@ def test_a_broken_hook(patient: Patient, connect: Connect, home: Path) -> None:
     assert states([*connections.examine(patient)]) == {"claude-code": "ok"}
     found = failing([*hooks.examine(patient)])
     assert "SessionStart" in found.sentence and "its event did not arrive" in found.sentence
-    assert "`commonplace connect claude-code`" in found.fix
+    assert "`commonplace connect claude-code`" in found.fix and found.mend is not None
+    found.mend()
+    assert states([*hooks.examine(patient)]) == {"claude-code": "ok"}
+
+
+def test_mending_hooks_keeps_the_address_of_a_server(patient: Patient, connect: Connect, home: Path) -> None:
+    server = Server(url="http://127.0.0.1:9/mcp", key="sk-sekha-" + "0" * 48)
+    connect("claude-code", (str(home / "gone" / "commonplace"),), server=server)
+    before = (home / ".claude.json").read_bytes()
+    found = failing([*hooks.examine(patient)])
+    assert found.mend is not None
+    found.mend()
+    assert states([*hooks.examine(patient)]) == {"claude-code": "ok"}
+    assert (home / ".claude.json").read_bytes() == before
 
 
 def test_a_hook_that_keeps_its_events_elsewhere(patient: Patient, connect: Connect, tmp_path: Path) -> None:

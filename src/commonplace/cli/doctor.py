@@ -63,11 +63,9 @@ def _examined(
         if not call.json:
             call.say(f"{'mended':<8} {finding.area} {finding.what}: {redact(done)}", fg="cyan")
     if mended:
-        again = sorted({entry["area"] for entry in mended})
+        # All of it: what was mended in one area may have been the cause in another.
         patient.close()
-        seen = {name: [_shown(call, one) for one in checkup(patient, [name])] for name in again}
-        kept = [finding for finding in findings if finding.area not in seen]
-        findings = [*kept, *(finding for found in seen.values() for finding in found)]
+        findings = [_shown(call, finding) for finding in checkup(patient, areas)]
     return findings, mended
 
 

@@ -21,7 +21,8 @@ from urllib.parse import urlsplit
 
 import commonplace
 
-SECONDS = 30.0
+# A server that takes longer is given up by some editors too.
+SECONDS = 20.0
 # What a server that was asked to go gets for it.
 _LEAVE_SECONDS = 5.0
 _MOST_BYTES = 10_000_000

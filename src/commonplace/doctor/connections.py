@@ -12,7 +12,7 @@ from commonplace.doctor.finding import Finding, failure, remark, well
 from commonplace.doctor.patient import Patient
 from commonplace.errors import CommonplaceError
 from commonplace.hosts.connect.connection import Connection, connection
-from commonplace.hosts.connect.editor import Editor
+from commonplace.hosts.connect.editor import Editor, Server
 from commonplace.hosts.connect.editors import EDITORS, installed
 from commonplace.hosts.connect.places import Places
 from commonplace.hosts.connect.plan import carry_out, plan_connection
@@ -73,7 +73,7 @@ def _asked(patient: Patient, editor: Editor, places: Places, found: Connection) 
     if not found.url and not _exists(found.command):
         told = f"{editor.title} starts {found.command}, which is not there."
         return failure(
-            AREA, what, told, f"Run {again(editor, places)}, or use --fix.", _reconnect(editor, places, found)
+            AREA, what, told, f"Run {again(editor, places)}, or use --fix.", reconnect(editor, places, found)
         )
     answer = _answer(patient, found)
     if answer.why:
@@ -106,15 +106,21 @@ def _exists(command: str) -> bool:
     return Path(command).is_file() if Path(command).is_absolute() else shutil.which(command) is not None
 
 
-def _reconnect(editor: Editor, places: Places, found: Connection) -> Callable[[], str]:
-    """Let an editor start this Commonplace instead of one that is gone, with the same profile and data."""
+def reconnect(editor: Editor, places: Places, found: Connection) -> Callable[[], str]:
+    """Let an editor start this Commonplace instead of one that is gone, with the same profile, data and hooks."""
 
     def mend() -> str:
-        at = found.args.index(PROFILE) + 1 if PROFILE in found.args else len(found.args)
-        profile = found.args[at] if at < len(found.args) else USUAL_PROFILE
         program, data_dir = our_program(), (found.env or {}).get(DATA_DIR)
-        wanted = Wanted(local_server(program, profile, data_dir), program if found.hooks else (), data_dir)
+        wanted = Wanted(_server(program, found), program if found.hooks else (), data_dir)
         carry_out(plan_connection(editor, places, wanted), places)
         return f"{editor.title} was connected anew, to {program[0]}."
 
     return mend
+
+
+def _server(program: tuple[str, ...], found: Connection) -> Server:
+    if found.url:
+        return Server(url=found.url, key=(found.headers or {}).get("Authorization", "").removeprefix("Bearer "))
+    at = found.args.index(PROFILE) + 1 if PROFILE in found.args else len(found.args)
+    profile = found.args[at] if at < len(found.args) else USUAL_PROFILE
+    return local_server(program, profile, (found.env or {}).get(DATA_DIR))

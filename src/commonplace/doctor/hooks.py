@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from commonplace.capture.hooks.sample import Tried, try_hook
-from commonplace.doctor.connections import again, name_of
+from commonplace.doctor.connections import again, name_of, reconnect
 from commonplace.doctor.finding import Finding, failure, remark, well
 from commonplace.doctor.patient import Patient
 from commonplace.errors import CommonplaceError
@@ -39,13 +39,16 @@ def _of_editor(patient: Patient, editor: Editor, places: Places, found: Connecti
     if not found.hooks:
         told = f"{editor.title} has no hooks of ours, so it is remembered only what its agent asks for."
         return remark(AREA, what, told, f"Run {again(editor, places)}.")
-    tried = {hook: try_hook(hook.command, _payload(hook), patient.settings) for hook in found.hooks}
-    for hook, one in tried.items():
+    tried: list[Tried] = []
+    for hook in found.hooks:
+        one = try_hook(hook.command, _payload(hook), patient.settings)
         if one.why:
-            return failure(
-                AREA, what, f"The hook {hook.event} of {editor.title} fails: {one.why}.", _fix(editor, places)
-            )
-    return _took(editor, what, list(tried.values()))
+            # The others would be waited for in vain too.
+            told = f"The hook {hook.event} of {editor.title} fails: {one.why}."
+            fix = f"Run {again(editor, places)}, or use --fix; either writes the hooks anew."
+            return failure(AREA, what, told, fix, reconnect(editor, places, found) if found.ours else None)
+        tried.append(one)
+    return _took(editor, what, tried)
 
 
 def _took(editor: Editor, what: str, tried: list[Tried]) -> Finding:
@@ -54,10 +57,6 @@ def _took(editor: Editor, what: str, tried: list[Tried]) -> Finding:
     if slowest > SLOW_SECONDS:
         return remark(AREA, what, told, "See what keeps the machine busy, or the disk of the data folder.")
     return well(AREA, what, told)
-
-
-def _fix(editor: Editor, places: Places) -> str:
-    return f"Run {again(editor, places)}; it writes the hooks anew."
 
 
 def _payload(hook: Hook) -> bytes:
