@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from commonplace.capture.hooks.answers import Heard
 from commonplace.capture.hooks.concepts import concepts
 from commonplace.capture.hooks.course import Course, Deed
-from commonplace.capture.hooks.observations import PROMPT
+from commonplace.capture.hooks.observations import COMPACTION, PROMPT
 from commonplace.memory.captured import is_edited
 from commonplace.memory.remember import Note
 from commonplace.text.summarise import shorten
@@ -46,7 +46,7 @@ def closed(course: Course) -> Iterator[Note]:
     heard = Heard.from_json(before.get("heard"))
     for answer in course.answers:
         heard = heard.after(answer)
-    deeds = [deed for deed in course.deeds if deed.type != PROMPT]
+    deeds = [deed for deed in course.deeds if deed.type not in (PROMPT, COMPACTION)]
     if not (deeds or (course.opening and heard != Heard())):
         return
     written = _recent_first([*_texts(before.get("written")), *(file for deed in deeds for file in deed.modified)])

@@ -19,7 +19,7 @@ from commonplace.capture.hooks.places import Place, Places
 from commonplace.capture.hooks.trivia import reason_against, reason_to_drop
 from commonplace.memory.book import Book
 from commonplace.memory.captured import Begun, Happening, capture, captured_counts, known_events, latest_key, thread
-from commonplace.memory.remember import MAX_SESSION, Note
+from commonplace.memory.remember import MAX_SESSION, Note, clean
 from commonplace.memory.staleness import ROOT
 
 BATCH = 500
@@ -150,7 +150,7 @@ def key_of(event: Event, place: Place, at_ms: int) -> str:
     """What a session is called: by its host, as its transcript would be; without a name, a day in a project is one."""
     day = datetime.fromtimestamp(at_ms / 1000, UTC).date().isoformat()
     session = event.session.strip() or f"{place.project or 'somewhere'} {day}"
-    return f"{event.host}:{session}"[:MAX_SESSION]
+    return clean(f"{event.host}:{session}", "session")[:MAX_SESSION].strip()
 
 
 def _unknown(book: Book, events: Sequence[Event]) -> Iterator[tuple[str, Event]]:

@@ -31,11 +31,11 @@ _LOOK = re.compile(
 )
 _JOINED = re.compile(r"\s*(?:&&|;|\n)\s*")
 _WORDS = (
-    "a ahead all alright and awesome be can carry commit continue cool correct do done exactly excellent fine go"
-    " going good great hello hey hi it just keep let lgtm looks me more nice next no nope now of off ok okay on one perfect"
-    " please proceed really resume right run same see start stop sure thank thanks that the then this too try very wait"
-    " well wonderful works yeah yep yes you again lets sounds approved approve"
-    " ja nein weiter danke gut bitte mach si sí oui non"
+    "a ahead all alright and awesome be can carry commit continue cool correct do done exactly excellent fine"
+    " go going good great hello hey hi it just keep let lgtm looks me more nice next no nope now of off ok okay"
+    " on one perfect please proceed really resume right run same see start stop sure thank thanks that the then"
+    " this too try very wait well wonderful works yeah yep yes you again lets sounds approved approve ja nein"
+    " weiter danke gut bitte mach si sí oui non"
 )
 _SMALL = frozenset(_WORDS.split())
 _MOST_WORDS = 5

@@ -1,0 +1,180 @@
+"""One summary and one checkpoint of each session, kept up to date, honest, and left alone where a person wrote."""
+
+from __future__ import annotations
+
+from commonplace.capture.hooks.remembering import remember_events
+from commonplace.memory.book import Book
+from commonplace.memory.edit import Changes, edit
+from commonplace.memory.fetch import history
+from commonplace.memory.forget import forget
+
+from .sessions import FOLDER, Telling, a_fix, items, told
+
+
+def test_a_summary_tells_what_was_asked_done_learnt_and_left(book: Book) -> None:
+    remember_events(book, a_fix().events)
+    summary = told(book)
+    assert summary.title == "Why does the login test fail?" and summary.session == "claude-code:s1"
+    assert summary.details == {
+        "request": "Why does the login test fail?",
+        "investigated": "Read src/token_server.py",
+        "learned": "The root cause was that the token server is slow, so I doubled its time.",
+        "completed": "Modified src/login.py\nRan pytest tests/test_login.py — 47 passed in 3.2s (success)",
+        "next_steps": "Ask for a faster token server",
+        "notes": "1 prompt, 1 edit, 2 commands, 1 read",
+    }
+
+
+def test_a_checkpoint_tells_where_it_stopped(book: Book) -> None:
+    telling = a_fix()
+    remember_events(book, telling.events)
+    checkpoint = told(book, "checkpoint")
+    snapshot = checkpoint.details["snapshot"].splitlines()
+    assert {name: text for name, text in checkpoint.details.items() if name != "snapshot"} == {
+        "task": "Why does the login test fail?",
+        "progress": "The login test passes again.",
+        "next_steps": "Ask for a faster token server",
+        "open_questions": "Shall I write it down in the changelog?",
+        "relevant_files": "src/login.py, src/token_server.py",
+    }
+    assert len(snapshot) == 5 and snapshot[-1] == "command: pytest tests/test_login.py"
+    assert checkpoint.created_ms == telling.at_ms
+
+
+def test_fifty_stops_make_one_summary_that_is_up_to_date(book: Book) -> None:
+    telling = Telling()
+    telling.asks("Rename the modules")
+    for number in range(50):
+        telling.uses("Edit", file_path=f"src/m{number}.py", old_string="a", new_string=f"b{number}")
+        telling.stops(f"I renamed module {number} because of reason {number}.")
+        remember_events(book, telling.events[-2:])
+    summary, checkpoint = told(book), told(book, "checkpoint")
+    assert summary.details["completed"].startswith("Modified src/m49.py, Modified src/m48.py")
+    assert summary.details["completed"].endswith("and 30 more")
+    assert "reason 49." in summary.details["learned"] and "reason 37." not in summary.details["learned"]
+    assert checkpoint.details["relevant_files"].count(",") == 19
+    assert len(history(book, summary.id)) == 49
+    assert summary.created_ms == checkpoint.created_ms == telling.at_ms
+
+
+def test_stopping_again_without_news_changes_nothing(book: Book) -> None:
+    telling = a_fix()
+    telling.stops()
+    telling.add("session-end", reason="logout")
+    remember_events(book, telling.events)
+    before = told(book), told(book, "checkpoint")
+    after = Telling(at_ms=telling.at_ms)
+    after.add("session-end", reason="other")
+    remember_events(book, after.events)
+    assert (told(book), told(book, "checkpoint")) == before and before[0].rev == 1
+    assert before[0].details["next_steps"] == "Ask for a faster token server"
+
+
+def test_a_session_in_which_nothing_happened_has_none(book: Book) -> None:
+    for host in ("claude-code", "gemini", "kiro"):
+        telling = Telling(host)
+        telling.add("session-start", reason="startup")
+        telling.asks("hi")
+        telling.stops("Hello! What can I do?")
+        telling.add("session-end")
+        remember_events(book, telling.events)
+    assert items(book, "summary", "checkpoint", "observation") == []
+
+
+def test_a_question_that_was_answered_is_summed_up_even_without_tools(book: Book) -> None:
+    telling = Telling("kiro")
+    telling.asks("Which database do we use?")
+    telling.stops("We use SQLite because it needs no server.")
+    remember_events(book, telling.events)
+    assert told(book).details == {
+        "request": "Which database do we use?",
+        "learned": "We use SQLite because it needs no server.",
+        "notes": "1 prompt",
+    }
+
+
+def test_a_command_that_still_fails_is_a_next_step_until_it_goes_well(book: Book) -> None:
+    telling = Telling()
+    telling.fails("Bash", "error TS2304: Cannot find name 'x'.", command="npm run build")
+    telling.stops()
+    remember_events(book, telling.events)
+    failing = "Still failing: npm run build — error TS2304: Cannot find name 'x'. (failed)"
+    assert told(book).details["next_steps"] == told(book, "checkpoint").details["next_steps"] == failing
+    telling = Telling(at_ms=telling.at_ms)
+    telling.uses("Bash", "built in 2 s", command="npm run build")
+    telling.stops()
+    remember_events(book, telling.events)
+    assert "next_steps" not in told(book).details
+    assert told(book).details["completed"] == "Ran npm run build — built in 2 s (success)"
+
+
+def test_what_a_person_rewrote_or_forgot_stays_so(book: Book) -> None:
+    telling = a_fix()
+    remember_events(book, telling.events)
+    edit(book, told(book).id, Changes(details={"learned": "It was the network."}))
+    forget(book, [told(book, "checkpoint").id])
+    more = Telling(at_ms=telling.at_ms)
+    more.uses("Edit", file_path=f"{FOLDER}/src/other.py", old_string="a", new_string="b")
+    more.stops("I changed the other one because it was slow.")
+    remember_events(book, more.events)
+    assert told(book).details["learned"] == "It was the network." and "other.py" not in told(book).details["completed"]
+    assert items(book, "checkpoint") == []
+
+
+def test_sub_agents_do_not_speak_for_their_parent(book: Book) -> None:
+    telling = Telling()
+    telling.asks("Find out why the build is slow")
+    telling.add("tool", tool="Read", input={"file_path": "webpack.config.js"}, output="x", agent="explorer-1")
+    telling.add(
+        "tool", tool="Edit", input={"file_path": "a.js", "old_string": "1", "new_string": "2"}, agent="explorer-1"
+    )
+    telling.add("stop", text="I decided to delete everything because I am a sub-agent.", agent="explorer-1")
+    telling.add("subagent-stop", text="The loader is slow because it parses twice.", agent="explorer-1")
+    remember_events(book, telling.events)
+    assert items(book, "summary") == []
+    telling = Telling(at_ms=telling.at_ms)
+    telling.stops("I removed the second loader, so the build is fast.")
+    remember_events(book, telling.events)
+    details = told(book).details
+    assert details["learned"] == "I removed the second loader, so the build is fast."
+    assert "webpack.config.js" in details["investigated"] and "a.js" in details["completed"]
+    assert "Delegated: The loader is slow" in details["investigated"]
+    delegation = next(item for item in items(book, "observation") if item.type == "delegation")
+    assert delegation.meta["agent"] == "explorer-1" and delegation.details["subtitle"] == "explorer-1"
+
+
+def test_a_compaction_keeps_the_thread(book: Book) -> None:
+    telling = a_fix()
+    telling.add("compact", reason="auto", text="We were fixing the login test. The cache must be cleared next,")
+    telling.add("session-start", reason="compact")
+    telling.asks("Now clear the cache on every login")
+    telling.uses("Edit", file_path="src/cache.py", old_string="a", new_string="b")
+    telling.stops("The cache is cleared now.")
+    remember_events(book, telling.events)
+    details = told(book).details
+    assert details["request"] == "Why does the login test fail?\nNow clear the cache on every login"
+    assert "Modified src/cache.py, Modified src/login.py" in details["completed"]
+    assert "token server is slow" in details["learned"]
+    assert any(item.type == "compaction" for item in items(book, "observation"))
+
+
+def test_the_summary_stands_before_a_compaction(book: Book) -> None:
+    telling = a_fix()
+    telling.events.pop()
+    telling.add("compact", reason="manual")
+    remember_events(book, telling.events)
+    assert "Modified src/login.py" in told(book).details["completed"]
+
+
+def test_secrets_do_not_reach_a_summary_and_it_goes_on(book: Book) -> None:
+    key = "sk-ant-api03-" + "Ab1" * 40
+    telling = Telling()
+    telling.asks(f"Use {key} for the deployment")
+    telling.uses("Bash", f"deployed with {key}", command=f"make build KEY={key}")
+    telling.stops(f"It works because {key} is right.")
+    remember_events(book, telling.events)
+    more = Telling(at_ms=telling.at_ms)
+    more.uses("Edit", file_path="a.py", old_string="1", new_string="2")
+    more.stops()
+    remember_events(book, more.events)
+    assert key[:20] not in repr(items(book)) and "a.py" in told(book).details["completed"]
