@@ -1,202 +1,40 @@
 """Takes secrets out of text before anything is written, and again before anything is returned.
 
-Every rule is a row of `RULES`. A rule's expression runs only when one of its hints occurs, starts only at a border and
-never looks back over what it has read, so that ordinary text costs little and hostile text no more than linear time.
+What a secret looks like stands in two tables: `TOKENS` (how it begins) and `CLUES` (what stands beside it). Ordinary
+text costs little, because no expression runs but where a beginning or a hint stands; and none of them looks back over
+what it has read, so that hostile text costs no more than linear time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from commonplace.text.clean_texts import known_clean, not_known_clean, note_clean
-from commonplace.text.secret_shape import looks_secret
+from commonplace.text.secret_clues import CLUES, Clue
+from commonplace.text.secret_tokens import TOKENS, Token
 
 _MARK = "[REDACTED:"
 _PASSES = 4
+# Where a token may stand: letters without a break, as many as the shortest has.
+_RUN = re.compile(r"\b[\w-]{15,}+", re.ASCII)
+# What may stand before a token without a break: an escape (\n, %3D) and the end of a terminal's colour.
+_ESCAPES = re.compile(r"(?<=\\)[nrt]|(?<=\\)u[0-9a-fA-F]{4}|(?<=%)[0-9A-F]{2}|(?<=\x1b\[)\d{0,3}m")
 
-Judge = Callable[[re.Match[str]], bool]
+# The groups of an expression that are the secret; without one, all of it is.
+_GONE = ("secret", "quoted", "bare")
+# What the beginning of a token may end with before its run, and what stands before an escape.
+_BREAKS = "./-\\%["
+# Tokens that do not begin in a way of their own are longer than this.
+_LONG = 32
+_LAST = re.compile(r"[A-Za-z0-9_-]+\Z")
+_HINTS = tuple(dict.fromkeys(hint for clue in CLUES for hint in clue.hints))
 
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A kind of secret: literal hints (lower case), and an expression whose group `secret`, or all of it, goes.
-
-    An `anchored` expression starts at a hint and is tried nowhere else, which is what makes the broad ones cheap.
-    """
-
-    kind: str
-    hints: tuple[str, ...]
-    pattern: str
-    judge: Judge | None = None
-    anchored: bool = False
-
-
-def _assigned(match: re.Match[str], password: bool) -> bool:
-    separator, quoted, bare = match["separator"], match["quoted"], match["bare"]
-    if quoted is not None:
-        return looks_secret(quoted, password=password, quoted=True, env=False, loose=False)
-    following = match.string[match.end() : match.end() + 1]
-    if following in _CODE_FOLLOWS or (following == ")" and "=" in separator):
-        return False
-    name = _name_before(match) + match["name"]
-    flag = name.startswith("--")
-    if separator == " " and not flag:
-        return False
-    spaced = separator.startswith(" ") or (separator.endswith(" ") and "=" in separator)
-    env = flag or (name.isupper() and not spaced)
-    return looks_secret(bare, password=password, quoted=False, env=env, loose=not spaced)
-
-
-def _name_before(match: re.Match[str]) -> str:
-    before = _NAME_BEFORE.search(match.string, max(0, match.start() - 40), match.start())
-    return before[0] if before else ""
-
-
-def _is_password(match: re.Match[str]) -> bool:
-    return _assigned(match, password=True)
-
-
-def _is_secret(match: re.Match[str]) -> bool:
-    if match["name"].lower().startswith("key") and not _KEY_OWNERS.search(_name_before(match)):
-        return False
-    return _assigned(match, password=False)
-
-
-def _is_literal(match: re.Match[str]) -> bool:
-    return match["secret"][0] not in "$<{%*["
-
-
-def _is_credential(match: re.Match[str]) -> bool:
-    value = match["secret"]
-    return _has_digit(match) or "=" in value or (not value.isupper() and not value[1:].islower())
-
-
-def _has_digit(match: re.Match[str]) -> bool:
-    return any(map(str.isdigit, match["secret"]))
-
-
-_CODE_FOLLOWS = ("(", "{", "[", "<")
-_NAME_BEFORE = re.compile(r"[A-Za-z0-9_-]+\Z")
-_KEY_OWNERS = re.compile(
-    r"(?:api|access|private|signing|encryption|auth|master|account|app|service|session)[_-]?\Z", re.IGNORECASE
-)
-
-
-def _assignment(names: str) -> str:
-    return rf"""(?xi)
-        (?P<name> (?:{names})
-            (?:[_-]?(?:key|value|val|base|string|raw|prod|production|staging|dev|live|local|root|admin|\d{{1,3}})){{0,3}})
-        (?P<separator>
-            \\?["'`]?\]?\ {{0,8}}
-            (?: :\ {{0,4}}[A-Za-z_][\w.]{{0,30}}\ {{0,4}}=(?!=) | => | := | =(?![=>]) | :(?![:=]) | (?<=\ ) )
-            \s{{0,8}} )
-        (?:
-            [bru]?(?P<quote>\\?["'`])(?P<quoted>(?:(?!(?P=quote))[^\n]){{6,512}})(?P=quote)
-          | (?P<bare>(?:[^\s"'`,;&(){{}}\[\]<>|\\]|&(?![\w.-]{{1,30}}=)){{6,}}+)
-        )"""
-
-
-RULES: tuple[Rule, ...] = (
-    Rule(
-        "private-key",
-        ("private key",),
-        r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
-        r"(?:(?:[^-]++|-(?!----))*+-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
-        r"|(?:(?:\s|\\[nr])*+(?:[A-Z][A-Za-z-]{3,20}: [^\n]{0,200}|[A-Za-z0-9+/=]{16,}+))++)",
-    ),
-    Rule(
-        "aws-key-id",
-        ("akia", "asia", "abia", "acca"),
-        r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])",
-    ),
-    Rule(
-        "aws-secret",
-        ("aws",),
-        r"(?i)aws[\w-]{0,20}(?:secret|key)[\w-]{0,20}[\"']?\s{0,4}(?:=>|[:=])\s{0,4}[\"']?"
-        r"(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
-    ),
-    Rule(
-        "jwt",
-        ("eyj",),
-        r"(?<![\w-])eyJ[\w-]{8,}+\.(?:eyJ[\w-]{4,}+\.[\w-]*+|[\w-]*+\.[\w-]++\.[\w-]++\.[\w-]++)",
-    ),
-    Rule(
-        "github-token",
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        r"(?<![\w-])(?:gh[pousr]_[A-Za-z0-9]{16,}+|github_pat_[A-Za-z0-9_]{20,}+)",
-    ),
-    Rule(
-        "gitlab-token",
-        ("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glagent-", "gloas-", "glimt-"),
-        r"(?<![\w-])gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|oas|imt)-[\w-]{16,}+",
-    ),
-    Rule("slack-token", ("xox", "xapp-"), r"(?<![\w-])(?:xox[a-z](?:\.xox[a-z])?-[\w-]{10,}+|xapp-\d-[\w-]{10,}+)"),
-    Rule(
-        "webhook",
-        ("hooks.slack.com", "api/webhooks"),
-        r"(?:hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks)/(?P<secret>[\w/-]{16,}+)",
-    ),
-    Rule("anthropic-key", ("sk-ant-",), r"(?<![\w-])sk-ant-[\w-]{8,}+"),
-    Rule("sekha-key", ("sk-sekha-",), r"(?<![\w-])sk-sekha-[\w-]{8,}+"),
-    Rule(
-        "openai-key",
-        ("sk-",),
-        r"(?<![\w-])sk-(?:(?:proj|svcacct|admin|or-v1|lf|None)-[\w-]{16,}+|[A-Za-z0-9]{20,}+[\w-]*+)",
-    ),
-    Rule(
-        "google-key",
-        ("aiza", "gocspx-", "ya29."),
-        r"(?<![\w-])(?:AIza[\w-]{30,}+|GOCSPX-[\w-]{20,}+|ya29\.[\w-]{20,}+)",
-    ),
-    Rule(
-        "stripe-key",
-        ("k_live_", "k_test_", "whsec_"),
-        r"(?<![\w-])(?:[sr]k_(?:live|test)_[A-Za-z0-9]{10,}+|whsec_[A-Za-z0-9+/=]{16,}+)",
-    ),
-    Rule("npm-token", ("npm_",), r"(?<![\w-])npm_[A-Za-z0-9]{30,}+"),
-    Rule("pypi-token", ("pypi-age",), r"(?<![\w-])pypi-AgE[\w-]{16,}+"),
-    Rule("huggingface-token", ("hf_",), r"(?<![\w-])hf_[A-Za-z0-9]{20,}+"),
-    Rule("sendgrid-key", ("sg.",), r"(?<![\w-])SG\.[\w-]{16,}+\.[\w-]{16,}+"),
-    Rule("twilio-key", ("sk",), r"SK(?<![\w-]SK)[0-9a-f]{32}(?![\w-])"),
-    Rule(
-        "azure-key",
-        ("accountkey", "sharedaccess", "sig="),
-        r"(?i)(?:(?:AccountKey|SharedAccessKey)=|[?&;]sig=|SharedAccessSignature=[^\s\"';]{0,200}?sig=)"
-        r"(?P<secret>[\w+/%-]{20,}+=*+)",
-    ),
-    Rule(
-        "url-password",
-        ("://",),
-        r"://[^\s:/@\"'<>`\[]{0,64}:(?P<secret>[^\s/\"'<>`]{1,256})@(?=[\w\[.*%{$-])",
-        _is_literal,
-    ),
-    Rule("url-token", ("://",), r"://(?P<secret>[\w-]{20,}+)@(?=\w)", _has_digit),
-    Rule(
-        "authorization",
-        ("authorization",),
-        r"(?i)authorization\\?[\"']?\s{0,4}[:=,]\s{0,4}\\?[\"'`]?(?:bearer|basic|token|digest|apikey|negotiate)\s{1,4}"
-        r"(?P<secret>[\w.~+/=-]{8,}+)",
-        _is_credential,
-    ),
-    Rule("bearer-token", ("bearer",), r"(?i)(?<![\w-])bearer\s{1,4}(?P<secret>[\w.~+/-]{16,}+=*+)", _has_digit),
-    Rule(
-        "password",
-        ("password", "passwd", "passphrase", "passcode", "pwd"),
-        _assignment("passwords?|passwd|passphrase|passcode|pwd"),
-        _is_password,
-        anchored=True,
-    ),
-    Rule(
-        "secret",
-        ("secret", "token", "key", "credential"),
-        _assignment("secret|token|key|credentials?"),
-        _is_secret,
-        anchored=True,
-    ),
-)
+Known = list[tuple[str, Token]]
+Found = tuple[int, int, str]
+"""Where a secret begins and ends, and its kind."""
 
 
 def redact(text: str) -> str:
@@ -236,37 +74,99 @@ def redact_counted(text: str) -> tuple[str, dict[str, int]]:
 
 
 def _once(text: str, counts: dict[str, int]) -> str:
+    text = _without(text, _tokens(text), counts)
     lowered = _lower(text)
-    for rule in RULES:
-        for hint in rule.hints:
-            if hint in lowered:
-                redacted = _apply(rule, text, lowered, counts)
-                if redacted is not text:
-                    text, lowered = redacted, _lower(redacted)
-                break
+    there = {hint for hint in _HINTS if hint in lowered}
+    if not there:
+        return text
+    for clue in CLUES:
+        if not there.isdisjoint(clue.hints):
+            redacted = _without(text, _beside(clue, text, _starts(clue.hints, lowered)), counts)
+            if redacted is not text:
+                text, lowered = redacted, _lower(redacted)
     return text
 
 
-def _apply(rule: Rule, text: str, lowered: str, counts: dict[str, int]) -> str:
+def _without(text: str, found: Iterable[Found], counts: dict[str, int]) -> str:
     pieces: list[str] = []
     position = 0
-    for match in _anchored(rule, text, lowered) if rule.anchored else _compiled(rule.pattern).finditer(text):
-        group = next((name for name in ("secret", "quoted", "bare") if match.groupdict().get(name) is not None), 0)
-        if _MARK in match[group] or (rule.judge is not None and not rule.judge(match)):
-            continue
-        pieces += [text[position : match.start(group)], f"{_MARK}{rule.kind}]"]
-        position = match.end(group)
-        counts[rule.kind] = counts.get(rule.kind, 0) + 1
+    for start, end, kind in found:
+        pieces += [text[position:start], f"{_MARK}{kind}]"]
+        position = end
+        counts[kind] = counts.get(kind, 0) + 1
     return "".join([*pieces, text[position:]]) if pieces else text
 
 
-def _anchored(rule: Rule, text: str, lowered: str) -> Iterator[re.Match[str]]:
-    pattern = _compiled(rule.pattern)
-    end = 0
-    for start in _starts(rule.hints, lowered):
-        if start >= end and (match := pattern.match(text, start)):
-            end = match.end()
-            yield match
+def _tokens(text: str) -> Iterator[Found]:
+    heads, tails = _beginnings()
+    done = 0
+    for run in _RUN.finditer(text):
+        at, end = run.span()
+        if at < done:
+            continue
+        found = None
+        if known := heads.get(text[at : at + 2]):
+            found = _token(known, text, at)
+        if found is None and end - at > _LONG:
+            found = _token(heads[""], text, at)
+        if found is None and at and (before := text[at - 1]) in _BREAKS:
+            # A run may begin with a dash, which is no word to the expression.
+            after = at - (before == "-")
+            if known := tails.get(text[after - 2 : after]):
+                found = _token_before(known, text, after)
+            elif escape := _ESCAPES.match(text, at):
+                at = escape.end()
+                found = _token([*heads.get(text[at : at + 2], ()), *heads[""]], text, at)
+        if found is not None and found[0] >= done:
+            done = found[1]
+            yield found
+
+
+def _token(known: Iterable[tuple[str, Token]], text: str, at: int) -> Found | None:
+    for beginning, token in known:
+        if text.startswith(beginning, at) and (rest := _compiled(token.rest).match(text, at + len(beginning))):
+            return at, rest.end(), token.kind
+    return None
+
+
+def _token_before(known: Iterable[tuple[str, Token]], text: str, at: int) -> Found | None:
+    """A token whose beginning stands before the run."""
+    for beginning, token in known:
+        start = at - len(beginning)
+        if start >= 0 and text.startswith(beginning, start) and (rest := _compiled(token.rest).match(text, at)):
+            before = _LAST.search(text, max(0, start - 6), start)
+            if before is None or _ESCAPES.fullmatch(text, before.start(), start):
+                return start, rest.end(), token.kind
+    return None
+
+
+@cache
+def _beginnings() -> tuple[Mapping[str, Known], Mapping[str, Known]]:
+    """The tokens by the first two letters of their run; those whose run comes after their beginning by its last two."""
+    heads: defaultdict[str, Known] = defaultdict(list)
+    tails: defaultdict[str, Known] = defaultdict(list)
+    for token in TOKENS:
+        for beginning in token.beginnings:
+            table, letters = (heads, beginning[:2]) if _is_run(beginning) else (tails, beginning[-2:])
+            table[letters].append((beginning, token))
+    return dict(heads), dict(tails)
+
+
+def _is_run(beginning: str) -> bool:
+    return not beginning or beginning[-1] in "_-" or beginning[-1].isalnum()
+
+
+def _beside(clue: Clue, text: str, starts: list[int]) -> Iterator[Found]:
+    pattern = _compiled(clue.pattern)
+    done = 0
+    for start in starts:
+        at = start - clue.before
+        if at < done or not (match := pattern.match(text, at)):
+            continue
+        done = match.end()
+        group = next((name for name, value in match.groupdict().items() if value and name in _GONE), 0)
+        if _MARK not in match[group] and (clue.judge is None or clue.judge(match)):
+            yield match.start(group), match.end(group), clue.kind
 
 
 def _starts(hints: tuple[str, ...], lowered: str) -> list[int]:

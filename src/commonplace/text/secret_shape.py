@@ -12,16 +12,23 @@ _TEMPLATE = re.compile(
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
-    r"(?:your|my|some|the|a|an|insert|enter|replace|add|new|old|test|fake|dummy|example|change)(?:[-_ .]?[a-z]+)*"
+    r"(?:your|my|some|the|a|an|insert|enter|replace|add|new|old|test|fake|dummy|example|change)(?:[-_ .]?[a-z]++)*+"
     r"|none|null|undefined|true|false|string|required|optional|redacted|hidden|masked|[x*.•_-]+",
     re.IGNORECASE,
 )
 _LOCATION = re.compile(r"(?:[a-z][a-z0-9+.-]*:/|~?/|\.{1,2}/|[a-z]:\\)", re.IGNORECASE)
 _WORDY = re.compile(r"(?:[A-Za-z]+|[vV]?[0-9]{1,4})(?:[-_./:@ ](?:[A-Za-z]+|[vV]?[0-9]{1,4}))*")
 _DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*)+")
-_TYPE = re.compile(r"[A-Za-z]{2,8}(?:8|16|32|64|128|255|256|384|512)(?:_t)?")
+_TYPE = re.compile(
+    r"[A-Za-z]{2,8}(?:8|16|32|64|128|255|256|384|512)(?:_t)?|[A-Z]\w*(?:Key|Token|Secret|Password|Credentials?)"
+)
 _CHANGE = re.compile(r"[a-z][A-Z0-9]|[A-Z][0-9]|[0-9][A-Za-z]")
 _HUMP = re.compile(r"[A-Z]")
+# What passwords and keys are made by, or checked with.
+_METHOD = re.compile(
+    r"(?:base|sha|md|utf|argon|bcrypt|aes|rsa|hmac|pbkdf|ed|http|oauth|v)[-_]?\d{1,4}[a-z]{0,3}(?:[-_][a-z]+)*",
+    re.IGNORECASE,
+)
 _SYMBOL = re.compile(r"[^\w./:\\-]")
 
 
@@ -45,8 +52,21 @@ def looks_secret(value: str, *, password: bool, quoted: bool, env: bool, loose: 
     return len(value) >= 16 and _is_random(value) and len(_CHANGE.findall(value)) >= 3
 
 
+def told_in_prose(value: str, *, password: bool) -> bool:
+    """Whether a word after `the password is` is that password: words of a sentence hold no digits, or end in them."""
+    value = value.rstrip(".!?:")
+    if len(value) < 6 or _is_reference(value) or _METHOD.fullmatch(value) or _DOTTED.fullmatch(value):
+        return False
+    if password:
+        return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    return len(value) >= 12 and _is_random(value) and any(map(str.isdigit, value))
+
+
 def _is_reference(value: str) -> bool:
-    return bool(_TEMPLATE.search(value) or _PLACEHOLDER.fullmatch(value) or _LOCATION.match(value))
+    if _LOCATION.match(value):
+        # Base64 may begin like a path, but changes its letters more often.
+        return not (len(value) >= 32 and len(_CHANGE.findall(value)) * 6 > len(value))
+    return bool(_TEMPLATE.search(value) or _PLACEHOLDER.fullmatch(value))
 
 
 def _is_typed_password(value: str, env: bool) -> bool:
