@@ -71,12 +71,12 @@ def _wild(draw: st.DrawFn, value: Any) -> str:
 def _written(draw: st.DrawFn, value: Any) -> str:
     if not isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=draw(st.booleans()))
-    parts = []
+    parts: list[str] = []
     for entry in value.items() if isinstance(value, dict) else value:
         name = ""
         if isinstance(value, dict):
             name, entry = json.dumps(entry[0]) + draw(SPACES) + ":" + draw(SPACES), entry[1]
         parts.append(draw(SPACES) + name + _written(draw, entry) + draw(SPACES))
-    trailing = "," + draw(SPACES) if parts and draw(st.booleans()) else ""
+    trailing = "," + draw(SPACES) if draw(st.booleans()) and parts else ""
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     return opening + (",".join(parts) + trailing or draw(SPACES)) + closing

@@ -22,7 +22,6 @@ from commonplace.hosts.connect.plan import plan_connection, plan_disconnection
 from .conftest import SYSTEMS, connect, disconnect, tree, wanted
 from .settings_files import files
 
-IDS = {"ids": lambda value: getattr(value, "name", str(value))}
 WITH_JSON = [editor for editor in EDITORS if editor.format == "jsonc"]
 
 
@@ -79,7 +78,7 @@ def said(data: bytes) -> dict[str, Any]:
     return {key: inner for key, inner in value.items() if inner not in ({}, [])}
 
 
-@pytest.mark.parametrize("editor", EDITORS, **IDS)
+@pytest.mark.parametrize("editor", EDITORS, ids=lambda editor: editor.name)
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("in_project", [False, True])
 def test_where_nothing_was_nothing_stays(tmp_path: Path, editor: Editor, system: System, in_project: bool) -> None:
