@@ -1,0 +1,60 @@
+"""Hooks as their hosts run them: the installed command, a payload on standard input, nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from commonplace.capture.hooks.spool import leave, record, spool_of
+from commonplace.capture.hooks.waiting import our_spool, waiting
+from commonplace.config import Settings
+
+COMMAND = str(Path(sys.executable).with_name("commonplace.exe" if sys.platform == "win32" else "commonplace"))
+SECONDS = 60
+
+
+def argv(settings: Settings, host: str, event: str) -> list[str]:
+    return [COMMAND, "--data-dir", str(settings.data_dir), "hook", host, event]
+
+
+def fire(
+    settings: Settings,
+    host: str = "claude-code",
+    event: str = "PostToolUse",
+    payload: Mapping[str, Any] | bytes = b"{}",
+    **more: Any,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a hook to its end."""
+    given = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    return subprocess.run(
+        argv(settings, host, event), input=given, capture_output=True, timeout=SECONDS, check=False, **more
+    )
+
+
+def put(
+    settings: Settings,
+    payload: Mapping[str, Any] | bytes,
+    event: str = "PostToolUse",
+    host: str = "claude-code",
+    *,
+    ended: str = "whole",
+    name: str = "",
+) -> str:
+    """What a hook leaves, without the process."""
+    given = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    fields = (host, event, "1742049000000", "/src/my-api", "", str(len(given)), ended)
+    return leave(spool_of(str(settings.data_dir)), record(fields, given), name=name)
+
+
+def names(settings: Settings) -> list[str]:
+    """The events that wait."""
+    return waiting(our_spool(settings))
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, **more}
