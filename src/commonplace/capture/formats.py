@@ -55,7 +55,7 @@ def detect(head: bytes, name: str) -> str | None:
         first = min(((found.start(), name) for name, found in fields if found), default=None)
         if first:
             return first[1]
-    if name.lower().endswith((".json", ".jsonl")):
+    if name.lower().endswith((".json", ".jsonl", *database.SUFFIXES)):
         return None
     if name.lower().endswith((".md", ".markdown")) or (not name.lower().endswith(".txt") and _marked(text)):
         return "markdown"

@@ -181,7 +181,7 @@ def _details(note: Note) -> dict[str, str]:
             raise TooLarge(f"{len(globs)} paths are more than {MAX_PATHS}.", "Use wider globs, such as src/api/**.")
         details["paths"] = "\n".join(globs)
     if "category" in details:
-        details["category"] = _category(details["category"])
+        details["category"] = checked_category(details["category"])
     return details
 
 
@@ -195,7 +195,7 @@ def clean(text: str, name: str) -> str:
     return redact(text)
 
 
-def _category(category: str) -> str:
+def checked_category(category: str) -> str:
     """A name that can become a file or a folder on every system."""
     name = category.strip()
     if not _CATEGORY.fullmatch(name) or _DEVICE.fullmatch(name):

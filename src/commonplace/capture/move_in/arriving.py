@@ -26,6 +26,7 @@ from commonplace.memory.remember import (
     MAX_TAGS,
     MAX_TITLE,
     Note,
+    checked_category,
 )
 from commonplace.memory.take_in import Arrival
 from commonplace.text.globs import checked_glob
@@ -136,11 +137,14 @@ def _fit_paths(details: dict[str, str], meta: dict[str, object]) -> None:
 
 
 def _fit_category(details: dict[str, str], meta: dict[str, object]) -> None:
-    if "category" in details:
-        name = _UNCATEGORISED.sub("-", details["category"]).strip("-. ")[:80]
-        if name != details["category"]:
-            meta["category"] = details["category"]
-        details["category"] = name
+    told = details.pop("category", "")
+    try:
+        name = checked_category(_UNCATEGORISED.sub("-", told).strip("-. ")[:80])
+        details |= {"category": name}
+    except InvalidInput:
+        name = ""
+    if name != told:
+        meta["category"] = told
 
 
 def _project(name: str | None, meta: dict[str, object]) -> str | None:

@@ -1,0 +1,172 @@
+"""memories.sh: each memory with its type, tags, paths, category and project, what it replaced, and its sessions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commonplace.capture.imports import import_path
+from commonplace.memory.book import Book
+from commonplace.memory.conversations import opened
+from commonplace.memory.edit import Changes, edit
+from commonplace.memory.fetch import fetch_one
+from commonplace.memory.forget import forget, restore
+from commonplace.model import Item
+
+from .conftest import MoveIn
+from .databases import AT, ISO, LATER_MEMORIES, MEMORIES, Rows, memory
+
+Kept = Callable[..., dict[str, Item]]
+REPO = "github.com/acme/my-api"
+ZOD = memory(
+    "diK6Ws0LA9Fk",
+    "Use zod for every body",
+    type="rule",
+    scope="project",
+    project_id=REPO,
+    tags="api,validation",
+    paths="src/api/**,src/lib/*.ts",
+    category="api",
+    metadata='{"owner": "ada"}',
+    embedding=b"\0",
+)
+ROWS: Rows = {
+    "memories": [
+        ZOD,
+        memory("new", "We chose pnpm", type="decision"),
+        memory("old", "We chose npm", type="decision"),
+        memory("gone", "Forget me", deleted_at="2025-03-16 00:00:00"),
+    ],
+    "memory_links": [
+        {"id": "l1", "source_id": "new", "target_id": "old", "link_type": "supersedes"},
+        {"id": "l2", "source_id": "diK6Ws0LA9Fk", "target_id": "new", "link_type": "supports"},
+        {"id": "l3", "source_id": "new", "target_id": "lost", "link_type": "related"},
+    ],
+    "memory_history": [{"id": "h1", "memory_id": "new", "content": "We chose yarn"}],
+    "reminders": [{"id": "r1", "message": "Review"}],
+}
+
+
+def test_a_memory_comes_in_with_all_it_has(move_in: MoveIn, kept: Kept) -> None:
+    assert move_in(MEMORIES, ROWS).items.added == 4
+    rule = kept()["Use zod for every body"]
+    assert (rule.kind, rule.type, rule.project, rule.tags) == ("memory", "rule", REPO, ("api", "validation"))
+    assert rule.details == {"paths": "src/api/**\nsrc/lib/*.ts", "category": "api"}
+    assert rule.created_ms == AT
+    chosen = kept()["We chose pnpm"]
+    assert chosen.project is None
+    assert {name: rule.meta[name] for name in ("owner", "source", "source_id")} == {
+        "owner": "ada",
+        "source": "memories.sh",
+        "source_id": "diK6Ws0LA9Fk",
+    }
+    assert rule.meta["links"] == [{"to": chosen.uid, "rel": "supports"}]
+    assert {"to": rule.uid, "rel": "supports"} in chosen.meta["links"]  # type: ignore[operator]
+
+
+def test_what_was_replaced_or_deleted_there_is_so_here(book: Book, move_in: MoveIn, kept: Kept) -> None:
+    move_in(MEMORIES, ROWS)
+    live = kept()
+    assert "We chose npm" not in live and "Forget me" not in live
+    old = fetch_one(book, live["We chose pnpm"].id + 1, forgotten=True)
+    assert (old.title, old.superseded_by) == ("We chose npm", live["We chose pnpm"].id)
+    gone = fetch_one(book, old.id + 1, forgotten=True)
+    assert gone.title == "Forget me" and gone.forgotten_ms is not None
+
+
+def test_what_had_no_place_is_told(move_in: MoveIn) -> None:
+    assert move_in(MEMORIES, ROWS).reasons == {
+        ("column", "it is worked out anew here"): 1,
+        ("table", "earlier wordings; the latest one is kept"): 1,
+        ("table", "reminders have no place here"): 1,
+        ("link", "one of its ends is not there any more"): 1,
+    }
+
+
+def test_again_adds_nothing_and_undoes_nothing_that_was_done_here(book: Book, move_in: MoveIn, kept: Kept) -> None:
+    move_in(MEMORIES, ROWS)
+    live = kept()
+    old = live["We chose pnpm"].id + 1
+    forget(book, [live["Use zod for every body"].id])
+    edit(book, live["We chose pnpm"].id, Changes(content="We chose bun"))
+    restore(book, [old, old + 1])
+    again = move_in(MEMORIES, ROWS)
+    assert (again.items.added, again.items.known) == (0, 4)
+    assert set(kept()) == {"We chose bun", "We chose npm", "Forget me"}
+
+
+def test_what_changed_there_changes_here_unless_it_was_changed_here(move_in: MoveIn, kept: Kept, book: Book) -> None:
+    move_in(MEMORIES, {"memories": [ZOD, memory("new", "We chose pnpm")]})
+    edit(book, kept()["We chose pnpm"].id, Changes(content="We chose bun"))
+    changed = move_in(MEMORIES, {"memories": [ZOD | {"content": "Use valibot"}, memory("new", "We chose yarn")]})
+    assert (changed.items.added, changed.items.known) == (1, 1)
+    assert set(kept()) == {"Use valibot", "We chose bun"}
+    assert kept()["Use valibot"].details["category"] == "api"
+
+
+def test_deleted_there_later_is_forgotten_here(move_in: MoveIn, kept: Kept) -> None:
+    move_in(MEMORIES, {"memories": [ZOD]})
+    move_in(MEMORIES, {"memories": [ZOD | {"deleted_at": "2025-03-16 00:00:00"}]})
+    assert kept() == {}
+
+
+def test_an_export_tells_less_and_takes_nothing_away(book: Book, move_in: MoveIn, kept: Kept, tmp_path: Path) -> None:
+    move_in(MEMORIES, ROWS)
+    told = {name: ZOD[name] for name in ("id", "content", "type", "scope", "created_at")} | {"tags": ["api", "new"]}
+    fresh = told | {"id": "fresh", "content": "Only in the export"}
+    export = {"version": "1.0", "exported_at": ISO, "project_id": REPO, "memories": [told, fresh]}
+    path = tmp_path / "memories.json"
+    path.write_text(json.dumps(export), encoding="utf-8")
+    summary = import_path(book, path)
+    assert (summary.items.added, summary.items.known) == (1, 1)
+    assert kept()["Use zod for every body"].details["paths"]
+    assert kept()["Only in the export"].project == REPO
+
+
+def test_sessions_of_later_versions(book: Book, move_in: MoveIn, kept: Kept) -> None:
+    session = {"id": "s1", "project_id": REPO, "status": "closed", "title": "Rate limits", "started_at": ISO}
+    event = {"session_id": "s1", "kind": "message", "created_at": ISO}
+    rows: Rows = {
+        "memories": [
+            memory("a", "Old way", superseded_by="b", source_session_id="s1"),
+            memory("b", "New way", memory_layer="long_term", confidence=0.9),
+            memory("c", "For an hour", memory_layer="working", expires_at=ISO),
+        ],
+        "memory_sessions": [session],
+        "memory_session_events": [
+            {"id": "e1", "role": "user", "content": "How do we limit?", **event},
+            {"id": "e2", "role": "robot", "content": "By a bucket", **event},
+        ],
+        "memory_session_snapshots": [
+            {"id": "n1", "session_id": "s1", "slug": "rate-limits", "transcript_md": "# All", "created_at": ISO}
+        ],
+    }
+    summary = move_in(LATER_MEMORIES, rows)
+    assert (summary.conversations.added, summary.messages.added, summary.items.added) == (1, 2, 4)
+    kept_session, messages = opened(book, "memories.sh:s1")
+    assert (kept_session.label, kept_session.status, kept_session.project) == ("Rate limits", "archived", REPO)
+    assert [message.details["role"] for message in messages] == ["user", "system"]
+    assert set(kept(kinds=("memory", "checkpoint"))) == {"New way", "rate limits"}
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"category": "a/b: c?"}, "category"),
+        ({"category": "con"}, "category"),
+        ({"paths": "../up/**"}, "paths"),
+        ({"type": "we!rd"}, "type"),
+        ({"tags": "x" * 200}, "tags"),
+        ({"tags": ",".join(f"t{n}" for n in range(80))}, "tags"),
+        ({"project_id": "a/../b"}, "project"),
+    ],
+)
+def test_what_a_field_here_cannot_hold_is_in_the_metadata(
+    move_in: MoveIn, kept: Kept, more: dict[str, str], field: str
+) -> None:
+    summary = move_in(MEMORIES, {"memories": [memory("a", "Keep me", **more)]})
+    assert (summary.items.added, summary.items.skipped) == (1, 0)
+    assert kept()["Keep me"].meta[field]
