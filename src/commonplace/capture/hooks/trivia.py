@@ -53,7 +53,7 @@ def reason_against(event: Event, course: Course) -> str | None:
         text = said(event.text)
         return EMPTY if not text else SMALL_TALK if is_small_talk(text) else None
     if event.kind != "tool":
-        return None if event.text.strip() else EMPTY
+        return None
     type_, line = type_of(event.tool), arguments.command(event)
     if type_ == OWN or (type_ == "command" and is_our_command(line)):
         return OWN_MEMORY
