@@ -192,6 +192,12 @@ def test_a_session_that_ended_with_a_failure_is_an_open_end(book: Book, clock: C
     assert week(book).open_ends == ()
 
 
+def test_what_a_session_says_itself_is_not_told_twice(book: Book, clock: Clock) -> None:
+    observe(book, "make test", "command", failed=True, facts="make test")
+    observe(book, "one", "summary", kind="summary", request="r", next_steps="Still failing: make test")
+    assert [one.what for one in week(book).open_ends] == ["next step"]
+
+
 def test_topics_of_the_time(wise_book: Book, clock: Clock) -> None:
     for number in range(12):
         text = f"The rate limiter of the login service counts attempts in Redis, bucket {number}"

@@ -65,17 +65,17 @@ def _row(part: str, row: Data, *, everywhere: bool) -> dict[str, Any]:
             "took": took(row["minutes"]),
             "source": row["source"] or "-",
             **({"project": row["project"]} if everywhere else {}),
-            "title": row["request"],
+            "request": row["request"],
         }
     if part == "decisions":
         return {"id": row["id"], "type": row["type"], "title": row["title"], "at": _local(row["at"])[:10]}
     if part == "files":
-        return {"title": row["path"], "changed": row["changed"], "read": row["read"]}
+        return {"file": row["path"], "changed": row["changed"], "read": row["read"]}
     if part == "failures":
-        return {"title": row["command"], "why": row["why"], "times": row["times"], "mended": _mended(row)}
+        return {"command": row["command"], "why": row["why"], "times": row["times"], "mended": _mended(row)}
     if part == "open_ends":
-        return {"type": row["what"], "title": row["text"], "session": row["session"] or "-"}
-    return {"title": row["name"], "passages": row["passages"]}
+        return {"type": row["what"], "text": row["text"], "session": row["session"] or "-"}
+    return {"topic": row["name"], "passages": row["passages"]}
 
 
 def markdown(data: Data) -> str:
@@ -91,18 +91,19 @@ def _lines(data: Data) -> Iterator[str]:
         return
     for name, (heading, nothing) in PARTS.items():
         yield f"\n## {heading}\n"
-        yield from _listed(name, data[name]) if data[name] else (nothing,)
+        yield from _listed(name, data[name], everywhere=data["project"] is None) if data[name] else (nothing,)
         if more := data["left_out"].get(name):
             yield f"\nand {more:,} more"
     if not data["complete"]:
         yield f"\nOnly the newest {data['items']:,} items were looked at."
 
 
-def _listed(part: str, rows: Sequence[Data]) -> Iterator[str]:
+def _listed(part: str, rows: Sequence[Data], *, everywhere: bool) -> Iterator[str]:
     for row in rows:
         if part == "sessions":
-            facts = ", ".join(filter(None, (took(row["minutes"]), row["source"], row["project"])))
-            yield f"- **{_local(row['from'])}** ({_escaped(facts)}): {_escaped(row['request'])}"
+            facts = (took(row["minutes"]), row["source"], row["project"] if everywhere else "")
+            told = _escaped(", ".join(filter(None, facts)))
+            yield f"- **{_local(row['from'])}** ({told}): {_escaped(row['request'])}"
         elif part == "decisions":
             yield f"- **{_escaped(row['type'])}** {_escaped(row['title'])} ({_local(row['at'])[:10]})"
         elif part == "files":

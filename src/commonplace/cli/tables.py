@@ -40,6 +40,7 @@ NUMBERS = frozenset(
 MOMENTS = frozenset({"when", "last_used"})
 # Texts, and their shares of what width is left.
 WIDE = {"title": 1, "event": 1, "why": 1, "narrative": 1, "content": 1, "aliases": 1, "label": 2, "folder": 1}
+WIDE |= {"request": 1, "file": 1, "command": 1, "text": 1, "topic": 1}
 # Below this width a conversation's words are left out for its label.
 NARROW = 100
 # Shorter heads for terminals, where texts need the room.

@@ -105,7 +105,7 @@ def report(book: Book, scope: Scope, from_ms: int, to_ms: int) -> Report:
         most("decisions", [one for one in happened if one.type in DECIDED], DECISIONS),
         most("files", _files(happened), FILES),
         most("failures", failed, FAILURES),
-        most("open_ends", [*_failing(failed, happened), *_left_to_do(happened)], OPEN_ENDS),
+        most("open_ends", _open_ends(failed, happened), OPEN_ENDS),
         most("topics", _topics(book, happened), TOPICS),
         left,
     )
@@ -153,15 +153,21 @@ def _listed(one: Happening, name: str) -> Iterator[str]:
     return filter(None, (part.strip() for part in one.details.get(name, "").split(", ")))
 
 
-def _failing(failed: Iterable[Failure], happened: Iterable[Happening]) -> Iterator[OpenEnd]:
-    """What a session ended with: a command that failed after everything else that was done in it."""
+def _open_ends(failed: Iterable[Failure], happened: Sequence[Happening]) -> list[OpenEnd]:
+    """What a session ended with, if that failed and is not among what it says is left to do; and that."""
+    left = list(_left_to_do(happened))
     last: dict[int | None, int] = defaultdict(int)
     for one in happened:
         if one.kind == "observation" or one.details.get("commands"):
             last[one.session_id] = max(last[one.session_id], one.at_ms)
-    for failure in failed:
-        if failure.mended_ms is None and failure.at_ms >= last[failure.session_id]:
-            yield OpenEnd("failing", f"{failure.command}: {failure.why}", failure.session_id, failure.at_ms)
+    failing = [
+        OpenEnd("failing", f"{failure.command}: {failure.why}", failure.session_id, failure.at_ms)
+        for failure in failed
+        if failure.mended_ms is None
+        and failure.at_ms >= last[failure.session_id]
+        and not any(end.session_id == failure.session_id and failure.command in end.text for end in left)
+    ]
+    return [*failing, *left]
 
 
 def _left_to_do(happened: Iterable[Happening]) -> Iterator[OpenEnd]:
