@@ -161,8 +161,9 @@ def _summaries(book: Book, here: Scope, query: str | None) -> list[Item]:
 
 
 def _content(item: Item) -> str:
-    """What an item says, in one text."""
-    return item.text or item.title
+    """What an item says, in one text; what happened is told by its narrative, shorter than its input and output."""
+    narrative = item.details.get("narrative", "").strip() if item.kind == "observation" else ""
+    return narrative or item.text or item.title
 
 
 def _within(text: str, longest: int) -> str:

@@ -29,7 +29,7 @@ from commonplace.text.redact import redact
 from commonplace.text.summarise import shorten, title_of
 
 PROMPT, COMPACTION, DELEGATION = "prompt", "compaction", "delegation"
-LONGEST_TITLE, LONGEST_FACT = 100, 1000
+LONGEST_TITLE, LONGEST_GIST, LONGEST_FACT = 100, 300, 1000
 LONGEST_PROMPT, LONGEST_ANSWER, LONGEST_INPUT, LONGEST_OUTPUT = 20_000, 2_000, 800, 500
 _PROGRAM = re.compile(r"(?:[A-Z_][A-Z0-9_]*=\S*\s+)*(?:sudo\s+|time\s+|npx\s+|uv run\s+)?([\w./\\+-]+)")
 _DOMAIN = re.compile(r"https?://(?:www\.)?([^/\s:?#]+)")
@@ -83,6 +83,7 @@ def _prompt(event: Event) -> Observation:
         PROMPT,
         title_of(redact(text[:LONGEST_PROMPT])) or "Prompt",
         subtitle="prompt",
+        narrative=_gist(text),
         concepts=concepts(text=text),
         body=text,
         digest=digest(PROMPT, text),
@@ -98,7 +99,7 @@ def _told(event: Event) -> Observation:
         DELEGATION if by_agent else COMPACTION,
         title_of(redact(text)) or ("Answer of a sub-agent" if by_agent else "Compaction"),
         subtitle=who if by_agent else "summary of the session so far",
-        narrative=f"{who} answered" if by_agent else "The session was compacted to this",
+        narrative=_gist(text),
         concepts=concepts(text=text),
         body=text,
         digest=digest(DELEGATION, text),
@@ -242,6 +243,11 @@ def _tool_use(event: Event, place: Place) -> Observation:
         digest=digest(event.tool, given, output),
         tokens=tokens(given, output),
     )
+
+
+def _gist(text: str) -> str:
+    """How a long text begins; empty for a short one, which stands for itself."""
+    return shorten(redact(text), LONGEST_GIST) if len(text) > LONGEST_GIST else ""
 
 
 _BUILDERS: Mapping[str, Callable[[Event, Place], Observation]] = {
