@@ -80,7 +80,7 @@ def _batch(book: Book, spool: Path, names: Sequence[str], drained: Drained) -> N
         except (Unreadable, OSError) as error:
             _refuse(spool, name, str(error) if isinstance(error, Unreadable) else "unreadable-file", drained)
             continue
-        drained.cut += record.ended != "whole"
+        drained.cut += record.ended in ("cut", "stalled")
         if event is None:
             drained.passed_over += 1
             remove(spool, [name])

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from commonplace.capture.hooks.payload import Payload
+from commonplace.capture.hooks.payload import FIRST, FIRST_IF_SILENT, FIRST_IF_TOLD, Payload
 from commonplace.capture.hooks.spool import EVENT, SAMPLE, leave, note, reason_of, record, spool_of
 from commonplace.data_folder import data_folder
 
@@ -47,7 +47,8 @@ def fire(arguments: Sequence[str], env: Mapping[str, str], stdin: int = 0) -> by
     given, host, event = _parsed(arguments) or ("", "", "")
     data = os.path.expanduser(data_folder(given, env))
     prompt = env.get("USER_PROMPT", "") if host == "kiro" else ""
-    payload = Payload(prompt=bool(prompt)).read(stdin)
+    patience = FIRST_IF_TOLD if prompt else FIRST_IF_SILENT if host == "kiro" else FIRST
+    payload = Payload(patience).read(stdin)
     if host not in HOSTS or not event:
         _complain(data, "unknown-host" if event else "unknown-event")
         return b""

@@ -8,21 +8,24 @@ import time
 
 # What is kept of a payload; the rest is read and dropped, since a host that cannot write may fail.
 MOST_BYTES = 1 << 20
-# Seconds for the first byte, and for all of it.
-FIRST, ALL = 1.0, 3.0
-# A host that tells the prompt in the environment says nothing here.
-FIRST_BESIDE_PROMPT = 0.05
+# Seconds for the first byte, and from then on for all of it.
+FIRST, ALL = 2.0, 3.0
+# A host that may leave it open, and one that told the prompt in the environment already.
+FIRST_IF_SILENT, FIRST_IF_TOLD = 0.5, 0.05
 _PIECE = 1 << 16
 
 
 class Payload:
-    """The bytes that were kept, how many there were, and how it ended: `whole`, `cut` at the limit, or `stalled`."""
+    """The bytes that were kept, how many there were, and how it ended.
+
+    `whole`, `cut` at the limit, `stalled` in the middle, or `silent`: left open, with nothing said.
+    """
 
     __slots__ = ("_deadline", "ended", "kept", "size")
 
-    def __init__(self, prompt: bool = False) -> None:
+    def __init__(self, patience: float = FIRST) -> None:
         self.kept, self.size, self.ended = b"", 0, "whole"
-        self._deadline = time.monotonic() + (FIRST_BESIDE_PROMPT if prompt else FIRST)
+        self._deadline = time.monotonic() + patience
 
     def read(self, descriptor: int = 0) -> Payload:
         """Everything up to the end, or up to a deadline. A terminal says nothing."""
@@ -47,8 +50,8 @@ class Payload:
         return max(0.0, self._deadline - time.monotonic())
 
     def stall(self) -> None:
-        if self.size and self.ended == "whole":
-            self.ended = "stalled"
+        if self.ended == "whole":
+            self.ended = "stalled" if self.size else "silent"
 
 
 def _read(payload: Payload, descriptor: int) -> None:

@@ -18,7 +18,11 @@ def event_in(record: Record) -> Event | None:
     adapt = ADAPTERS.get(record.host)
     if adapt is None:
         raise Unreadable("unknown-host")
-    return adapt(record.event, _payload(record), record)
+    event = adapt(record.event, _payload(record), record)
+    if event is None and record.ended == "silent" and not record.prompt:
+        # Its host may have had something to say, and came too late.
+        raise Unreadable("silent")
+    return event
 
 
 def _payload(record: Record) -> dict[str, Any]:

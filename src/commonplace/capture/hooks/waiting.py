@@ -25,7 +25,7 @@ _KEPT_REFUSED, _KEPT_CHARACTERS = 50, 20_000
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An event as its hook left it. `ended` tells whether the payload is `whole`, was `cut`, or its host `stalled`."""
+    """An event as its hook left it. `ended` tells how reading its payload did (payload.py)."""
 
     name: str
     host: str

@@ -1,0 +1,243 @@
+"""What waits is remembered in order, once, by one process at a time; what cannot be is counted and holds up nobody."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import apsw
+import pytest
+
+from commonplace.capture.hooks.drain import drain
+from commonplace.capture.hooks.sample import try_hook
+from commonplace.capture.hooks.spool import EVENT, PART, REFUSED
+from commonplace.capture.hooks.turn import turn
+from commonplace.capture.hooks.waiting import forget_troubles, our_spool, spool_state, sweep
+from commonplace.config import Settings
+from commonplace.errors import StoreBusy
+from commonplace.memory.book import Book, open_book
+from commonplace.model import Item, Scope
+
+from .firing import COMMAND, SECONDS, argv, environment, fire, names, put
+
+HOLD_TURN = """
+import sys
+from pathlib import Path
+from commonplace.capture.hooks.turn import turn
+with turn(Path(sys.argv[1])) as ours:
+    print(ours, flush=True)
+    sys.stdin.read()
+"""
+
+
+def write(number: int) -> dict[str, object]:
+    given = {"file_path": f"/src/my-api/part{number}.py", "content": f"part = {number}\n"}
+    return {"session_id": "s1", "cwd": "/src/my-api", "tool_name": "Write", "tool_input": given}
+
+
+def observations(book: Book) -> list[Item]:
+    """Oldest first."""
+    return book.store.newest(Scope(kinds=("observation",)), 1000)[::-1]
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not true():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+def test_events_become_what_they_tell_in_the_order_of_time(book: Book, settings: Settings) -> None:
+    for number in range(30):
+        put(settings, write(number))
+    done = drain(book, settings)
+    assert (done.remembered, done.left, done.passed_over, done.refused) == (30, 0, 0, {})
+    assert names(settings) == []
+    assert [item.title.split()[-1] for item in observations(book)] == [f"part{number}.py" for number in range(30)]
+
+
+def test_nothing_waits_nothing_is_done(book: Book, settings: Settings) -> None:
+    assert drain(book, settings).done == 0 and not our_spool(settings).exists()
+
+
+def test_a_crash_before_the_files_are_removed_stores_nothing_twice(book: Book, settings: Settings) -> None:
+    for number in range(5):
+        put(settings, write(number))
+    files = {path.name: path.read_bytes() for path in our_spool(settings).glob(f"*{EVENT}")}
+    drain(book, settings)
+    once = [item.uid for item in observations(book)]
+    for name, content in files.items():
+        (our_spool(settings) / name).write_bytes(content)
+    assert drain(book, settings).left == 0
+    assert [item.uid for item in observations(book)] == once and names(settings) == []
+
+
+def test_at_most_so_many_and_the_rest_later(book: Book, settings: Settings) -> None:
+    for number in range(7):
+        put(settings, write(number))
+    assert (drain(book, settings, limit=3).left, drain(book, settings, seconds=SECONDS).left) == (4, 0)
+    assert len(observations(book)) == 7
+
+
+def test_whoever_comes_second_leaves(book: Book, settings: Settings) -> None:
+    put(settings, write(1))
+    command = [sys.executable, "-c", HOLD_TURN, str(settings.data_dir)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None and other.stdin is not None
+        assert other.stdout.readline().strip() == b"True"
+        assert drain(book, settings).elsewhere and len(names(settings)) == 1
+        # A lock ends with its holder, however that ends.
+        other.kill()
+        other.communicate(timeout=SECONDS)
+    assert drain(book, settings).remembered == 1
+
+
+def test_a_busy_store_only_delays(book: Book, settings: Settings) -> None:
+    put(settings, write(1))
+    holder = apsw.Connection(str(settings.database))
+    holder.execute("BEGIN IMMEDIATE")
+    hasty = open_book(replace(settings, busy_timeout=0.05))
+    with pytest.raises(StoreBusy):
+        drain(hasty, settings)
+    hasty.close()
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert len(names(settings)) == 1 and drain(book, settings).remembered == 1
+
+
+def test_nonsense_is_counted_kept_aside_redacted_and_holds_up_nobody(book: Book, settings: Settings) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    put(settings, b"token: " + secret.encode())
+    put(settings, b'{"session_id": "s1", "tool_n')
+    put(settings, b"{}", "PreToolUse")
+    put(settings, b"{}", host="nobody")
+    (our_spool(settings) / f"0{EVENT}").write_bytes(b"no record")
+    put(settings, write(1))
+    done = drain(book, settings)
+    assert (done.remembered, done.passed_over, done.left) == (1, 1, 0)
+    counted = {"not-json": 1, "truncated": 1, "unknown-host": 1, "unknown-record": 1}
+    assert done.refused == counted and spool_state(settings).refused == counted
+    kept = "".join(path.read_text(encoding="utf-8") for path in (our_spool(settings) / REFUSED).iterdir())
+    assert "token" in kept and secret not in kept
+    forget_troubles(settings)
+    assert spool_state(settings).refused == {}
+
+
+def test_the_corner_of_what_was_refused_does_not_grow(book: Book, settings: Settings) -> None:
+    for _ in range(60):
+        put(settings, b"nonsense")
+    assert drain(book, settings).refused == {"not-json": 60}
+    assert len(list((our_spool(settings) / REFUSED).iterdir())) == 50
+    assert spool_state(settings).refused == {"not-json": 60}
+
+
+def test_a_cut_event_is_remembered_and_told(book: Book, settings: Settings) -> None:
+    put(settings, json.dumps(write(1)).encode()[:-3], ended="cut")
+    done = drain(book, settings)
+    assert (done.remembered, done.cut) == (1, 1) and len(observations(book)) == 1
+
+
+def test_a_host_that_came_too_late_is_counted(book: Book, settings: Settings) -> None:
+    put(settings, b"", ended="silent")
+    put(settings, b"", "Stop", ended="silent")
+    done = drain(book, settings)
+    assert (done.remembered, done.refused, done.left) == (1, {"silent": 1}, 0)
+
+
+def test_what_a_killed_hook_left_is_never_read_and_swept_later(book: Book, settings: Settings) -> None:
+    put(settings, write(1))
+    half = our_spool(settings) / f"1{PART}"
+    half.write_bytes(b"1\0claude-code\0")
+    assert drain(book, settings).remembered == 1 and half.exists()
+    os.utime(half, (1, 1))
+    sweep(our_spool(settings))
+    assert not half.exists()
+
+
+def test_how_the_spool_fares(settings: Settings) -> None:
+    assert (spool_state(settings).waiting, spool_state(settings).oldest_ms) == (0, None)
+    put(settings, write(1), name="01742049000000000000-1-a")
+    put(settings, write(2))
+    state = spool_state(settings)
+    assert (state.waiting, state.oldest_ms, state.broken) == (2, 1_742_049_000_000, "")
+
+
+def test_the_next_command_drains(settings: Settings) -> None:
+    fire(settings, payload=write(1))
+    command = [COMMAND, "--data-dir", str(settings.data_dir), "list", "--json"]
+    done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=True, env=environment())
+    assert "part1.py" in done.stdout.decode() and names(settings) == []
+
+
+def test_a_command_answers_even_if_it_cannot_drain(book: Book, settings: Settings) -> None:
+    put(settings, write(1))
+    holder = apsw.Connection(str(settings.database))
+    holder.execute("BEGIN IMMEDIATE")
+    command = [COMMAND, "--data-dir", str(settings.data_dir), "list", "--json"]
+    done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)
+    holder.close()
+    assert json.loads(done.stdout)["items"] == [] and len(names(settings)) == 1
+
+
+@pytest.mark.parametrize("command", [("mcp",), ("serve", "--port", "0")], ids=" ".join)
+def test_a_running_server_drains(settings: Settings, command: tuple[str, ...]) -> None:
+    env = environment(COMMONPLACE_EMBEDDER="off")
+    with subprocess.Popen(
+        [COMMAND, "--data-dir", str(settings.data_dir), *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=env,
+    ) as server:
+        fire(settings, payload=write(1))
+        fire(settings, event="Stop", payload={"session_id": "s1", "cwd": "/src/my-api"})
+        wait_until(lambda: not names(settings))
+        wait_until(lambda: any((settings.data_dir / "openings").glob("*")))
+        server.terminate()
+        server.communicate(timeout=SECONDS)
+    book = open_book(settings)
+    assert len(observations(book)) == 1
+    book.close()
+
+
+def test_twenty_hooks_and_three_drainers_at_once_lose_and_double_nothing(
+    book: Book, settings: Settings, tmp_path: Path
+) -> None:
+    listing = [COMMAND, "--data-dir", str(settings.data_dir), "list"]
+    processes = []
+    for number in range(20):
+        told = tmp_path / f"{number}.json"
+        told.write_text(json.dumps(write(number)), encoding="utf-8")
+        with told.open("rb") as payload:
+            processes.append(subprocess.Popen(argv(settings, "claude-code", "PostToolUse"), stdin=payload))
+        if number % 7 == 6:
+            processes.append(subprocess.Popen(listing, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL))
+    assert [process.wait(timeout=SECONDS) for process in processes] == [0] * len(processes)
+    drain(book, settings)
+    assert sorted(item.title for item in observations(book)) == sorted(f"Created part{n}.py" for n in range(20))
+
+
+def test_a_trial_arrives_and_leaves_no_trace(book: Book, settings: Settings) -> None:
+    tried = try_hook(argv(settings, "gemini", "AfterTool"), b"{}", settings)
+    assert (tried.why, tried.printed) == ("", "{}\n")
+    shell = subprocess.list2cmdline(argv(settings, "gemini", "AfterTool"))
+    assert try_hook(shell, b"{}", settings).why == ""
+    assert drain(book, settings).done == 0 and list(our_spool(settings).iterdir()) == []
+
+
+def test_a_trial_tells_what_is_wrong(settings: Settings, tmp_path: Path) -> None:
+    elsewhere = replace(settings, data_dir=tmp_path / "other")
+    assert "did not arrive" in try_hook(argv(settings, "codex", "Stop"), b"{}", elsewhere).why
+    assert try_hook([str(tmp_path / "missing")], b"{}", settings).why
+    assert "did not arrive" in try_hook([sys.executable, "-c", "raise SystemExit(3)"], b"{}", settings).why
+
+
+def test_a_turn_needs_a_spool_of_ours(settings: Settings) -> None:
+    with turn(settings.data_dir) as ours:
+        assert not ours
