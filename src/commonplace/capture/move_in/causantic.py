@@ -6,6 +6,7 @@ message, so that whatever referred to it still does.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
@@ -102,12 +103,12 @@ def _conversation(id_: str, first: Row) -> Conversation:
     )
 
 
-def _message(database: Database, ends: tuple[str, str], topics: Mapping[str, str], row: Row) -> Said:
+def _message(database: Database, ends: tuple[str, str], topics: Mapping[str, list[str]], row: Row) -> Said:
     id_, said = text(row, "id"), text(row, "content")
     meta = PLAN.meta(
         *(id_, row, "turn_indices", "turnIndices", "agent_id", "agentId", "spawn_depth", "team_name"),
         until=text(row, "end_time", "endTime"),
-        topics=_topics_of(database, topics, id_),
+        topics=topics.get(id_),
         links=_links(database, ends, id_),
     )
     role = "user" if said.lstrip().startswith(_USER) else "assistant"
@@ -131,17 +132,20 @@ def _links(database: Database, ends: tuple[str, str], id_: str) -> list[dict[str
     return list(found.values())
 
 
-def _topics(database: Database) -> dict[str, str]:
-    """The names that clusters were given; those that are only numbered say nothing."""
-    named = {text(row, "id"): text(row, "name") for row in PLAN.rows(database, "clusters")}
-    return {id_: name for id_, name in named.items() if name and not name.removeprefix("Cluster ").isdigit()}
-
-
-def _topics_of(database: Database, topics: Mapping[str, str], id_: str) -> list[str]:
-    if not topics:
-        return []
-    rows = PLAN.rows(database, "chunk_clusters", "WHERE chunk_id = ?", (id_,))
-    return [topics[name] for name in (text(row, "cluster_id") for row in rows) if name in topics]
+def _topics(database: Database) -> dict[str, list[str]]:
+    """For each chunk the names of its clusters; those that are only numbered say nothing."""
+    names: dict[str, str] = {}
+    topics: defaultdict[str, list[str]] = defaultdict(list)
+    for row in PLAN.rows(database, "clusters"):
+        name = text(row, "name")
+        if name and not name.removeprefix("Cluster ").isdigit():
+            names[text(row, "id")] = name
+            for chunk in listed(row.get("memberChunkIds")):
+                topics[chunk].append(name)
+    for row in PLAN.rows(database, "chunk_clusters") if names else ():
+        if text(row, "cluster_id") in names:
+            topics[text(row, "chunk_id")].append(names[text(row, "cluster_id")])
+    return topics
 
 
 def _ending(row: Row) -> Found:

@@ -1,0 +1,111 @@
+"""The reference memory server: every observation and relation is a fact that can be found by itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.capture.foreign import Skipped
+from commonplace.capture.imports import import_path
+from commonplace.capture.move_in.server_memory import read
+from commonplace.memory.book import Book
+from commonplace.memory.graph import link_some, walk
+from commonplace.memory.recall import recall
+from commonplace.memory.take_in import Arrival
+from commonplace.model import Item, Scope
+
+Kept = Callable[..., dict[str, Item]]
+ADA = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["Likes blue", "Speaks French"]}
+ACME = {"type": "entity", "name": "Acme", "entityType": "company", "observations": []}
+WORKS = {"type": "relation", "from": "Ada", "to": "Acme", "relationType": "works_at"}
+
+
+def written(path: Path, *lines: object) -> Path:
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return path
+
+
+def test_facts_name_what_they_are_about(book: Book, kept: Kept, tmp_path: Path) -> None:
+    summary = import_path(book, written(tmp_path / "memory.jsonl", ADA, ACME, WORKS))
+    assert (summary.items.added, summary.reasons) == (5, {})
+    assert set(kept(types=("fact",))) == {
+        "Ada is a person",
+        "Ada: Likes blue",
+        "Ada: Speaks French",
+        "Acme is a company",
+        "Ada works at Acme",
+    }
+    works = kept()["Ada works at Acme"]
+    assert works.tags == ("Acme", "Ada") and works.meta["relation"] == "works_at"
+    assert recall(book, "Ada blue", Scope(), limit=3).hits[0].item.title == "Ada: Likes blue"
+
+
+def test_relations_are_links_that_are_walked(book: Book, kept: Kept, tmp_path: Path) -> None:
+    import_path(book, written(tmp_path / "memory.jsonl", ADA, ACME, WORKS))
+    while link_some(book):
+        pass
+    start = book.store.passages_of([kept()["Acme is a company"].id])[kept()["Acme is a company"].id][0]
+    reached = [one.item.title for one in walk(book, {start: 1.0}, depth=2, most=5)]
+    assert {"Ada works at Acme", "Ada is a person"} <= set(reached)
+
+
+def test_a_file_that_grew_adds_only_what_is_new(book: Book, tmp_path: Path) -> None:
+    path = written(tmp_path / "memory.jsonl", ADA, WORKS)
+    import_path(book, path)
+    grown = dict(ADA, observations=[*ADA["observations"], "Plays chess"])  # type: ignore[misc]
+    again = import_path(book, written(path, grown, WORKS))
+    assert (again.items.added, again.items.known) == (1, 4)
+
+
+def test_a_graph_as_the_server_answers_it_is_read_too(book: Book, tmp_path: Path) -> None:
+    path = written(tmp_path / "graph.json", {"entities": [ADA], "relations": [WORKS]})
+    assert import_path(book, path).items.added == 4
+
+
+def test_what_is_wrong_is_told_and_the_rest_kept(book: Book, tmp_path: Path) -> None:
+    odd = {"type": "entity", "name": "Bob", "entityType": "", "observations": ["Tall", 7], "mood": "calm"}
+    lines = (
+        ADA,
+        odd,
+        {"type": "entity", "entityType": "x"},
+        {"type": "relation", "from": "Ada"},
+        {"type": "dream"},
+        [7],
+    )
+    summary = import_path(book, written(tmp_path / "memory.jsonl", *lines))
+    assert summary.items.added == 5
+    assert summary.reasons == {
+        ("item", "an observation that is no text"): 1,
+        ("column", "a field that is not known here"): 1,
+        ("item", "an entity without a name"): 1,
+        ("link", "a relation without both ends and a name"): 1,
+        ("item", "it is neither an entity nor a relation"): 1,
+        ("item", "it is no object"): 1,
+    }
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["type", "name", "entityType", "observations", "from", "to", "relationType", "entities"]),
+            inner,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.lists(anything, max_size=5))
+def test_whatever_stands_in_it_becomes_a_fact_or_is_told(lines: list[object]) -> None:
+    data = "\n".join(json.dumps(line) for line in lines).encode()
+    for found in read(BytesIO(data), "memory.jsonl"):
+        assert isinstance(found, (Arrival, Skipped))
+        if isinstance(found, Arrival):
+            assert found.note.content.strip() and found.note.uid
