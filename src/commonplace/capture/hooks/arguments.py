@@ -88,7 +88,7 @@ def answer(event: Event, *, shell: bool = False) -> tuple[str, str]:
     """What a tool answered, cut if it is long, and what went wrong if it failed. A shell tells how it went."""
     code = _exit_code(event.output) if shell else None
     try:
-        told = result(event.tool, "", event.output, event.failed, code)
+        told = result(event.tool, "", _unwrapped(event.output), event.failed, code)
     except (TypeError, ValueError, RecursionError):
         # No host writes such a thing; what cannot be told is no answer.
         return "", "It failed." if event.failed else ""
@@ -158,6 +158,11 @@ def _is_new(event: Event, given: Mapping[str, object], removed: int) -> bool:
     named = event.tool.lower()
     edits_it = any(word in named for word in ("edit", "replace", "append", "insert", "patch"))
     return not removed and not edits_it and not any(name in given for name in (*_OLD, *_EDITS))
+
+
+def _unwrapped(output: object) -> object:
+    """What a tool told the model, where a host tells that apart from what it showed."""
+    return output.get("llmContent", output) if isinstance(output, dict) else output
 
 
 def _exit_code(output: object) -> object:

@@ -14,6 +14,7 @@ from commonplace.capture.hooks.phrases import (
     body,
     brief,
     change,
+    complaint,
     digest,
     found,
     last_line,
@@ -164,7 +165,7 @@ def _command(event: Event, place: Place) -> Observation:
     described = arguments.first_text(dict(event.input), "description")
     title = shorten(redact(described), 60) or brief(line) or event.tool or "command"
     program = _PROGRAM.match(brief(line))
-    outcome = shorten(error.splitlines()[0], LONGEST) if error else last_line(output)
+    outcome = complaint(error) if error else last_line(output)
     verdict = "failed" if error else "success" if event.output is not None else ""
     told = f"Ran {brief(line) or title}" + (f" to {title[:1].lower()}{title[1:]}" if described else "")
     return Observation(

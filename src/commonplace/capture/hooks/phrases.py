@@ -12,6 +12,7 @@ from commonplace.text.summarise import shorten
 LONGEST = 150
 # What joins commands, or sends their output elsewhere: a title tells the first that does something.
 _JOINTS = re.compile(r"\s*(?:&&|\|\||[|;\n]|\d?>&?\d?|<<)\s*")
+_VERDICT = re.compile(r"exit(?:ed with)? (?:code|status)", re.IGNORECASE)
 _ASIDE = re.compile(r"(?:cd|export|source|set|pushd|\.)\s|[A-Z_][A-Z0-9_]*=\S*$")
 
 
@@ -50,8 +51,14 @@ def found(output: str) -> str:
 
 
 def sentence(told: str, *more: str, failed: str = "") -> str:
-    why = f"failed: {shorten(failed, LONGEST)}" if failed else ""
+    why = f"failed: {complaint(failed)}" if failed else ""
     return " — ".join(part for part in (told, *more, why) if part)
+
+
+def complaint(error: str) -> str:
+    """The first line of an error that says more than that there was one."""
+    lines = error.splitlines()
+    return shorten(next((line for line in lines if not _VERDICT.search(line)), lines[0] if lines else ""), LONGEST)
 
 
 def last_line(output: str) -> str:
