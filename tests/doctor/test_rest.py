@@ -84,6 +84,21 @@ def test_refused_events_and_failed_hooks_are_counted_until_they_were_seen(filled
     assert states([*spool.examine(filled)]) == {"waiting": "ok"}
 
 
+def test_what_killed_hooks_left_is_swept_away(filled: Patient) -> None:
+    leave_event(filled)
+    folder = Path(spool_of(str(filled.settings.data_dir)))
+    for name in ("1-a.part", "2-b.sample", "3-c.part"):
+        (folder / name).touch()
+    assert states([*spool.examine(filled)]) == {"waiting": "remark"}
+    for name in ("1-a.part", "2-b.sample"):
+        os.utime(folder / name, (1, 1))
+    found = {one.what: one for one in spool.examine(filled)}["leftovers"]
+    assert found.state == "remark" and "2 files" in found.sentence and found.mend is not None
+    found.mend()
+    assert states([*spool.examine(filled)]) == {"waiting": "remark"}
+    assert (folder / "3-c.part").exists()
+
+
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links")
 def test_a_spool_that_is_a_link_is_not_used(filled: Patient, tmp_path: Path) -> None:
     (filled.settings.data_dir / "spool").symlink_to(tmp_path)

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from commonplace.capture.hooks.spool import SPOOL
+from commonplace.capture.hooks.prepared import OPENINGS
+from commonplace.capture.hooks.spool import REFUSED, SPOOL
 from commonplace.doctor.finding import Finding, failure, well
 from commonplace.doctor.patient import Patient
 
 AREA = "permissions"
-FOLDERS = ("backups", SPOOL)
+FOLDERS = ("backups", OPENINGS, SPOOL, f"{SPOOL}/{REFUSED}")
 # Of a folder with very many files, so many are looked at.
 MOST = 10_000
 

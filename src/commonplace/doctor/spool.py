@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 
 from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.waiting import SpoolState, forget_troubles, spool_state
+from commonplace.capture.hooks.spool import PART, SAMPLE
+from commonplace.capture.hooks.waiting import SpoolState, forget_troubles, our_spool, spool_state, sweep
 from commonplace.doctor.finding import Finding, failure, remark, well
 from commonplace.doctor.patient import Patient
 from commonplace.text.times import ago
@@ -14,6 +15,8 @@ from commonplace.text.times import ago
 AREA = "spool"
 LATE_MS = 24 * 3_600_000
 DRAIN_SECONDS = 30.0
+# A hook is done long before this.
+LEFT_SECONDS = 3600
 FIXES = {
     "disk-full": "Make room on the disk of the data folder.",
     "not-writable": "Make the data folder writable for its owner.",
@@ -29,6 +32,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
         yield failure(AREA, "folder", f"Hooks cannot leave anything: {state.broken}.", FIXES["not-our-folder"])
         return
     yield _waiting(patient, state)
+    yield from _leftovers(patient)
     for what, counts in (("hooks", state.hook_failures), ("refused", state.refused)):
         if counts:
             yield _troubles(patient, what, counts, state)
@@ -55,20 +59,33 @@ def _draining(patient: Patient) -> Callable[[], str]:
     return mend
 
 
+def _leftovers(patient: Patient) -> Iterator[Finding]:
+    """What hooks that were killed left half written."""
+
+    def mend() -> str:
+        sweep(our_spool(patient.settings))
+        return "They were swept away."
+
+    folder, old = our_spool(patient.settings), time.time() - LEFT_SECONDS
+    halves = [path for path in folder.iterdir() if path.suffix in (PART, SAMPLE)] if folder.is_dir() else []
+    if left := sum(path.exists() and path.lstat().st_mtime < old for path in halves):
+        told = f"{left:,} files lie there that hooks began and could not finish."
+        yield remark(AREA, "leftovers", told, "The next who drains the spool sweeps them away; or use --fix.", mend)
+
+
 def _troubles(patient: Patient, what: str, counts: Mapping[str, int], state: SpoolState) -> Finding:
     def mend() -> str:
         forget_troubles(patient.settings)
         return "They were seen, and are counted anew from now on."
 
-    last = (
-        "" if state.last_trouble_ms is None else f", the last {ago(state.last_trouble_ms, time.time_ns() // 1_000_000)}"
-    )
     reasons = ", ".join(f"{reason} {number:,}" for reason, number in counts.items())
+    if state.last_trouble_ms is not None:
+        reasons += f", the last {ago(state.last_trouble_ms, time.time_ns() // 1_000_000)}"
     known = next((FIXES[reason] for reason in counts if reason in FIXES), "")
     if what == "hooks":
-        told = f"Hooks could not leave {sum(counts.values()):,} events ({reasons}{last})."
+        told = f"Hooks could not leave {sum(counts.values()):,} events ({reasons})."
         known = known or "See whether it goes on; if it does, tell us."
     else:
-        told = f"{sum(counts.values()):,} events could not be understood ({reasons}{last})."
+        told = f"{sum(counts.values()):,} events could not be understood ({reasons})."
         known = known or f"Look at them in {patient.settings.data_dir / AREA / 'refused'}."
     return failure(AREA, what, told, f"{known} --fix counts anew.", mend)
