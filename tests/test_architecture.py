@@ -53,6 +53,7 @@ OUTSIDE: dict[str, set[str]] = {
     "rich": {"cli"},
     "onnxruntime": {"embed"},
     "tokenizers": {"embed"},
+    "tomlkit": {"hosts"},
     "Stemmer": {"text"},
     "wcmatch": {"text"},
     "bracex": {"text"},

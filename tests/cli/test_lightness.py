@@ -15,7 +15,7 @@ from .conftest import Run
 
 HEAVY = {
     *("rich", "mcp", "mcp_types", "numpy", "starlette", "uvicorn", "anyio", "pydantic", "httpx", "httpx2"),
-    *("onnxruntime", "tokenizers", "asyncio", "jsonschema", "importlib.metadata"),
+    *("onnxruntime", "tokenizers", "asyncio", "jsonschema", "importlib.metadata", "tomlkit"),
 }
 SCRIPT = """
 import sys
@@ -76,6 +76,8 @@ def test_the_overview_imports_no_command(arguments: tuple[str, ...]) -> None:
         ("stats",),
         ("report",),
         ("doctor", "spool", "store", "--json"),
+        ("connect", "cursor", "kiro", "--json"),
+        ("disconnect", "--json"),
         ("keys", "--json"),
         ("keys", "create", "laptop", "--json"),
     ],
