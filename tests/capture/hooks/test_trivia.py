@@ -113,6 +113,20 @@ def test_no_small_talk(text: str) -> None:
     assert not is_small_talk(text)
 
 
+def test_what_is_private_is_never_stored(book: Book) -> None:
+    plan = "the plan " * 4000
+    telling = Telling()
+    telling.asks("<private>all of the plan</private>")
+    telling.asks(f"Write it down. <private>{plan}</private> But not that.")
+    telling.uses(
+        "Bash", {"stdout": [f"<private>{plan}</private>ok"]}, command=f"echo '<private>{plan}</private>' > a.md"
+    )
+    telling.uses("Write", file_path="a.md", content=f"x <private>{plan}")
+    telling.stops(f"It is done because <private>{plan}</private> you said so.")
+    assert dropped(book, telling) == {"private": 1}
+    assert len(items(book)) == 5 and "plan" not in repr(items(book))
+
+
 def test_a_forgotten_session_stays_forgotten(book: Book) -> None:
     telling = a_fix()
     remember_events(book, telling.events)
@@ -125,4 +139,4 @@ def test_a_forgotten_session_stays_forgotten(book: Book) -> None:
 
 
 def test_every_reason_is_explained(book: Book) -> None:
-    assert len(REASONS) == 8 and all(REASONS.values())
+    assert len(REASONS) == 9 and all(REASONS.values())

@@ -69,7 +69,7 @@ class Heard:
 
     def after(self, answer: str) -> Heard:
         """With one more answer."""
-        text = _STARS.sub("", redact(said(answer)[-_LOOKED_AT:]))
+        text = _STARS.sub("", redact(said(answer))[-_LOOKED_AT:])
         told = [sentence for sentence in sentences(text) if len(sentence.split()) >= _FEWEST_WORDS]
         asked = [sentence for sentence in told if sentence.endswith(("?", "？"))]
         listed = _listed(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from commonplace.capture.hooks.closing import closed
@@ -16,6 +16,7 @@ from commonplace.capture.hooks.course import OPENING, RECENT, Course, Deed
 from commonplace.capture.hooks.event import Event
 from commonplace.capture.hooks.observations import Observation, observe
 from commonplace.capture.hooks.places import Place, Places
+from commonplace.capture.hooks.public import public
 from commonplace.capture.hooks.trivia import reason_against, reason_to_drop
 from commonplace.memory.book import Book
 from commonplace.memory.captured import Begun, Happening, capture, captured_counts, known_events, latest_key, thread
@@ -154,14 +155,14 @@ def key_of(event: Event, place: Place, at_ms: int) -> str:
 
 
 def _unknown(book: Book, events: Sequence[Event]) -> Iterator[tuple[str, Event]]:
-    named = {_name(event): event for event in events}
+    named = {_name(event): event for event in map(public, events)}
     known = known_events(book, list(named))
     return ((name, event) for name, event in named.items() if name not in known)
 
 
 def _name(event: Event) -> str:
     """Its id; without one, all that it says."""
-    return event.id or hashlib.sha256(repr(asdict(event)).encode("utf-8", "replace")).hexdigest()
+    return event.id or hashlib.sha256(repr(event).encode("utf-8", "replace")).hexdigest()
 
 
 def _note(event: Event, seen: Observation, course: Course, place: Place, at_ms: int) -> Note:

@@ -10,14 +10,15 @@ from commonplace.capture.hooks.event import Event
 from commonplace.capture.hooks.observations import COMPACTION, PROMPT, Observation
 from commonplace.capture.hooks.tools import OWN, THINKING, is_our_command, type_of
 from commonplace.capture.transcripts.wording import said
+from commonplace.text.private import only_private
 
-OWN_MEMORY, THOUGHTS, EMPTY, JUST_SEEN, LOOKING, REPEATED, SMALL_TALK, FORGOTTEN = (
-    *("own-memory", "thinking", "empty", "just-seen", "looking-around", "repeated", "small-talk", "forgotten-session"),
-)
+OWN_MEMORY, THOUGHTS, EMPTY, PRIVATE, JUST_SEEN = "own-memory", "thinking", "empty", "private", "just-seen"
+LOOKING, REPEATED, SMALL_TALK, FORGOTTEN = "looking-around", "repeated", "small-talk", "forgotten-session"
 REASONS = {
     OWN_MEMORY: "a use of this memory, which would be remembered again and again",
     THOUGHTS: "an agent's own lists and thoughts",
     EMPTY: "nothing was said, found or answered",
+    PRIVATE: "a prompt that is marked as private",
     JUST_SEEN: "a read of a file that was read or written a moment ago",
     LOOKING: "a look around, such as pwd, or ls and git status once more",
     REPEATED: "the same again, with the same result",
@@ -50,8 +51,7 @@ def reason_against(event: Event, course: Course) -> str | None:
     if course.forgotten:
         return FORGOTTEN
     if event.kind == "prompt":
-        text = said(event.text)
-        return EMPTY if not text else SMALL_TALK if is_small_talk(text) else None
+        return _prompt_reason(said(event.text))
     if event.kind != "tool":
         return None
     type_, line = type_of(event.tool), arguments.command(event)
@@ -79,6 +79,12 @@ def is_small_talk(text: str) -> bool:
         return True
     words = re.findall(r"\w+", text.casefold().replace("'", "").replace("’", ""))
     return len(words) <= _MOST_WORDS and _SMALL.issuperset(words)
+
+
+def _prompt_reason(text: str) -> str | None:
+    if not text:
+        return EMPTY
+    return PRIVATE if only_private(text) else SMALL_TALK if is_small_talk(text) else None
 
 
 def _command_reason(line: str, course: Course) -> str | None:
