@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Run, write_chats
+from .conftest import Run, write_chats, write_graph
 
 
 def exported(count: int, **more: Any) -> list[dict[str, Any]]:
@@ -160,3 +160,21 @@ def test_a_server_imports_what_is_put_into_its_folder(run: Run, folder: Path) ->
         "Name a colour",
         "Blue",
     }
+
+
+def test_a_product_is_imported_by_its_name(run: Run, home: Path) -> None:
+    write_graph(home / ".npm" / "_npx" / "1" / "node_modules" / "@modelcontextprotocol" / "server-memory")
+    first = run("import", "--from", "server-memory", "--json").data
+    assert first["items"] == {"added": 2, "known": 0, "skipped": 0}
+    done = run("import", "--from", "server-memory")
+    assert done.code == 0 and "items\t0\t2\t0" in done.out
+
+
+def test_what_cannot_be_imported_by_its_name_is_told(run: Run, folder: Path) -> None:
+    assert run("import", "--json").error["message"] == "There is nothing to import."
+    lost = run("import", "--from", "sekha", "--json")
+    assert lost.code == 2 and lost.error["message"] == "sekha keeps nothing in its usual places."
+    write_chats(folder)
+    assert run("import", "--from", "sekha", "--format", "text", "chats", "--json").code == 2
+    other = run("import", "--from", "sekha", "chats/colours.txt", "--json")
+    assert other.code == 2 and "colours.txt" in other.error["message"]

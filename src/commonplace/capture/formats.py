@@ -62,12 +62,14 @@ def detect(head: bytes, name: str) -> str | None:
     return "text"
 
 
-def why_unknown(head: bytes, name: str) -> str:
+def why_unknown(head: bytes, name: str, expected: str | None = None) -> str:
     """What to say of a file that is in no format."""
     if not head.strip():
         return "it is empty"
-    if name.lower().endswith(database.SUFFIXES):
+    if expected or name.lower().endswith(database.SUFFIXES):
         return "it is no SQLite database, or an encrypted one, which its product has to decrypt first"
+    if head[:4] in ZIP:
+        return "a zip inside another or in a pipe"
     return "it is no text" if b"\0" in head else "its JSON holds nothing that is known here"
 
 

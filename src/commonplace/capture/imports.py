@@ -184,11 +184,12 @@ class Import:
         if head.startswith(MAGIC):
             self.summary.files.added += 1
             self._take_all(read_database(path or stream, name, self._format), name)
+            if path:
+                self._advance(max(0, path.stat().st_size - len(head)))
             return
         format_ = self._format or detect(head, name)
         if format_ is None or format_ not in FORMATS:
-            why = stream.fault or ("a zip inside another or in a pipe" if head[:4] in ZIP else why_unknown(head, name))
-            self.summary.skip(Skipped(name, why, "file"))
+            self.summary.skip(Skipped(name, stream.fault or why_unknown(head, name, format_), "file"))
             return
         self.summary.files.added += 1
         self._take_all(FORMATS[format_].read(stream, name), name)
@@ -197,6 +198,7 @@ class Import:
 
     def _take_all(self, found: Iterable[Found], name: str) -> None:
         for one in found:
+            self._advance(0)
             if isinstance(one, Skipped):
                 self.summary.skip(one if one.what == name else replace(one, what=f"{name}: {one.what}"))
             elif isinstance(one, Replaced):
