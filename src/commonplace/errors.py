@@ -3,6 +3,7 @@
 CommonplaceError                INTERNAL_ERROR       exit 1   500
 ├── InvalidInput                VALIDATION_ERROR     exit 2   422
 │   ├── UnknownArgument         VALIDATION_ERROR     exit 2   422
+│   ├── NothingToRemember       VALIDATION_ERROR     exit 2   422
 │   ├── WrongMethod             METHOD_NOT_ALLOWED   exit 2   405
 │   └── WrongMedia              UNSUPPORTED_MEDIA    exit 2   415
 ├── Unauthorized                UNAUTHORIZED         exit 8   401
@@ -54,6 +55,10 @@ class InvalidInput(CommonplaceError):
 
 class UnknownArgument(InvalidInput):
     """An argument that the tool does not have; the hint names those it has."""
+
+
+class NothingToRemember(InvalidInput):
+    """Nothing is left to be kept, because there was nothing or all of it is private."""
 
 
 class WrongMethod(InvalidInput):

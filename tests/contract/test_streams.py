@@ -32,7 +32,7 @@ def known(found: Stream | None) -> Stream:
 
 
 def append(store: Store, chunk: str, name: str = "stream_1", now: int = THEN) -> Stream:
-    return store.append_stream(name, chunk, known, now)
+    return store.append_stream(name, lambda _end: chunk, known, now)
 
 
 def test_a_stream_is_kept_as_it_was_started(store: Store, neighbour: Store) -> None:
@@ -100,7 +100,7 @@ def test_a_check_sees_the_stream_and_can_refuse_every_step(store: Store, draft: 
         raise Conflict("not now")
 
     for step in (
-        lambda name: store.append_stream(name, "y", refuse, THEN),
+        lambda name: store.append_stream(name, lambda _end: "y", refuse, THEN),
         lambda name: store.finalize_stream(name, lambda _s, text: draft(text), refuse, THEN),
         lambda name: store.cancel_stream(name, refuse, THEN),
     ):
@@ -109,6 +109,22 @@ def test_a_check_sees_the_stream_and_can_refuse_every_step(store: Store, draft: 
                 step(name)
     assert seen == [replace(stream(), chunks=1, characters=1), None] * 3
     assert store.streams(LONG_AGO) == [replace(stream(), chunks=1, characters=1)]
+
+
+def test_whoever_adds_a_chunk_sees_what_stands_before_it(store: Store, neighbour: Store) -> None:
+    start(store, stream())
+    seen: list[str] = []
+
+    def letter(end: str) -> str:
+        seen.append(end)
+        return chr(ord("a") + len(seen) - 1)
+
+    for _ in range(4):
+        neighbour.append_stream("stream_1", letter, known, THEN)
+    append(store, "x" * 5000 + "the end")
+    store.append_stream("stream_1", letter, known, THEN)
+    assert seen[:4] == ["", "a", "ab", "abc"]
+    assert seen[4].endswith("xxthe end")
 
 
 def test_an_ended_stream_says_how_it_ended_and_has_no_chunks(store: Store, draft: Make) -> None:
@@ -125,7 +141,7 @@ def test_an_ended_stream_says_how_it_ended_and_has_no_chunks(store: Store, draft
 
     for name in ("stream_1", "stream_2"):
         with pytest.raises(Conflict):
-            store.append_stream(name, "more", look, THEN)
+            store.append_stream(name, lambda _end: "more", look, THEN)
     assert [(one.status, one.chunks) for one in seen if one] == [("finalized", 0), ("cancelled", 0)]
     assert [item.body for item in store.newest(Scope(), 10)] == ["stream_1"]
 

@@ -82,7 +82,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     )
     for name, project in (("stream_ours", OURS), ("stream_theirs", THEIRS)):
         whole.start_stream(Stream(name, "note", (), project, "open", THEN, THEN), 10, 0)
-        whole.append_stream(name, "zebra theirs", seen, THEN)
+        whole.append_stream(name, lambda _end: "zebra theirs", seen, THEN)
     (mine, _), (yours, _) = whole.keep_sessions(
         [
             (session(OURS, "s-ours"), [message("zebra ours said", "s-ours", OURS)]),
@@ -190,7 +190,7 @@ REFUSED: Mapping[str, Callable[[World], object]] = {
     "around": lambda w: w.part.around(w.whole.get([w.theirs])[w.theirs], 5, 5, KINDS),
     "alias_project": lambda w: w.part.alias_project(OURS, "ours too"),
     "start_stream": lambda w: w.part.start_stream(Stream("stream_x", "note", (), THEIRS, "open", THEN, THEN), 9, 0),
-    "append_stream": lambda w: w.part.append_stream("stream_theirs", "x", seen, THEN),
+    "append_stream": lambda w: w.part.append_stream("stream_theirs", str, seen, THEN),
     "finalize_stream": lambda w: w.part.finalize_stream("stream_theirs", lambda _s, t: make_draft(t), seen, THEN),
     "cancel_stream": lambda w: w.part.cancel_stream("stream_theirs", seen, THEN),
     "keep_sessions": lambda w: w.part.keep_sessions([(session(THEIRS, "new"), [message("x", "new", None)])], THEN),
@@ -339,7 +339,7 @@ def test_what_names_no_project_ends_in_ours(world: World) -> None:
     assert {item.project for item in part.get(one.id for one in stored).values()} == {OURS}
     assert part.rewrite(world.ours, make_draft("anew"), THEN).project == OURS
     assert part.start_stream(Stream("stream_new", "note", (), None, "open", THEN, THEN), 9, 0)
-    part.append_stream("stream_new", "zebra", seen, THEN)
+    part.append_stream("stream_new", lambda _end: "zebra", seen, THEN)
     assert {stream.id for stream in part.streams(0)} == {"stream_ours", "stream_new"}
     _, made = part.finalize_stream("stream_new", lambda _s, text: make_draft(text), seen, THEN)
     assert part.get([made.id])[made.id].project == OURS

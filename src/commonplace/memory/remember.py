@@ -8,13 +8,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from commonplace.errors import InvalidInput, TooLarge
+from commonplace.errors import InvalidInput, NothingToRemember, TooLarge
 from commonplace.identity import ref
 from commonplace.memory.book import Book
 from commonplace.model import DETAIL_FIELDS, KINDS, Draft, Item, Kind, Passage, Stored
 from commonplace.store.columns import standing_text
 from commonplace.text.globs import checked_glob
 from commonplace.text.names import normalise_project
+from commonplace.text.private import only_private
 from commonplace.text.redact import redact
 from commonplace.text.split import split
 from commonplace.text.summarise import title_of
@@ -88,8 +89,12 @@ def draft_of(note: Note, now_ms: int, *, dated: bool = True, identity: bytes | N
     details = _details(note)
     content = clean(note.content, "content")
     title = clean(note.title, "title").strip() or title_of(_first(content, *details.values()))
-    if not (title or content.strip() or any(details.values())):
-        raise InvalidInput("There is nothing to remember: content and title are empty.", "Give some content.")
+    told = [part for part in (title, content, *details.values()) if part.strip()]
+    if not told:
+        raise NothingToRemember("There is nothing to remember: content and title are empty.", "Give some content.")
+    # A turn of a conversation was there, whatever it said.
+    if note.kind != "message" and all(map(only_private, told)):
+        raise NothingToRemember("There is nothing to remember: all of it is private.", "There is nothing to do.")
     if len(title) > MAX_TITLE:
         raise TooLarge(f"The title has {len(title)} characters, more than {MAX_TITLE}.", "Put the rest in the content.")
     type_, tags = _type(note), _tags(note.tags)

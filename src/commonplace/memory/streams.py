@@ -11,6 +11,7 @@ from commonplace.memory.book import Book
 from commonplace.memory.enrich import enrich
 from commonplace.memory.remember import MAX_TEXT, UNSTORABLE, Note, draft_of
 from commonplace.model import Draft, Item, Stream
+from commonplace.text.private import chunk_without_private, joined_chunks
 from commonplace.text.redact import redact
 from commonplace.text.torn_secrets import redact_joined
 
@@ -49,7 +50,10 @@ def append(book: Book, stream_id: str, chunk: str) -> Stream:
             )
         return found
 
-    return book.store.append_stream(stream_id, redact(UNSTORABLE.sub("\ufffd", chunk)), check, now)
+    storable = UNSTORABLE.sub("\ufffd", chunk)
+    return book.store.append_stream(
+        stream_id, lambda before: redact(chunk_without_private(before, storable)), check, now
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ def finalize(book: Book, stream_id: str) -> Finalized:
     now = book.clock()
 
     def draft(stream: Stream, text: str) -> Draft:
+        text = joined_chunks(text)
         if not text.strip():
             raise InvalidInput(f"{stream_id} holds no text.", "Append chunks to it, or cancel it.")
         whole = redact_joined(text) if stream.chunks > 1 else text

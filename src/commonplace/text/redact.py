@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from commonplace.text.clean_texts import known_clean, not_known_clean, note_clean
+from commonplace.text.private import MARK as PRIVATE
+from commonplace.text.private import without_private
 from commonplace.text.secret_clues import CLUES, Clue
 from commonplace.text.secret_tokens import TOKENS, Token
 
@@ -38,7 +40,10 @@ Found = tuple[int, int, str]
 
 
 def redact(text: str) -> str:
-    """The text with every secret replaced by `[REDACTED:kind]`; doing it twice changes nothing more."""
+    """The text with every secret replaced by `[REDACTED:kind]`, and what is private by `[private]`.
+
+    Doing it twice changes nothing more.
+    """
     if known_clean(text):
         return text
     redacted, counts = redact_counted(text)
@@ -64,6 +69,10 @@ def redact_lines(text: str) -> str:
 def redact_counted(text: str) -> tuple[str, dict[str, int]]:
     """The redacted text, and how many secrets of each kind were taken out."""
     counts: dict[str, int] = {}
+    public = without_private(text)
+    if public != text:
+        counts["private"] = public.count(PRIVATE) - text.count(PRIVATE)
+        text = public
     for _ in range(_PASSES):
         redacted = _once(text, counts)
         if redacted == text:

@@ -21,8 +21,10 @@ class Streams(Place):
         here = self._here()
         return [stream for stream in self._inner.streams(idle_before_ms) if stream.project == here]
 
-    def append_stream(self, stream_id: str, chunk: str, check: StreamCheck, now_ms: int) -> Stream:
-        return self._inner.append_stream(stream_id, chunk, self._seen(check), now_ms)
+    def append_stream(
+        self, stream_id: str, chunk_after: Callable[[str], str], check: StreamCheck, now_ms: int
+    ) -> Stream:
+        return self._inner.append_stream(stream_id, chunk_after, self._seen(check), now_ms)
 
     def finalize_stream(
         self, stream_id: str, draft_of: Callable[[Stream, str], Draft], check: StreamCheck, now_ms: int

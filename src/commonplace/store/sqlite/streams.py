@@ -12,6 +12,9 @@ from commonplace.store import StreamCheck
 from commonplace.store.sqlite import projects, sql, writing
 from commonplace.store.sqlite.space import Space
 
+# How many letters tell whoever adds a chunk what stands before it.
+_END = 100
+
 
 class Streams(Space):
     """The engine's part about streams."""
@@ -28,9 +31,12 @@ class Streams(Space):
         with self._database.read() as connection:
             return open_ones(connection, self._space_id, idle_before_ms)
 
-    def append_stream(self, stream_id: str, chunk: str, check: StreamCheck, now_ms: int) -> Stream:
+    def append_stream(
+        self, stream_id: str, chunk_after: Callable[[str], str], check: StreamCheck, now_ms: int
+    ) -> Stream:
         with self._database.write() as connection:
             check(get(connection, self._space_id, stream_id))
+            chunk = chunk_after(_end_of(connection, stream_id))
             return append(connection, self._space_id, stream_id, chunk, now_ms)
 
     def finalize_stream(
@@ -95,6 +101,13 @@ def append(connection: apsw.Connection, space_id: int, stream_id: str, chunk: st
     stream = get(connection, space_id, stream_id)
     assert stream is not None
     return stream
+
+
+def _end_of(connection: apsw.Connection, stream_id: str) -> str:
+    """The last letters of what a stream holds, however small its chunks are."""
+    question = "SELECT text FROM stream_parts WHERE stream_id = ? AND text <> '' ORDER BY seq DESC LIMIT ?"
+    parts = [part[-_END:] for (part,) in sql.rows(connection, question, (stream_id, _END))]
+    return "".join(reversed(parts))[-_END:]
 
 
 def finalize(
