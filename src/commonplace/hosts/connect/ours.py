@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,15 +52,14 @@ def put_ours(text: str, format_: Format, ours: Ours) -> str:
 
 def others(value: Mapping[str, Any], ours: Ours) -> dict[str, Any]:
     """All that is not ours, to see that none of it changed."""
-    left = copy.deepcopy({key: inner for key, inner in value.items() if key not in ours.always})
-    for path, _item in reversed(our_hooks(left)):
-        del _at(left, path[:-1])[path[-1]]
-    servers = left.get(ours.servers)
+    left = {key: inner for key, inner in value.items() if key not in ours.always}
+    servers, hooks = left.get(ours.servers), left.get("hooks")
     if isinstance(servers, dict):
-        servers.pop(NAME, None)
-    hooks = left.get("hooks")
+        left[ours.servers] = {name: entry for name, entry in servers.items() if name != NAME}
     if isinstance(hooks, dict):
-        left["hooks"] = {event: items for event, items in hooks.items() if items}
+        left["hooks"] = {event: kept for event, items in hooks.items() if (kept := _not_ours(items))}
+    elif hooks:
+        left["hooks"] = _not_ours(hooks)
     return {key: inner for key, inner in left.items() if inner not in ({}, [])}
 
 
@@ -134,11 +132,26 @@ def _removed(text: str, format_: Format, path: Path) -> str:
 
 def _among(items: Any, path: Path) -> Iterator[tuple[Path, Entry]]:
     for place, item in enumerate(items if isinstance(items, list) else ()):
-        lines = list(_command_lines(item))
-        if lines and all(is_hook_line(line) for line in lines):
+        if _is_ours(item):
             yield (*path, place), item
         elif isinstance(item, dict):
             yield from _among(item.get("hooks"), (*path, place, "hooks"))
+
+
+def _not_ours(items: Any) -> Any:
+    """A list of hooks without ours."""
+    if not isinstance(items, list):
+        return items
+    return [
+        {**item, "hooks": _not_ours(item["hooks"])} if isinstance(item, dict) and "hooks" in item else item
+        for item in items
+        if not _is_ours(item)
+    ]
+
+
+def _is_ours(item: Any) -> bool:
+    lines = list(_command_lines(item))
+    return bool(lines) and all(is_hook_line(line) for line in lines)
 
 
 def _command_lines(value: Any) -> Iterator[str]:

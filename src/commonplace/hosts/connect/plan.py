@@ -130,7 +130,7 @@ def _brought_to(part: _Part, found: Ours, wanted: Ours, mode: int) -> list[Chang
     try:
         text = put_ours(config.text, config.format, wanted)
         harmless = others(read_text(text, config.format), wanted) == others(config.value, wanted)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Conflict(f"{config.path} was left as it is: {error}.", "Correct it, then call again.") from error
     if text == config.text and config.data is not None:
         return []
