@@ -1,0 +1,34 @@
+"""How much is found and how much is spared, measured as benchmarks/secrets.py does it, on less."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from benchmarks.planted_secrets import planted
+from benchmarks.secrets import FOUND, TOUCHED, code, found, touched
+
+from commonplace.text.redact import redact_counted
+from commonplace.text.secret_clues import CLUES
+from commonplace.text.secret_tokens import TOKENS
+
+
+def test_nearly_every_planted_secret_is_found() -> None:
+    ones, left = found(range(3))
+    missed = Counter(one.kind for one in left)
+    assert len(ones) >= 100
+    assert 100 * len(left) / ones.total() <= 100 - FOUND
+    assert all(missed[kind] / number <= 0.1 for kind, number in ones.items()), missed
+
+
+def test_hardly_a_line_of_the_standard_library_is_touched() -> None:
+    total, changed = touched(list(code(60_000, 5, packages=False)))
+    assert total >= 60_000
+    assert 100 * len(changed) / total <= TOUCHED, changed
+
+
+def test_every_kind_of_the_tables_is_planted() -> None:
+    told: Counter[str] = Counter()
+    for one in planted(0):
+        told.update(redact_counted(one.text)[1])
+    known = {one.kind for one in (*TOKENS, *CLUES)}
+    assert known <= set(told) | {"sekha-key", "url-token", "bearer-token", "command-password"}, known - set(told)
