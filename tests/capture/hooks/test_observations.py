@@ -93,6 +93,25 @@ def test_a_command_says_how_it_went() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("npm test", "npm test"),
+        ("cd api && npm test 2>&1 | tail -5", "npm test"),
+        ("git add -A && git commit -m 'Fix it'", "git commit -m 'Fix it'"),
+        ("export A=1; python build.py > log.txt", "python build.py"),
+        ("cd api", "cd api"),
+    ],
+)
+def test_a_title_is_the_part_of_a_command_that_does_something(line: str, title: str) -> None:
+    assert used("Bash", command=line).title == title
+
+
+def test_the_line_that_names_the_error_is_told() -> None:
+    output = "Error: Exit code 1\n===== FAILURES =====\nE   KeyError: 'id'\n1 failed"
+    assert used("Bash", output, failed=True, command="pytest").narrative == "Ran pytest — E KeyError: 'id' (failed)"
+
+
+@pytest.mark.parametrize(
     ("output", "failed"),
     [
         ("TypeError: x is undefined", True),
@@ -125,6 +144,11 @@ def test_a_search_says_what_was_sought() -> None:
     search = used("Grep", "src/a.py:3: def retry", pattern="def retry", path="/srv/code/my-api/src")
     assert search.title == "Searched for def retry" and search.subtitle == "search in src"
     assert "src/a.py:3" in search.body and not search.files_read
+
+
+def test_a_search_of_the_whole_project_names_no_place() -> None:
+    search = used("Grep", "src/a.py", pattern="x", path="/srv/code/my-api")
+    assert search.narrative == "Searched for x — 1 line of results" and search.subtitle == "search in ."
 
 
 def test_kiro_reads_by_operations() -> None:

@@ -14,7 +14,16 @@ Rules = Mapping[str, Sequence[str]]
 _NAMES: Rules = {
     "testing": ("tests?", "specs?", "__tests__", "e2e", "conftest", "fixtures?"),
     "documentation": ("docs?", "readme", "changelog", "license", "contributing"),
-    "security": (r"auth\w*", "login", r"oauth\w*", "jwt", "permissions?", r"crypto\w*", r"security\w*", "csrf"),
+    "security": (
+        r"auth(?:n|z|enti\w+|ori[sz]\w+)?",
+        "login",
+        r"oauth\w*",
+        "jwt",
+        "permissions?",
+        r"crypto\w*",
+        r"security\w*",
+        "csrf",
+    ),
     "api": ("api", "routes?", "router", "controllers?", "endpoints?", "handlers?", "graphql", "openapi", "rest"),
     "database": ("migrations?", "models?", "schema", "db", "database", "prisma", r"repositor(?:y|ies)", "sql"),
     "ui-component": ("components?", "views?", "pages?", "screens?", "widgets?"),
@@ -103,7 +112,7 @@ _SAID: Rules = {
         r"authori[sz]\w+",
         r"encrypt\w*",
     ),
-    "database": ("INSERT INTO", "CREATE (?:TABLE|INDEX)", "ALTER TABLE", "sqlite", r"postgres\w*", "mysql", "redis"),
+    "database": (r"(?:INSERT INTO|(?:CREATE|ALTER) (?:TABLE|INDEX))", "sqlite", r"postgres\w*", "mysql", "redis"),
     "api": ("endpoints?", "graphql", "grpc", "openapi", r"(?:app|router)\.(?:get|post|put|delete)", r"fetch\("),
     "performance": (
         r"cach(?:e[ds]?|ing)\b",

@@ -137,7 +137,7 @@ def _file_read(event: Event, place: Place) -> Observation:
     output, error = arguments.answer(event)
     given = dict(event.input)
     sought = shorten(redact(arguments.first_text(given, "pattern", "query", "regex", "search_term")), 80)
-    where = ", ".join(named[:3])
+    where = ", ".join(file for file in named[:3] if file != ".")
     if sought:
         title, subtitle = f"Searched for {sought}", f"search in {where or '.'}"
         narrative = sentence(f"Searched for {sought}" + (f" in {where}" if where else ""), found(output), failed=error)

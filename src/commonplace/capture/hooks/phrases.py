@@ -11,14 +11,15 @@ from commonplace.text.summarise import shorten
 
 LONGEST = 150
 # What joins commands, or sends their output elsewhere: a title tells the first that does something.
-_JOINTS = re.compile(r"\s*(?:&&|\|\||[|;\n]|\d?>&?\d?|<<)\s*")
-_VERDICT = re.compile(r"exit(?:ed with)? (?:code|status)", re.IGNORECASE)
-_ASIDE = re.compile(r"(?:cd|export|source|set|pushd|\.)\s|[A-Z_][A-Z0-9_]*=\S*$")
+_JOINTS = re.compile(r"&&|\|\||[|;\n]|\d?>&?\d?|<<")
+_VERDICT = re.compile(r"exit(?:ed with)? (?:code|status)|={4}|-{4}|_{4}", re.IGNORECASE)
+_NAMED = re.compile(r"(?:Error|Exception)\b|\b(?:error|fatal|panic)(?:\[\w+\])?:|\berror \w+\d+:")
+_ASIDE = re.compile(r"(?:cd|export|source|set|pushd|git add|mkdir|\.)\s|[A-Z_][A-Z0-9_]*=\S*$")
 
 
 def brief(command: str) -> str:
     """A command line as a title: its first part that does something, without where its output goes."""
-    parts = [part for part in _JOINTS.split(command.strip()) if part.strip()]
+    parts = [part.strip() for part in _JOINTS.split(command) if part.strip()]
     telling = next((part for part in parts if not _ASIDE.match(part)), parts[0] if parts else "")
     return shorten(redact(telling), 60)
 
@@ -56,9 +57,11 @@ def sentence(told: str, *more: str, failed: str = "") -> str:
 
 
 def complaint(error: str) -> str:
-    """The first line of an error that says more than that there was one."""
+    """The line of an error that says what it was, rather than that there was one."""
     lines = error.splitlines()
-    return shorten(next((line for line in lines if not _VERDICT.search(line)), lines[0] if lines else ""), LONGEST)
+    named = [line for line in lines if _NAMED.search(line) and not _VERDICT.search(line)]
+    other = [line for line in lines if not _VERDICT.search(line)]
+    return shorten(next(iter(named or other or lines), ""), LONGEST)
 
 
 def last_line(output: str) -> str:

@@ -35,7 +35,7 @@ class Place:
             below = _below(self.folder, self.root)
             path = path.removeprefix("./")
             return f"{below}/{path}" if below and not path.startswith("../") else path
-        return _below(path, self.root) or path
+        return _below(path, self.root) or ("." if path == _slashed(self.root) else path)
 
 
 class Places:

@@ -26,11 +26,11 @@ REASONS = {
     FORGOTTEN: "it belongs to a session that was forgotten",
 }
 MOMENT_MS = 10 * 60_000
-_AROUND = re.compile(r"(?:pwd|cd(?:\s+\S+)?|clear|true|whoami|date|history|exit|echo(?:\s[^|>;&]*)?|sleep\s+\S+)\s*")
+_AROUND = re.compile(r"(?:pwd|cd(?:\s+\S+)?|clear|true|whoami|date|history|exit|echo(?:\s[^|>;&]*)?|sleep\s+\S+)")
 _LOOK = re.compile(
     r"(?:ls|ll|dir|tree|git (?:status|branch|diff --stat|log -\d+)|which|type|env|ps|cat|head|tail|wc)\b"
 )
-_JOINED = re.compile(r"\s*(?:&&|;|\n)\s*")
+_JOINED = re.compile(r"&&|;|\n")
 _WORDS = (
     "a ahead all alright and awesome be can carry commit continue cool correct do done exactly excellent fine"
     " go going good great hello hey hi it just keep let lgtm looks me more nice next no nope now of off ok okay"
@@ -90,7 +90,7 @@ def _prompt_reason(text: str) -> str | None:
 def _command_reason(line: str, course: Course) -> str | None:
     if not line:
         return EMPTY
-    parts = [part for part in _JOINED.split(line) if part]
+    parts = [part.strip() for part in _JOINED.split(line) if part.strip()]
     if parts and all(_AROUND.fullmatch(part) for part in parts):
         return LOOKING
     looks = [part for part in parts if not _AROUND.fullmatch(part)]
