@@ -118,7 +118,7 @@ def others(count: int, folder: Path) -> Others:
     data_dir = folder / f"others-{count}-{digest(given, talks)}"
     if not (data_dir / READY).exists():
         began = time.perf_counter()
-        print(f"\nWriting {count:,} items of other kinds; a thousand take about ten seconds.", flush=True)
+        print(f"\nWriting {count:,} items of other kinds; a thousand take ten to twenty seconds.", flush=True)
         with closing(InProcess(data_dir)) as door:
             for start in range(0, len(given), NOTES_AT_ONCE):
                 remember_all(door.book, given[start : start + NOTES_AT_ONCE])
