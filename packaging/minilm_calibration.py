@@ -41,7 +41,9 @@ def _sizes(tensors: Tensors) -> dict[str, NDArray[np.float32]]:
     )
     ids = _sentences()
     session = session_of(model)
-    values = session.run(list(watched.values()), {"input_ids": ids, "attention_mask": np.ones_like(ids)})
+    values = session.run(
+        list(watched.values()), {"input_ids": ids, "attention_mask": np.ones_like(ids), "pooled": np.ones_like(ids)}
+    )
     return {step: np.abs(value).max(axis=0) for step, value in zip(watched, values, strict=True)}
 
 

@@ -1,5 +1,8 @@
 """all-MiniLM-L6-v2 as an ONNX graph, written node by node: token ids in, unit vectors out.
 
+Which tokens are read and which of them make the vector are two inputs: a text can be read in its context, and still be
+what its vector stands for.
+
 The int8 form quantises each token's activations by their own maximum, so that the vector of a text does not depend on
 what else is in its batch. A few channels of the layer norms are a hundred times larger than the rest and would leave
 them no resolution; `smoothing` (see minilm_calibration.py) moves that size from the activations into the weights.
@@ -21,6 +24,7 @@ FUSED = "com.microsoft"
 LAYERS, HEADS, WIDTH = 6, 12, 384
 HEAD_WIDTH = WIDTH // HEADS
 MAX_TOKENS = 256
+INPUTS = ("input_ids", "attention_mask", "pooled")
 EPSILON = 1e-12
 # The middle of uint8: activations are symmetric around zero.
 MIDDLE = 128
@@ -75,7 +79,7 @@ class _Encoder:
         for layer in range(LAYERS):
             x = self.attention(x, f"{layer}", hidden, heads)
             x = self.feed_forward(x, f"{layer}")
-        self.pool(x, mask, shape)
+        self.pool(x, self.node("Cast", ["pooled"], "pooled.float", to=TensorProto.FLOAT), shape)
         return self.assembled()
 
     def embedding(self) -> str:
@@ -119,11 +123,11 @@ class _Encoder:
         added = self.node("Add", [self.linear(wide, f"{layer}.ffn.down"), x], f"{layer}.ffn.sum")
         return self.norm(added, f"encoder.layer.{layer}.output.LayerNorm", f"{layer}.ffn.norm")
 
-    def pool(self, x: str, mask: str, shape: str) -> None:
+    def pool(self, x: str, pooled: str, shape: str) -> None:
         """The masked sum points where the masked mean points, and only the direction is kept."""
         full = self.node("Concat", [shape, self.constant([WIDTH])], "shape.full", axis=0)
         tokens = self.node("Reshape", [x, full], "pool.tokens")
-        row = self.node("Unsqueeze", [mask, self.constant([1])], "pool.mask")
+        row = self.node("Unsqueeze", [pooled, self.constant([1])], "pool.mask")
         total = self.node("MatMul", [row, tokens], "pool.sum")
         total = self.node("Squeeze", [total, self.constant([1])], "pool.flat")
         self.node("LpNormalization", [total], "embedding", axis=-1, p=2)
@@ -169,7 +173,7 @@ class _Encoder:
     def assembled(self) -> onnx.ModelProto:
         inputs = [
             helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"])
-            for name in ("input_ids", "attention_mask")
+            for name in INPUTS
         ]
         outputs = [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", WIDTH])]
         graph = helper.make_graph(self.nodes, "all-MiniLM-L6-v2", inputs, outputs, list(self.constants.values()))

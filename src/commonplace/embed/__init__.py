@@ -34,8 +34,12 @@ class Embedder(Protocol):
         """Numbers per vector. An endpoint may have to ask for it, and so may raise EmbedderUnavailable."""
         ...
 
-    def embed(self, texts: Sequence[str]) -> NDArray[float32]:
-        """Unit rows of shape (len(texts), dim), in the order of the texts. Raises EmbedderUnavailable."""
+    def embed(self, texts: Sequence[str], before: Sequence[str] = ()) -> NDArray[float32]:
+        """Unit rows of shape (len(texts), dim), in the order of the texts. Raises EmbedderUnavailable.
+
+        `before` is what stands before each text, where that is known: a help to understand it, and no part of it. An
+        embedder that cannot read a text so leaves it unread.
+        """
         ...
 
     def state(self) -> str:

@@ -113,7 +113,8 @@ class EndpointEmbedder:
         assert self._dim is not None
         return self._dim
 
-    def embed(self, texts: Sequence[str]) -> NDArray[float32]:
+    def embed(self, texts: Sequence[str], before: Sequence[str] = ()) -> NDArray[float32]:
+        """The vectors of the texts alone: the call has no place for what stands before them."""
         import numpy as np
 
         self._refuse_while_pausing()

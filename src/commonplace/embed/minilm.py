@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
-NAME = "all-MiniLM-L6-v2/int8-1"
+NAME = "all-MiniLM-L6-v2/int8-2"
 DIM = 384
 MAX_TOKENS = 256
 MODEL = Path(__file__).with_name("model")
@@ -34,6 +34,11 @@ BATCH_TOKENS = 256
 WINDOW = 512
 # No text needs more for its first 256 tokens, unless it is mostly white space.
 MAX_CHARS = 16_384
+# Tokens of what stands before a text that are read with it: its last ones.
+CONTEXT_TOKENS = 64
+
+Tokens = tuple[list[int], int, int]
+"""The tokens that are read, and from where to where they are what the vector stands for."""
 
 
 class MiniLM:
@@ -49,13 +54,15 @@ class MiniLM:
         self._model: _Model | None = None
         self._failure: EmbedderUnavailable | None = None
 
-    def embed(self, texts: Sequence[str]) -> NDArray[float32]:
+    def embed(self, texts: Sequence[str], before: Sequence[str] = ()) -> NDArray[float32]:
         model = self._loaded()
         import numpy as np
 
         vectors = np.empty((len(texts), DIM), dtype=np.float32)
+        contexts = before or [""] * len(texts)
         for start in range(0, len(texts), WINDOW):
-            window = [model.tokens(text) for text in texts[start : start + WINDOW]]
+            stop = start + WINDOW
+            window = [model.tokens(*pair) for pair in zip(texts[start:stop], contexts[start:stop], strict=True)]
             batches = list(_batches(window))
             for batch, rows in zip(batches, self._run(model, window, batches), strict=True):
                 vectors[[start + place for place in batch]] = rows
@@ -66,7 +73,7 @@ class MiniLM:
             return failed(self._failure.message)
         return NOT_LOADED if self._model is None else READY
 
-    def _run(self, model: _Model, window: list[list[int]], batches: list[list[int]]) -> list[NDArray[float32]]:
+    def _run(self, model: _Model, window: list[Tokens], batches: list[list[int]]) -> list[NDArray[float32]]:
         work = [[window[place] for place in batch] for batch in batches]
         threads = min(self._threads, len(work))
         if threads <= 1:
@@ -111,21 +118,30 @@ class _Model:
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
 
-    def tokens(self, text: str) -> list[int]:
+    def tokens(self, text: str, before: str) -> Tokens:
+        """A text's tokens, after the last of what stands before it, for which it may leave no room."""
+        first, *own, last = self._ids(text)
+        context = self._ids(before)[1:-1][-min(CONTEXT_TOKENS, MAX_TOKENS - 2 - len(own)) :] if before else []
+        if not context or len(own) + 2 >= MAX_TOKENS:
+            return [first, *own, last], 0, len(own) + 2
+        return [first, *context, *own, last], 1 + len(context), 1 + len(context) + len(own)
+
+    def _ids(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(well_formed(text[:MAX_CHARS])).ids
         return ids
 
-    def vectors(self, batch: list[list[int]]) -> NDArray[float32]:
+    def vectors(self, batch: list[Tokens]) -> NDArray[float32]:
         import numpy as np
 
-        longest = max(map(len, batch))
+        longest = max(len(tokens) for tokens, _, _ in batch)
         ids = np.zeros((len(batch), longest), dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for row, tokens in enumerate(batch):
+        mask, pooled = np.zeros_like(ids), np.zeros_like(ids)
+        for row, (tokens, start, stop) in enumerate(batch):
             ids[row, : len(tokens)] = tokens
             mask[row, : len(tokens)] = 1
+            pooled[row, start:stop] = 1
         try:
-            (rows,) = self._session.run(None, {"input_ids": ids, "attention_mask": mask})
+            (rows,) = self._session.run(None, {"input_ids": ids, "attention_mask": mask, "pooled": pooled})
         except Exception as error:
             raise EmbedderUnavailable(f"The built-in model failed: {_first_line(error)}") from error
         result: NDArray[float32] = rows
@@ -147,11 +163,11 @@ def _session(path: Path) -> InferenceSession:
     return InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def _batches(window: list[list[int]]) -> Iterator[list[int]]:
+def _batches(window: list[Tokens]) -> Iterator[list[int]]:
     """Places in the window, shortest text first, cut so that no batch is larger than BATCH_TOKENS."""
     batch: list[int] = []
-    for place in sorted(range(len(window)), key=lambda place: len(window[place])):
-        if batch and (len(batch) + 1) * len(window[place]) > BATCH_TOKENS:
+    for place in sorted(range(len(window)), key=lambda place: len(window[place][0])):
+        if batch and (len(batch) + 1) * len(window[place][0]) > BATCH_TOKENS:
             yield batch
             batch = []
         batch.append(place)

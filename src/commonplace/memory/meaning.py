@@ -132,7 +132,7 @@ class Meaning:
         """Embed and store. If the embedder is well but refuses a text, the others are done without it."""
         assert self._embedder is not None
         try:
-            vectors = self._embed([job.passage.text for job in jobs])
+            vectors = self._embed([job.passage.text for job in jobs], [job.before for job in jobs])
         except EmbedderUnavailable:
             if self._embedder.state().startswith("failed"):
                 raise
@@ -171,9 +171,9 @@ class Meaning:
             self._wake.wait(POLL_SECONDS)
             self._wake.clear()
 
-    def _embed(self, texts: list[str]) -> NDArray[float32]:
+    def _embed(self, texts: list[str], before: Sequence[str] = ()) -> NDArray[float32]:
         assert self._embedder is not None
-        vectors = self._embedder.embed(texts)
+        vectors = self._embedder.embed(texts, before)
         self._adopt()
         return vectors
 

@@ -45,10 +45,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A passage that waits for its vector, leased to the caller."""
+    """A passage that waits for its vector, leased to the caller; `before` is what stands or was said before it."""
 
     id: int
     passage: PassageText
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)

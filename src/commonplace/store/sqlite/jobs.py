@@ -37,8 +37,8 @@ def claim(connection: apsw.Connection, space_id: int, owner: str, limit: int, no
         """,
         (space_id, owner, now_ms, lease_ms, limit),
     )
-    texts = passages.texts(connection, space_id, [row[1] for row in rows])
-    return [Job(job_id, texts[passage_id]) for job_id, passage_id in rows if passage_id in texts]
+    texts = passages.in_context(connection, space_id, [row[1] for row in rows])
+    return [Job(job_id, *texts[passage_id]) for job_id, passage_id in rows if passage_id in texts]
 
 
 def finish(
