@@ -27,10 +27,14 @@ HOOK = st.fixed_dictionaries({"hooks": st.lists(st.fixed_dictionaries({"command"
 EVENTS = st.sampled_from(["Stop", "SessionStart", "AfterTool", "AfterAgent", "Other"])
 
 
+# What holds servers or hooks is an object, or the file is refused.
+TAKEN = {"hooks", "mcpServers", "servers", "mcp", "context_servers", "version"}
+
+
 @st.composite
 def settings(draw: st.DrawFn) -> dict[str, Any]:
     """What a file says: anything, perhaps with servers and hooks that are not ours."""
-    value = draw(st.dictionaries(st.text(max_size=5), VALUES, max_size=3))
+    value = draw(st.dictionaries(st.text(max_size=5).filter(lambda key: key not in TAKEN), VALUES, max_size=3))
     if draw(st.booleans()):
         value["mcpServers"] = draw(st.dictionaries(st.text(max_size=5), SERVER, max_size=2))
     if draw(st.booleans()):

@@ -11,7 +11,7 @@ from commonplace.hosts.connect.config_file import ConfigFile, Format, read_text
 from commonplace.hosts.connect.editor import NAME, Entry
 from commonplace.hosts.connect.hook_line import is_hook_line
 
-Path = tuple[str | int, ...]
+Keys = tuple[str | int, ...]
 _LINES = ("command", "powershell")
 
 
@@ -30,10 +30,10 @@ class Ours:
         return self.entry is None and not self.hooks
 
 
-def our_hooks(value: Mapping[str, Any]) -> list[tuple[Path, Entry]]:
+def our_hooks(value: Mapping[str, Any]) -> list[tuple[Keys, Entry]]:
     """Our hooks in a file, each with its path. Where somebody put other hooks beside one of ours, only ours."""
     hooks = value.get("hooks")
-    lists: list[tuple[Path, Any]] = [(("hooks",), hooks)]
+    lists: list[tuple[Keys, Any]] = [(("hooks",), hooks)]
     if isinstance(hooks, dict):
         lists = [(("hooks", event), items) for event, items in hooks.items()]
     return [found for path, items in lists for found in _among(items, path)]
@@ -108,7 +108,7 @@ def _put_hooks(text: str, ours: Ours) -> str:
     return text
 
 
-def _without_empty(text: str, format_: Format, removed: Sequence[Path], before: Mapping[str, Any]) -> str:
+def _without_empty(text: str, format_: Format, removed: Sequence[Keys], before: Mapping[str, Any]) -> str:
     """The text without what held the things that were removed, where that is empty now and was not there before."""
     around = {path[:depth] for path in removed for depth in range(1, len(path))}
     for path in sorted(around, key=len, reverse=True):
@@ -124,13 +124,13 @@ def _or_none(before: ConfigFile, ours: Ours) -> str | None:
         return None
 
 
-def _removed(text: str, format_: Format, path: Path) -> str:
+def _removed(text: str, format_: Format, path: Keys) -> str:
     if format_ == "toml":
         return toml_text.remove(text, tuple(str(key) for key in path))
     return splice.remove(text, path)
 
 
-def _among(items: Any, path: Path) -> Iterator[tuple[Path, Entry]]:
+def _among(items: Any, path: Keys) -> Iterator[tuple[Keys, Entry]]:
     for place, item in enumerate(items if isinstance(items, list) else ()):
         if _is_ours(item):
             yield (*path, place), item
@@ -166,12 +166,12 @@ def _command_lines(value: Any) -> Iterator[str]:
             yield from _command_lines(inner)
 
 
-def list_of(path: Path) -> tuple[str, ...]:
+def list_of(path: Keys) -> tuple[str, ...]:
     """The list that a hook is in, by its names."""
     return tuple(key for key in path[:-1] if isinstance(key, str))
 
 
-def _at(value: Any, path: Path) -> Any:
+def _at(value: Any, path: Keys) -> Any:
     """What is at a path; None if nothing."""
     for key in path:
         try:

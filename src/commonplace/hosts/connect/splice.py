@@ -8,11 +8,11 @@ from typing import Any
 
 from commonplace.hosts.connect.jsonc import Node, comments, parse, skip, skip_space
 
-Path = tuple[str | int, ...]
+Keys = tuple[str | int, ...]
 _INDENT = re.compile(r"^[ \t]+(?=\S)", re.MULTILINE)
 
 
-def put(text: str, path: Path, value: Any) -> str:
+def put(text: str, path: Keys, value: Any) -> str:
     """The text with a value at a path of names; what is missing on the way is made. ValueError if it cannot be."""
     text = text if text.strip() else "{}" + line_end(text)
     root = parse(text)
@@ -30,7 +30,7 @@ def put(text: str, path: Path, value: Any) -> str:
     return text[: there.start] + _written(text, value, _line_indent(text, there.start)) + text[there.end :]
 
 
-def append(text: str, path: Path, value: Any) -> str:
+def append(text: str, path: Keys, value: Any) -> str:
     """The text with one more item in the list at a path."""
     there = parse(text).at(path) if text.strip() else None
     if there is None:
@@ -40,7 +40,7 @@ def append(text: str, path: Path, value: Any) -> str:
     return _inserted(text, there, value)
 
 
-def remove(text: str, path: Path) -> str:
+def remove(text: str, path: Keys) -> str:
     """The text without what is at a path. Comments stay."""
     parent = parse(text).at(path[:-1])
     child = parent.child(path[-1]) if parent else None
