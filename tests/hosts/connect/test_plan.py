@@ -35,8 +35,10 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def test_a_server_of_the_same_name_is_not_overwritten(places: Places) -> None:
-    theirs = {"command": "node", "args": ["commonplace-js"]}
+@pytest.mark.parametrize(
+    "theirs", [{"command": "node", "args": ["commonplace-js"]}, {"url": "http://x/mcp"}, "off", None]
+)
+def test_a_server_of_the_same_name_is_not_overwritten(places: Places, theirs: object) -> None:
     path = write(places.home / ".cursor" / "mcp.json", {"mcpServers": {"commonplace": theirs}})
     before = tree(places.home)
     with pytest.raises(Conflict, match="another server that is called commonplace") as caught:

@@ -64,11 +64,6 @@ def read_config(path: Path, format_: Format) -> ConfigFile:
     return _understood(place, data, format_)
 
 
-def parsed(data: bytes, format_: Format, path: Path) -> ConfigFile:
-    """The bytes of a file, understood."""
-    return _understood(path, data, format_)
-
-
 def check_writable(config: ConfigFile) -> None:
     """Refuse what could only be written by force: a read-only file, or one in a read-only folder."""
     path = config.path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,10 +61,12 @@ def connection(editor: Editor, places: Places) -> Connection | None:
 
 
 def entry_in(config: ConfigFile, editor: Editor) -> Mapping[str, Any] | None:
-    """The entry under our name; None if there is none."""
+    """The entry under our name; None if there is none. What is no entry at all is an empty one, and not ours."""
     servers = config.value.get(editor.servers)
-    entry = servers.get(NAME) if isinstance(servers, dict) else None
-    return entry if isinstance(entry, dict) else None
+    if not isinstance(servers, dict) or NAME not in servers:
+        return None
+    entry = servers[NAME]
+    return entry if isinstance(entry, dict) else {}
 
 
 def described(path: Path, entry: Mapping[str, Any]) -> Connection:
@@ -72,30 +74,25 @@ def described(path: Path, entry: Mapping[str, Any]) -> Connection:
     return _read(path, entry, None, ())
 
 
-def hooks_in(value: object, event: str = "") -> Iterator[Hook]:
+def hooks_in(value: object) -> Iterator[Hook]:
     """Every command line of ours in a file of hooks."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if isinstance(inner, str) and is_hook_line(inner):
-                yield Hook(event_of(inner), inner)
-            elif key != "command":
-                yield from hooks_in(inner, event)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from hooks_in(inner, event)
+    if isinstance(value, str) and is_hook_line(value):
+        yield Hook(event_of(value), value)
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from hooks_in(inner)
 
 
 def _read(path: Path, entry: Mapping[str, Any] | None, hook_path: Path | None, hooks: tuple[Hook, ...]) -> Connection:
     told = entry or {}
-    command = told.get("command") or ""
-    line = [str(part) for part in command] if isinstance(command, list) else [str(command)]
-    args = told.get("args") if isinstance(told.get("args"), list) else []
-    assert isinstance(args, Sequence)
+    command, args = told.get("command"), told.get("args")
+    # OpenCode has the whole command line in one list.
+    line = [*(command if isinstance(command, list) else [command or ""]), *(args if isinstance(args, list) else [])]
     return Connection(
         path,
         entry,
-        line[0] if line else "",
-        (*line[1:], *map(str, args)),
+        str(line[0]) if line else "",
+        tuple(map(str, line[1:])),
         _texts(told.get("env") or told.get("environment")),
         next((str(told[name]) for name in _ADDRESSES if told.get(name)), ""),
         _texts(told.get("headers") or told.get("http_headers")),
