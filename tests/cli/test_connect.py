@@ -256,3 +256,8 @@ def test_somebody_elses_server_needs_force(run: Run, home: Path) -> None:
     assert done.code == 4 and "--force" in done.err and path.read_bytes() == before
     assert "connected" in run("connect", "cursor", "--force").out
     assert run("disconnect", "cursor").code == 0 and path.read_bytes() == before
+
+
+def test_help_names_every_editor(run: Run) -> None:
+    told = " ".join(run("connect", "--help").out.split())
+    assert [name for name in NAMES if f" {name}" not in told] == []

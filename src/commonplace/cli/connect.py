@@ -67,6 +67,7 @@ def connect(
 ) -> None:
     """Let editors and agents use this memory: each HOST, or all that are found on this machine.
 
+    HOST is claude-code, claude-desktop, cursor, windsurf, vscode, cline, kiro, codex, gemini, opencode or zed.
     Only our own entries are changed in their files, and what a file was is kept beside it. Connecting again changes
     nothing, or brings the entries up to date. `disconnect` undoes it.
     """
