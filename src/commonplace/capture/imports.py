@@ -5,8 +5,9 @@ Whatever was kept stays when it is interrupted; the same call again goes on, bec
 
 from __future__ import annotations
 
+import contextlib
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
@@ -196,7 +197,14 @@ class Import:
         if stream.fault:
             self.summary.skip(Skipped(name, stream.fault, "file"))
 
-    def _take_all(self, found: Iterable[Found], name: str) -> None:
+    def _take_all(self, found: Iterator[Found], name: str) -> None:
+        with contextlib.ExitStack() as stack:
+            if isinstance(found, Generator):
+                # What it opened is closed at once, even if somebody interrupts.
+                stack.callback(found.close)
+            self._take_each(found, name)
+
+    def _take_each(self, found: Iterator[Found], name: str) -> None:
         for one in found:
             self._advance(0)
             if isinstance(one, Skipped):

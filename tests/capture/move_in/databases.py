@@ -14,7 +14,7 @@ AT = 1_742_049_000_000
 ISO = "2025-03-15T14:30:00.000Z"
 SPACED = "2025-03-15 14:30:00"
 
-KIRO: Mapping[str, str] = {
+KIRO: dict[str, str] = {
     "sessions": "id INTEGER PRIMARY KEY, content_session_id TEXT UNIQUE, project TEXT, user_prompt TEXT,"
     " memory_session_id TEXT, status TEXT, started_at TEXT, started_at_epoch INTEGER, completed_at TEXT,"
     " completed_at_epoch INTEGER",
@@ -35,14 +35,14 @@ KIRO: Mapping[str, str] = {
     "observation_embeddings": "observation_id INTEGER PRIMARY KEY, embedding BLOB",
     "schema_versions": "id INTEGER PRIMARY KEY, version INTEGER",
 }
-MEMORIES: Mapping[str, str] = {
+MEMORIES: dict[str, str] = {
     "memories": "id TEXT PRIMARY KEY, content TEXT NOT NULL, tags TEXT, scope TEXT, project_id TEXT, type TEXT,"
     " paths TEXT, category TEXT, metadata TEXT, created_at TEXT, updated_at TEXT, deleted_at TEXT, embedding BLOB",
     "memory_links": "id TEXT PRIMARY KEY, source_id TEXT, target_id TEXT, link_type TEXT, created_at TEXT",
     "memory_history": "id TEXT PRIMARY KEY, memory_id TEXT, content TEXT",
     "reminders": "id TEXT PRIMARY KEY, message TEXT",
 }
-LATER_MEMORIES: Mapping[str, str] = {
+LATER_MEMORIES: dict[str, str] = {
     **MEMORIES,
     "memories": MEMORIES["memories"]
     + ", memory_layer TEXT, expires_at TEXT, source_session_id TEXT, superseded_by TEXT, confidence REAL",
@@ -53,7 +53,7 @@ LATER_MEMORIES: Mapping[str, str] = {
     "memory_session_snapshots": "id TEXT PRIMARY KEY, session_id TEXT, slug TEXT, source_trigger TEXT,"
     " transcript_md TEXT, message_count INTEGER, created_at TEXT",
 }
-CAUSANTIC: Mapping[str, str] = {
+CAUSANTIC: dict[str, str] = {
     "chunks": "id TEXT PRIMARY KEY, session_id TEXT, session_slug TEXT, turn_indices TEXT, start_time TEXT,"
     " end_time TEXT, content TEXT, approx_tokens INTEGER, agent_id TEXT, spawn_depth INTEGER, project_path TEXT",
     "edges": "id TEXT PRIMARY KEY, source_chunk_id TEXT, target_chunk_id TEXT, edge_type TEXT, reference_type TEXT,"
@@ -64,7 +64,7 @@ CAUSANTIC: Mapping[str, str] = {
     " files_touched TEXT, errors TEXT, outcomes TEXT, tasks TEXT, summary TEXT, created_at TEXT",
     "vectors": "id TEXT PRIMARY KEY, embedding BLOB",
 }
-SEKHA: Mapping[str, str] = {
+SEKHA: dict[str, str] = {
     "conversations": "id TEXT PRIMARY KEY, label TEXT, folder TEXT, status TEXT, importance_score INTEGER,"
     " word_count INTEGER, session_count INTEGER, created_at TEXT, updated_at TEXT",
     "messages": "id UUID PRIMARY KEY, conversation_id UUID, role TEXT, content TEXT, timestamp TIMESTAMP,"
@@ -75,7 +75,7 @@ SEKHA: Mapping[str, str] = {
     "knowledge_graph_edges": "subject_id TEXT, predicate TEXT, object_id TEXT, conversation_id TEXT, extracted_at TEXT,"
     " PRIMARY KEY (subject_id, predicate, object_id, conversation_id)",
 }
-CLAUDE_MEM: Mapping[str, str] = {
+CLAUDE_MEM: dict[str, str] = {
     "sdk_sessions": "id INTEGER PRIMARY KEY, content_session_id TEXT, memory_session_id TEXT UNIQUE, project TEXT,"
     " platform_source TEXT, user_prompt TEXT, started_at TEXT, started_at_epoch INTEGER, status TEXT,"
     " custom_title TEXT",
@@ -89,7 +89,7 @@ CLAUDE_MEM: Mapping[str, str] = {
     " prompt_text TEXT, created_at TEXT, created_at_epoch INTEGER",
     "tool_uses": "id INTEGER PRIMARY KEY, tool_name TEXT",
 }
-OLD_CLAUDE_MEM: Mapping[str, str] = {
+OLD_CLAUDE_MEM: dict[str, str] = {
     "sdk_sessions": "id INTEGER PRIMARY KEY, claude_session_id TEXT UNIQUE, sdk_session_id TEXT UNIQUE, project TEXT,"
     " user_prompt TEXT, started_at TEXT, started_at_epoch INTEGER, status TEXT",
     "observations": "id INTEGER PRIMARY KEY, sdk_session_id TEXT, project TEXT, text TEXT, type TEXT, created_at TEXT,"

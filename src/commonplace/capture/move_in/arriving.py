@@ -87,6 +87,11 @@ class Plan:
         return {"source": self.source, "source_id": id_, **there}
 
 
+def beside(meta: Mapping[str, object], theirs: Mapping[str, object]) -> dict[str, object]:
+    """Our metadata together with that which it had there; where both use a name, theirs is told apart."""
+    return {f"their_{name}" if name in meta else name: value for name, value in theirs.items()} | meta
+
+
 def arrived(note: Note, *, forgotten: bool = False) -> Found:
     """The note as it can be kept; a Skipped where it says nothing."""
     if not (note.content.strip() or note.title.strip() or any(text.strip() for text in note.details.values())):
@@ -178,12 +183,10 @@ def when(row: Row, *names: str) -> int | None:
     """The first of these fields that is a time: milliseconds or seconds since 1970, or as ISO writes it."""
     for name in names:
         value = row.get(name)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            ms = round(value * 1000) if abs(value) < _SECONDS else round(value)
-            if value and EARLIEST_MS <= ms <= LATEST_MS:
-                return ms
-        elif (ms_ := time_in(row, name)) is not None:
-            return ms_
+        if isinstance(value, (int, float)) and value and EARLIEST_MS <= value <= LATEST_MS:
+            return round(value * 1000) if abs(value) < _SECONDS else round(value)
+        if (ms := time_in(row, name)) is not None:
+            return ms
     return None
 
 

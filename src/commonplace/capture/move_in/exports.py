@@ -14,6 +14,7 @@ import apsw
 from commonplace.capture.foreign import Found, Skipped, Stream
 from commonplace.capture.json_stream import Element, records
 from commonplace.capture.move_in.database import Database, Unreadable, quoted, scratch
+from commonplace.memory.remember import UNSTORABLE
 
 ABOUT = "export"
 """The table of what an export says of itself."""
@@ -58,8 +59,8 @@ class _Layout:
 
     def add(self, table: str, record: Mapping[str, Any]) -> None:
         # SQL knows no difference of case.
-        cells = {name.lower(): _cell(value) for name, value in record.items() if name != "_type"}
-        names = {name.lower(): name for name in record}
+        names = {_name(field).lower(): _name(field) for field in record if field != "_type"}
+        cells = {_name(field).lower(): _cell(value) for field, value in record.items() if field != "_type"}
         known = self._columns.setdefault(table, set())
         if not known:
             self._connection.execute(f"CREATE TABLE {quoted(table)} (id)")
@@ -80,11 +81,15 @@ class _Layout:
                     self._connection.execute(f"CREATE INDEX {name} ON {quoted(table)} ({quoted(column)})")
 
 
+def _name(field: str) -> str:
+    return UNSTORABLE.sub("\ufffd", field) or "?"
+
+
 def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
+        return UNSTORABLE.sub("\ufffd", value)
     if isinstance(value, int) and abs(value) >= 2**63:
         return str(value)
     return json.dumps(value) if isinstance(value, (list, dict)) else value

@@ -12,6 +12,7 @@ from commonplace.capture.foreign import Found, Skipped, Stream, label_of
 from commonplace.capture.move_in.arriving import (
     Plan,
     arrived,
+    beside,
     link,
     listed,
     object_of,
@@ -138,7 +139,7 @@ def _memory(row: Row, exported: str, links: list[dict[str, object]]) -> Found:
             content=text(row, "content"),
             type=text(row, "type") or "note",
             details={"paths": "\n".join(listed(row.get("paths"))), "category": text(row, "category")},
-            meta={**object_of(row.get("metadata")), **meta},
+            meta=beside(meta, object_of(row.get("metadata"))),
             project=project,
             session=PLAN.key(session) if session else None,
             tags=listed(row.get("tags")),

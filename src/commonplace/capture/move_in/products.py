@@ -41,7 +41,7 @@ PRODUCTS: Mapping[str, Product] = {
     "memories.sh": Product(
         "memories.sh",
         memories_sh.read,
-        {"memories": ("content", "type", "scope", "project_id", "deleted_at")},
+        {"memories": ("content", "tags", "deleted_at")},
         ("MEMORIES_DATA_DIR",),
         (".config/memories/local.db",),
     ),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from commonplace.capture.foreign import Found, Skipped, label_of
-from commonplace.capture.move_in.arriving import Plan, arrived, object_of, sliced, text, when
+from commonplace.capture.move_in.arriving import Plan, arrived, beside, object_of, sliced, text, when
 from commonplace.capture.move_in.database import Database, Row
 from commonplace.identity import ref
 from commonplace.memory.conversations import ROLES, STATUSES, Conversation, Said
@@ -81,7 +81,7 @@ def _conversation(database: Database, id_: str, about: Row, first: Row) -> Conve
 def _said(row: Row) -> Said:
     id_, role = text(row, "id"), text(row, "role").lower()
     known = role in ROLES
-    meta = {**object_of(row.get("metadata")), **PLAN.meta(id_, row, role="" if known else role)}
+    meta = beside(PLAN.meta(id_, row, role="" if known else role), object_of(row.get("metadata")))
     at_ms = when(row, "timestamp")
     return Said(role if known else "assistant", text(row, "content"), at_ms, meta, id_, PLAN.uid("message", id_))
 

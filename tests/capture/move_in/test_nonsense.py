@@ -1,0 +1,119 @@
+"""Whatever stands in a database or an export: it is kept or told, and nothing else happens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commonplace.capture.foreign import Skipped
+from commonplace.capture.formats import FORMATS
+from commonplace.capture.imports import Import, import_path
+from commonplace.capture.move_in.products import read_database
+from commonplace.memory.book import Book
+from commonplace.memory.conversations import Conversation
+from commonplace.memory.take_in import Arrival, Replaced
+
+from .databases import CAUSANTIC, CLAUDE_MEM, KIRO, LATER_MEMORIES, OLD_CLAUDE_MEM, SEKHA, make
+
+TABLES = [KIRO, LATER_MEMORIES, CAUSANTIC, SEKHA, CLAUDE_MEM, OLD_CLAUDE_MEM]
+EXPORTS: Mapping[str, tuple[str, ...]] = {
+    "kiro-memory": ("_type", "_meta"),
+    "memories.sh": ("memories", "project_id"),
+    "causantic": ("chunks", "edges", "clusters"),
+    "claude-mem": ("observations", "sessions", "summaries", "prompts"),
+}
+cells = (
+    st.none()
+    | st.integers(-(2**62), 2**62)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=12)
+    | st.binary(max_size=12)
+    | st.sampled_from(
+        ["[1, {}]", '{"a": []}', "[", "user", "decision", "2025-03-15T14:30:00Z", "x" * 600, "../up", "a"]
+    )
+)
+
+
+def columns_of(tables: Mapping[str, str], table: str) -> list[str]:
+    told = tables[table].partition(", PRIMARY KEY")[0].split(", ")
+    return [column.split()[0] for column in told if "PRIMARY KEY" not in column and "UNIQUE" not in column]
+
+
+@pytest.mark.parametrize("tables", TABLES)
+@settings(max_examples=30)
+@given(data=st.data())
+def test_any_cell_of_any_table(tables: Mapping[str, str], tmp_path_factory: Any, data: st.DataObject) -> None:
+    rows = {
+        table: [{column: data.draw(cells) for column in columns_of(tables, table)} for _ in range(2)]
+        for table in tables
+        if "NOT NULL" not in tables[table]
+    }
+    path = make(tmp_path_factory.mktemp("theirs") / "memory.db", tables, rows)
+    found = list(read_database(path, "memory.db"))
+    assert all(isinstance(one, (Conversation, Arrival, Replaced, Skipped)) for one in found)
+    assert not [one for one in found if isinstance(one, Skipped) and one.unit == "file"]
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["id", "ID", "content", "tags", "name", "", "\0", "\ud800"]), inner)
+    ),
+    max_leaves=5,
+)
+records = st.dictionaries(
+    st.sampled_from(
+        [
+            "id",
+            "content",
+            "tags",
+            "created_at",
+            "created_at_epoch",
+            "title",
+            "type",
+            "project",
+            "source",
+            "text",
+            "_type",
+        ]
+    ),
+    values,
+)
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_any_record_of_any_export(name: str, data: st.DataObject) -> None:
+    whole = data.draw(st.dictionaries(st.sampled_from(EXPORTS[name]), st.lists(records, max_size=3) | values))
+    lines = [whole, *data.draw(st.lists(records, max_size=3))]
+    stream = BytesIO("\n".join(map(json.dumps, lines)).encode())
+    for one in FORMATS[name].read(stream, "export.json"):
+        assert isinstance(one, (Conversation, Arrival, Replaced, Skipped))
+
+
+@pytest.mark.parametrize("tables", TABLES)
+def test_a_database_in_which_nothing_is_yet(book: Book, tmp_path: Path, tables: Mapping[str, str]) -> None:
+    summary = import_path(book, make(tmp_path / "theirs" / "memory.db", tables, {}))
+    assert summary.fruitless and summary.reasons == {}
+
+
+@settings(max_examples=20)
+@given(
+    rows=st.lists(st.fixed_dictionaries({"content": st.text(max_size=40), "tags": cells, "type": cells}), max_size=5)
+)
+def test_what_is_read_can_be_kept_or_is_told(book: Book, tmp_path_factory: Any, rows: list[dict[str, Any]]) -> None:
+    told = [{"id": f"m{n}", **row} for n, row in enumerate(rows)]
+    path = make(tmp_path_factory.mktemp("theirs") / "local.db", LATER_MEMORIES, {"memories": told})
+    importing = Import(book)
+    importing.add(path)
+    items = importing.finish().items
+    assert items.added + items.known + items.skipped == len(rows)
