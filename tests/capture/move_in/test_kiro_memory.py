@@ -145,9 +145,9 @@ def test_the_first_schema_and_the_last_are_read(move_in: MoveIn, kept: Kept) -> 
 
 def test_an_export_is_the_same_as_the_database_it_was_made_of(book: Book, move_in: MoveIn, tmp_path: Path) -> None:
     move_in(KIRO, ROWS)
-    told = [{"_meta": {"version": "2.5.0"}}]
-    told += [{"_type": "observation", **dict(row)} for row in ROWS["observations"][:2]]  # type: ignore[list-item]
-    told += [{"_type": "prompt", **dict(row)} for row in ROWS["prompts"]]  # type: ignore[list-item]
+    told: list[dict[str, object]] = [{"_meta": {"version": "2.5.0"}}]
+    told += [{"_type": "observation", **dict(row)} for row in ROWS["observations"][:2]]
+    told += [{"_type": "prompt", **dict(row)} for row in ROWS["prompts"]]
     path = tmp_path / "export.jsonl"
     path.write_text("\n".join(map(json.dumps, told)), encoding="utf-8")
     again = import_path(book, path)

@@ -57,7 +57,7 @@ def test_relations_are_links_that_are_walked(book: Book, kept: Kept, tmp_path: P
 def test_a_file_that_grew_adds_only_what_is_new(book: Book, tmp_path: Path) -> None:
     path = written(tmp_path / "memory.jsonl", ADA, WORKS)
     import_path(book, path)
-    grown = dict(ADA, observations=[*ADA["observations"], "Plays chess"])  # type: ignore[misc]
+    grown = dict(ADA, observations=[*ADA["observations"], "Plays chess"])
     again = import_path(book, written(path, grown, WORKS))
     assert (again.items.added, again.items.known) == (1, 4)
 

@@ -36,6 +36,8 @@ from commonplace.text.names import normalise_project
 _NAMES = uuid.UUID("5d1f6a2e-0c55-5e0b-9a3e-6f0c1d7c4a11")
 # Messages of one conversation that are read at once.
 SLICE = 5_000
+MADE_ANEW = "it is worked out anew here"
+BOOKKEEPING = "it is bookkeeping of the product, not memory"
 _UNTYPED = re.compile(r"[^\w .:/-]+")
 _UNCATEGORISED = re.compile(r"[^\w .-]+")
 # Epochs below this count seconds.
@@ -80,6 +82,10 @@ class Plan:
                 return own
         return str(uuid.uuid5(_NAMES, json.dumps([self.source, kind, *parts], default=str)))
 
+    def numbered(self, kind: str, row: Row) -> str:
+        """The identity of a row with a number: these start at 1 on every machine; with the time they tell apart."""
+        return self.uid(kind, row["id"], row.get("created_at_epoch"))
+
     def meta(self, id_: object, row: Row, *names: str, **more: object) -> dict[str, object]:
         """Where it comes from, and those of its fields that have no other place here."""
         kept = {name: _parsed(row.get(name)) for name in names} | more
@@ -89,7 +95,7 @@ class Plan:
 
 def beside(meta: Mapping[str, object], theirs: Mapping[str, object]) -> dict[str, object]:
     """Our metadata together with that which it had there; where both use a name, theirs is told apart."""
-    return {f"their_{name}" if name in meta else name: value for name, value in theirs.items()} | meta
+    return {f"their_{name}" if name in meta else name: value for name, value in theirs.items()} | dict(meta)
 
 
 def arrived(note: Note, *, forgotten: bool = False) -> Found:
@@ -188,6 +194,11 @@ def when(row: Row, *names: str) -> int | None:
         if (ms := time_in(row, name)) is not None:
             return ms
     return None
+
+
+def noted(row: Row) -> int | None:
+    """When a row of Kiro Memory or claude-mem was written."""
+    return when(row, "created_at_epoch", "started_at_epoch", "created_at", "started_at")
 
 
 def listed(value: Any) -> list[str]:

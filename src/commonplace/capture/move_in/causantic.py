@@ -11,14 +11,24 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from commonplace.capture.foreign import Found, Skipped, Stream
-from commonplace.capture.move_in.arriving import Plan, arrived, link, listed, object_of, project_of, sliced, text, when
+from commonplace.capture.move_in.arriving import (
+    BOOKKEEPING,
+    MADE_ANEW,
+    Plan,
+    arrived,
+    link,
+    listed,
+    object_of,
+    project_of,
+    sliced,
+    text,
+    when,
+)
 from commonplace.capture.move_in.database import Database, Row
 from commonplace.capture.move_in.exports import read_as
 from commonplace.memory.conversations import Conversation, Said
 from commonplace.memory.remember import Note
 
-_MADE_ANEW = "it is worked out anew here"
-_PASSING = "it is bookkeeping of the product, not memory"
 _CHUNK = (
     "id session_id session_slug turn_indices start_time end_time content agent_id spawn_depth project_path team_name"
 )
@@ -34,30 +44,30 @@ PLAN = Plan(
         " created_at",
     },
     {
-        "chunks.code_block_count": _MADE_ANEW,
-        "chunks.tool_use_count": _MADE_ANEW,
-        "chunks.approx_tokens": _MADE_ANEW,
+        "chunks.code_block_count": MADE_ANEW,
+        "chunks.tool_use_count": MADE_ANEW,
+        "chunks.approx_tokens": MADE_ANEW,
         "chunks.created_at": "when it was read there, not when it was said",
-        "chunks.vector_clock": _PASSING,
-        "edges.vector_clock": _PASSING,
-        "clusters.centroid": _MADE_ANEW,
-        "clusters.exemplar_ids": _MADE_ANEW,
-        "clusters.exemplarIds": _MADE_ANEW,
-        "clusters.membership_hash": _MADE_ANEW,
-        "clusters.refreshed_at": _PASSING,
-        "clusters.created_at": _PASSING,
-        "vectors": _MADE_ANEW,
-        "embedding_cache": _MADE_ANEW,
+        "chunks.vector_clock": BOOKKEEPING,
+        "edges.vector_clock": BOOKKEEPING,
+        "clusters.centroid": MADE_ANEW,
+        "clusters.exemplar_ids": MADE_ANEW,
+        "clusters.exemplarIds": MADE_ANEW,
+        "clusters.membership_hash": MADE_ANEW,
+        "clusters.refreshed_at": BOOKKEEPING,
+        "clusters.created_at": BOOKKEEPING,
+        "vectors": MADE_ANEW,
+        "embedding_cache": MADE_ANEW,
         "index_entries": "descriptions made of the chunks, which are here themselves",
         "index_entry_chunks": "descriptions made of the chunks, which are here themselves",
         "entities": "names found in the chunks; they are found anew here",
         "entity_aliases": "names found in the chunks; they are found anew here",
         "entity_mentions": "names found in the chunks; they are found anew here",
-        "hdbscan_models": _MADE_ANEW,
-        "vector_clocks": _PASSING,
-        "retrieval_feedback": _PASSING,
-        "ingestion_checkpoints": _PASSING,
-        "schema_version": _PASSING,
+        "hdbscan_models": MADE_ANEW,
+        "vector_clocks": BOOKKEEPING,
+        "retrieval_feedback": BOOKKEEPING,
+        "ingestion_checkpoints": BOOKKEEPING,
+        "schema_version": BOOKKEEPING,
         "export": "what the archive says of itself",
     },
 )

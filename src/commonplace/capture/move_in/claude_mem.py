@@ -9,15 +9,23 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from commonplace.capture.foreign import Found, Stream, label_of
-from commonplace.capture.move_in.arriving import Plan, arrived, listed, project_of, sliced, text, when
+from commonplace.capture.move_in.arriving import (
+    BOOKKEEPING,
+    MADE_ANEW,
+    Plan,
+    arrived,
+    listed,
+    noted,
+    project_of,
+    sliced,
+    text,
+)
 from commonplace.capture.move_in.database import Database, Row
 from commonplace.capture.move_in.exports import read_as
 from commonplace.memory.conversations import Conversation, Said
 from commonplace.memory.remember import Note
 from commonplace.model import KNOWLEDGE_TYPES
 
-_MADE_ANEW = "it is worked out anew here"
-_PASSING = "it is work in progress of the product, not memory"
 _SYNC = "it belongs to syncing with other machines"
 _IDS = "content_session_id claude_session_id memory_session_id sdk_session_id"
 _BY_DEVICE = " origin_device_id origin_local_id"
@@ -35,21 +43,21 @@ PLAN = Plan(
         f" created_at_epoch{_BY_DEVICE}",
     },
     {
-        "observations.content_hash": _MADE_ANEW,
-        "observations.discovery_tokens": _MADE_ANEW,
+        "observations.content_hash": MADE_ANEW,
+        "observations.discovery_tokens": MADE_ANEW,
         "observations.relevance_count": "how often it was shown there",
         "observations.synced_at": _SYNC,
         "observations.sync_rev": _SYNC,
-        "session_summaries.discovery_tokens": _MADE_ANEW,
+        "session_summaries.discovery_tokens": MADE_ANEW,
         "session_summaries.synced_at": _SYNC,
         "session_summaries.sync_rev": _SYNC,
         "user_prompts.synced_at": _SYNC,
         "user_prompts.sync_rev": _SYNC,
-        "sdk_sessions.worker_port": _PASSING,
-        "sdk_sessions.prompt_counter": _MADE_ANEW,
+        "sdk_sessions.worker_port": BOOKKEEPING,
+        "sdk_sessions.prompt_counter": MADE_ANEW,
         "tool_uses": "raw calls of tools; what they came to is in the observations",
-        "pending_messages": _PASSING,
-        "schema_versions": _PASSING,
+        "pending_messages": BOOKKEEPING,
+        "schema_versions": BOOKKEEPING,
         "export": "what the export says of itself",
     },
 )
@@ -103,7 +111,7 @@ def _sessions(database: Database, keys: Mapping[str, str]) -> Iterator[Found]:
     for row in PLAN.rows(database, "sdk_sessions", "ORDER BY rowid"):
         key = keys.get(f"row {row['id']}")
         if key and key not in told and text(row, "user_prompt"):
-            said = Said("user", text(row, "user_prompt"), _at(row), identity=f"session {row['id']}")
+            said = Said("user", text(row, "user_prompt"), noted(row), identity=f"session {row['id']}")
             yield from sliced(_conversation(database, key, row), [said])
 
 
@@ -121,13 +129,13 @@ def _conversation(database: Database, key: str, row: Row) -> Conversation:
         source=PLAN.source,
         key=key,
         meta=PLAN.meta(session, about, "status", "completed_at", "platform_source", "observed_model"),
-        started_ms=_at(about),
+        started_ms=noted(about),
     )
 
 
 def _prompt(row: Row) -> Said:
-    uid = _uid("prompt", row)
-    return Said("user", text(row, "prompt_text"), _at(row), PLAN.meta(row["id"], row), f"prompt {uid}", uid)
+    uid = PLAN.numbered("prompt", row)
+    return Said("user", text(row, "prompt_text"), noted(row), PLAN.meta(row["id"], row), f"prompt {uid}", uid)
 
 
 def _observation(keys: Mapping[str, str], row: Row) -> Found:
@@ -146,8 +154,8 @@ def _observation(keys: Mapping[str, str], row: Row) -> Found:
             ),
             project=text(row, "merged_into_project", "project"),
             session=key,
-            created_ms=_at(row),
-            uid=_uid("observation", row),
+            created_ms=noted(row),
+            uid=PLAN.numbered("observation", row),
         )
     )
 
@@ -162,8 +170,8 @@ def _summary(keys: Mapping[str, str], row: Row) -> Found:
             meta=PLAN.meta(row["id"], row, "prompt_number", "merged_into_project", "origin_device_id", **files),
             project=text(row, "merged_into_project", "project"),
             session=_key(keys, row),
-            created_ms=_at(row),
-            uid=_uid("summary", row),
+            created_ms=noted(row),
+            uid=PLAN.numbered("summary", row),
         )
     )
 
@@ -178,12 +186,3 @@ def _key(keys: Mapping[str, str], row: Row) -> str | None:
 
 def _outer(row: Row) -> str:
     return text(row, "content_session_id", "claude_session_id")
-
-
-def _uid(kind: str, row: Row) -> str:
-    """Numbers start at 1 on every machine; with the time they tell things apart."""
-    return PLAN.uid(kind, row["id"], row.get("created_at_epoch"))
-
-
-def _at(row: Row) -> int | None:
-    return when(row, "created_at_epoch", "started_at_epoch", "created_at", "started_at")

@@ -9,15 +9,22 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from commonplace.capture.foreign import Found, Stream, label_of
-from commonplace.capture.move_in.arriving import Plan, arrived, project_of, sliced, text, when
+from commonplace.capture.move_in.arriving import (
+    BOOKKEEPING,
+    MADE_ANEW,
+    Plan,
+    arrived,
+    noted,
+    project_of,
+    sliced,
+    text,
+)
 from commonplace.capture.move_in.database import Database, Row
 from commonplace.capture.move_in.exports import read_as
 from commonplace.memory.conversations import ROLES, Conversation, Said
 from commonplace.memory.remember import Note
 from commonplace.model import KNOWLEDGE_TYPES
 
-_MADE_ANEW = "it is worked out anew here"
-_PASSING = "it is work in progress of the product, not memory"
 PLAN = Plan(
     "kiro-memory",
     {
@@ -35,16 +42,16 @@ PLAN = Plan(
         " created_at created_at_epoch",
     },
     {
-        "observations.content_hash": _MADE_ANEW,
-        "observations.discovery_tokens": _MADE_ANEW,
+        "observations.content_hash": MADE_ANEW,
+        "observations.discovery_tokens": MADE_ANEW,
         "observations.is_stale": "whether a file changed since is looked at whenever it is read",
         "observations.last_accessed_epoch": "when it was last read there",
-        "summaries.discovery_tokens": _MADE_ANEW,
-        "observation_embeddings": _MADE_ANEW,
+        "summaries.discovery_tokens": MADE_ANEW,
+        "observation_embeddings": MADE_ANEW,
         "project_aliases": "names for showing a project only",
-        "pending_messages": _PASSING,
-        "job_queue": _PASSING,
-        "schema_versions": _PASSING,
+        "pending_messages": BOOKKEEPING,
+        "job_queue": BOOKKEEPING,
+        "schema_versions": BOOKKEEPING,
         "export": "what the export says of itself",
     },
 )
@@ -84,7 +91,7 @@ def _sessions(database: Database) -> Iterator[Found]:
         yield from sliced(_conversation(database, session, rows[0]), map(_prompt, rows))
     for row in PLAN.rows(database, "sessions", _but(database, "content_session_id", whole, "prompts")):
         if text(row, "user_prompt"):
-            said = Said("user", text(row, "user_prompt"), _at(row), identity=f"session {row['id']}")
+            said = Said("user", text(row, "user_prompt"), noted(row), identity=f"session {row['id']}")
             yield from sliced(_conversation(database, text(row, "content_session_id"), row), [said])
 
 
@@ -112,20 +119,20 @@ def _conversation(database: Database, session: str, row: Row) -> Conversation:
         source=PLAN.source,
         key=PLAN.key(session),
         meta=PLAN.meta(session, about, "status", "completed_at"),
-        started_ms=_at(about),
+        started_ms=noted(about),
     )
 
 
 def _message(row: Row) -> Said:
     role = text(row, "role")
-    uid = PLAN.uid("message", row["id"], row.get("created_at_epoch"))
+    uid = PLAN.numbered("message", row)
     meta = PLAN.meta(row["id"], row)
-    return Said(role if role in ROLES else "assistant", text(row, "content"), _at(row), meta, f"message {uid}", uid)
+    return Said(role if role in ROLES else "assistant", text(row, "content"), noted(row), meta, f"message {uid}", uid)
 
 
 def _prompt(row: Row) -> Said:
-    uid = PLAN.uid("prompt", row["id"], row.get("created_at_epoch"))
-    return Said("user", text(row, "prompt_text"), _at(row), PLAN.meta(row["id"], row), f"prompt {uid}", uid)
+    uid = PLAN.numbered("prompt", row)
+    return Said("user", text(row, "prompt_text"), noted(row), PLAN.meta(row["id"], row), f"prompt {uid}", uid)
 
 
 def _observation(keys: Mapping[str, str], row: Row) -> Found:
@@ -142,8 +149,8 @@ def _observation(keys: Mapping[str, str], row: Row) -> Found:
             meta=PLAN.meta(row["id"], row, "prompt_number", "auto_category", **lost),
             project=text(row, "project"),
             session=key,
-            created_ms=_at(row),
-            uid=_uid("observation", row),
+            created_ms=noted(row),
+            uid=PLAN.numbered("observation", row),
         )
     )
 
@@ -163,8 +170,8 @@ def _detailed(keys: Mapping[str, str], row: Row, kind: str, names: tuple[str, ..
             meta=PLAN.meta(row["id"], row, **({} if key else {"session": session})),
             project=text(row, "project"),
             session=key,
-            created_ms=_at(row),
-            uid=_uid(kind, row),
+            created_ms=noted(row),
+            uid=PLAN.numbered(kind, row),
         )
     )
 
@@ -172,7 +179,7 @@ def _detailed(keys: Mapping[str, str], row: Row, kind: str, names: tuple[str, ..
 def _github(database: Database, keys: Mapping[str, str], row: Row) -> Found:
     """What happened on GitHub, linked to the observation that told of it."""
     about = "WHERE id = ?", (row.get("observation_id"),)
-    linked = [_uid("observation", one) for one in database.rows("observations", "id created_at_epoch", *about)]
+    linked = [PLAN.numbered("observation", one) for one in database.rows("observations", "id created_at_epoch", *about)]
     number = text(row, "issue_number", "pr_number")
     return arrived(
         Note(
@@ -184,8 +191,8 @@ def _github(database: Database, keys: Mapping[str, str], row: Row) -> Found:
                 row["id"], row, "event_type", "action", "author", links=[{"to": uid, "rel": "about"} for uid in linked]
             ),
             session=keys.get(text(row, "session_id")),
-            created_ms=_at(row),
-            uid=_uid("github link", row),
+            created_ms=noted(row),
+            uid=PLAN.numbered("github link", row),
         )
     )
 
@@ -201,12 +208,3 @@ def _keys(database: Database) -> dict[str, str]:
         keys.setdefault(text(row, "content_session_id"), PLAN.key(text(row, "content_session_id")))
     keys.pop("", None)
     return keys
-
-
-def _uid(kind: str, row: Row) -> str:
-    """Numbers start at 1 on every machine; with the time they tell things apart."""
-    return PLAN.uid(kind, row["id"], row.get("created_at_epoch"))
-
-
-def _at(row: Row) -> int | None:
-    return when(row, "created_at_epoch", "started_at_epoch", "created_at", "started_at")

@@ -10,6 +10,8 @@ from itertools import groupby
 
 from commonplace.capture.foreign import Found, Skipped, Stream, label_of
 from commonplace.capture.move_in.arriving import (
+    BOOKKEEPING,
+    MADE_ANEW,
     Plan,
     arrived,
     beside,
@@ -29,7 +31,6 @@ from commonplace.memory.remember import Note
 from commonplace.memory.take_in import Replaced
 
 _GRAPH = "it was made of the memories; the graph here is made anew"
-_PASSING = "it is bookkeeping of the product, not memory"
 PLAN = Plan(
     "memories.sh",
     {
@@ -42,7 +43,7 @@ PLAN = Plan(
         "export": "project_id",
     },
     {
-        "memories.embedding": "it is worked out anew here",
+        "memories.embedding": MADE_ANEW,
         "memories.upsert_key": "what is said again is known by what it says",
         "memory_links.created_at": "when two things were linked",
         "memory_history": "earlier wordings; the latest one is kept",
@@ -52,12 +53,12 @@ PLAN = Plan(
         "graph_edges": _GRAPH,
         "memory_node_links": _GRAPH,
         "projects": "projects are named by what belongs to them",
-        "configs": _PASSING,
-        "sync_state": _PASSING,
-        "memory_compaction_events": _PASSING,
-        "memory_consolidation_runs": _PASSING,
-        "memory_session_events.token_count": "it is worked out anew here",
-        "memory_session_events.is_meaningful": _PASSING,
+        "configs": BOOKKEEPING,
+        "sync_state": BOOKKEEPING,
+        "memory_compaction_events": BOOKKEEPING,
+        "memory_consolidation_runs": BOOKKEEPING,
+        "memory_session_events.token_count": MADE_ANEW,
+        "memory_session_events.is_meaningful": BOOKKEEPING,
         "export.version": "what the export says of itself",
         "export.exported_at": "what the export says of itself",
     },

@@ -9,13 +9,22 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from commonplace.capture.foreign import Found, Skipped, label_of
-from commonplace.capture.move_in.arriving import Plan, arrived, beside, object_of, sliced, text, when
+from commonplace.capture.move_in.arriving import (
+    BOOKKEEPING,
+    MADE_ANEW,
+    Plan,
+    arrived,
+    beside,
+    object_of,
+    sliced,
+    text,
+    when,
+)
 from commonplace.capture.move_in.database import Database, Row
 from commonplace.identity import ref
 from commonplace.memory.conversations import ROLES, STATUSES, Conversation, Said
 from commonplace.memory.remember import Note
 
-_MADE_ANEW = "it is worked out anew here"
 PLAN = Plan(
     "sekha",
     {
@@ -26,13 +35,13 @@ PLAN = Plan(
         "knowledge_graph_edges": "subject_id predicate object_id conversation_id extracted_at",
     },
     {
-        "conversations.word_count": _MADE_ANEW,
-        "conversations.session_count": _MADE_ANEW,
-        "messages.embedding_id": _MADE_ANEW,
+        "conversations.word_count": MADE_ANEW,
+        "conversations.session_count": MADE_ANEW,
+        "messages.embedding_id": MADE_ANEW,
         "semantic_tags.extracted_at": "when a tag was found",
-        "hierarchical_summaries.token_count": _MADE_ANEW,
-        "_sqlx_migrations": "it is bookkeeping of the product, not memory",
-        "seaql_migrations": "it is bookkeeping of the product, not memory",
+        "hierarchical_summaries.token_count": MADE_ANEW,
+        "_sqlx_migrations": BOOKKEEPING,
+        "seaql_migrations": BOOKKEEPING,
     },
 )
 _ORDER = "ORDER BY conversation_id, timestamp, rowid"
