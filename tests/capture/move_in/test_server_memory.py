@@ -34,10 +34,10 @@ def test_facts_name_what_they_are_about(book: Book, kept: Kept, tmp_path: Path) 
     summary = import_path(book, written(tmp_path / "memory.jsonl", ADA, ACME, WORKS))
     assert (summary.items.added, summary.reasons) == (5, {})
     assert set(kept(types=("fact",))) == {
-        "Ada is a person",
+        "Ada (person)",
         "Ada: Likes blue",
         "Ada: Speaks French",
-        "Acme is a company",
+        "Acme (company)",
         "Ada works at Acme",
     }
     works = kept()["Ada works at Acme"]
@@ -49,9 +49,9 @@ def test_relations_are_links_that_are_walked(book: Book, kept: Kept, tmp_path: P
     import_path(book, written(tmp_path / "memory.jsonl", ADA, ACME, WORKS))
     while link_some(book):
         pass
-    start = book.store.passages_of([kept()["Acme is a company"].id])[kept()["Acme is a company"].id][0]
+    start = book.store.passages_of([kept()["Acme (company)"].id])[kept()["Acme (company)"].id][0]
     reached = [one.item.title for one in walk(book, {start: 1.0}, depth=2, most=5)]
-    assert {"Ada works at Acme", "Ada is a person"} <= set(reached)
+    assert {"Ada works at Acme", "Ada (person)"} <= set(reached)
 
 
 def test_a_file_that_grew_adds_only_what_is_new(book: Book, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def _entity(data: Mapping[str, Any], where: str) -> Iterator[Found]:
     if isinstance(told, list) and len(facts) < len(told):
         yield Skipped(f"{where}: {name}", "an observation that is no text", "item", len(told) - len(facts))
     yield from _unknown(data, _ENTITY, where)
-    yield _fact(name, kind, f"{name} is a {kind}" if kind else name, _uid(name), [])
+    yield _fact(name, kind, f"{name} ({kind})" if kind else name, _uid(name), [])
     for fact in facts:
         yield _fact(name, kind, f"{name}: {fact}", PLAN.uid("observation", name, fact), [link(_uid(name), "about")])
 
