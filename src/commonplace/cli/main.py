@@ -56,6 +56,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("clusters", "commonplace.cli.topics:clusters", "Topics: what each project is about, by its own words."),
     ("keys", "commonplace.cli.keys:keys", "Who may call the HTTP server, and what for."),
     ("status", "commonplace.cli.status:status", "What is kept where, and whether everything works."),
+    ("scrub", "commonplace.cli.scrub:scrub", "Take secrets out of what is already kept."),
     ("doctor", "commonplace.cli.doctor:doctor", "Try whether everything works, and mend what does not."),
     ("mcp", "commonplace.cli.serve:mcp", "Serve an agent over stdio (MCP)."),
     ("serve", "commonplace.cli.serve:serve", "Serve over HTTP, to whoever has a key (MCP at /mcp)."),

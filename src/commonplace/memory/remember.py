@@ -142,14 +142,19 @@ def note_of(item: Item) -> Note:
 def rewrite(book: Book, item: Item, note: Note, expect_rev: int | None = None, supersedes: int | None = None) -> Item:
     """Let an item say what the note says. An event keeps telling others apart by what it did so before."""
     now = book.clock()
-    dated = _hash(item, None) != item.content_hash
-    draft = draft_of(note, now, dated=dated)
-    if item.kind == "message" and dated and _hash(item, item.created_ms) != item.content_hash:
-        # Its conversation tells it apart by its place, and has to know it when it is kept again.
-        draft = replace(draft, content_hash=item.content_hash)
-    rewritten = book.store.rewrite(item.id, draft, now, expect_rev, supersedes)
+    rewritten = book.store.rewrite(item.id, redraft(item, note, now), now, expect_rev, supersedes)
     book.meaning.wake()
     return rewritten
+
+
+def redraft(item: Item, note: Note, now_ms: int) -> Draft:
+    """What the note says, as the item that is there."""
+    dated = _hash(item, None) != item.content_hash
+    draft = draft_of(note, now_ms, dated=dated)
+    if item.kind == "message" and dated and _hash(item, item.created_ms) != item.content_hash:
+        # Its conversation tells it apart by its place, and has to know it when it is kept again.
+        return replace(draft, content_hash=item.content_hash)
+    return draft
 
 
 def _passages(

@@ -30,6 +30,7 @@ from commonplace.store.links import Links
 from commonplace.store.news import News
 from commonplace.store.periods import Periods
 from commonplace.store.replies import Replies
+from commonplace.store.scrubbing import Scrubbing
 from commonplace.store.sources import Sources
 from commonplace.store.topics import Topics
 from commonplace.store.turns import Turns
@@ -83,7 +84,9 @@ class TextAnswer:
 StreamCheck = Callable[[Stream | None], Stream]
 
 
-class Store(Captures, Conversations, Keyring, Links, News, Periods, Replies, Sources, Topics, Turns, Upkeep, Protocol):
+class Store(
+    Captures, Conversations, Keyring, Links, News, Periods, Replies, Scrubbing, Sources, Topics, Turns, Upkeep, Protocol
+):
     """One space of one database."""
 
     # Writing. All of a call happens, or nothing.

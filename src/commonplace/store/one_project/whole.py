@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from commonplace.model import Draft, Key, SessionDraft
+from commonplace.model import Draft, Item, Key, SessionDraft
 from commonplace.store import Job
 from commonplace.store.captures import Captured, Thread
 from commonplace.store.links import Describe
 from commonplace.store.news import Event
 from commonplace.store.one_project.place import Place
 from commonplace.store.replies import Answered, Claim, Known
+from commonplace.store.scrubbing import Holder, Mark
 from commonplace.store.upkeep import IndexState
 
 if TYPE_CHECKING:
@@ -112,6 +113,21 @@ class Whole(Place):
 
     def waiting_because(self) -> str | None:
         return self._inner.waiting_because()
+
+    def parts(self) -> Sequence[str]:
+        self._refuse("cleans no store")
+
+    def holders(self, part: str, after: Mark | None, limit: int) -> list[Holder]:
+        self._refuse("cleans no store")
+
+    def clean_holders(self, part: str, marks: Sequence[Mark], clean: Callable[[str], str]) -> None:
+        self._refuse("cleans no store")
+
+    def clean_items(self, marks: Sequence[Mark], redraft: Callable[[Item], Draft]) -> None:
+        self._refuse("cleans no store")
+
+    def wipe(self) -> bool:
+        self._refuse("cleans no store")
 
     def complaints(self, seconds: float) -> Sequence[str]:
         self._refuse("looks after no store")

@@ -38,7 +38,7 @@ def rewrite(
     project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
     _check_twin(connection, space_id, project_id, draft, item_id)
     _remember_before(connection, space_id, old, "edit", now_ms)
-    before = _place_of(connection, item_id)
+    before = place_of(connection, item_id)
     connection.execute(
         """
         UPDATE items SET project_id = ?, type = ?, title = ?, body = ?, details = ?, meta = ?, importance = ?,
@@ -81,7 +81,7 @@ def forget(connection: apsw.Connection, space_id: int, item_id: int, now_ms: int
     connection.execute("UPDATE items SET forgotten_ms = ?, rev = rev + 1 WHERE id = ?", (now_ms, item_id))
     if item.superseded_by is None:
         index.hide(connection, space_id, item_id)
-        count_item(connection, space_id, _place_of(connection, item_id), item, -1)
+        count_item(connection, space_id, place_of(connection, item_id), item, -1)
     return True
 
 
@@ -95,7 +95,7 @@ def restore(connection: apsw.Connection, space_id: int, item_id: int, now_ms: in
         "UPDATE items SET forgotten_ms = NULL, superseded_by = NULL, valid_until_ms = NULL, rev = rev + 1 WHERE id = ?",
         (item_id,),
     )
-    place = _place_of(connection, item_id)
+    place = place_of(connection, item_id)
     index.show(connection, space_id, place.project_id, item)
     count_item(connection, space_id, place, item, +1)
     return True
@@ -103,7 +103,7 @@ def restore(connection: apsw.Connection, space_id: int, item_id: int, now_ms: in
 
 def move(connection: apsw.Connection, space_id: int, item_id: int, project_id: int | None, now_ms: int) -> None:
     """Let an item belong to another project. What says the same there stays beside it."""
-    item, before = get_one(connection, space_id, item_id), _place_of(connection, item_id)
+    item, before = get_one(connection, space_id, item_id), place_of(connection, item_id)
     if before.project_id == project_id:
         return
     _remember_before(connection, space_id, item, "move", now_ms)
@@ -141,7 +141,7 @@ def supersede(connection: apsw.Connection, space_id: int, old_id: int, new_id: i
     )
     if old.forgotten_ms is None and old.superseded_by is None:
         index.hide(connection, space_id, old_id)
-        count_item(connection, space_id, _place_of(connection, old_id), old, -1)
+        count_item(connection, space_id, place_of(connection, old_id), old, -1)
 
 
 def _check_twin(connection: apsw.Connection, space_id: int, project_id: int | None, draft: Draft, item_id: int) -> None:
@@ -180,7 +180,7 @@ def _remember_before(connection: apsw.Connection, space_id: int, item: Item, op:
     )
 
 
-def _place_of(connection: apsw.Connection, item_id: int) -> Place:
+def place_of(connection: apsw.Connection, item_id: int) -> Place:
     return Place(*sql.rows(connection, "SELECT project_id, session_id FROM items WHERE id = ?", (item_id,))[0])
 
 

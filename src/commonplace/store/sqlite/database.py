@@ -154,6 +154,22 @@ class Database:
                 for leftover in (partial, *(partial.with_name(partial.name + end) for end in ("-wal", "-shm"))):
                     leftover.unlink(missing_ok=True)
 
+    def compact(self) -> bool:
+        """Write the file anew without what was deleted from it, and empty its log.
+
+        False if another process still reads what was there, so that the log cannot be emptied yet.
+        """
+        with _translated(self.path), self._forks.kept_out(), self._turn(None):
+            # A connection of its own: the others keep temporary tables in memory, and a whole store does not fit.
+            connection = apsw.Connection(str(self.path))
+            try:
+                connection.set_busy_timeout(self._busy_ms)
+                connection.execute("VACUUM")
+                busy, _pages, _moved = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
+            finally:
+                connection.close()
+            return not busy
+
     def close(self) -> None:
         """Close this process's connections; the last process to close folds the WAL into the file."""
         connections, self._connections = self._connections, _Connections()

@@ -31,6 +31,7 @@ from commonplace.store.sqlite.news import News
 from commonplace.store.sqlite.periods import Periods
 from commonplace.store.sqlite.replies import Replies
 from commonplace.store.sqlite.scope import resolve
+from commonplace.store.sqlite.scrubbing import Scrubbing
 from commonplace.store.sqlite.sources import Sources
 from commonplace.store.sqlite.streams import Streams
 from commonplace.store.sqlite.topics import Topics
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class SqliteStore(
-    Captures, Conversations, Keyring, Links, News, Periods, Replies, Sources, Streams, Topics, Turns, Upkeep
+    Captures, Conversations, Keyring, Links, News, Periods, Replies, Scrubbing, Sources, Streams, Topics, Turns, Upkeep
 ):
     """One space of one SQLite file, shared with any number of other processes."""
 

@@ -1,0 +1,202 @@
+"""Scrub: find secrets that were kept before anyone knew better, or a text that a person names, and clean them away."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from commonplace.errors import InvalidInput, NothingToRemember
+from commonplace.memory.book import Book
+from commonplace.memory.remember import MAX_TAG, MAX_TEXT, MAX_TITLE, note_of, redraft
+from commonplace.model import Draft, Item
+from commonplace.store.scrubbing import Holder, Mark
+from commonplace.text.redact import all_clean, redact_counted
+
+ITEMS = "items"
+NAMED = "named"
+# Shorter texts stand in too many words.
+SHORTEST, LONGEST = 4, 10_000
+_BATCH = 200
+_GONE = "[REDACTED:named]"
+# What a text that was cut ends with.
+_CUT = "…"
+# Details that become names of files: no mark can be one.
+_SPELLED = ("category", "paths")
+_ALL_PRIVATE = "All of this was private."
+
+
+@dataclass(slots=True)
+class Scrubbing:
+    """What was looked at and found: how many secrets of each kind, and where."""
+
+    looked_at: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    holders: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def places(self) -> int:
+        return sum(map(len, self.holders.values()))
+
+
+def scrub(
+    book: Book,
+    named: str | None = None,
+    *,
+    dry_run: bool = False,
+    advance: Callable[[int], object] = lambda _rows: None,
+) -> Scrubbing:
+    """Clean every place, a few rows at a time; whoever is interrupted goes on by doing it again.
+
+    With `named`, that text goes too. What is cleaned is still in the file until it is wiped.
+    """
+    cleaner = Cleaner(_checked(named))
+    done = Scrubbing()
+    for part in book.store.parts():
+        for batch in _batches(book, part):
+            guilty = cleaner.guilty(batch)
+            done.looked_at += len(batch)
+            if guilty:
+                done.holders.setdefault(part, []).extend(holder.name for holder in guilty)
+                for holder in guilty:
+                    done.kinds.update(cleaner.kinds_in(holder))
+                if not dry_run:
+                    _clean(book, part, [holder.mark for holder in guilty], cleaner)
+            advance(len(batch))
+    if done.places and not dry_run:
+        book.meaning.wake()
+    return done
+
+
+def wipe(book: Book) -> bool:
+    """Take what was cleaned out of the file itself; False if another process keeps that from being finished."""
+    return book.store.wipe()
+
+
+def backups(book: Book) -> list[Path]:
+    """Copies of the store that were made before it changed: what was in it then is still in them."""
+    return sorted((book.settings.database.parent / "backups").glob("*.db*"))
+
+
+def still_holding(book: Book, named: str) -> list[Path]:
+    """Files of the data folder that the named text can be read in."""
+    sought = {named.encode(), named.casefold().encode()}
+    files = (path for path in book.settings.database.parent.rglob("*") if path.is_file())
+    return sorted(path for path in files if any(_holds(path, form) for form in sought))
+
+
+class Cleaner:
+    """Tells what is left of a text."""
+
+    def __init__(self, named: str | None) -> None:
+        self._named = named
+        # However it is capitalised: names of projects are kept in small letters too.
+        forms = sorted({named, named.casefold()}) if named else ()
+        self._pattern = re.compile("|".join(map(re.escape, forms)), re.IGNORECASE) if forms else None
+
+    def __call__(self, text: str) -> str:
+        return redact_counted(self._without_named(text))[0]
+
+    def guilty(self, holders: Sequence[Holder]) -> list[Holder]:
+        """Those that hold something to clean."""
+        texts = [text for holder in holders for text in holder.texts]
+        if all_clean(texts) and not any(map(self._is_named_in, texts)):
+            return []
+        return [holder for holder in holders if any(self(text) != text for text in holder.texts)]
+
+    def kinds_in(self, holder: Holder) -> Mapping[str, int]:
+        kinds: Counter[str] = Counter()
+        for text in holder.texts:
+            without = self._without_named(text)
+            kinds.update(redact_counted(without)[1])
+            kinds[NAMED] += without != text
+        return +kinds
+
+    def _is_named_in(self, text: str) -> bool:
+        return self._named is not None and self._without_named(text) != text
+
+    def _without_named(self, text: str) -> str:
+        if self._named is None or self._pattern is None:
+            return text
+        text = self._pattern.sub(_GONE, text)
+        if text.endswith(_CUT):
+            # A title is cut where it is full, and may hold the beginning of it.
+            for size in range(len(self._named) - 1, SHORTEST - 1, -1):
+                if text.endswith(self._named[:size] + _CUT):
+                    return text[: -size - 1] + _GONE
+        return text
+
+
+def _checked(named: str | None) -> str | None:
+    if named is not None and not SHORTEST <= len(named) <= LONGEST:
+        raise InvalidInput(
+            f"A text to remove has {SHORTEST} to {LONGEST} characters.", "Name all of it, and nothing else."
+        )
+    return named
+
+
+def _batches(book: Book, part: str) -> Iterator[list[Holder]]:
+    after: Mark | None = None
+    while batch := book.store.holders(part, after, _BATCH):
+        after = batch[-1].mark
+        yield batch
+
+
+def _clean(book: Book, part: str, marks: Sequence[Mark], cleaner: Cleaner) -> None:
+    if part == ITEMS:
+        book.store.clean_items(marks, lambda item: _redrafted(item, cleaner, book.clock()))
+    else:
+        book.store.clean_holders(part, marks, cleaner)
+
+
+def _redrafted(item: Item, clean: Cleaner, now_ms: int) -> Draft:
+    body = clean(item.body)
+    note = replace(
+        note_of(item),
+        content=body[:MAX_TEXT],
+        # What a type cannot be spelled with is in every mark.
+        type=item.type if clean(item.type) == item.type else "",
+        title=_title(item, body, clean),
+        details={
+            name: clean(text) for name, text in item.details.items() if name not in _SPELLED or clean(text) == text
+        },
+        meta=_meta(item.meta, clean),
+        tags=[clean(tag)[:MAX_TAG] for tag in item.tags],
+    )
+    try:
+        return redraft(item, note, now_ms)
+    except NothingToRemember:
+        return redraft(item, replace(note, content=_ALL_PRIVATE), now_ms)
+
+
+def _title(item: Item, body: str, clean: Cleaner) -> str:
+    """A title that was taken from the text is taken from what is left of it."""
+    taken = body != item.body and item.body.startswith(item.title.rstrip(_CUT))
+    return "" if taken else clean(item.title)[:MAX_TITLE]
+
+
+def _meta(value: Mapping[str, object], clean: Cleaner) -> Mapping[str, object]:
+    def cleaned(part: object) -> object:
+        if isinstance(part, str):
+            return clean(part)
+        if isinstance(part, Mapping):
+            return {clean(str(name)): cleaned(entry) for name, entry in part.items()}
+        return [cleaned(entry) for entry in part] if isinstance(part, (list, tuple)) else part
+
+    return {clean(name): cleaned(entry) for name, entry in value.items()}
+
+
+def _holds(path: Path, sought: bytes) -> bool:
+    """Whether a file holds these bytes, read piece by piece."""
+    kept = b""
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(1 << 20):
+                if sought in kept + piece:
+                    return True
+                kept = piece[-len(sought) :]
+    except OSError:
+        return False
+    return False

@@ -1,0 +1,74 @@
+"""The scrub command: it counts, cleans, names backups, and never shows what it found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
+NAME = "Rumpelstilzchen"
+
+
+@pytest.fixture
+def kept(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A secret that was kept before anyone knew its kind, and a name."""
+    with monkeypatch.context() as patched:
+        patched.setattr("commonplace.memory.remember.redact", lambda text: text)
+        assert run("add", f"Deploy with {TOKEN}").code == 0
+    assert run("add", f"My name is {NAME}").code == 0
+
+
+def in_files(folder: Path, said: str) -> list[str]:
+    return [path.name for path in folder.rglob("*") if path.is_file() and said.encode() in path.read_bytes()]
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_dry_run_counts_and_changes_nothing(run: Run, data_dir: Path) -> None:
+    told = run("scrub", "--dry-run", "--json")
+    assert told.code == 0
+    assert told.data["kinds"] == {"github-token": 2}
+    assert told.data["places"] == {"items": ["item 1"]}
+    assert not told.data["wiped"]
+    assert in_files(data_dir, TOKEN)
+    assert TOKEN not in told.out + told.err
+
+
+@pytest.mark.usefixtures("kept")
+def test_it_cleans_and_says_where_but_not_what(run: Run, data_dir: Path) -> None:
+    told = run("scrub")
+    assert told.code == 0
+    assert "github-token" in told.out and "Cleaned: item 1." in told.out
+    assert TOKEN not in told.out + told.err
+    assert in_files(data_dir, TOKEN) == []
+    assert "[REDACTED:github-token]" in run("show", "1").out
+    assert "Nothing to clean" in run("scrub").out
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_text_is_read_from_a_pipe_and_removed(run: Run, data_dir: Path) -> None:
+    told = run("scrub", "--text", "--json", stdin=f"{NAME}\n")
+    assert told.data["kinds"] == {"named": 2, "github-token": 2}
+    assert told.data["wiped"] and told.data["still_holding"] == []
+    assert NAME not in told.out + told.err
+    assert in_files(data_dir, NAME) == in_files(data_dir, NAME.lower()) == []
+
+
+@pytest.mark.usefixtures("kept")
+def test_backups_are_named_and_deleted_only_if_asked(run: Run, data_dir: Path) -> None:
+    backup = data_dir / "backups" / "commonplace-schema1-x.db"
+    backup.parent.mkdir()
+    backup.write_text(f"once {NAME}", encoding="utf-8")
+    told = run("scrub", "--text", stdin=NAME)
+    assert str(backup) in told.err and backup.exists()
+    assert f"still be read in {backup}" in told.err
+    assert "Deleted 1 backup." in run("scrub", "--backups").out
+    assert not backup.exists()
+
+
+@pytest.mark.parametrize("text", ["", "abc", "\n"])
+def test_too_short_a_text_is_refused(run: Run, text: str) -> None:
+    told = run("scrub", "--text", "--json", stdin=text)
+    assert told.code == 2
+    assert told.error["code"] == "VALIDATION_ERROR"
