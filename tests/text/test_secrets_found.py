@@ -30,5 +30,5 @@ def test_every_kind_of_the_tables_is_planted() -> None:
     told: Counter[str] = Counter()
     for one in planted(0):
         told.update(redact_counted(one.text)[1])
-    known = {one.kind for one in (*TOKENS, *CLUES)}
+    known = {token.kind for token in TOKENS} | {clue.kind for clue in CLUES}
     assert known <= set(told) | {"sekha-key", "url-token", "bearer-token", "command-password"}, known - set(told)
