@@ -122,6 +122,14 @@ def test_an_archive_is_read_and_knows_the_chunks_of_the_database(book: Book, mov
     assert (whole.messages.added, whole.messages.known) == (1, 2)
 
 
+def test_the_first_archives_know_projects_only(book: Book, tmp_path: Path) -> None:
+    chunks = [{"id": f"c{n}", "sessionSlug": slug, "content": f"Said {n}"} for n, slug in enumerate(("a", "b", "a"))]
+    path = tmp_path / "archive.json"
+    path.write_text(json.dumps({"format": "causantic-archive", "chunks": chunks, "edges": []}), encoding="utf-8")
+    summary = import_path(book, path)
+    assert (summary.conversations.added, summary.messages.added) == (2, 3)
+
+
 def test_the_first_schema_is_read(move_in: MoveIn) -> None:
     first = {
         "chunks": "id TEXT PRIMARY KEY, session_id TEXT, session_slug TEXT, turn_indices TEXT, start_time TEXT,"

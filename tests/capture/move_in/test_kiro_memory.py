@@ -156,6 +156,15 @@ def test_an_export_is_the_same_as_the_database_it_was_made_of(book: Book, move_i
     assert import_path(book, path).items.known == 2
 
 
+def test_an_export_that_tells_less_is_read_as_well_as_it_can_be(book: Book, tmp_path: Path) -> None:
+    path = tmp_path / "export.jsonl"
+    told = [{"_type": "prompt", "prompt_text": "Why?"}, {"_type": "summary", "request": "To know"}, {"_type": "dream"}]
+    path.write_text("\n".join(map(json.dumps, told)), encoding="utf-8")
+    summary = import_path(book, path)
+    assert (summary.messages.added, summary.items.added) == (1, 1)
+    assert summary.reasons == {("table", "what the export says of itself"): 1}
+
+
 def test_two_machines_that_both_counted_from_one_are_both_kept(move_in: MoveIn) -> None:
     assert move_in(KIRO, {"observations": [observation(1)]}).items.added == 1
     assert move_in(KIRO, {"observations": [observation(1, created_at_epoch=AT)]}).items.added == 1

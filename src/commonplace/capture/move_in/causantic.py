@@ -72,20 +72,25 @@ PLAN = Plan(
     },
 )
 _USER = "[User]"
+# The first archives name only the project.
+_SESSION = ("session_id", "sessionId", "session_slug", "sessionSlug")
+_IN_ARCHIVE = "coalesce(sessionId, sessionSlug), startTime"
 
 _EXPORTED = {"chunks": "chunks", "edges": "edges", "clusters": "clusters"}
+_COLUMNS = {
+    "chunks": "id sessionId sessionSlug content startTime endTime turnIndices",
+    "edges": "source target type referenceType weight",
+    "clusters": "id name memberChunkIds",
+}
 
 
 def read(database: Database) -> Iterator[Found]:
     """Each session with its chunks in their order, then how it ended."""
     ends = ("source_chunk_id", "target_chunk_id") if database.has("edges", "source_chunk_id") else ("source", "target")
-    session = "session_id" if database.has("chunks", "session_id") else "sessionId"
-    if not database.has("chunks", session):
-        session = "session_slug" if database.has("chunks", "session_slug") else "sessionSlug"
-    started = "start_time" if database.has("chunks", "start_time") else "startTime"
+    order = "session_id, start_time" if database.has("chunks", "session_id") else _IN_ARCHIVE
     topics = _topics(database)
-    rows = PLAN.rows(database, "chunks", f"ORDER BY {session}, {started}, rowid")
-    for id_, group in groupby((row for row in rows if text(row, "content")), key=lambda row: text(row, session)):
+    rows = PLAN.rows(database, "chunks", f"ORDER BY {order}, rowid")
+    for id_, group in groupby((row for row in rows if text(row, "content")), key=lambda row: text(row, *_SESSION)):
         chunks = list(group)
         said = (_message(database, ends, topics, chunk) for chunk in chunks)
         yield from sliced(_conversation(id_, chunks[0]), said)
@@ -96,7 +101,7 @@ def read(database: Database) -> Iterator[Found]:
 
 
 def read_export(stream: Stream, _name: str) -> Iterator[Found]:
-    return read_as(stream, _EXPORTED, read)
+    return read_as(stream, _EXPORTED, read, _COLUMNS)
 
 
 def _conversation(id_: str, first: Row) -> Conversation:

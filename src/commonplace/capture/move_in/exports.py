@@ -22,14 +22,17 @@ ABOUT = "export"
 Read = Callable[[Database], Iterator[Found]]
 
 
-def read_as(stream: Stream, tables: Mapping[str, str], read: Read) -> Iterator[Found]:
+def read_as(
+    stream: Stream, tables: Mapping[str, str], read: Read, columns: Mapping[str, str] | None = None
+) -> Iterator[Found]:
     """What `read` finds in an export, whose arrays, or whose `_type` of record, stand for these tables.
 
-    Records that say nothing of the kind belong to the table of the empty name.
+    Records that say nothing of the kind belong to the table of the empty name. Tables have these `columns` even where
+    no record does.
     """
     try:
         with scratch() as connection:
-            layout = _Layout(connection)
+            layout = _Layout(connection, columns or {})
             for element in records(stream, tables):
                 if isinstance(element, Skipped):
                     yield element
@@ -53,8 +56,8 @@ def _table(element: Element, tables: Mapping[str, str]) -> str:
 class _Layout:
     """Tables that get a column whenever a record has a field they do not know yet."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: apsw.Connection, columns: Mapping[str, str]) -> None:
+        self._connection, self._expected = connection, columns
         self._columns: dict[str, set[str]] = {}
 
     def add(self, table: str, record: Mapping[str, Any]) -> None:
@@ -63,13 +66,14 @@ class _Layout:
         cells = {_name(field).lower(): _cell(value) for field, value in record.items() if field != "_type"}
         known = self._columns.setdefault(table, set())
         if not known:
-            self._connection.execute(f"CREATE TABLE {quoted(table)} (id)")
-            known.add("id")
+            expected = self._expected.get(table, "id").split()
+            self._connection.execute(f"CREATE TABLE {quoted(table)} ({', '.join(map(quoted, expected))})")
+            known.update(name.lower() for name in expected)
         for name in cells:
             if name not in known:
                 self._connection.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN {quoted(names[name])}")
                 known.add(name)
-        into, marks = ", ".join(map(quoted, cells)) or "id", ", ".join("?" * len(cells)) or "NULL"
+        into, marks = ", ".join(map(quoted, cells)) or quoted(min(known)), ", ".join("?" * len(cells)) or "NULL"
         self._connection.execute(f"INSERT INTO {quoted(table)} ({into}) VALUES ({marks})", tuple(cells.values()))
 
     def index(self) -> None:

@@ -78,7 +78,7 @@ def read(database: Database) -> Iterator[Found]:
 
 
 def read_export(stream: Stream, _name: str) -> Iterator[Found]:
-    return read_as(stream, _EXPORTED, read)
+    return read_as(stream, _EXPORTED, read, PLAN.taken)
 
 
 def _sessions(database: Database) -> Iterator[Found]:
