@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from binascii import crc32, hexlify
+from binascii import crc32
 
 from commonplace import __version__
 from commonplace.capture.hooks.spool import enter
@@ -18,22 +18,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 OPENINGS = "openings"
+UNSETTLED = "unsettled"
 _DATABASE, _CONFIG = "commonplace.db", "config.toml"
-# Of SQLite's wal-index: changes with every commit. https://sqlite.org/walformat.html
-_WAL_INDEX_HEADER = 48
+# Some file systems date a write to a few milliseconds: a second one within this time could look like the first.
+_SETTLES_NS = 50_000_000
 # What a process may be told that changes an opening.
 _TELLING = ("COMMONPLACE_CONFIG", "COMMONPLACE_SPACE", "COMMONPLACE_OPENING_TOKENS")
 
 
 def stamp(data: str, env: Mapping[str, str]) -> str:
-    """What the store and the settings are at this moment, in a few words; empty if there is no store."""
+    """What the store and the settings are at this moment, in a few words; empty if there is no store.
+
+    The files are looked at and never opened: closing one would end the locks that SQLite holds on it in this process.
+    Every commit writes the log, so its date tells them apart, once it is a moment old.
+    """
     database = os.path.join(data, _DATABASE)
-    state = _changed(database)
-    if not state:
+    files = [_changed(database), _changed(f"{database}-wal")]
+    if not files[0]:
         return ""
+    if any(0 <= time.time_ns() - changed[0] < _SETTLES_NS for changed in files if changed):
+        return UNSETTLED
     told = [env.get(name, "") for name in _TELLING]
-    config = _changed(told[0] or os.path.join(data, _CONFIG))
-    return " ".join([__version__, state, _wal_index(database), config, *(f"{crc32(word.encode()):x}" for word in told)])
+    files.append(_changed(told[0] or os.path.join(data, _CONFIG)))
+    words = [__version__, *("-".join(f"{part:x}" for part in changed) for changed in files)]
+    return " ".join([*words, *(f"{crc32(os.fsencode(word)):x}" for word in told)])
 
 
 def look_up(data: str, folder: str, session: str, now: str) -> str | None:
@@ -42,11 +50,13 @@ def look_up(data: str, folder: str, session: str, now: str) -> str | None:
         found = _read(_path(data, folder, session))
     except (OSError, ValueError):
         return None
-    return found[3] if now and found[:3] == (now, folder, session) else None
+    return found[3] if found[:3] == (now, folder, session) else None
 
 
 def lay_ready(data: str, folder: str, session: str, made_at: str, text: str) -> None:
     """Keep an opening for the next who asks. `made_at` is the stamp from before it was made."""
+    if made_at == UNSETTLED:
+        return
     parent = os.path.join(data, OPENINGS)
     enter(parent)
     path = _path(data, folder, session)
@@ -82,18 +92,10 @@ def _path(data: str, folder: str, session: str) -> str:
     return os.path.join(data, OPENINGS, name)
 
 
-def _changed(path: str) -> str:
+def _changed(path: str) -> tuple[int, ...]:
+    """When a file was written, and how long it is; nothing if it is not there."""
     try:
         found = os.stat(path)
     except OSError:
-        return ""
-    return f"{found.st_mtime_ns:x}-{found.st_size:x}"
-
-
-def _wal_index(database: str) -> str:
-    try:
-        with open(f"{database}-shm", "rb") as file:
-            return hexlify(file.read(_WAL_INDEX_HEADER)).decode()
-    except OSError:
-        # Nobody has the store open, and all is in its file; or it was left in a crash, and the log tells.
-        return _changed(f"{database}-wal")
+        return ()
+    return found.st_mtime_ns, found.st_size

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from commonplace.capture.hooks.event import Event
 from commonplace.capture.hooks.places import Places
-from commonplace.capture.hooks.prepared import lay_ready, lying, stamp
+from commonplace.capture.hooks.prepared import UNSETTLED, lay_ready, lying, stamp
 from commonplace.config import load
 from commonplace.memory.book import Book, open_book
 from commonplace.memory.opening import opening
@@ -40,14 +40,17 @@ class Openings:
 
     def __init__(self, env: Mapping[str, str] = os.environ) -> None:
         self._env, self._seen = env, ""
+        self._owed: dict[tuple[str, str], None] = {}
 
     def keep_true(self, book: Book, starts: Iterable[tuple[str, str]] = ()) -> None:
         """Make anew what no longer holds, and what these folders and sessions will want."""
-        data, wanted = str(book.settings.data_dir), dict.fromkeys(starts)
+        data = str(book.settings.data_dir)
+        self._owed |= dict.fromkeys(starts)
         now = stamp(data, self._env)
-        if not wanted and now == self._seen:
+        if now in ("", UNSETTLED) or (now == self._seen and not self._owed):
+            # There is nothing to tell, nothing new, or it is being written: later, then.
             return
-        self._seen = now
+        self._seen, wanted, self._owed = now, self._owed, {}
         for number, (path, made_at, folder, session) in enumerate(lying(data)):
             if number >= _MOST or not folder:
                 Path(path).unlink(missing_ok=True)
