@@ -18,15 +18,15 @@ TASKS: tuple[Task, ...] = (link_some, tend_topics)
 
 # How often a living process looks for what was written, by itself or by others.
 POLL_SECONDS = 0.5
-# After a step the others get this many times as long as it took.
-COURTESY = 2.0
+# After a step the others get this many times as long as it took; after one that somebody waits for, this many.
+COURTESY, COURTESY_IF_AWAITED = 2.0, 0.25
 
 
 class Background:
     """Does the tasks for one book in a thread of its own; `step` does one round at once."""
 
-    def __init__(self, book: Book, tasks: tuple[Task, ...] = TASKS) -> None:
-        self._book, self._tasks = book, tasks
+    def __init__(self, book: Book, tasks: tuple[Task, ...] = TASKS, courtesy: float = COURTESY) -> None:
+        self._book, self._tasks, self._courtesy = book, tasks, courtesy
         self._stop = threading.Event()
         self._worker: threading.Thread | None = None
         self.failure = ""
@@ -66,4 +66,4 @@ class Background:
             self._book.meaning.until_quiet(self._stop)
             began = time.monotonic()
             more = self.step()
-            self._stop.wait(COURTESY * (time.monotonic() - began) if more else POLL_SECONDS)
+            self._stop.wait(self._courtesy * (time.monotonic() - began) if more else POLL_SECONDS)

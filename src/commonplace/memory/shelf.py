@@ -11,21 +11,21 @@ import threading
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError
-from commonplace.memory.background import TASKS, Background, Task
+from commonplace.memory.background import COURTESY_IF_AWAITED, Background, Task
 from commonplace.memory.book import Book, Clock, open_book, wall_clock
 
 
 class Shelf:
     """Opens the book of these settings once; what is written in it is embedded and linked in the background then.
 
-    `tasks` are what a server does in the background besides.
+    `tasks` are what a server does in the background besides, soon and on their own.
     """
 
     def __init__(self, settings: Settings, clock: Clock = wall_clock, tasks: tuple[Task, ...] = ()) -> None:
-        self._settings, self._clock, self._tasks = settings, clock, (*TASKS, *tasks)
+        self._settings, self._clock, self._tasks = settings, clock, tasks
         self._lock = threading.Lock()
         self._book: Book | None = None
-        self._background: Background | None = None
+        self._background: tuple[Background, ...] = ()
 
     def book(self) -> Book:
         """The open book, or the error that keeps it shut."""
@@ -33,8 +33,10 @@ class Shelf:
             if self._book is None:
                 self._book = open_book(self._settings, self._clock)
                 self._book.meaning.start()
-                self._background = Background(self._book, self._tasks)
-                self._background.start()
+                besides = Background(self._book, self._tasks, COURTESY_IF_AWAITED)
+                self._background = (Background(self._book), *((besides,) if self._tasks else ()))
+                for work in self._background:
+                    work.start()
             return self._book
 
     def open_soon(self, seconds: float) -> None:
@@ -45,8 +47,8 @@ class Shelf:
 
     def close(self) -> None:
         with self._lock:
-            if self._background is not None:
-                self._background.stop()
+            for work in self._background:
+                work.stop()
             if self._book is not None:
                 self._book.close()
 
