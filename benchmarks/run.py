@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks import calls, conversations, embedding, graph, http_load, start
+from benchmarks import calls, conversations, embedding, graph, hooks, http_load, start
 from benchmarks.stores import store_of
 
 
@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="folder for the stores; a temporary one if omitted")
     parser.add_argument(
         "--only",
-        choices=("start", "writes", "reads", "embedding", "graph", "conversations", "http"),
+        choices=("start", "writes", "reads", "embedding", "graph", "conversations", "hooks", "http"),
         help="one part of it",
     )
     options = parser.parse_args()
@@ -37,6 +37,8 @@ def main() -> None:
             table("Graph", graph.figures(folder))
         if options.only in (None, "conversations"):
             table("Conversations", conversations.figures(folder))
+        if options.only in (None, "hooks"):
+            table("Hooks", hooks.figures(folder))
         if options.only in (None, "http"):
             table("HTTP", http_load.figures())
         if options.only in (None, "reads"):
