@@ -66,9 +66,11 @@ class Call:
             # The folder was removed under us.
             return None
 
-    def reply(self, data: Mapping[str, Any]) -> None:
-        """The answer to a program."""
-        click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+    def reply(self, data: Mapping[str, Any], told_once: Mapping[str, str] | None = None) -> None:
+        """The answer to a program, without secrets but one that is to be told."""
+        from commonplace.dialects.tool import redacted
+
+        click.echo(json.dumps({**redacted(dict(data)), **(told_once or {})}, ensure_ascii=False, indent=2))
 
     def say(self, text: str, **style: Any) -> None:
         """A line of the answer to a person."""

@@ -17,6 +17,7 @@ import click
 from commonplace.cli.call import Call
 from commonplace.cli.terminal import colour, plain
 from commonplace.errors import CommonplaceError, InvalidInput
+from commonplace.text.redact import redact
 
 WRONG_USE = 2
 INTERRUPTED = 130
@@ -61,7 +62,7 @@ def report(error: Exception, call: Call) -> int:
 
 def _tell(call: Call, code: str, message: str, hint: str, more: Mapping[str, object] | None = None) -> None:
     if call.json:
-        body: dict[str, Any] = {"code": code, "message": message, "suggestion": hint, **(more or {})}
+        body: dict[str, Any] = {"code": code, "message": redact(message), "suggestion": redact(hint), **(more or {})}
         # The stdout of `mcp` belongs to the protocol.
         click.echo(json.dumps({"error": body}, ensure_ascii=False, indent=2), err=call.command == "mcp")
         return

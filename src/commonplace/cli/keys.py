@@ -66,9 +66,9 @@ def create(call: Call, name: str, scope: str, project: str | None, expires: str 
         key, secret = create_key(book, name, scope, project, until)
         record = key_record(key, book.clock())
     if call.json:
-        call.reply({**record, "key": secret})
+        call.reply(record, told_once={"key": secret})
         return
-    call.say(secret)
+    click.echo(secret)
     call.note(f"This is key {key.id}, for {key.project or 'all projects'} ({key.scope}). It is not shown again.")
     call.note("Send it with each request: Authorization: Bearer <key>")
 

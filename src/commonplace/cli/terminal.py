@@ -1,4 +1,4 @@
-"""Text on its way to a terminal: UTF-8 everywhere, and nothing in it that a terminal would obey."""
+"""Text on its way to a terminal: UTF-8 everywhere, and nothing in it that is secret or that a terminal would obey."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ MOST_BYTES = 4 * 1_000_000 + 4
 
 
 def plain(text: str) -> str:
-    """The text without anything that moves the cursor, colours, rings or reorders."""
-    return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
+    """The text without secrets, and without anything that moves the cursor, colours, rings or reorders."""
+    from commonplace.text.redact import redact
+
+    return redact(_CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n"))))
 
 
 def one_line(text: str) -> str:

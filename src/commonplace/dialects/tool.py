@@ -178,14 +178,14 @@ def as_json(data: Mapping[str, Any]) -> str:
 
 def error_body(dialect: Dialect, error: CommonplaceError) -> dict[str, Any]:
     """An error as the dialect's reference shows it, by its codes; ECM says `suggestion`, the others `details`."""
-    body = {"code": error.code, "message": error.message}
+    body = {"code": error.code, "message": redact(error.message)}
     if dialect == "ecm":
         code = {"VALIDATION_ERROR": "INVALID_PARAMS", "TOO_LARGE": "INVALID_PARAMS"}.get(error.code, error.code)
         code = "DB_ERROR" if isinstance(error, StoreError) else code
-        return {"error": body | {"code": code, "suggestion": error.hint}}
+        return {"error": body | {"code": code, "suggestion": redact(error.hint)}}
     if dialect == "sekha" and error.code == "TOO_LARGE":
         body["code"] = "VALIDATION_ERROR"
-    return {"error": body | {"details": error.hint}}
+    return {"error": body | {"details": redact(error.hint)}}
 
 
 def notice(book: Book) -> str:

@@ -11,6 +11,7 @@ from commonplace.dialects import kiro
 from commonplace.errors import CommonplaceError
 from commonplace.memory.book import Book
 from commonplace.memory.browse import projects
+from commonplace.text.redact import redact
 
 MOST_COMPLETIONS = 100
 
@@ -55,15 +56,15 @@ def filled(book: Book, tools: Collection[str], name: str, arguments: Mapping[str
     known = {prompt.name: prompt for prompt in listed(tools)}
     prompt = known.get(name)
     if prompt is None:
-        raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {name}", {"known": sorted(known)})
+        raise MCPError(types.INVALID_PARAMS, redact(f"Unknown prompt: {name}"), {"known": sorted(known)})
     missing = [a.name for a in prompt.arguments or () if a.required and not arguments.get(a.name, "").strip()]
     if missing:
         raise MCPError(types.INVALID_PARAMS, f"Prompt {name} needs {', '.join(missing)}.")
     try:
         text = _text(book, name, arguments)
     except CommonplaceError as error:
-        raise MCPError(types.INVALID_PARAMS, error.message, {"details": error.hint}) from error
-    content = types.TextContent(type="text", text=text)
+        raise MCPError(types.INVALID_PARAMS, redact(error.message), {"details": redact(error.hint)}) from error
+    content = types.TextContent(type="text", text=redact(text))
     return types.GetPromptResult(
         description=prompt.description, messages=[types.PromptMessage(role="user", content=content)]
     )

@@ -14,7 +14,7 @@ from commonplace.errors import CommonplaceError
 from commonplace.memory.book import Book
 from commonplace.memory.browse import projects
 from commonplace.memory.rules import rules
-from commonplace.text.redact import redact_lines
+from commonplace.text.redact import redact, redact_lines
 
 MOST_PROJECTS = 50
 
@@ -72,7 +72,8 @@ def read(book: Book, uri: str) -> types.ReadResourceResult:
     try:
         mime_type, text = _document(book, uri)
     except CommonplaceError as error:
-        raise MCPError(types.INVALID_PARAMS, error.message, {"uri": uri, "details": error.hint}) from error
+        told = {"uri": redact(uri), "details": redact(error.hint)}
+        raise MCPError(types.INVALID_PARAMS, redact(error.message), told) from error
     contents = types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)
     return types.ReadResourceResult(contents=[contents])
 
@@ -86,4 +87,4 @@ def _document(book: Book, uri: str) -> tuple[str, str]:
         return "application/json", kiro.context_text(book, unquote(match[1]))
     if match := _ITEM.fullmatch(uri):
         return "application/json", kiro.record_text(book, unquote(match[1]))
-    raise MCPError(types.INVALID_PARAMS, f"Resource not found: {uri}", {"uri": uri})
+    raise MCPError(types.INVALID_PARAMS, redact(f"Resource not found: {uri}"), {"uri": redact(uri)})

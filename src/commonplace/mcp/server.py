@@ -21,6 +21,7 @@ from commonplace.errors import CommonplaceError, Forbidden
 from commonplace.mcp import prompts, resources
 from commonplace.memory.book import Book
 from commonplace.model import Key
+from commonplace.text.redact import redact
 from commonplace.workers import Workers
 
 log = logging.getLogger(__name__)
@@ -85,7 +86,7 @@ class _Answers:
     async def call_tool(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}", {"known": sorted(self._tools)})
+            raise MCPError(types.INVALID_PARAMS, redact(f"Unknown tool: {params.name}"), {"known": sorted(self._tools)})
         reach = self._reach_of(context)
         if not tool.read_only:
             if not _may_write(context):

@@ -10,6 +10,7 @@ from commonplace.memory.conversations import find
 from commonplace.memory.recall import recall_in_sessions
 from commonplace.model import Scope, Session, SessionScope
 from commonplace.text.folders import ROOT
+from commonplace.text.redact import redact
 from commonplace.text.sentences import main_sentences
 from commonplace.text.topic_names import name_topics
 
@@ -42,6 +43,7 @@ def suggest(book: Book, id_: int | str, most: int = MOST) -> tuple[Session, list
 
 def suggest_for(book: Book, texts: Sequence[str], most: int = MOST, own: Session | None = None) -> list[Suggestion]:
     """Labels for what was said, whether it is kept or not."""
+    texts = list(map(redact, texts))
     question = " ".join(main_sentences(texts, _QUESTION)) or " ".join(texts)[:_QUESTION]
     found = _known(book, question, own) + _named(book, texts, own)
     found.sort(key=lambda one: -one.confidence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Callable
 
@@ -19,7 +20,8 @@ PATIENCE_MS = 60_000
 def once(book: Book, caller: str, name: str, fingerprint: bytes, work: Callable[[], Answered]) -> tuple[Answered, bool]:
     """The answer to a call, and whether it is an earlier one. An answer of 500 and more is none: it may be retried."""
     now = book.clock()
-    claim = Claim(caller, name, fingerprint, secrets.token_hex(8))
+    # By its hash: what a caller puts into a name is nothing to be kept.
+    claim = Claim(caller, hashlib.sha256(name.encode()).hexdigest(), fingerprint, secrets.token_hex(8))
     known = book.store.claim_reply(claim, now, now - PATIENCE_MS, now - KEPT_MS)
     if known is not None:
         if known.fingerprint != fingerprint:

@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from commonplace.errors import InvalidInput
+from commonplace.text.redact import redact
 
 MAX_FOLDER = 500
 ROOT = "/"
@@ -14,8 +15,11 @@ _HINT = "Write it like /work/engineering; names may hold spaces and letters of a
 
 
 def folder_path(text: str) -> str:
-    """A folder as it is kept: composed letters, one slash before each name, none at the end."""
-    text = unicodedata.normalize("NFC", text)
+    """A folder as it is kept: composed letters, one slash before each name, none at the end, no secret.
+
+    An address is known by its slashes, so secrets go before those are folded.
+    """
+    text = redact(unicodedata.normalize("NFC", text))
     if _CONTROLS.search(text):
         raise InvalidInput("folder holds control characters.", _HINT)
     names = [name.strip() for name in text.split("/")]

@@ -27,6 +27,8 @@ _ESCAPES = re.compile(r"(?<=\\)[nrt]|(?<=\\)u[0-9a-fA-F]{4}|(?<=%)[0-9A-F]{2}|(?
 
 # The groups of an expression that are the secret; without one, all of it is.
 _GONE = ("secret", "quoted", "bare")
+# Within what is no secret may be one, if that is no longer than this.
+_LOOKED_INTO = 1000
 # What the beginning of a token may end with before its run, and what stands before an escape.
 _BREAKS = "./-\\%["
 # Tokens that do not begin in a way of their own are longer than this.
@@ -172,10 +174,12 @@ def _beside(clue: Clue, text: str, starts: list[int]) -> Iterator[Found]:
         at = start - clue.before
         if at < done or not (match := pattern.match(text, at)):
             continue
-        done = match.end()
         group = next((name for name, value in match.groupdict().items() if value and name in _GONE), 0)
         if _MARK not in match[group] and (clue.judge is None or clue.judge(match)):
+            done = match.end()
             yield match.start(group), match.end(group), clue.kind
+        elif match.end() - at > _LOOKED_INTO:
+            done = match.end()
 
 
 def _starts(hints: tuple[str, ...], lowered: str) -> list[int]:

@@ -53,7 +53,8 @@ TOKENS: tuple[Token, ...] = (
     Token("azure-key", ANYTHING, r"[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9+/]{14,}+={0,2}"),
     # Models.
     Token("anthropic-key", ("sk-ant-",), _more(8, _WORD)),
-    Token("sekha-key", ("sk-sekha-",), _more(8, _WORD)),
+    # Of our own keys the first eight letters are shown, to tell them apart.
+    Token("sekha-key", ("sk-sekha-",), _more(16, _WORD)),
     Token("openai-key", ("sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"), _more(16, _WORD)),
     Token("openrouter-key", ("sk-or-v1-",), _more(16, _WORD)),
     Token("langfuse-key", ("sk-lf-",), _more(16, _WORD)),
