@@ -30,6 +30,7 @@ from commonplace.memory.book import open_book
 ROUNDS, ITEMS, EVENTS = 31, 100_000, 10_000
 MOST_MS, MOST_TIMES, MOST_SECONDS = 60, 3, 20
 SCRIPT = str(Path(sys.executable).with_name("commonplace"))
+START = "hook: session start, text lies ready"
 HOLDER = """
 import apsw, sys
 connection = apsw.Connection(sys.argv[1])
@@ -43,7 +44,7 @@ def figures(folder: Path) -> list[tuple[str, str, str]]:
     """Rows of (what, figure, ratio or limit)."""
     data = store_of(ITEMS, folder).data_dir
     with tempfile.TemporaryDirectory() as temporary:
-        work = Path(temporary) / "my-api"
+        work = Path(temporary) / "project-1"
         (work / ".git").mkdir(parents=True)
         (work / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="ascii")
         with held(data):
@@ -62,14 +63,15 @@ def hooks(data: Path, work: Path) -> Iterator[tuple[str, str, str]]:
         "bare interpreter": (bare, {}),
         "hook: prompt": ([*fire, "claude-code", "UserPromptSubmit"], {**told, "prompt": "Why does the login fail?"}),
         "hook: tool use, 100 KB": ([*fire, "claude-code", "PostToolUse"], {**told, **tool_use(100_000)}),
-        "hook: session start, text lies ready": ([*fire, "claude-code", "SessionStart"], {**told, "source": "startup"}),
+        START: ([*fire, "claude-code", "SessionStart"], {**told, "source": "startup"}),
         "hook: stop": ([*fire, "claude-code", "Stop"], {**told, "last_assistant_message": "It is fixed."}),
     }
     taken: dict[str, list[float]] = {name: [] for name in candidates}
     for round_ in range(ROUNDS + 1):
         for name, (command, payload) in candidates.items():
             began = time.perf_counter()
-            subprocess.run(command, input=json.dumps(payload).encode(), capture_output=True, check=True)
+            done = subprocess.run(command, input=json.dumps(payload).encode(), capture_output=True, check=True)
+            assert bool(done.stdout) == (name == START)
             if round_:
                 taken[name].append(1000 * (time.perf_counter() - began))
     base = statistics.median(taken["bare interpreter"])
@@ -81,7 +83,7 @@ def hooks(data: Path, work: Path) -> Iterator[tuple[str, str, str]]:
 
 def reading_start(data: Path, work: Path, candidates: dict[str, tuple[list[str], dict[str, object]]]) -> float:
     """The median when no text lies ready."""
-    command, payload = candidates["hook: session start, text lies ready"]
+    command, payload = candidates[START]
     taken = []
     for _ in range(5):
         for prepared in (data / "openings").iterdir():

@@ -1,4 +1,4 @@
-"""One neutral event: what any host's hook tells, in our words. Adapters make it, everything after them reads only it."""
+"""One neutral event: what any host's hook tells, in our words. Adapters make it, all after them read only it."""
 
 from __future__ import annotations
 
