@@ -70,6 +70,11 @@ SPELLINGS: Mapping[str, tuple[str, str]] = {
     "flag, =": ("dash", "tool --{name}={}"),
     "query": ("snake", "https://x.io/cb?{name}={}&x=1"),
     "diff": ("snake", '-  {name} = "{}"'),
+    "r": ("snake", '{name} <- "{}"'),
+    "xml attribute": ("camel", '<add name="{name}" value="{}"/>'),
+    "setter": ("UPPER", 'environ.setdefault("{name}", "{}")'),
+    "changed": ("words", "The {name} was changed to {}, tell the others."),
+    "for something": ("words", "{name} for the staging system is {}"),
     "prose": ("words", "By the way, the {name} is {} since yesterday."),
 }
 

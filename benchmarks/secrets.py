@@ -52,17 +52,18 @@ def code(lines: int, seed: int, *, packages: bool) -> Iterator[str]:
         yield text
 
 
-def touched(texts: Sequence[str]) -> tuple[int, list[tuple[str, str]]]:
-    """How many lines there are, and those that were changed, before and after."""
-    total, changed = 0, []
+def touched(texts: Sequence[str]) -> tuple[int, int, list[tuple[str, str]]]:
+    """How many lines there are, how often something was taken out of them, and those lines before and after."""
+    total, taken, changed = 0, 0, []
     for text in texts:
         total += text.count("\n") + 1
-        if redact_counted(text)[1]:
+        if counts := redact_counted(text)[1]:
+            taken += sum(counts.values())
             for line in text.split("\n"):
                 redacted = redact_counted(line)[0]
                 if redacted != line:
                     changed.append((line.strip(), redacted.strip()))
-    return total, changed
+    return total, taken, changed
 
 
 def speed(texts: Sequence[str]) -> tuple[float, float]:
@@ -92,8 +93,8 @@ def main() -> None:
     share = 100 - 100 * len(left) / ones.total()
     print(f"\n{share:.2f} % of {ones.total()} secrets of {len(ones)} kinds found (at least {FOUND} %)")
     texts = list(code(options.lines, 1, packages=True))
-    total, changed = touched(texts)
-    print(f"{100 * len(changed) / total:.4f} % of {total} clean lines touched (at most {TOUCHED} %)")
+    total, taken, changed = touched(texts)
+    print(f"{100 * taken / total:.4f} % of {total} clean lines touched (at most {TOUCHED} %)")
     rate, ratio = speed(texts[:300])
     print(f"{rate:.1f} MB/s, {ratio:.1f} times a search for three words")
     if options.show:

@@ -144,6 +144,10 @@ token = tokens[0]
 import { token as token2 } from "./token-utils2"
 The token is kept in memory and the password is hashed with argon2id.
 token = next(tokens)
+Load a library identified by 'name'.
+The password reset2 page and the token Bucket4j limiter; pass `x1` to it.
+The key for the map is position12 and the token of the day is Tuesday2024.
+pw = getpass.getpass()
 key=lambda x: x
 sorted(rows, key=lambda row: row["key1"])
 "integrity": "sha512-v2kDEe57lecTulaDIuNTPy3Ry4gLGJ6Z1O3vE1krgXZNrsQ+LFTGHVxVjcXPs17LhbZVGedAJv8XZ1tvj5FvSg==",

@@ -21,9 +21,9 @@ def test_nearly_every_planted_secret_is_found() -> None:
 
 
 def test_hardly_a_line_of_the_standard_library_is_touched() -> None:
-    total, changed = touched(list(code(60_000, 5, packages=False)))
+    total, taken, changed = touched(list(code(60_000, 5, packages=False)))
     assert total >= 60_000
-    assert 100 * len(changed) / total <= TOUCHED, changed
+    assert 100 * taken / total <= TOUCHED, changed
 
 
 def test_every_kind_of_the_tables_is_planted() -> None:

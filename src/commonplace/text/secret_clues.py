@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from commonplace.text.secret_shape import looks_secret, told_in_prose
+from commonplace.text.secret_shape import looks_secret, stands_out, told_in_prose
 
 Judge = Callable[[re.Match[str]], bool]
 
@@ -44,7 +44,7 @@ def _assigned(match: re.Match[str], password: bool) -> bool:
     flag = name.startswith("--")
     command = _COMMAND.search(match.string, max(0, match.start() - len(before) - 8), match.start() - len(before))
     if separator.isspace() and not flag and not command:
-        return False
+        return stands_out(bare, password=password)
     spaced = separator.startswith(" ") or (separator.endswith(" ") and "=" in separator)
     at = match.start() - len(before)
     parameter = match.string[max(0, at - 1) : at] in ("?", "&", ";") or match.string[max(0, at - 2) : at] == "; "
@@ -60,7 +60,7 @@ def _name_before(match: re.Match[str]) -> str:
 def _is_password(match: re.Match[str]) -> bool:
     # Of the verb there is more to say than of the name.
     named = _name_before(match)[-1:] in ("", "_", "-") and not match["separator"].isspace()
-    if match["name"].lower() == "pass" and not named:
+    if match["name"].lower() in ("pass", "pw") and not named:
         return False
     return _assigned(match, password=True)
 
@@ -107,7 +107,7 @@ def _has_random_part(match: re.Match[str]) -> bool:
 
 _PUBLIC = re.compile(r"public(?:[_-]?key)?[_-]?\Z|::\w*\Z", re.IGNORECASE)
 _CODE_FOLLOWS = ("(", "{", "[", "<")
-_TOLD = re.compile(r"[\"'`]? {1,8}(?:is|was)(?: now)?:? *")
+_TOLD = re.compile(r"(?s).*(?:\b(?:is|was|to)(?: now)?|'s):?\s*")
 _COMMAND = re.compile(r"(?:^|\s)(?:ENV|ARG) \Z")
 _NAME_BEFORE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _KEY_OWNERS = re.compile(
@@ -127,8 +127,10 @@ def _assignment(names: str) -> str:
             (?: :\ {{0,4}}[A-Za-z_&][\w.&'<\[\ ]{{0,30}}[>\]]?\ {{0,4}}=(?!=) | => | := | =(?![=>~]) | :(?![:=])
               | (?<=["'`]),(?=\ {{0,4}}\\{{0,3}}["'`])
               | \((?=[bru]?["'`]) | >(?!=)
-              | [,\s]\s{{0,24}}\\{{0,3}}["']?value\\{{0,3}}["']?\ {{0,4}}[:=]
-              | (?:is|was)(?:\ now)?:?(?=\s)
+              | ,?\s{{0,24}}\\{{0,3}}["']?value\\{{0,3}}["']?\ {{0,4}}[:=]
+              | <- | 's(?=\ )
+              | (?:(?:for|of|on)\ [\w.\ -]{{1,40}}?)?
+                \b(?:(?:(?:is|was|been)\ )?(?:changed|set)\ to|is|was)(?:\ now)?:?(?=\s)
               | (?<=\ ) )
             \s{{0,8}} )
         (?:
@@ -221,6 +223,7 @@ CLUES: tuple[Clue, ...] = (
         r"|redis-cli [^\n|;]{0,200}?(?<=\s)-a )[\"']?(?P<secret>[^\s\"'-][^\s\"']{5,200})",
         _is_typed,
     ),
+    Clue("password", ("identified by",), r"(?i)identified by [\"'](?P<secret>[^\"'\n]{4,200})[\"']", _is_typed),
     # Files that hold passwords.
     Clue(
         "netrc-password",
@@ -243,8 +246,8 @@ CLUES: tuple[Clue, ...] = (
     # Names that tell.
     Clue(
         "password",
-        ("pass", "pwd"),
-        _assignment("pass(?:words?|wd|phrase|code|wort)?|pwd"),
+        ("pass", "pw"),
+        _assignment("pass(?:words?|wd|phrase|code|wort)?|pwd?"),
         _is_password,
     ),
     Clue(

@@ -62,6 +62,17 @@ def told_in_prose(value: str, *, password: bool) -> bool:
     return len(value) >= 12 and _is_random(value) and any(map(str.isdigit, value))
 
 
+def stands_out(value: str, *, password: bool) -> bool:
+    """Whether a word right after `password` or `token` was drawn or thought up, and is no word of a sentence."""
+    value = value.rstrip(".!?:")
+    if not told_in_prose(value, password=password):
+        return False
+    if password:
+        mixed = value != value.lower() and value != value.upper() and not value.istitle()
+        return len(value) >= 8 and (mixed or _SYMBOL.search(value) is not None)
+    return len(value) >= 20 and len(_CHANGE.findall(value)) * 5 > len(value)
+
+
 def _is_reference(value: str) -> bool:
     if _LOCATION.match(value):
         # Base64 may begin like a path, but changes its letters more often.
