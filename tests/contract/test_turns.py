@@ -85,3 +85,9 @@ def test_what_is_part_of_no_session_has_no_turn(store: Store) -> None:
     (stored,) = store.put([make_draft("a note")], THEN)
     assert store.turns([stored.id, 12_345]) == {}
     assert store.turns([]) == {}
+
+
+def test_a_turn_tells_who_said_it_in_which_role(store: Store) -> None:
+    (said,) = say(store, "one", ("Ann", "hello", 0))
+    turn = store.turns([said])[said]
+    assert (turn.speaker, turn.role, turn.size) == ("Ann", "user", 5)

@@ -68,6 +68,28 @@ def test_generated_texts_are_accepted(texts: list[str], model: MiniLM) -> None:
     assert np.isfinite(vectors).all()
 
 
+def test_a_text_is_understood_by_what_stands_before_it(model: MiniLM) -> None:
+    answer, question = "The one downtown, they were very kind.", "Which adoption agency did you choose?"
+    asked, alone, together = model.embed(["adoption agency", answer, answer], ["", "", question])
+    assert asked @ together > asked @ alone + 0.1
+    other = model.embed(["I bought new running shoes."], [question])[0]
+    assert together @ alone > other @ alone, "it is still what it says itself"
+
+
+def test_nothing_before_a_text_changes_nothing(model: MiniLM) -> None:
+    assert np.array_equal(model.embed(["one", "two"], ["", ""]), model.embed(["one", "two"]))
+
+
+def test_a_long_text_leaves_no_room_for_what_stands_before_it(model: MiniLM) -> None:
+    long = "word " * 300
+    assert np.array_equal(model.embed([long], ["something before"]), model.embed([long]))
+
+
+@pytest.mark.parametrize("before", ODD, ids=range(len(ODD)))
+def test_anything_may_stand_before_a_text(model: MiniLM, before: str) -> None:
+    assert np.linalg.norm(model.embed(["text"], [before])[0]) == pytest.approx(1, abs=1e-5)
+
+
 def test_only_the_first_256_tokens_count(model: MiniLM) -> None:
     long = "memory " * 254
     assert np.allclose(model.embed([long]), model.embed([long + "and something else entirely"]), atol=1e-6)

@@ -6,7 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.ranking.company import BESIDE, BRIEF, FLOOR, MOST, NAMED, SESSION, TELLING, brevity, lifted, spoken
+from commonplace.ranking.company import (
+    BESIDE,
+    BRIEF,
+    FLOOR,
+    MOST,
+    NAMED,
+    SESSION,
+    TELLING,
+    WHOSE,
+    brevity,
+    lifted,
+    spoken,
+    whose,
+)
 from commonplace.ranking.relevance import BORDER, relevance
 
 scores = st.dictionaries(st.integers(1, 12), st.floats(-1, 1.6), max_size=12)
@@ -66,3 +79,11 @@ def test_what_a_named_person_said_counts_more_unless_that_is_everything(
     made = spoken(own, by_named)
     more = 0.0 if own.keys() <= by_named else NAMED
     assert made == {key: score + (more if key in by_named else 0.0) for key, score in own.items()}
+
+
+@given(scores, st.frozensets(st.integers(1, 7)), st.frozensets(st.integers(8, 15)))
+def test_only_the_words_of_either_side_are_weighed(
+    own: dict[int, float], theirs: frozenset[int], others: frozenset[int]
+) -> None:
+    made = whose(own, theirs, others)
+    assert made == {key: own[key] + WHOSE * ((key in theirs) - (key in others)) for key in own}

@@ -132,11 +132,17 @@ def test_what_only_looks_like_an_operator_is_plain(query: str) -> None:
     assert not ask(query).strict
 
 
-def test_a_question_around_a_phrase_requires_only_the_phrase() -> None:
+def test_a_question_that_quotes_something_is_a_question() -> None:
     asked = ask('What did we say about "rate limit" last week?')
-    assert str(asked.tree) == "[rate limit]"
-    assert asked.text == "What did we say about rate limit last week?"
+    assert not asked.strict
     assert [word.token for word in asked.words] == ["say", "rate", "limit", "last", "week"]
+
+
+@pytest.mark.parametrize(
+    "query", ['"rate limit"', '"rate limit"?', 'redis "rate limit"', 'what is title:"rate limit"?']
+)
+def test_a_phrase_alone_or_among_terms_is_a_filter(query: str) -> None:
+    assert ask(query).strict and "[rate limit]" in str(ask(query).tree).replace("title:", "")
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,18 @@ from commonplace.errors import TooLarge
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import ROLES
 from commonplace.memory.staleness import is_stale
-from commonplace.model import Item, Scope, Session
-from commonplace.ranking.company import brevity, lifted, spoken
+from commonplace.model import Item, Scope, Session, VectorHit
+from commonplace.ranking.company import brevity, lifted, spoken, whose
 from commonplace.ranking.diversity import distinct
 from commonplace.ranking.fusion import Evidence, best_first, lexical_signal, likeness
 from commonplace.ranking.relevance import is_noise, relevance
+from commonplace.ranking.second_look import second_look
 from commonplace.ranking.signals import STALE_FACTOR
 from commonplace.store.columns import QUERY_COLUMNS, standing_text
+from commonplace.text.named_time import NamedTime, named_time
 from commonplace.text.naming import without_names
 from commonplace.text.query import Query, parse
+from commonplace.text.sought import Sort, asking_share, sort_sought, tells, whose_words
 from commonplace.text.tokens import index_text, stem
 
 if TYPE_CHECKING:
@@ -27,12 +30,19 @@ if TYPE_CHECKING:
 
 CANDIDATES = 100
 # The best so many are compared with what was said around them.
-IN_COMPANY = 100
+IN_COMPANY = 150
+# So much of what is of a time that was named is looked at too.
+OF_A_TIME = 200
+# The best so many are read before they are put in order.
+LOOKED_AT = 100
+# Characters of a hit that are read then: what it is about it says early.
+READ = 2_000
 MAX_QUERY = 10_000
 # What it is worth to hold the words of a question that says nothing: "how", "the".
 EMPTY_WORDS = 0.2
 # Everybody has a role: to name it names nobody.
 _ROLES = frozenset(map(stem, ROLES))
+_NOBODY = frozenset(ROLES) | {""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +61,17 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, understood once: its words, its meaning (None when only words can be used), and whom it names."""
+    """A question, understood once: its words, its meaning (None when only words can be used), and whom it names.
+
+    Beside its topic it may seek a sort of thing, the words of one role, or something of a time.
+    """
 
     query: Query
     vector: NDArray[float32] | None
     names: frozenset[str]
+    sort: Sort | None = None
+    role: str | None = None
+    time: NamedTime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +140,11 @@ def _understood(book: Book, question: str, *, by_meaning: bool = True) -> Asked:
     # Who speaks is seldom said in what they say: with the name, "Wow, Ann!" would be nearest to all about Ann.
     text = without_names(query.text, [word.surface for word in named])
     vector = book.meaning.of_question(text if any(map(str.isalnum, text)) else query.text) if by_meaning else None
-    return Asked(query, vector, frozenset(word.token for word in named))
+    names = frozenset(word.token for word in named)
+    if query.strict:
+        return Asked(query, vector, names)
+    time = named_time(query.text, book.clock())
+    return Asked(query, vector, names, sort_sought(query.text), whose_words(query.text), time)
 
 
 def _recall(book: Book, asked: Asked, scope: Scope, limit: int) -> Recalled:
@@ -139,8 +159,9 @@ def _recall(book: Book, asked: Asked, scope: Scope, limit: int) -> Recalled:
     if not asked.query.strict:
         scores = {id_: x for id_, x in scores.items() if not _is_noise(x, evidence[chosen[id_]], len(evidence))}
     # Twice as many as asked for, so that dropping near-duplicates and the stale does not leave gaps.
-    first = best_first(scores, newest={})[: 2 * limit]
+    first = best_first(scores, newest={})[: max(2 * limit, LOOKED_AT)]
     items = book.store.get(first)
+    scores |= _looked_at(asked, scores, [items[item_id] for item_id in first[:LOOKED_AT] if item_id in items])
     found = sorted(
         (items[item_id] for item_id in first if item_id in items),
         key=lambda item: -relevance(scores[item.id]) * (STALE_FACTOR if is_stale(item) else 1.0),
@@ -165,10 +186,30 @@ def _in_company(book: Book, asked: Asked, own: Mapping[int, float]) -> dict[int,
     if asked.names:
         named = [id_ for id_, turn in turns.items() if not asked.names.isdisjoint(index_text(turn.speaker).split())]
         own = spoken(own, named)
+    if asked.role:
+        roles = {id_: turn.role for id_, turn in turns.items() if turn.role in ("user", "assistant")}
+        theirs = {id_ for id_, role in roles.items() if role == asked.role}
+        own = whose(own, theirs, roles.keys() - theirs)
     following = {id_: turn.next_id for id_, turn in turns.items() if turn.next_id is not None}
     scores = lifted(own, {id_: turn.session_id for id_, turn in turns.items()}, following)
     brief = {id_: brevity(turn.size) for id_, turn in turns.items() if turn.size is not None}
     return {id_: score - brief.get(id_, 0.0) for id_, score in scores.items()}
+
+
+def _looked_at(asked: Asked, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
+    """The likeness of items once they were read: what they tell, when that was, and whether they only ask."""
+    if asked.query.strict:
+        return {}
+    return {
+        item.id: second_look(
+            scores[item.id],
+            tells=asked.sort is not None and tells(item.text[:READ], asked.sort),
+            nearness=asked.time.nearness(item.created_ms) if asked.time else 0.0,
+            # What a user asks an assistant tells what they were about; what people ask each other does not.
+            asks=asking_share(item.text[:READ]) if item.details.get("speaker", "") not in _NOBODY else 0.0,
+        )
+        for item in items
+    }
 
 
 def _candidates(book: Book, asked: Asked, scope: Scope, k: int) -> tuple[dict[int, Evidence], Mapping[int, int], int]:
@@ -177,6 +218,8 @@ def _candidates(book: Book, asked: Asked, scope: Scope, k: int) -> tuple[dict[in
     # The nearest neighbours of a lone asterisk answer nothing.
     meant = not query.strict and any(map(str.isalnum, query.text))
     near = [] if vector is None or not meant else book.store.search_vectors(vector, scope, k)
+    if asked.time is not None and vector is not None:
+        near = list({hit.passage_id: hit for hit in [*near, *_of_the_time(book, asked.time, vector, scope)]}.values())
     answer = book.store.search_text(query, scope, k, also=[hit.passage_id for hit in near])
     cosines = {hit.passage_id: hit.cosine for hit in near}
     unknown = [hit.passage_id for hit in answer.hits if hit.passage_id not in cosines]
@@ -187,6 +230,16 @@ def _candidates(book: Book, asked: Asked, scope: Scope, k: int) -> tuple[dict[in
     share = 1.0 if query.strict or query.telling else EMPTY_WORDS
     evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), share * answer.found.get(p, 0.0)) for p in owner}
     return evidence, owner, answer.total
+
+
+def _of_the_time(book: Book, time: NamedTime, vector: NDArray[float32], scope: Scope) -> list[VectorHit]:
+    """What is of the time that a question names, near to it in meaning or not."""
+    period = time.latest(book.clock())
+    happened = book.store.happened(scope, period.from_ms or 0, period.to_ms or book.clock(), OF_A_TIME)
+    passages = book.store.passages_of([event.item_id for event in happened])
+    owner = {passage: item_id for item_id, group in passages.items() for passage in group}
+    cosines = book.store.cosines(vector, list(owner))
+    return [VectorHit(passage, owner[passage], cosine) for passage, cosine in cosines.items()]
 
 
 def _words_of(item: Item) -> str:

@@ -9,10 +9,12 @@ from collections.abc import Collection, Mapping
 
 # The part of a neighbour's likeness, and of the best in the session, that counts for a hit: only what is above the
 # noise, and no more than this, so that nothing becomes an answer by standing beside one.
-BESIDE, SESSION = 0.2, 0.2
+BESIDE, SESSION = 0.1, 0.2
 FLOOR, MOST = 0.3, 0.5
 # What it is worth that somebody whom the question names said it.
-NAMED = 0.15
+NAMED = 0.2
+# What it is worth that it is the words of whoever is asked about, and what it costs to be the other's.
+WHOSE = 0.15
 # What a turn loses that says hardly anything, and from how many bytes on it loses nothing.
 BRIEF, TELLING = 0.1, 80
 
@@ -34,6 +36,12 @@ def lifted(own: Mapping[int, float], sessions: Mapping[int, int], following: Map
     for key in own:
         scores[key] += SESSION * (best[sessions[key]] if key in sessions else spare[key])
     return scores
+
+
+def whose(own: Mapping[int, float], theirs: Collection[int], others: Collection[int]) -> dict[int, float]:
+    """The same, with more for the words of those whom a question is about, and less for those of the others."""
+    more = dict.fromkeys(theirs, WHOSE) | dict.fromkeys(others, -WHOSE)
+    return {key: score + more.get(key, 0.0) for key, score in own.items()}
 
 
 def brevity(size: int) -> float:

@@ -13,11 +13,12 @@ from commonplace.text.query import Word
 class Turn:
     """Where an item stands in its session.
 
-    `speaker` is empty where nobody is named; `size` is a message's in bytes, and None for what is no message.
+    `speaker` and `role` are empty where nobody is named; `size` is a message's in bytes, and None for what is none.
     """
 
     session_id: int
     speaker: str
+    role: str
     size: int | None
     next_id: int | None
 

@@ -41,18 +41,24 @@ def parse_strict(query: str, columns: Mapping[str, str]) -> Parsed | None:
     """The query as grammar, or None when it is plain text: not well-formed, without operators, or a question.
 
     A question is a text that ends in `?`, holds three function words, or has one beside AND, OR or NOT ("should I use
-    AND or OR here", "we do NOT want that"): capitals alone do not turn it into a filter.
+    AND or OR here", "we do NOT want that"): capitals alone do not turn it into a filter, and neither does a title that
+    it quotes.
     """
     try:
         lexemes = lex(query, columns)
         question = _is_question(query, lexemes)
-        if question and all(lexeme.kind in ("word", "AND", "OR", "NOT", "+", "(", ")") for lexeme in lexemes):
+        if question and _is_prose(lexemes):
             return None
         parser = _Parser(lexemes, question)
         tree = parser.whole()
     except NotGrammar:
         return None
     return Parsed(tree, tuple(parser.wanted)) if tree and parser.strict else None
+
+
+def _is_prose(lexemes: list[Lexeme]) -> bool:
+    kinds = {lexeme.kind for lexeme in lexemes}
+    return "word" in kinds and kinds <= {"word", "phrase", "AND", "OR", "NOT", "+", "(", ")"}
 
 
 def _is_question(query: str, lexemes: list[Lexeme]) -> bool:

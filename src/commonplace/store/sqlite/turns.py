@@ -18,7 +18,7 @@ LOOKED_AT = 50_000
 
 # First what is of the same moment: an import may date thousands alike.
 _TURNS = """
-SELECT i.id, i.session_id, coalesce(i.details ->> '$.speaker', ''),
+SELECT i.id, i.session_id, coalesce(i.details ->> '$.speaker', ''), coalesce(i.details ->> '$.role', ''),
        CASE WHEN i.kind = 'message' THEN octet_length(i.body) END, coalesce(
          (SELECT n.id FROM items n WHERE n.session_id = i.session_id AND n.created_ms = i.created_ms AND n.id > i.id
            ORDER BY n.id LIMIT 1),

@@ -1,0 +1,61 @@
+"""What a question seeks beside its topic: a time or a number, and whose words. And which texts tell such a thing.
+
+English only: in other languages nothing is sought, and the topic decides alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Sort = Literal["time", "number"]
+
+_WHEN = re.compile(r"\W*(?:when|how long|(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE)
+_HOW_MANY = re.compile(r"\bhow (?:many|much|often|old)\b", re.IGNORECASE)
+_TIME = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|since|recently|just|weekend|day|week|month|year|morning"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september"
+    r"|october|november|december|summer|autumn|winter|spring|\d{4}|\d\d?(?:st|nd|rd|th))s?\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"\b(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|dozen|once|twice|couple|several)\b",
+    re.IGNORECASE,
+)
+_I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
+_YOU_SAID = re.compile(
+    r"\b(?:(?:did|had) you|you (?:recommended|suggested|said|told|mentioned|advised|proposed|explained|gave|wrote)"
+    r"|your (?:advice|answer|reply|recommendation|suggestion|proposal|explanation)s?)\b",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+
+_TOLD = {"time": _TIME, "number": _NUMBER}
+
+
+def sort_sought(question: str) -> Sort | None:
+    """The sort of thing that an answer has to tell, if the question says so."""
+    if _WHEN.match(question):
+        return "time"
+    return "number" if _HOW_MANY.search(question) else None
+
+
+def tells(text: str, sort: Sort) -> bool:
+    """Whether a text tells anything of that sort."""
+    return _TOLD[sort].search(text) is not None
+
+
+def whose_words(question: str) -> Literal["user", "assistant"] | None:
+    """Who said what is asked about: "did I" is about what a user said, "you suggested" about what an assistant did."""
+    if _YOU_SAID.search(question):
+        return "assistant"
+    return "user" if _I.search(question) else None
+
+
+def asking_share(text: str) -> float:
+    """How much of a text asks something, from 0 to 1."""
+    if "?" not in text:
+        return 0.0
+    sentences = _SENTENCE_END.split(text)
+    asked = sum(len(sentence) for sentence in sentences if sentence.rstrip().endswith("?"))
+    return asked / max(1, sum(map(len, sentences)))
