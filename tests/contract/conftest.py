@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from commonplace.model import Draft, Kind, Passage, PassageText, Scope
-from commonplace.store import Job, Store
 from commonplace.store.columns import QUERY_COLUMNS
+from commonplace.store.protocol import Job, Store
 from commonplace.store.sqlite.store import SqliteStore
 from commonplace.text.query import parse
 

@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.identity import ref
 from commonplace.model import Draft, SessionDraft, SessionScope
-from commonplace.store import Store
+from commonplace.store.protocol import Store
 
 Make = Callable[..., Draft]
 NOW = 1_742_049_000_000

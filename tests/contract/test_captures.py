@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from commonplace.identity import ref
 from commonplace.model import Draft, Scope, Session, SessionDraft
-from commonplace.store import Store
 from commonplace.store.captures import TOLD, Captured
+from commonplace.store.protocol import Store
 
 from .conftest import THEN, Opener
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from commonplace.errors import Conflict, NotFound
 from commonplace.identity import ref
 from commonplace.model import Draft, Scope, Session, SessionDraft, SessionScope
-from commonplace.store import Store
+from commonplace.store.protocol import Store
 from commonplace.text.sketch import similarity
 from commonplace.text.words import count_words
 

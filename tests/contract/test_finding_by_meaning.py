@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from commonplace.model import Draft, PassageText, Scope
-from commonplace.store import Store
+from commonplace.store.protocol import Store
 
 if TYPE_CHECKING:
     from numpy import float32

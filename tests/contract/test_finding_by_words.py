@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from commonplace.model import KINDS, Draft, Scope
-from commonplace.store import Store, TextAnswer
 from commonplace.store.columns import QUERY_COLUMNS
+from commonplace.store.protocol import Store, TextAnswer
 from commonplace.text.query import parse
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tests.contract.conftest import THEN, Opener, make_draft
 
 from commonplace.model import Key
-from commonplace.store import Store
+from commonplace.store.protocol import Store
 
 
 def key(name: str = "laptop", prefix: str = "sk-sekha-0", project: str | None = None) -> Key:

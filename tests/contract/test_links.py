@@ -10,8 +10,8 @@ import pytest
 from tests.contract.conftest import THEN, Opener, make_draft
 
 from commonplace.model import Draft, SessionDraft
-from commonplace.store import Store
 from commonplace.store.links import COMMON, MOST_EACH, MOST_LINKS, WEIGHTS, Edge, weight_of
+from commonplace.store.protocol import Store
 from commonplace.text.references import references
 
 Tie = tuple[str, str, str]

@@ -8,8 +8,8 @@ import pytest
 
 from commonplace.errors import InvalidInput
 from commonplace.model import Draft, SessionDraft
-from commonplace.store import Store
 from commonplace.store.news import Event
+from commonplace.store.protocol import Store
 
 from .conftest import THEN, Opener
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.contract.conftest import THEN, Opener, make_draft
 
 from commonplace.model import Scope, SessionDraft
-from commonplace.store import Store
+from commonplace.store.protocol import Store
 
 DAY = 86_400_000
 

@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.model import Draft, Scope
-from commonplace.store import Store
+from commonplace.store.protocol import Store
 
 Make = Callable[..., Draft]
 NOW = 1_742_049_000_000

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from commonplace.errors import InvalidInput
 from commonplace.identity import ref
 from commonplace.model import KINDS, Draft, Item, Scope
-from commonplace.store import Store
+from commonplace.store.protocol import Store
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Opener

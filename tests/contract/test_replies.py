@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from commonplace.store import Store
+from commonplace.store.protocol import Store
 from commonplace.store.replies import Answered, Claim, Known
 
 from .conftest import THEN, Opener

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tests.contract.conftest import THEN, Opener
 
 from commonplace.model import Draft, Item, Stream
-from commonplace.store import Store
+from commonplace.store.protocol import Store
 from commonplace.store.scrubbing import Holder
 
 Make = Callable[..., Draft]

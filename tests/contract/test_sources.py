@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from commonplace.identity import ref
 from commonplace.model import Draft, SessionDraft
-from commonplace.store import Store
+from commonplace.store.protocol import Store
 
 from .conftest import THEN, Opener
 

@@ -11,8 +11,8 @@ import pytest
 from commonplace.errors import NotFound
 from commonplace.identity import ref
 from commonplace.model import KINDS, Draft, Scope
-from commonplace.store import Store
 from commonplace.store.columns import QUERY_COLUMNS
+from commonplace.store.protocol import Store
 from commonplace.text.query import parse
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from tests.contract.conftest import THEN, Opener, Words
 
 from commonplace.errors import Conflict
 from commonplace.model import Draft, Scope, Stream
-from commonplace.store import Store
+from commonplace.store.protocol import Store
 
 Make = Callable[..., Draft]
 

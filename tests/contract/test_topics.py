@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.contract.conftest import LEASE, THEN, Embed, Opener, Pointing, make_draft
 
-from commonplace.store import Store
+from commonplace.store.protocol import Store
 from commonplace.store.topics import Centre, Grown, Known, Member
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tests.contract.conftest import THEN, Opener, make_draft
 
 from commonplace.model import SessionDraft
-from commonplace.store import Store
+from commonplace.store.protocol import Store
 from commonplace.text.query import plain_words
 
 

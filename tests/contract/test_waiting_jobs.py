@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.errors import CommonplaceError
 from commonplace.model import Draft, Scope, SessionDraft
-from commonplace.store import Job, Store
+from commonplace.store.protocol import Job, Store
 
 if TYPE_CHECKING:
     from numpy import float32

@@ -11,7 +11,7 @@ import pytest
 from commonplace.errors import CommonplaceError, Conflict, NotFound
 from commonplace.identity import ref
 from commonplace.model import KINDS, Draft, Kind, Passage, Scope
-from commonplace.store import Store
+from commonplace.store.protocol import Store
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Opener, Words

@@ -14,9 +14,9 @@ from tests.contract.conftest import THEN, make_draft
 from commonplace.errors import Conflict, Forbidden, NotFound
 from commonplace.identity import ref
 from commonplace.model import KINDS, Draft, Key, Scope, SessionDraft, SessionScope, Stream
-from commonplace.store import Store
 from commonplace.store.columns import QUERY_COLUMNS
 from commonplace.store.one_project.store import OneProject
+from commonplace.store.protocol import Store
 from commonplace.store.replies import Answered, Claim
 from commonplace.store.sqlite.store import SqliteStore
 from commonplace.store.topics import Centre, Known

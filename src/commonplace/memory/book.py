@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from commonplace.config import Settings
 from commonplace.embed import Embedder
 from commonplace.memory.meaning import Meaning
-from commonplace.store import Store
+from commonplace.store.protocol import Store
 
 Clock = Callable[[], int]
 

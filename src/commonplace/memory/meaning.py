@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.embed import Embedder
 from commonplace.errors import CommonplaceError, EmbedderUnavailable
-from commonplace.store import Job, Store
+from commonplace.store.protocol import Job, Store
 
 if TYPE_CHECKING:
     from numpy import float32

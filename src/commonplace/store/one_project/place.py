@@ -8,7 +8,7 @@ from typing import NoReturn
 from commonplace.errors import Conflict, Forbidden
 from commonplace.identity import Ref
 from commonplace.model import Change, Draft, Scope
-from commonplace.store import Store
+from commonplace.store.protocol import Store
 from commonplace.text.names import normalise_project
 
 

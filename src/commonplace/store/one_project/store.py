@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from commonplace.errors import Conflict, NotFound
 from commonplace.identity import Ref, ref
 from commonplace.model import Change, Draft, Item, Kind, PassageText, Project, Scope, Session, Stored, VectorHit
-from commonplace.store import Counts, TextAnswer
 from commonplace.store.links import Edge
 from commonplace.store.one_project.conversations import Conversations
 from commonplace.store.one_project.streams import Streams
 from commonplace.store.one_project.topics import Topics
 from commonplace.store.one_project.whole import Whole
 from commonplace.store.periods import Happening
+from commonplace.store.protocol import Counts, TextAnswer
 from commonplace.store.turns import Turn
 from commonplace.text.query import Query, Word
 

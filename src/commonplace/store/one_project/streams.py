@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from commonplace.model import Draft, Stored, Stream
-from commonplace.store import StreamCheck
 from commonplace.store.one_project.place import Place
+from commonplace.store.protocol import StreamCheck
 
 
 class Streams(Place):

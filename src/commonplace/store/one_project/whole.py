@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace.model import Draft, Item, Key, SessionDraft
-from commonplace.store import Job
 from commonplace.store.captures import Captured, Thread
 from commonplace.store.links import Describe
 from commonplace.store.news import Event
 from commonplace.store.one_project.place import Place
+from commonplace.store.protocol import Job
 from commonplace.store.replies import Answered, Claim, Known
 from commonplace.store.scrubbing import Holder, Mark
 from commonplace.store.upkeep import IndexState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import apsw
 
-from commonplace.store import Counts
+from commonplace.store.protocol import Counts
 from commonplace.store.sqlite import jobs, sql
 
 

@@ -17,8 +17,8 @@ from typing import Literal
 import apsw
 
 from commonplace.model import TextHit
-from commonplace.store import TextAnswer
 from commonplace.store.columns import WEIGHTS
+from commonplace.store.protocol import TextAnswer
 from commonplace.store.sqlite import passages, sql
 from commonplace.store.sqlite.scope import PART, Filter, space_token
 from commonplace.store.sqlite.within import Within, narrowed, scope_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from commonplace.model import KINDS
-from commonplace.store import Job
+from commonplace.store.protocol import Job
 from commonplace.store.sqlite import passages, sql
 from commonplace.store.sqlite.scope import NO_PROJECT
 from commonplace.store.sqlite.vectors import quantised

@@ -21,7 +21,7 @@ from commonplace.model import (
     Stored,
     VectorHit,
 )
-from commonplace.store import Counts, Job, TextAnswer
+from commonplace.store.protocol import Counts, Job, TextAnswer
 from commonplace.store.sqlite import changes, counts, fulltext, items, jobs, passages, projects, vectors, writing
 from commonplace.store.sqlite.captures import Captures
 from commonplace.store.sqlite.conversations import Conversations

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import apsw
 
 from commonplace.model import Draft, Stored, Stream
-from commonplace.store import StreamCheck
+from commonplace.store.protocol import StreamCheck
 from commonplace.store.sqlite import projects, sql, writing
 from commonplace.store.sqlite.space import Space
 
