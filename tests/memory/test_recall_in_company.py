@@ -102,9 +102,9 @@ def test_a_time_that_is_named_counts_beside_the_topic(wise_book: Book) -> None:
 
 
 def test_what_only_asks_stands_behind_what_tells(wise_book: Book) -> None:
-    said = (("Ann", "Do the kids paint a sunset?"), ("Ann", "The kids paint a sunset."))
+    said = (("Ann", "Did the adoption agency call you back?"), ("Bob", "The adoption agency did call back today."))
     talk(wise_book, said)
-    assert told(wise_book, "do the kids paint a sunset")[0] == said[1][1]
+    assert told(wise_book, "adoption agency call")[0] == said[1][1]
 
 
 def test_when_is_answered_by_what_tells_a_time(wise_book: Book) -> None:

@@ -12,9 +12,10 @@ from commonplace.ranking.company import (
     FLOOR,
     MOST,
     NAMED,
+    OTHERS,
     SESSION,
     TELLING,
-    WHOSE,
+    THEIRS,
     brevity,
     lifted,
     spoken,
@@ -86,4 +87,4 @@ def test_only_the_words_of_either_side_are_weighed(
     own: dict[int, float], theirs: frozenset[int], others: frozenset[int]
 ) -> None:
     made = whose(own, theirs, others)
-    assert made == {key: own[key] + WHOSE * ((key in theirs) - (key in others)) for key in own}
+    assert made == {key: own[key] + (THEIRS if key in theirs else -OTHERS if key in others else 0.0) for key in own}

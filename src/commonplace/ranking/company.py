@@ -14,7 +14,7 @@ FLOOR, MOST = 0.3, 0.5
 # What it is worth that somebody whom the question names said it.
 NAMED = 0.2
 # What it is worth that it is the words of whoever is asked about, and what it costs to be the other's.
-WHOSE = 0.15
+THEIRS, OTHERS = 0.1, 0.2
 # What a turn loses that says hardly anything, and from how many bytes on it loses nothing.
 BRIEF, TELLING = 0.1, 80
 
@@ -40,7 +40,7 @@ def lifted(own: Mapping[int, float], sessions: Mapping[int, int], following: Map
 
 def whose(own: Mapping[int, float], theirs: Collection[int], others: Collection[int]) -> dict[int, float]:
     """The same, with more for the words of those whom a question is about, and less for those of the others."""
-    more = dict.fromkeys(theirs, WHOSE) | dict.fromkeys(others, -WHOSE)
+    more = dict.fromkeys(theirs, THEIRS) | dict.fromkeys(others, -OTHERS)
     return {key: score + more.get(key, 0.0) for key, score in own.items()}
 
 
