@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.capture.hooks.prepared import lying, stamp
-from commonplace.capture.hooks.spool import note, reason_of, spool_of
+from commonplace.capture.hooks.prepared import lay_ready, lying, stamp
+from commonplace.capture.hooks.spool import NotOurs, note, reason_of, spool_of
 from commonplace.capture.hooks.waiting import anything_waits
 from commonplace.config import Settings
 from commonplace.errors import StoreBusy
@@ -44,13 +44,18 @@ def drain_some(settings: Settings) -> None:
 
 
 def drop_untrue(settings: Settings) -> None:
-    """Remove the openings that the store has outgrown: they may hold what was just forgotten."""
+    """Empty the openings that the store has outgrown: they may hold what was just forgotten.
+
+    That they are wanted is kept, for the next server to make them anew.
+    """
     data = str(settings.data_dir)
-    now = stamp(data, os.environ)
-    for path, made_at, _folder, _session in lying(data):
-        if made_at != now:
-            with contextlib.suppress(OSError):
+    found = list(lying(data))
+    now = stamp(data, os.environ) if found else ""
+    for path, made_at, folder, session in reversed(found):
+        if made_at not in ("", now):
+            with contextlib.suppress(OSError, NotOurs):
                 Path(path).unlink()
+                lay_ready(data, folder, session, "", "")
 
 
 class Draining:

@@ -1,7 +1,7 @@
-"""Openings that lie ready: what a session in a folder is told when it starts, good for as long as nothing was written.
+"""Openings that lie ready: what a session in a folder is told when it starts, good for as long as nothing is changed.
 
-Each names the state of the store that it was made from, so that a hook can tell without opening the store whether it
-still holds. Whoever drains the spool makes them anew.
+Each names what the store held when it was made, so that a hook can tell whether it is still true without loading what
+reads the store. A server makes them anew after each change; whoever is no server leaves word that they are wanted.
 """
 
 from __future__ import annotations
@@ -12,36 +12,30 @@ from binascii import crc32
 
 from commonplace import __version__
 from commonplace.capture.hooks.spool import enter
+from commonplace.memory.unchanged import content_mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 OPENINGS = "openings"
-UNSETTLED = "unsettled"
+UNKNOWN = "unknown"
 _DATABASE, _CONFIG = "commonplace.db", "config.toml"
-# Some file systems date a write to a few milliseconds: a second one within this time could look like the first.
-_SETTLES_NS = 50_000_000
 # What a process may be told that changes an opening.
 _TELLING = ("COMMONPLACE_CONFIG", "COMMONPLACE_SPACE", "COMMONPLACE_OPENING_TOKENS")
 
 
 def stamp(data: str, env: Mapping[str, str]) -> str:
-    """What the store and the settings are at this moment, in a few words; empty if there is no store.
-
-    The files are looked at and never opened: closing one would end the locks that SQLite holds on it in this process.
-    Every commit writes the log, so its date tells them apart, once it is a moment old.
-    """
+    """What is remembered and set at this moment, in a few words; empty if there is no store."""
     database = os.path.join(data, _DATABASE)
-    files = [_changed(database), _changed(f"{database}-wal")]
-    if not files[0]:
+    if not os.path.exists(database):
         return ""
-    if any(0 <= time.time_ns() - changed[0] < _SETTLES_NS for changed in files if changed):
-        return UNSETTLED
+    mark = content_mark(database)
+    if mark is None:
+        return UNKNOWN
     told = [env.get(name, "") for name in _TELLING]
-    files.append(_changed(told[0] or os.path.join(data, _CONFIG)))
-    words = [__version__, *("-".join(f"{part:x}" for part in changed) for changed in files)]
-    return " ".join([*words, *(f"{crc32(os.fsencode(word)):x}" for word in told)])
+    changed = _changed(told[0] or os.path.join(data, _CONFIG))
+    return " ".join([__version__, mark, changed, *(f"{crc32(os.fsencode(word)):x}" for word in told)])
 
 
 def look_up(data: str, folder: str, session: str, now: str) -> str | None:
@@ -55,7 +49,7 @@ def look_up(data: str, folder: str, session: str, now: str) -> str | None:
 
 def lay_ready(data: str, folder: str, session: str, made_at: str, text: str) -> None:
     """Keep an opening for the next who asks. `made_at` is the stamp from before it was made."""
-    if made_at == UNSETTLED:
+    if made_at == UNKNOWN:
         return
     parent = os.path.join(data, OPENINGS)
     enter(parent)
@@ -92,10 +86,10 @@ def _path(data: str, folder: str, session: str) -> str:
     return os.path.join(data, OPENINGS, name)
 
 
-def _changed(path: str) -> tuple[int, ...]:
-    """When a file was written, and how long it is; nothing if it is not there."""
+def _changed(path: str) -> str:
+    """When a file was written, and how long it is."""
     try:
         found = os.stat(path)
     except OSError:
-        return ()
-    return found.st_mtime_ns, found.st_size
+        return "-"
+    return f"{found.st_mtime_ns:x}-{found.st_size:x}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from commonplace.capture.hooks.event import Event
 from commonplace.capture.hooks.places import Places
-from commonplace.capture.hooks.prepared import UNSETTLED, lay_ready, lying, stamp
+from commonplace.capture.hooks.prepared import UNKNOWN, lay_ready, lying, stamp
 from commonplace.config import load
 from commonplace.memory.book import Book, open_book
 from commonplace.memory.opening import opening
@@ -47,17 +47,19 @@ class Openings:
         data = str(book.settings.data_dir)
         self._owed |= dict.fromkeys(starts)
         now = stamp(data, self._env)
-        if now in ("", UNSETTLED) or (now == self._seen and not self._owed):
-            # There is nothing to tell, nothing new, or it is being written: later, then.
+        if now in ("", UNKNOWN) or (now == self._seen and not self._owed):
+            # There is nothing to tell, nothing new, or it cannot be told now: later, then.
             return
-        self._seen, wanted, self._owed = now, self._owed, {}
+        wanted = dict(self._owed)
         for number, (path, made_at, folder, session) in enumerate(lying(data)):
             if number >= _MOST or not folder:
                 Path(path).unlink(missing_ok=True)
             elif made_at != now:
                 wanted.setdefault((folder, session))
-        for folder, session in wanted:
+        # The latest last, so that it is the last to go.
+        for folder, session in reversed(wanted):
             lay_ready(data, folder, session, now, _told(book, folder, session))
+        self._seen, self._owed = now, {}
 
 
 def wanted_after(events: Iterable[Event]) -> dict[tuple[str, str], None]:

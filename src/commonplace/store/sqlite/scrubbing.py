@@ -13,6 +13,7 @@ import apsw
 from commonplace.model import Draft, Item
 from commonplace.store.scrubbing import Holder, Mark
 from commonplace.store.sqlite import changes, index, items, sql
+from commonplace.store.sqlite.content_mark import WIPED
 from commonplace.store.sqlite.space import Space
 
 ITEMS = "items"
@@ -83,6 +84,12 @@ class Scrubbing(Space):
             connection.execute("INSERT INTO passages_fts (rowid, text) VALUES (-9223372036854775807, 'x')")
             connection.execute("DELETE FROM passages_fts WHERE rowid = -9223372036854775807")
             connection.execute("INSERT INTO passages_fts (passages_fts) VALUES ('optimize')")
+            # Cleaning leaves no history, and what was told before it must not pass for true.
+            connection.execute(
+                "INSERT INTO meta (key, value) VALUES (?, '1')"
+                " ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
+                (WIPED,),
+            )
         return self._database.compact()
 
 
