@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from tests.postgres_server import PostgresServer, running_server
 
 from commonplace import config
 from commonplace.config import Settings
 from commonplace.memory.book import Book, open_book
+
+# A server with pgvector to use in place of one of our own: an address whose user may make databases.
+POSTGRES = os.environ.get("COMMONPLACE_TEST_POSTGRES")
 
 hypothesis_settings.register_profile(
     "commonplace", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -52,6 +56,13 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA"):
         monkeypatch.setenv(name, str(folder))
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A real PostgreSQL, started when the first test asks for it."""
+    with running_server(POSTGRES) as server:
+        yield server
 
 
 @pytest.fixture

@@ -42,6 +42,7 @@ STARTS = {("cli", "commonplace.mcp.stdio"), ("cli", "commonplace.site.server")}
 OUTSIDE: dict[str, set[str]] = {
     # Other products keep what we take over in SQLite; capture/transcripts/cursor.py and capture/move_in read that.
     "apsw": {"store", "capture"},
+    "psycopg": {"store"},
     "mcp": {"mcp"},
     "mcp_types": {"mcp"},
     "anyio": {"mcp"},

@@ -17,6 +17,7 @@ CommonplaceError                INTERNAL_ERROR       exit 1   500
 ├── EmbedderUnavailable         EMBEDDER_UNAVAILABLE exit 7   503
 └── StoreError                  DB_ERROR             exit 5   500
     ├── StoreBusy               SERVICE_UNAVAILABLE  exit 5   503
+    ├── StoreUnavailable        SERVICE_UNAVAILABLE  exit 5   503
     ├── StoreReadOnly           DB_READ_ONLY         exit 5   503
     ├── StoreFull               DB_FULL              exit 5   507
     ├── StoreCorrupt            DB_CORRUPT           exit 5   500
@@ -174,6 +175,14 @@ class StoreBusy(StoreError):
     code = "SERVICE_UNAVAILABLE"
     http_status = 503
     default_hint = "Nothing was written. Try again; if it lasts, look for a stuck process using the data folder."
+
+
+class StoreUnavailable(StoreError):
+    """The database server cannot be reached now."""
+
+    code = "SERVICE_UNAVAILABLE"
+    http_status = 503
+    default_hint = "Start the database server, or correct `database_url`. Then try again; nothing has to be restarted."
 
 
 class StoreReadOnly(StoreError):

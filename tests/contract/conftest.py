@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pytest
+from tests.postgres_server import PostgresServer
 
 from commonplace.model import Draft, Kind, Passage, PassageText, Scope
 from commonplace.store.columns import QUERY_COLUMNS
+from commonplace.store.postgres.store import PostgresStore
 from commonplace.store.protocol import Job, Store
 from commonplace.store.sqlite.store import SqliteStore
 from commonplace.text.query import parse
@@ -26,10 +29,29 @@ THEN = 1_742_049_000_000
 LEASE = 60_000
 EVERYWHERE = Scope()
 
-# How to open (folder, space) with each engine. Opening the same folder twice gives two handles on one database.
-ENGINES: Mapping[str, Callable[[Path, str], Store]] = {
-    "sqlite": lambda folder, space: SqliteStore(folder / "store.db", space=space, now_ms=THEN),
-}
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """How to open (folder, space), and how to leave nothing of what was opened under a folder."""
+
+    open: Callable[[Path, str], Store]
+    leave: Callable[[Path], None] = lambda _folder: None
+
+
+def sqlite(_request: pytest.FixtureRequest) -> Engine:
+    return Engine(lambda folder, space: SqliteStore(folder / "store.db", space=space, now_ms=THEN))
+
+
+def postgres(request: pytest.FixtureRequest) -> Engine:
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return Engine(
+        lambda folder, space: PostgresStore(server.database(folder), space=space, now_ms=THEN),  # type: ignore[arg-type,return-value]
+        server.drop_under,
+    )
+
+
+# Opening the same folder twice gives two handles on one database.
+ENGINES: Mapping[str, Callable[[pytest.FixtureRequest], Engine]] = {"sqlite": sqlite, "postgres": postgres}
 
 
 class Opener(Protocol):
@@ -37,24 +59,24 @@ class Opener(Protocol):
 
 
 @pytest.fixture(params=ENGINES, scope="session")
-def engine(request: pytest.FixtureRequest) -> Callable[[Path, str], Store]:
-    opened: Callable[[Path, str], Store] = ENGINES[request.param]
-    return opened
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return ENGINES[request.param](request)
 
 
 @pytest.fixture
-def open_store(engine: Callable[[Path, str], Store], tmp_path: Path) -> Iterator[Opener]:
+def open_store(engine: Engine, tmp_path: Path) -> Iterator[Opener]:
     """Opens a handle: same `name`, same database."""
     handles: list[Store] = []
 
     def opener(space: str = "default", name: str = "one") -> Store:
         (tmp_path / name).mkdir(exist_ok=True)
-        handles.append(engine(tmp_path / name, space))
+        handles.append(engine.open(tmp_path / name, space))
         return handles[-1]
 
     yield opener
     for handle in handles:
         handle.close()
+    engine.leave(tmp_path)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +13,7 @@ from commonplace.store.protocol import Store, TextAnswer
 from commonplace.text.query import parse
 
 if TYPE_CHECKING:
-    from tests.contract.conftest import Words
+    from tests.contract.conftest import Engine, Words
 
 Make = Callable[..., Draft]
 NOW = 1_742_049_000_000
@@ -297,11 +296,9 @@ ROWS = 2_500
 
 
 @pytest.fixture(scope="module")
-def crowd(
-    engine: Callable[[Path, str], Store], tmp_path_factory: pytest.TempPathFactory, make: Make
-) -> Iterator[Store]:
+def crowd(engine: Engine, tmp_path_factory: pytest.TempPathFactory, make: Make) -> Iterator[Store]:
     """Enough rows with the same words that an engine has to bound its work."""
-    store = engine(tmp_path_factory.mktemp("crowd"), "default")
+    store = engine.open(tmp_path_factory.mktemp("crowd"), "default")
     drafts = [make(f"timeout error {n}", project="github.com/acme/many", at=NOW + n) for n in range(ROWS)]
     drafts[1200] = make("timeout error walrus", project="github.com/acme/many", at=NOW + 1200)
     drafts += [make("error elsewhere", project="few", at=NOW), make("timeout only here", project="few", at=NOW)]

@@ -1,0 +1,143 @@
+"""One PostgreSQL database, shared by many servers: transactions of one space, and errors.
+
+Every transaction tells the server for which space it is (`commonplace.space`), as a role that row-level security
+lets see no other. Those that write do so one at a time in each space, as on SQLite: what is read in a transaction
+still holds when it writes, and rows become visible in the order of their ids.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+import psycopg
+
+from commonplace.errors import StoreBusy
+from commonplace.store.postgres.pool import MOST, Connection, borrow, give_back
+from commonplace.store.postgres.refusals import is_cut, translated
+
+# Owns nothing and sees one space; made by the first migration.
+MEMBER = "commonplace_member"
+# The first key of our advisory locks: "CmPl", as in the SQLite files.
+LOCKS = 0x436D506C
+_MIGRATION = 0
+_SAME_FOR_ALL = "SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_custom_plan"
+
+
+class Database:
+    """Transactions of one space; the connections belong to the process."""
+
+    def __init__(
+        self, url: str, *, durability: str = "full", busy_timeout: float = 30.0, connections: int = MOST
+    ) -> None:
+        self._pool = borrow(url, connections)
+        self.place = self._pool.place
+        self.space_id = 0
+        # Without it row-level security does nothing: see migrate.py.
+        self.confined = False
+        self._busy_timeout = busy_timeout
+        self._durable = durability == "full"
+        self._turn = threading.Lock()
+        self._mine = threading.local()
+
+    @contextlib.contextmanager
+    def read(self, deadline: float | None = None) -> Iterator[Connection]:
+        """A consistent view. A statement that takes longer than `deadline` seconds is interrupted with TimedOut."""
+        current: Connection | None = getattr(self._mine, "connection", None)
+        if current is not None:
+            with translated(self.place):
+                yield current
+            return
+        begin = ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", *self._confining()]
+        if deadline is not None:
+            begin.append(f"SET LOCAL statement_timeout = {max(1, int(deadline * 1000))}")
+        with self._transaction(begin) as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def write(self, patience: float | None = None, *, alone: bool = True, durable: bool = True) -> Iterator[Connection]:
+        """One transaction: everything in the block happens, or nothing; StoreBusy if its turn does not come in time.
+
+        Not `alone`: beside other writers of the space, for those who lock the rows that they change.
+        """
+        wait = self._busy_timeout if patience is None else patience
+        begin = ["BEGIN", *self._confining(), f"SET LOCAL lock_timeout = {max(1, int(wait * 1000))}"]
+        if not (durable and self._durable):
+            begin.append("SET LOCAL synchronous_commit = off")
+        if not alone:
+            with self._transaction(begin) as connection:
+                yield connection
+            return
+        begin.append(f"SELECT pg_advisory_xact_lock({LOCKS}, {self.space_id})")
+        if not self._turn.acquire(timeout=wait):
+            raise StoreBusy(f"The space in {self.place} is being written.")
+        try:
+            with self._transaction(begin) as connection:
+                yield connection
+        finally:
+            self._turn.release()
+
+    @contextlib.contextmanager
+    def jot(self, patience: float) -> Iterator[Connection]:
+        """A small write that waits only so long for its turn, and not for the disk: a power cut may undo it."""
+        with self.write(patience, durable=False) as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def owning(self) -> Iterator[Connection]:
+        """A transaction of whoever owns the tables, alone among all servers: to make tables and spaces."""
+        begin = ["BEGIN", f"SET LOCAL lock_timeout = {int(self._busy_timeout * 1000)}"]
+        begin.append(f"SELECT pg_advisory_xact_lock({LOCKS}, {_MIGRATION})")
+        with self._transaction(begin) as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def looking(self) -> Iterator[Connection]:
+        """The same to look only."""
+        with self._transaction(["BEGIN READ ONLY"]) as connection:
+            yield connection
+
+    def close(self) -> None:
+        give_back(self._pool)
+
+    def _confining(self) -> list[str]:
+        """What limits a transaction to the space, until its end: connections are shared with other spaces."""
+        space = f"SET LOCAL commonplace.space = '{self.space_id}'"
+        return [space, f"SET LOCAL ROLE {MEMBER}"] if self.confined else [space]
+
+    @contextlib.contextmanager
+    def _transaction(self, begin: list[str]) -> Iterator[Connection]:
+        script = "; ".join([begin[0], _SAME_FOR_ALL, *begin[1:]])
+        with translated(self.place), self._begun(script) as connection:
+            self._mine.connection = connection
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if not connection.closed:
+                    with contextlib.suppress(psycopg.Error):
+                        connection.execute("ROLLBACK")
+                raise
+            finally:
+                self._mine.connection = None
+
+    @contextlib.contextmanager
+    def _begun(self, script: str) -> Iterator[Connection]:
+        """A connection in a new transaction. Idle ones may have died with the server: then a new one is made."""
+        with self._pool.connection(self._busy_timeout) as connection:
+            try:
+                connection.execute(script.encode())
+                alive = True
+            except psycopg.Error as error:
+                if not is_cut(error):
+                    connection.execute("ROLLBACK")
+                    raise
+                alive = False
+                self._pool.drop_idle()
+            if alive:
+                yield connection
+                return
+        with self._pool.connection(self._busy_timeout) as connection:
+            connection.execute(script.encode())
+            yield connection

@@ -1,0 +1,144 @@
+"""Bring a database to this version's schema: numbered SQL files, all that are missing in one transaction.
+
+Servers that start at once wait for the one that migrates. An interrupted migration leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+
+from commonplace.errors import StoreError, StoreReadOnly, StoreTooNew
+from commonplace.store.postgres import sql
+from commonplace.store.postgres.database import MEMBER, Database
+from commonplace.store.postgres.pool import Connection
+
+OLDEST_SERVER = 150000
+OLDEST_VECTOR = (0, 8)
+
+
+@cache
+def migrations() -> list[tuple[int, str, str]]:
+    """(number, name, SQL) of every step, in order."""
+    folder = resources.files("commonplace.store.postgres") / "migrations"
+    steps = []
+    for entry in folder.iterdir():
+        match = re.fullmatch(r"(\d{4})_(\w+)\.sql", entry.name)
+        if match:
+            steps.append((int(match[1]), match[2], entry.read_text(encoding="utf-8")))
+    return sorted(steps)
+
+
+def migrate(database: Database) -> int:
+    """Apply what is missing and return the schema's version. Any number of servers may do this at once."""
+    newest = migrations()[-1][0]
+    with database.looking() as connection:
+        _check_server(connection)
+        version = _version(connection)
+    if version < newest:
+        with database.owning() as connection:
+            version = _version(connection)
+            if not version:
+                _add_extension(connection)
+                _add_member(connection)
+            for number, name, script in migrations():
+                if number > version:
+                    connection.execute(script.encode())
+                    sql.run(connection, "INSERT INTO schema_versions (number, name) VALUES (%s, %s)", (number, name))
+            _let_member_in(connection)
+            version = max(version, newest)
+    _refuse_newer(database, version)
+    return version
+
+
+def check(database: Database) -> int:
+    """The schema's version, if it is this version's; nothing is applied."""
+    with database.looking() as connection:
+        version = _version(connection)
+    _refuse_newer(database, version)
+    if version != migrations()[-1][0]:
+        raise StoreReadOnly(
+            f"{database.place} has schema {version} and waits to be migrated.", "Run `commonplace status` once."
+        )
+    return version
+
+
+def confined(connection: Connection) -> bool:
+    """Whether transactions can run as the role that sees one space only."""
+    return bool(
+        sql.value(
+            connection,
+            "SELECT coalesce((SELECT pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = %s), false)",
+            (MEMBER,),
+        )
+    )
+
+
+def _refuse_newer(database: Database, version: int) -> None:
+    newest = migrations()[-1][0]
+    if version > newest:
+        raise StoreTooNew(
+            f"{database.place} has schema {version}; this version of Commonplace knows up to {newest}.",
+            "Upgrade Commonplace on this machine. The database was not touched.",
+        )
+
+
+def _version(connection: Connection) -> int:
+    if sql.value(connection, "SELECT to_regclass('schema_versions')") is None:
+        return 0
+    return int(sql.value(connection, "SELECT coalesce(max(number), 0) FROM schema_versions"))
+
+
+def _check_server(connection: Connection) -> None:
+    if connection.info.server_version < OLDEST_SERVER:
+        raise StoreError(
+            f"The server is PostgreSQL {connection.info.server_version // 10000}, which is too old.",
+            f"Upgrade it to PostgreSQL {OLDEST_SERVER // 10000} or newer.",
+        )
+    found = sql.first(
+        connection,
+        "SELECT coalesce(installed_version, default_version) FROM pg_available_extensions WHERE name = 'vector'",
+    )
+    if found is None:
+        raise StoreError(
+            "The server does not have the extension pgvector.",
+            "Install pgvector 0.8 or newer on the server (the package postgresql-NN-pgvector, or as its README says).",
+        )
+    if tuple(map(int, re.findall(r"\d+", found[0])[:2])) < OLDEST_VECTOR:
+        raise StoreError(
+            f"The server has pgvector {found[0]}, which is too old.",
+            "Install pgvector 0.8 or newer, and run ALTER EXTENSION vector UPDATE.",
+        )
+
+
+def _add_extension(connection: Connection) -> None:
+    if sql.value(connection, "SELECT NOT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector')"):
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+
+
+def _add_member(connection: Connection) -> None:
+    """The role for row-level security; the owner of a table is above it. Without the right to make one it stays off."""
+    connection.execute(
+        f"""
+        DO $$ BEGIN
+            IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '{MEMBER}') THEN
+                CREATE ROLE {MEMBER} NOLOGIN NOINHERIT;
+            END IF;
+            EXECUTE format('GRANT {MEMBER} TO %I', current_user);
+        EXCEPTION WHEN insufficient_privilege OR duplicate_object OR unique_violation THEN NULL;
+        END $$
+        """.encode()
+    )
+
+
+def _let_member_in(connection: Connection) -> None:
+    if confined(connection):
+        schema = sql.value(connection, "SELECT quote_ident(current_schema())")
+        for rights in (
+            f"GRANT USAGE ON SCHEMA {schema} TO {MEMBER}",
+            f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {MEMBER}",
+            f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {MEMBER}",
+            f"REVOKE INSERT, UPDATE, DELETE ON schema_versions, spaces FROM {MEMBER}",
+        ):
+            connection.execute(rights.encode())

@@ -1,0 +1,127 @@
+"""The connections of this process to one database, shared by all of its spaces and threads.
+
+Connections are made by whoever needs one, so that an error reaches the caller with its reason, and kept for the next.
+A fork takes none along.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from commonplace.errors import InvalidInput, StoreBusy
+from commonplace.store.postgres.refusals import not_connected
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+MOST = 10
+CONNECT_SECONDS = 5
+
+
+class Pool:
+    """At most so many connections, the one used last first."""
+
+    def __init__(self, url: str, most: int = MOST) -> None:
+        self.url = url
+        self.place = place_of(url)
+        self._most = most
+        self._inherited: list[Connection] = []
+        self._empty()
+
+    def _empty(self) -> None:
+        self._process = os.getpid()
+        self._idle: list[Connection] = []
+        self._lock = threading.Lock()
+        self._free = threading.Semaphore(self._most)
+
+    @contextlib.contextmanager
+    def connection(self, patience: float) -> Iterator[Connection]:
+        """A connection for one transaction; StoreBusy if all are in use for too long."""
+        if self._process != os.getpid():
+            # Those of the parent stay its own: closing them here would end its sessions.
+            self._inherited = self._idle
+            self._empty()
+        free = self._free
+        if not free.acquire(timeout=patience):
+            raise StoreBusy(
+                f"All {self._most} connections to {self.place} are in use.",
+                "Try again, or raise `database_connections`.",
+            )
+        try:
+            connection = self._take() or self.connect()
+            try:
+                yield connection
+            finally:
+                self._give(connection)
+        finally:
+            free.release()
+
+    def connect(self) -> Connection:
+        try:
+            return psycopg.connect(
+                self.url, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="commonplace"
+            )
+        except psycopg.Error as error:
+            raise not_connected(self.place, error) from error
+
+    def drop_idle(self) -> None:
+        """Close what nobody uses: the server was away, and none of them is of use any more."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _take(self) -> Connection | None:
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def _give(self, connection: Connection) -> None:
+        """Keep a connection that is as it was when it was made, and no other."""
+        if connection.closed or connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            connection.close()
+            return
+        with self._lock:
+            self._idle.append(connection)
+
+
+_pools: dict[tuple[int, str], tuple[Pool, int]] = {}
+_pools_lock = threading.Lock()
+
+
+def borrow(url: str, most: int = MOST) -> Pool:
+    """This process's pool for a database, made on first use; give it back when done."""
+    with _pools_lock:
+        pool, users = _pools.get((os.getpid(), url), (None, 0))
+        pool = pool or Pool(url, most)
+        _pools[os.getpid(), url] = pool, users + 1
+        return pool
+
+
+def give_back(pool: Pool) -> None:
+    """The last one to do so closes its connections."""
+    with _pools_lock:
+        known, users = _pools.get((os.getpid(), pool.url), (None, 0))
+        if known is not pool:
+            return
+        if users > 1:
+            _pools[os.getpid(), pool.url] = pool, users - 1
+            return
+        del _pools[os.getpid(), pool.url]
+    pool.drop_idle()
+
+
+def place_of(url: str) -> str:
+    """What to call the database when speaking of it: never with its password."""
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.Error as error:
+        raise InvalidInput(
+            f"`database_url` cannot be read: {error}.", "Write it as postgresql://user:password@host:5432/database."
+        ) from None
+    return f"PostgreSQL {parts.get('dbname', '')}@{parts.get('host', 'localhost')}"

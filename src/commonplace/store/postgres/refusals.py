@@ -1,0 +1,112 @@
+"""PostgreSQL's errors as ours, each with what to do, so that no other room has to know psycopg."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+
+import psycopg
+from psycopg import errors
+
+from commonplace.errors import (
+    CommonplaceError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+    TimedOut,
+)
+
+# What the server says when it lets nobody in. Before a session exists there is no code to tell by.
+_NOT_LET_IN: Mapping[str, str] = {
+    "authentication failed": "Correct the user and the password in `database_url`.",
+    "no password supplied": "Name a password in `database_url`.",
+    "no pg_hba.conf entry": "Let this host in by the server's pg_hba.conf, or use another user.",
+    "role": "Correct the user in `database_url`, or create the role.",
+    "database": "Create the database, or correct its name in `database_url`.",
+}
+_TOO_MANY = ("too many clients", "remaining connection slots", "too many connections")
+
+_KINDS: tuple[tuple[tuple[type[psycopg.Error], ...], type[CommonplaceError], str, str | None], ...] = (
+    ((errors.QueryCanceled,), TimedOut, "The query took longer than its deadline and was interrupted", None),
+    (
+        (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure),
+        StoreBusy,
+        "Another server is writing to the space",
+        "Nothing was written. Try again.",
+    ),
+    (
+        (errors.ReadOnlySqlTransaction,),
+        StoreReadOnly,
+        "The database server takes no writes",
+        "It may be a replica: name the primary in `database_url`. Nothing was written.",
+    ),
+    ((errors.DiskFull,), StoreFull, "The disk of the database server is full", None),
+    (
+        (errors.DataCorrupted, errors.IndexCorrupted),
+        StoreCorrupt,
+        "The database is damaged",
+        "Restore it from the newest backup of the database server.",
+    ),
+    (
+        (errors.InsufficientPrivilege,),
+        StoreError,
+        "The user of the database may not do this",
+        "Let the user of `database_url` own the database, or have its owner run `commonplace status` once.",
+    ),
+    (
+        (errors.TooManyConnections,),
+        StoreUnavailable,
+        "The database server has no connection left",
+        "Raise its max_connections, or run fewer servers. Then try again.",
+    ),
+)
+
+
+@contextlib.contextmanager
+def translated(place: str) -> Iterator[None]:
+    """Whatever the server refuses, told as ours. `place` names the database without its password."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise _told(place, error) from error
+
+
+def not_connected(place: str, error: psycopg.Error) -> StoreError:
+    """Why no connection came about."""
+    said = _sentence(error)
+    if any(mark in said for mark in _TOO_MANY):
+        return StoreUnavailable(
+            f"{place} has no connection left: {said}.", "Raise its max_connections, or run fewer servers. Try again."
+        )
+    if "starting up" in said or "shutting down" in said or "recovery mode" in said:
+        return StoreUnavailable(f"{place} is not ready: {said}.", "Wait until it has started, then try again.")
+    for mark, hint in _NOT_LET_IN.items():
+        if mark in said and "FATAL" in said:
+            return StoreError(f"{place} lets nobody in: {said}.", hint)
+    return StoreUnavailable(f"{place} cannot be reached: {said}.")
+
+
+def is_cut(error: psycopg.Error) -> bool:
+    """Whether the connection itself is gone, so that another one may do better."""
+    gone = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow, errors.IdleInTransactionSessionTimeout)
+    return isinstance(error, gone) or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None)
+
+
+def _told(place: str, error: psycopg.Error) -> CommonplaceError:
+    said = _sentence(error)
+    for kinds, ours, sentence, hint in _KINDS:
+        if isinstance(error, kinds):
+            return ours(f"{sentence}: {said}.", hint)
+    if is_cut(error) or isinstance(error, errors.OperatorIntervention):
+        return StoreUnavailable(
+            f"The connection to {place} was cut: {said}.",
+            "Try again. What was being written may be there: writing the same twice is one.",
+        )
+    return StoreError(f"{place} refused: {said}.", "Look at the log of the database server.")
+
+
+def _sentence(error: psycopg.Error) -> str:
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__

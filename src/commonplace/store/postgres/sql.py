@@ -1,0 +1,39 @@
+"""Asking the database: a query's rows, its first row, or its one value. The border where types end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from commonplace.store.postgres.pool import Connection
+
+Bindings = Sequence[Any] | Mapping[str, Any]
+
+
+def run(connection: Connection, sql: str, bindings: Bindings = ()) -> int:
+    """Do something, and tell how many rows it touched."""
+    return connection.execute(sql, bindings).rowcount
+
+
+def each(connection: Connection, sql: str, many: Sequence[Bindings]) -> None:
+    """The same for many rows, in as few trips to the server as possible."""
+    if many:
+        with connection.cursor() as cursor:
+            cursor.executemany(sql, many)
+
+
+def rows(connection: Connection, sql: str, bindings: Bindings = ()) -> list[Any]:
+    """All rows as tuples."""
+    return connection.execute(sql, bindings).fetchall()
+
+
+def first(connection: Connection, sql: str, bindings: Bindings = ()) -> Any:
+    """The first row as a tuple, or None."""
+    return connection.execute(sql, bindings).fetchone()
+
+
+def value(connection: Connection, sql: str, bindings: Bindings = ()) -> Any:
+    """The one value of a query that always has exactly one row, such as a count or a RETURNING id."""
+    row = first(connection, sql, bindings)
+    assert row is not None
+    return row[0]
