@@ -18,6 +18,8 @@ from commonplace.memory.chunks import Chunk, chunk_ids, recollect
 from commonplace.memory.explain import Event
 from commonplace.memory.explain import explain as explained
 from commonplace.memory.predict import predict as predicted
+from commonplace.text.excerpt import excerpt
+from commonplace.text.query import plain_words
 
 MAX_LIMIT, MAX_DEPTH = 100, 50
 # How far of a reply each part may go; what it leaves is for the parts after it.
@@ -41,7 +43,11 @@ def recall(book: Book, arguments: Arguments) -> Reply:
         for one in found.around
     ]
     room = Room(book, {"results": [], "graphContext": []})
-    told = room.fill("results", [chunk_data(chunk) for chunk in found.chunks], _RESULTS_SHARE if graph else 1.0)
+    sought = {word.token for word in plain_words(query)}
+    results = [chunk_data(chunk) for chunk in found.chunks]
+    told = room.share_out(
+        "results", results, _RESULTS_SHARE if graph else 1.0, lambda text, most: excerpt(text, sought, most)
+    )
     room.fill("graphContext", graph, brief=_ASIDE)
     return room.reply(told, found.total)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from commonplace.dialects.tool import Reply, as_json, notice, redacted
@@ -16,6 +16,11 @@ from commonplace.text.summarise import cut
 _SLACK, _COMMA = 12, 1
 _CHARACTERS = 4
 _LONG = ("content", "summary")
+# Characters that are left of a long text at least, and the lengths that are tried.
+LEAST = 200
+_LENGTHS = range(LEAST, 20_000, 20)
+
+Shorten = Callable[[str, int], str]
 
 
 class Room:
@@ -49,6 +54,18 @@ class Room:
             self._used += _cost(fitting) + _COMMA
             self._data[name].append(fitting)
         return len(entries)
+
+    def share_out(self, name: str, entries: Sequence[Any], share: float, shorten: Shorten) -> int:
+        """Add as many entries as fit when the long text of each has as much room as that of any other; how many did.
+
+        One long answer must not keep nine others from being told. No text is cut to less than LEAST.
+        """
+        safe = [redacted(entry) for entry in entries]
+        most = bisect_right(_LENGTHS, self._spare(share), key=lambda length: _cost_of(safe, length)) - 1
+        length = _LENGTHS[max(0, most)]
+        shortened = [_shortened(entry, shorten, length) for entry in safe]
+        self._short = self._short or shortened != safe
+        return self.fill(name, shortened, share)
 
     def choose(self, name: str, entries: Sequence[Any], order: Sequence[int], share: float) -> None:
         """Add entries by what is wanted most, and tell them in their own order."""
@@ -86,6 +103,15 @@ class Room:
         self._short = True
         most = bisect_right(range(len(text)), room, key=lambda length: _cost(text[:length]) + 1) - 1
         return cut(text, max(1, most))
+
+
+def _shortened(entry: Any, shorten: Shorten, length: int) -> Any:
+    return entry | {name: shorten(entry[name], length) for name in _LONG if name in entry}
+
+
+def _cost_of(entries: Sequence[Any], length: int) -> int:
+    """What they would take, estimated without looking for the best part of each."""
+    return sum(_cost(_shortened(entry, cut, length)) + _COMMA for entry in entries)
 
 
 def _cost(value: Any) -> int:
