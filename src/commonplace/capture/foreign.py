@@ -12,10 +12,13 @@ from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import Conversation
 from commonplace.memory.remember import EARLIEST_MS, LATEST_MS, MAX_TITLE
 from commonplace.memory.take_in import Arrival, Replaced
+from commonplace.text.redact import redact
 from commonplace.text.summarise import title_of
 from commonplace.text.times import moment
 
 UNTITLED = "Untitled conversation"
+# A name is taken from how a text begins, and this much of it is looked at.
+_LOOKED_AT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +81,8 @@ def _moment(ms: int) -> int | None:
 
 
 def label_of(title: str, first_words: str) -> str:
-    """One line that names a conversation: its title, else how it begins."""
-    return " ".join(title.split())[:MAX_TITLE] or title_of(first_words) or UNTITLED
+    """One line that names a conversation: its title, else how it begins. Secrets go before either is cut."""
+    return redact(" ".join(title.split()))[:MAX_TITLE] or title_of(redact(first_words[:_LOOKED_AT])) or UNTITLED
 
 
 def digest(*parts: object) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from commonplace.memory.conversations import Conversation, Said
 from commonplace.memory.remember import MAX_TEXT
+from commonplace.text.redact import redact
 
 # A border is looked for in the last tenth of a part.
 _SEARCHED = MAX_TEXT // 10
@@ -23,7 +24,11 @@ def _parts(said: Said) -> Iterator[Said]:
     if len(said.content) <= MAX_TEXT:
         yield said
         return
-    pieces = [piece for piece in _pieces(said.content) if piece.strip()]
+    # Redacted first: half a secret in one part, and half in the next, would be told for none.
+    pieces = [piece for piece in _pieces(redact(said.content)) if piece.strip()]
+    if len(pieces) == 1:
+        yield replace(said, content=pieces[0])
+        return
     for number, piece in enumerate(pieces, 1):
         yield replace(
             said,

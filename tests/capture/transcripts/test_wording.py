@@ -24,6 +24,15 @@ def test_a_long_result_keeps_its_head_and_tail_and_says_what_is_missing() -> Non
     assert "[... 80,008 characters cut ...]" in kept and len(kept) < MAX_TEXT + 100
 
 
+@pytest.mark.parametrize("before", [0, 5_000, 30_000, 100_000])
+@pytest.mark.parametrize("size", [3_000, 30_000, 300_000])
+def test_nothing_private_is_cut_loose_from_its_marks(before: int, size: int) -> None:
+    text = "a " * (before // 2) + "<private>" + "diary " * (size // 6) + "</private>" + " b" * 15_000
+    kept = cut(text)
+    assert "diary" not in kept and kept.endswith(" b") and len(kept) < MAX_TEXT + 100
+    assert "diary" not in cut(text.removesuffix(" b" * 15_000).removesuffix("</private>"))
+
+
 @given(st.text(max_size=200), st.integers(2, 50))
 def test_what_is_cut_adds_up(text: str, limit: int) -> None:
     kept = cut(text, limit)

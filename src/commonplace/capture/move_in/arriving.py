@@ -31,6 +31,7 @@ from commonplace.memory.remember import (
 from commonplace.memory.take_in import Arrival
 from commonplace.text.globs import checked_glob
 from commonplace.text.names import normalise_project
+from commonplace.text.redact import redact
 
 # Our own names under which identities are made; never to be changed, or everything would come in twice.
 _NAMES = uuid.UUID("5d1f6a2e-0c55-5e0b-9a3e-6f0c1d7c4a11")
@@ -106,7 +107,7 @@ def arrived(note: Note, *, forgotten: bool = False) -> Found:
     title, content = " ".join(note.title.split()), note.content
     if len(title) > MAX_TITLE:
         content = f"{note.title}\n\n{content}".strip()
-        title = title[: MAX_TITLE - 1] + "…"
+        title = redact(title)[: MAX_TITLE - 1] + "…"
     type_ = _UNTYPED.sub("-", note.type).strip("-. ")[:100]
     if note.type and type_ != note.type:
         meta["type"] = note.type

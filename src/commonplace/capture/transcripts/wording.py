@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from commonplace.capture.transcripts.record import Block, Role
+from commonplace.text.private import without_private
 from commonplace.text.redact import redact
 
 MAX_TEXT = 20_000
@@ -74,10 +75,10 @@ def said(text: str) -> str:
 def cut(text: str, limit: int = MAX_TEXT) -> str:
     """The head and the tail of a long text, with a mark that says how much was left out between them.
 
-    A secret that is torn cannot be told any more, so it is redacted before: of a huge text, the ends with more than
-    their share, which is then dropped.
+    What is torn cannot be told for a secret any more, so all that is private goes first, and secrets are redacted
+    before: of a huge text, the ends with more than their share, which is then dropped.
     """
-    text = _UNSTORABLE.sub("\ufffd", text)
+    text = without_private(_UNSTORABLE.sub("\ufffd", text))
     if len(text) <= limit:
         return text
     half, size = limit // 2, len(text)
