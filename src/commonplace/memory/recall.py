@@ -159,13 +159,14 @@ def _recall(book: Book, asked: Asked, scope: Scope, limit: int) -> Recalled:
     if not asked.query.strict:
         scores = {id_: x for id_, x in scores.items() if not _is_noise(x, evidence[chosen[id_]], len(evidence))}
     # Twice as many as asked for, so that dropping near-duplicates and the stale does not leave gaps.
-    first = best_first(scores, newest={})[: max(2 * limit, LOOKED_AT)]
+    enough = 2 * limit
+    first = best_first(scores, newest={})[: max(enough, LOOKED_AT)]
     items = book.store.get(first)
     scores |= _looked_at(asked, scores, [items[item_id] for item_id in first[:LOOKED_AT] if item_id in items])
     found = sorted(
         (items[item_id] for item_id in first if item_id in items),
         key=lambda item: -relevance(scores[item.id]) * (STALE_FACTOR if is_stale(item) else 1.0),
-    )
+    )[:enough]
     hits = [
         Hit(item, passage, relevance(scores[item.id]), e.semantic, lexical_signal(e, best))
         for item in distinct(found, _words_of)
