@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from commonplace.store.postgres import sql
-from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.keyring import Keyring
+from commonplace.store.postgres.replies import Replies
 
 
-class PostgresStore(Space):
+class PostgresStore(Keyring, Replies):
     """One space of one PostgreSQL database, shared with any number of other servers."""
 
     # Keeping.

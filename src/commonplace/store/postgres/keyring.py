@@ -1,0 +1,71 @@
+"""API keys in the database: who they are for and the digests of their secrets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from commonplace.model import Key
+from commonplace.store.postgres import projects, sql
+from commonplace.store.postgres.space import Space
+
+_SELECT = """
+SELECT k.id, k.name, k.prefix, k.scopes, p.name, k.created_ms, k.expires_ms, k.revoked_ms, k.used_ms, k.hash
+  FROM keys k LEFT JOIN projects p ON p.space_id = k.space_id AND p.id = k.project_id WHERE k.space_id = %s
+"""
+
+
+class Keyring(Space):
+    """The engine's part about keys."""
+
+    def add_key(self, key: Key, digest: bytes) -> Key:
+        with self._database.write() as connection:
+            project_id = None
+            if key.project is not None:
+                project_id = projects.find_or_create(connection, self._space_id, key.project, key.created_ms)
+            key_id = sql.value(
+                connection,
+                "INSERT INTO keys (space_id, name, prefix, hash, scopes, project_id, created_ms, expires_ms)"
+                " VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING id",
+                (
+                    self._space_id,
+                    key.name,
+                    key.prefix,
+                    digest,
+                    key.scope,
+                    project_id,
+                    key.created_ms,
+                    key.expires_ms,
+                ),
+            )
+            return _key(sql.first(connection, _SELECT + " AND k.id = %s", (self._space_id, key_id)))
+
+    def all_keys(self) -> list[Key]:
+        with self._database.read() as connection:
+            return [_key(row) for row in sql.rows(connection, _SELECT + " ORDER BY k.id", (self._space_id,))]
+
+    def keys_beginning(self, prefix: str) -> list[tuple[Key, bytes]]:
+        with self._database.read() as connection:
+            rows = sql.rows(connection, _SELECT + " AND k.prefix = %s", (self._space_id, prefix))
+            return [(_key(row), bytes(row[-1])) for row in rows]
+
+    def revoke_key(self, key_id: int, now_ms: int) -> Key | None:
+        with self._database.write() as connection:
+            sql.run(
+                connection,
+                "UPDATE keys SET revoked_ms = coalesce(revoked_ms, %s) WHERE space_id = %s AND id = %s",
+                (now_ms, self._space_id, key_id),
+            )
+            row = sql.first(connection, _SELECT + " AND k.id = %s", (self._space_id, key_id))
+            return None if row is None else _key(row)
+
+    def touch_key(self, key_id: int, now_ms: int) -> None:
+        with self._database.write() as connection:
+            sql.run(
+                connection,
+                "UPDATE keys SET used_ms = %s WHERE space_id = %s AND id = %s",
+                (now_ms, self._space_id, key_id),
+            )
+
+
+def _key(row: tuple[Any, ...]) -> Key:
+    return Key(*row[:-1])

@@ -1,0 +1,56 @@
+"""Answers to calls that name themselves, in the database: any server repeats them; a crash leaves a claim that ages."""
+
+from __future__ import annotations
+
+from commonplace.store.postgres import sql
+from commonplace.store.postgres.space import Space
+from commonplace.store.replies import Answered, Claim, Known
+
+_MINE = "space_id = %s AND caller = %s AND name = %s AND attempt = %s"
+
+
+class Replies(Space):
+    """The engine's part about answers that can be repeated."""
+
+    def claim_reply(self, claim: Claim, now_ms: int, given_up_ms: int, forgotten_ms: int) -> Known | None:
+        with self._database.write() as connection:
+            sql.run(
+                connection,
+                "DELETE FROM replies WHERE space_id = %s AND claimed_ms < %s",
+                (self._space_id, forgotten_ms),
+            )
+            row = sql.first(
+                connection,
+                "SELECT fingerprint, status, headers, body, claimed_ms FROM replies"
+                " WHERE space_id = %s AND caller = %s AND name = %s",
+                (self._space_id, claim.caller, claim.name),
+            )
+            if row is not None:
+                fingerprint, status, headers, body, claimed_ms = row
+                if status is not None:
+                    return Known(fingerprint, Answered(status, headers, body))
+                if claimed_ms >= given_up_ms:
+                    return Known(fingerprint, None)
+            sql.run(
+                connection,
+                "INSERT INTO replies (space_id, caller, name, fingerprint, attempt, claimed_ms)"
+                " VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (space_id, caller, name) DO UPDATE SET"
+                " fingerprint = excluded.fingerprint, attempt = excluded.attempt, claimed_ms = excluded.claimed_ms",
+                (self._space_id, claim.caller, claim.name, claim.fingerprint, claim.attempt, now_ms),
+            )
+            return None
+
+    def keep_reply(self, claim: Claim, answer: Answered) -> None:
+        with self._database.write() as connection:
+            sql.run(
+                connection,
+                f"UPDATE replies SET status = %s, headers = %s, body = %s WHERE {_MINE}",
+                (answer.status, answer.headers, answer.body, *self._mine(claim)),
+            )
+
+    def drop_claim(self, claim: Claim) -> None:
+        with self._database.write() as connection:
+            sql.run(connection, f"DELETE FROM replies WHERE {_MINE}", self._mine(claim))
+
+    def _mine(self, claim: Claim) -> tuple[int, str, str, str]:
+        return (self._space_id, claim.caller, claim.name, claim.attempt)
