@@ -45,6 +45,9 @@ def test_what_a_text_tells() -> None:
         ("how do we deploy", None),
         ("the i in team", None),
         ("army knife", None),
+        ("slow disk I/O", None),
+        ("the my-app service, which port", None),
+        ("Where did I've put it", "user"),
     ],
 )
 def test_whose_words_are_meant(question: str, who: str | None) -> None:

@@ -22,7 +22,7 @@ _NUMBER = re.compile(
     r"\b(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|dozen|once|twice|couple|several)\b",
     re.IGNORECASE,
 )
-_I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
+_I = re.compile(r"(?<![\w/.-])(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)(?![\w/-])")
 _YOU_SAID = re.compile(
     r"\b(?:(?:did|had) you|you (?:recommended|suggested|said|told|mentioned|advised|proposed|explained|gave|wrote)"
     r"|your (?:advice|answer|reply|recommendation|suggestion|proposal|explanation)s?)\b",
