@@ -1,0 +1,228 @@
+"""Sessions: their rows, what is counted of them, and which of them a scope means."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from commonplace.errors import NotFound
+from commonplace.identity import Ref, new_uid
+from commonplace.model import Draft, Item, Session, SessionScope
+from commonplace.store.conversations import SessionCounts
+from commonplace.store.postgres import projects, sql
+from commonplace.store.postgres.pool import Connection
+from commonplace.text.folders import ROOT, names_in
+from commonplace.text.sketch import Sketch, merged, packed, sketch, unpacked
+from commonplace.text.words import count_words
+
+_DAY = 86_400_000
+LIVE = "s.forgotten_ms IS NULL AND s.messages > 0"
+_SELECT = """
+SELECT s.id, s.uid, s.key, s.source, p.name, s.label, s.folder, s.status, s.importance, s.meta,
+       s.started_ms, s.ended_ms, s.updated_ms, s.accessed_ms, s.rev, s.messages, s.words, s.bytes, s.forgotten_ms
+  FROM sessions s LEFT JOIN projects p ON p.space_id = s.space_id AND p.id = s.project_id
+"""
+
+
+def find_or_create(
+    connection: Connection, space_id: int, key: str, project_id: int | None, started_ms: int, now_ms: int
+) -> int:
+    """The session an agent calls `key`, made on first mention; its project is learnt when one is first named."""
+    row = sql.first(connection, "SELECT id, project_id FROM sessions WHERE space_id = %s AND key = %s", (space_id, key))
+    if row is None:
+        made = sql.value(
+            connection,
+            "INSERT INTO sessions (space_id, uid, key, project_id, started_ms, ended_ms, updated_ms)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s) RETURNING id",
+            (space_id, new_uid(now_ms), key, project_id, started_ms, started_ms, now_ms),
+        )
+        return int(made)
+    if row[1] is None and project_id is not None:
+        change = "UPDATE sessions SET project_id = %s WHERE space_id = %s AND id = %s"
+        sql.run(connection, change, (project_id, space_id, row[0]))
+    return int(row[0])
+
+
+def count(connection: Connection, space_id: int, session_id: int, items: Iterable[Draft | Item], sign: int) -> None:
+    """Keep what a session counts of its live messages; something that comes or comes back brings it back too."""
+    came = list(items)
+    if not came:
+        return
+    said = [item for item in came if item.kind == "message"]
+    sql.run(
+        connection,
+        "UPDATE sessions SET messages = messages + %s, words = words + %s, bytes = bytes + %s, sketch = %s,"
+        " ended_ms = greatest(ended_ms, %s), forgotten_ms = CASE WHEN %s THEN NULL ELSE forgotten_ms END"
+        " WHERE space_id = %s AND id = %s",
+        (
+            sign * len(said),
+            sign * sum(count_words(item.body) for item in said),
+            sign * sum(map(_size, said)),
+            _sketch(connection, space_id, session_id, [item.body for item in said], sign),
+            max(item.created_ms for item in came),
+            sign > 0,
+            space_id,
+            session_id,
+        ),
+    )
+
+
+def sketches(connection: Connection, space_id: int) -> dict[int, Sketch]:
+    """The sketch of each session with messages; one that is not kept is made of what it says."""
+    rows = sql.rows(connection, f"SELECT s.id, s.sketch FROM sessions s WHERE s.space_id = %s AND {LIVE}", (space_id,))
+    said = _bodies(connection, space_id, [id_ for id_, kept in rows if not kept])
+    return {id_: unpacked(kept) if kept else sketch(said[id_]) for id_, kept in rows}
+
+
+def _sketch(connection: Connection, space_id: int, session_id: int, bodies: Sequence[str], sign: int) -> bytes:
+    """A session's sketch after these came or went: empty while nobody knows it, since nothing can be taken out."""
+    question = "SELECT messages, sketch FROM sessions WHERE space_id = %s AND id = %s"
+    messages, kept = sql.rows(connection, question, (space_id, session_id))[0]
+    if not bodies:
+        return bytes(kept)
+    if sign < 0 or (messages and not kept):
+        return b""
+    return packed(merged(unpacked(kept), sketch(bodies)))
+
+
+def _bodies(connection: Connection, space_id: int, session_ids: Sequence[int]) -> defaultdict[int, list[str]]:
+    """What is said in each of these sessions, all asked for at once."""
+    said: defaultdict[int, list[str]] = defaultdict(list)
+    question = "SELECT session_id, body FROM items WHERE space_id = %s AND session_id = ANY(%s::bigint[])"
+    live = "kind = 'message' AND forgotten_ms IS NULL AND superseded_by IS NULL"
+    for session_id, body in sql.rows(connection, f"{question} AND {live}", (space_id, [*session_ids])):
+        said[session_id].append(body)
+    return said
+
+
+def _size(item: Draft | Item) -> int:
+    """Bytes of a message's text and metadata, as they are kept."""
+    meta = json.dumps(item.meta, ensure_ascii=False, separators=(",", ":")) if item.meta else ""
+    return len(f"{item.body}{meta}".encode("utf-8", "replace"))
+
+
+def resolve(connection: Connection, space_id: int, ref: Ref, key: str) -> int | None:
+    """The session behind any spelling of its id, or behind the name its agent gave it."""
+    readings = (("uid = %s", ref.uid), ("right(uid, 12) = %s", ref.short), ("key = %s", key), ("id = %s", ref.number))
+    for clause, value in readings:
+        if value is None:
+            continue
+        question = f"SELECT id FROM sessions WHERE space_id = %s AND {clause} LIMIT 2"
+        rows = sql.rows(connection, question, (space_id, value))
+        if len(rows) == 1:
+            return int(rows[0][0])
+    return None
+
+
+def get(connection: Connection, space_id: int, session_ids: Iterable[int]) -> dict[int, Session]:
+    ids = [id_ for id_ in session_ids if -(2**63) <= id_ < 2**63]
+    found = selected(connection, "s.space_id = %s AND s.id = ANY(%s::bigint[])", (space_id, ids))
+    return {session.id: session for session in found}
+
+
+def get_one(connection: Connection, space_id: int, session_id: int) -> Session:
+    session = get(connection, space_id, [session_id]).get(session_id)
+    if session is None:
+        raise NotFound(f"There is no conversation {session_id}.")
+    return session
+
+
+def selected(connection: Connection, condition: str, bindings: Sequence[object], order: str = "s.id") -> list[Session]:
+    """Sessions for which a condition on `sessions s` holds, which names their space."""
+    return [*map(_session, sql.rows(connection, f"{_SELECT} WHERE {condition} ORDER BY {order}", bindings))]
+
+
+def condition_of(connection: Connection, space_id: int, scope: SessionScope) -> tuple[str, list[object]]:
+    """A scope as a condition on `sessions s`, with its bindings."""
+    clauses = ["s.space_id = %s", "s.forgotten_ms IS NULL" if scope.empty else LIVE]
+    bindings: list[object] = [space_id]
+    if scope.folder and scope.folder != ROOT:
+        # "0" is the letter after "/": everything that begins with the folder and a slash.
+        clauses.append("(s.folder = %s OR (s.folder > %s AND s.folder < %s))")
+        bindings += [scope.folder, f"{scope.folder}/", f"{scope.folder}0"]
+    if scope.statuses:
+        clauses.append("s.status = ANY(%s::text[])")
+        bindings.append([*scope.statuses])
+    if scope.source:
+        clauses.append("s.source = %s")
+        bindings.append(scope.source)
+    if scope.project is not None:
+        clauses.append("s.project_id = ANY(%s::bigint[])")
+        bindings.append([*projects.find(connection, space_id, scope.project)])
+    if scope.labels:
+        clauses.append("s.id = ANY(%s::bigint[])")
+        bindings.append(_labelled(connection, space_id, scope.labels))
+    return " AND ".join(clauses), bindings
+
+
+def ids_in(connection: Connection, space_id: int, scope: SessionScope) -> list[int]:
+    condition, bindings = condition_of(connection, space_id, scope)
+    return [row[0] for row in sql.rows(connection, f"SELECT s.id FROM sessions s WHERE {condition}", bindings)]
+
+
+def activity(connection: Connection, space_id: int, scope: SessionScope, since_ms: int) -> dict[int, int]:
+    """Live messages by day; days before 1970 are rounded down, too."""
+    condition, bindings = condition_of(connection, space_id, scope)
+    rows = sql.rows(
+        connection,
+        f"SELECT floor(i.created_ms / {_DAY}.0)::bigint AS day, count(*)"
+        "  FROM sessions s JOIN items i ON i.space_id = s.space_id AND i.session_id = s.id"
+        f" WHERE {condition} AND i.created_ms >= %s AND i.kind = 'message'"
+        "   AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL GROUP BY day ORDER BY day",
+        [*bindings, since_ms],
+    )
+    return dict(rows)
+
+
+def sums(connection: Connection, rows: str, bindings: Sequence[object], most_labels: int) -> SessionCounts:
+    """What some sessions add up to; `rows` is where to find them."""
+    whole = sql.first(
+        connection,
+        "SELECT count(*), coalesce(sum(messages), 0)::bigint, coalesce(sum(words), 0)::bigint,"
+        " coalesce(sum(bytes), 0)::bigint, coalesce(avg(importance), 0.0), min(started_ms), max(ended_ms),"
+        f" count(DISTINCT nullif(label, '')) {rows}",
+        bindings,
+    )
+    by = "SELECT {0}, count(*) {1} GROUP BY {0} ORDER BY count(*) DESC, {0} LIMIT %s"
+    folders = sql.rows(connection, by.format("folder", rows), [*bindings, None])
+    labels = sql.rows(connection, by.format("label", f"{rows} AND label <> ''"), [*bindings, most_labels])
+    statuses = sql.rows(connection, by.format("status", rows), [*bindings, None])
+    count, messages, words, size, importance, oldest, newest, all_labels = whole
+    return SessionCounts(
+        sessions=count,
+        messages=messages,
+        words=words,
+        bytes=size,
+        importance=importance,
+        oldest_ms=oldest,
+        newest_ms=newest,
+        folders=dict(folders),
+        labels=dict(labels),
+        all_labels=all_labels,
+        statuses=dict(statuses),
+    )
+
+
+def _labelled(connection: Connection, space_id: int, labels: Sequence[str]) -> list[int]:
+    """Sessions that meet one of the labels. Compared here, since each server folds case by a locale of its own."""
+    wanted = {label.strip().casefold() for label in labels}
+    rows = sql.rows(connection, "SELECT id, label, folder FROM sessions WHERE space_id = %s", (space_id,))
+    return [
+        id_
+        for id_, label, folder in rows
+        if not wanted.isdisjoint(name.strip().casefold() for name in (label, *label.split("/"), *names_in(folder)))
+    ]
+
+
+def as_before(session: Session) -> Mapping[str, object]:
+    """What a change keeps of a session as it was."""
+    names = ("label", "folder", "status", "importance", "meta", "project", "forgotten_ms")
+    return {name: getattr(session, name) for name in names}
+
+
+def _session(row: tuple[Any, ...]) -> Session:
+    id_, uid, key, source, project, label, folder, status, importance, meta = row[:10]
+    kept = {} if meta == "{}" else json.loads(meta)
+    return Session(id_, uid, key, source, project, label, folder, status, importance, kept, *row[10:])
