@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
+from tests.capture.hooks.firing import fire, put
 from tests.cli.conftest import Run
+
+from commonplace.config import Settings
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 NAME = "Rumpelstilzchen"
@@ -65,6 +70,25 @@ def test_backups_are_named_and_deleted_only_if_asked(run: Run, data_dir: Path) -
     assert f"still be read in {backup}" in told.err
     assert "Deleted 1 backup." in run("scrub", "--backups").out
     assert not backup.exists()
+
+
+def test_what_hooks_left_is_cleaned_too(run: Run, data_dir: Path, folder: Path) -> None:
+    assert run("add", "--type", "rule", f"Ask {NAME} first").code == 0
+    spool, settings = data_dir / "spool", Settings(data_dir)
+    assert NAME in fire(settings, "kiro", "agentSpawn", {"cwd": str(folder)}).stdout.decode()
+    assert len(in_files(data_dir / "openings", NAME)) == 1
+    put(settings, {"session_id": "s", "cwd": str(folder), "prompt": f"Call {NAME} today"}, "UserPromptSubmit")
+    put(settings, f"{NAME} is no event".encode())
+    half = spool / "1.part"
+    half.write_text(f"half of {NAME}", encoding="utf-8")
+    os.utime(half, ns=(old := time.time_ns() - 600 * 10**9, old))
+    told = run("scrub", "--text", "--dry-run", "--json", stdin=NAME)
+    assert len(told.data["places"]["spool"]) == 2, "what was refused, and the half of one; the rest is remembered"
+    told = run("scrub", "--text", "--json", stdin=NAME)
+    assert told.data["still_holding"] == [] and told.data["waiting"] == 0
+    assert in_files(data_dir, NAME) == []
+    (refused,) = (spool / "refused").iterdir()
+    assert "[REDACTED:named] is no event" in refused.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("text", ["", "abc", "\n"])

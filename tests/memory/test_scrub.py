@@ -8,7 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.capture.hooks.sessions import Telling, told
 
+from commonplace.capture.hooks.remembering import remember_events
 from commonplace.config import Settings
 from commonplace.errors import InvalidInput
 from commonplace.memory import streams
@@ -202,3 +204,33 @@ class Reader:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def test_a_summary_that_was_cleaned_is_still_brought_up_to_date(book: Book) -> None:
+    telling = Telling()
+    telling.asks(f"Tell {NAME} about the login")
+    telling.stops(f"{NAME} knows, because I wrote to him.")
+    remember_events(book, telling.events)
+    assert scrub(book, NAME).places
+    more = Telling(at_ms=telling.at_ms)
+    more.asks("Now mend the login")
+    more.stops("The login works, because the clock is right.")
+    remember_events(book, more.events)
+    for kind in ("summary", "checkpoint"):
+        said = repr(told(book, kind))
+        assert "Now mend the login" in said and NAME not in said
+
+
+def test_a_summary_that_a_person_edited_is_left_alone_after_cleaning(book: Book) -> None:
+    telling = Telling()
+    telling.asks(f"Tell {NAME} about the login")
+    telling.uses("Write", file_path="login.py", content="x")
+    telling.stops("It is done.")
+    remember_events(book, telling.events)
+    edit(book, told(book).id, Changes(content=f"What {NAME} was told"))
+    scrub(book, NAME)
+    more = Telling(at_ms=telling.at_ms)
+    more.asks("Now mend the login")
+    more.stops("The login works.")
+    remember_events(book, more.events)
+    assert told(book).body == "What [REDACTED:named] was told"

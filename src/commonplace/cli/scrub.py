@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from commonplace.capture.hooks.scrubbing import scrub_spool
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
 from commonplace.memory.scrub import Scrubbing, backups, still_holding, wipe
 from commonplace.memory.scrub import scrub as clean
-
-if TYPE_CHECKING:
-    from commonplace.memory.book import Book
 
 # Places that are named to a person; programs get them all.
 MOST_NAMED = 20
@@ -30,25 +29,59 @@ MOST_NAMED = 20
 @click.option("--text", is_flag=True, help="Remove a text too: it is asked for, or read from a pipe.")
 @click.option("--backups", "backups_too", is_flag=True, help="Delete the backups, which hold what was.")
 def scrub(call: Call, dry_run: bool, text: bool, backups_too: bool) -> None:
-    """Take secrets out of everything that is kept: items, their history, sessions, streams, answers, names.
+    """Take secrets out of everything that is kept: items, their history, sessions, streams, answers, names, the spool.
 
     What is found is never shown, only its kind and where it stands. What was cleaned is gone from the file too, and
     cannot be brought back. Doing it again goes on where it was interrupted.
     """
+    from commonplace.capture.hooks.beside import drop_untrue
+    from commonplace.capture.hooks.drain import drain
+
     named = _asked() if text else None
     with call.book() as book:
+        if not dry_run:
+            # What is remembered now is cleaned with the rest.
+            drain(book, book.settings)
         with tables.progress("Looking", None) as advance:
             found = clean(book, named, dry_run=dry_run, advance=advance)
+        waiting = scrub_spool(book.settings, named, found, dry_run=dry_run)
         wiped = dry_run or wipe(book)
+        drop_untrue(book.settings)
         copies = backups(book)
         if backups_too and not dry_run:
             for copy in copies:
                 copy.unlink(missing_ok=True)
         left = still_holding(book, named) if named is not None and not dry_run else []
-        if call.json:
-            call.reply(_reply(found, dry_run, wiped, copies, backups_too, left))
-        else:
-            _tell(call, book, found, dry_run, wiped, copies, backups_too, left)
+    done = Done(found, dry_run, wiped, waiting, copies, backups_too and not dry_run, left)
+    if call.json:
+        call.reply(done.reply())
+    else:
+        _tell(call, done)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was found and cleaned, and what could not be."""
+
+    found: Scrubbing
+    dry_run: bool
+    wiped: bool
+    waiting: int
+    copies: list[Path]
+    gone: bool
+    left: list[Path]
+
+    def reply(self) -> dict[str, Any]:
+        return {
+            "dry_run": self.dry_run,
+            "looked_at": self.found.looked_at,
+            "kinds": dict(self.found.kinds.most_common()),
+            "places": self.found.holders,
+            "waiting": self.waiting,
+            "wiped": self.wiped and not self.dry_run,
+            "backups": [{"path": str(copy), "deleted": self.gone} for copy in self.copies],
+            "still_holding": list(map(str, self.left)),
+        }
 
 
 def _asked() -> str:
@@ -58,42 +91,22 @@ def _asked() -> str:
     return sys.stdin.read().rstrip("\r\n")
 
 
-def _reply(
-    found: Scrubbing, dry_run: bool, wiped: bool, copies: list[Path], gone: bool, left: list[Path]
-) -> dict[str, Any]:
-    return {
-        "dry_run": dry_run,
-        "looked_at": found.looked_at,
-        "kinds": dict(found.kinds.most_common()),
-        "places": found.holders,
-        "wiped": wiped and not dry_run,
-        "backups": [{"path": str(copy), "deleted": gone and not dry_run} for copy in copies],
-        "still_holding": list(map(str, left)),
-    }
-
-
-def _tell(
-    call: Call,
-    book: Book,
-    found: Scrubbing,
-    dry_run: bool,
-    wiped: bool,
-    copies: list[Path],
-    gone: bool,
-    left: list[Path],
-) -> None:
+def _tell(call: Call, done: Done) -> None:
+    found = done.found
     if found.places:
         tables.table(("kind", "found"), [{"kind": kind, "found": n} for kind, n in found.kinds.most_common()])
         names = [name for part in found.holders.values() for name in part]
         more = f", and {len(names) - MOST_NAMED:,} more (--json names all)" if len(names) > MOST_NAMED else ""
-        call.say(f"{'Found in' if dry_run else 'Cleaned'}: {', '.join(names[:MOST_NAMED])}{more}.")
+        call.say(f"{'Found in' if done.dry_run else 'Cleaned'}: {', '.join(names[:MOST_NAMED])}{more}.")
     else:
         call.say(f"Nothing to clean in {found.looked_at:,} places.")
-    if not wiped:
+    if done.waiting and not done.dry_run:
+        call.note(f"{done.waiting:,} events are being remembered by another process. Do this again in a moment.")
+    if not done.wiped:
         call.note("Another process still reads what was there. Stop it, or do this again later.")
-    if copies and gone and not dry_run:
-        call.say(f"Deleted {len(copies)} backup{'' if len(copies) == 1 else 's'}.")
-    elif copies:
-        call.note(f"Backups hold what was (--backups deletes them): {', '.join(map(str, copies))}")
-    for path in left:
+    if done.copies and done.gone:
+        call.say(f"Deleted {len(done.copies)} backup{'' if len(done.copies) == 1 else 's'}.")
+    elif done.copies:
+        call.note(f"Backups hold what was (--backups deletes them): {', '.join(map(str, done.copies))}")
+    for path in done.left:
         call.note(f"The text can still be read in {path}.")

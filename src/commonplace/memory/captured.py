@@ -27,6 +27,7 @@ __all__ = [
     "is_edited",
     "known_events",
     "latest_key",
+    "marked",
     "thread",
 ]
 
@@ -81,7 +82,7 @@ def capture(
     # Seen in all of them at once that there is no secret, each need not be searched.
     all_clean(text for one in happenings if one.note for text in (one.note.content, *one.note.details.values()))
     events = [_captured(one, now) for one in happenings]
-    drafts = [_marked(draft_of(note, now, identity=_hash(f"{note.kind} of {note.session}"))) for note in told]
+    drafts = [marked(draft_of(note, now, identity=_hash(f"{note.kind} of {note.session}"))) for note in told]
     new = book.store.capture([_session(begun) for begun in sessions], events, drafts, now)
     book.meaning.wake()
     return Counter(event.outcome for event, is_new in zip(events, new, strict=True) if is_new)
@@ -97,7 +98,8 @@ def is_edited(item: Item) -> bool:
     return item.meta.get(TOLD) != _mark(item)
 
 
-def _marked(draft: Draft) -> Draft:
+def marked(draft: Draft) -> Draft:
+    """A summary or checkpoint as hooks wrote it, so that it is seen whether a person changed it since."""
     return replace(draft, meta={**draft.meta, TOLD: _mark(draft)})
 
 

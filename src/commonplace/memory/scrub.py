@@ -10,6 +10,7 @@ from pathlib import Path
 
 from commonplace.errors import InvalidInput, NothingToRemember
 from commonplace.memory.book import Book
+from commonplace.memory.captured import is_edited, marked
 from commonplace.memory.remember import MAX_TAG, MAX_TEXT, MAX_TITLE, note_of, redraft
 from commonplace.model import Draft, Item
 from commonplace.store.scrubbing import Holder, Mark
@@ -40,6 +41,10 @@ class Scrubbing:
     def places(self) -> int:
         return sum(map(len, self.holders.values()))
 
+    def note(self, part: str, name: str, kinds: Mapping[str, int]) -> None:
+        self.holders.setdefault(part, []).append(name)
+        self.kinds.update(kinds)
+
 
 def scrub(
     book: Book,
@@ -59,9 +64,8 @@ def scrub(
             guilty = cleaner.guilty(batch)
             done.looked_at += len(batch)
             if guilty:
-                done.holders.setdefault(part, []).extend(holder.name for holder in guilty)
                 for holder in guilty:
-                    done.kinds.update(cleaner.kinds_in(holder))
+                    done.note(part, holder.name, cleaner.kinds_in(*holder.texts))
                 if not dry_run:
                     _clean(book, part, [holder.mark for holder in guilty], cleaner)
             advance(len(batch))
@@ -106,9 +110,10 @@ class Cleaner:
             return []
         return [holder for holder in holders if any(self(text) != text for text in holder.texts)]
 
-    def kinds_in(self, holder: Holder) -> Mapping[str, int]:
+    def kinds_in(self, *texts: str) -> Mapping[str, int]:
+        """How many of each kind there are to clean."""
         kinds: Counter[str] = Counter()
-        for text in holder.texts:
+        for text in texts:
             without = self._without_named(text)
             kinds.update(redact_counted(without)[1])
             kinds[NAMED] += without != text
@@ -166,9 +171,11 @@ def _redrafted(item: Item, clean: Cleaner, now_ms: int) -> Draft:
         tags=[clean(tag)[:MAX_TAG] for tag in item.tags],
     )
     try:
-        return redraft(item, note, now_ms)
+        draft = redraft(item, note, now_ms)
     except NothingToRemember:
-        return redraft(item, replace(note, content=_ALL_PRIVATE), now_ms)
+        draft = redraft(item, replace(note, content=_ALL_PRIVATE), now_ms)
+    # Cleaning is not editing: what hooks keep up to date they still do.
+    return draft if is_edited(item) else marked(draft)
 
 
 def _title(item: Item, body: str, clean: Cleaner) -> str:

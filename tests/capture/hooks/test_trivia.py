@@ -127,6 +127,15 @@ def test_what_is_private_is_never_stored(book: Book) -> None:
     assert len(items(book)) == 5 and "plan" not in repr(items(book))
 
 
+def test_what_is_private_as_a_whole_is_counted_as_such(book: Book) -> None:
+    telling = Telling()
+    telling.add("compact", text="<private>the plan</private>")
+    telling.add("subagent-stop", text="<private>the plan")
+    telling.asks("<private>the plan")
+    assert dropped(book, telling) == {"private": 3}
+    assert "plan" not in repr(items(book))
+
+
 def test_a_forgotten_session_stays_forgotten(book: Book) -> None:
     telling = a_fix()
     remember_events(book, telling.events)

@@ -18,7 +18,7 @@ REASONS = {
     OWN_MEMORY: "a use of this memory, which would be remembered again and again",
     THOUGHTS: "an agent's own lists and thoughts",
     EMPTY: "nothing was said, found or answered",
-    PRIVATE: "a prompt that is marked as private",
+    PRIVATE: "a prompt or an answer that is marked as private as a whole",
     JUST_SEEN: "a read of a file that was read or written a moment ago",
     LOOKING: "a look around, such as pwd, or ls and git status once more",
     REPEATED: "the same again, with the same result",
@@ -50,10 +50,8 @@ def reason_against(event: Event, course: Course) -> str | None:
     """Why an event is not worth looking at; None if it may be."""
     if course.forgotten:
         return FORGOTTEN
-    if event.kind == "prompt":
-        return _prompt_reason(said(event.text))
     if event.kind != "tool":
-        return None
+        return _said_reason(said(event.text), by_person=event.kind == "prompt")
     type_, line = type_of(event.tool), arguments.command(event)
     if type_ == OWN or (type_ == "command" and is_our_command(line)):
         return OWN_MEMORY
@@ -81,10 +79,10 @@ def is_small_talk(text: str) -> bool:
     return len(words) <= _MOST_WORDS and _SMALL.issuperset(words)
 
 
-def _prompt_reason(text: str) -> str | None:
+def _said_reason(text: str, *, by_person: bool) -> str | None:
     if not text:
         return EMPTY
-    return PRIVATE if only_private(text) else SMALL_TALK if is_small_talk(text) else None
+    return PRIVATE if only_private(text) else SMALL_TALK if by_person and is_small_talk(text) else None
 
 
 def _command_reason(line: str, course: Course) -> str | None:
