@@ -6,17 +6,15 @@ when one of them was rewritten.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import apsw
 
 from commonplace.store.links import COMMON, ENDING, MOST_EACH, MOST_LINKS, MOST_STATED, WEAKEST, weight_of
+from commonplace.store.spots import SPOT, SessionTies, Spot, failed_in, things
 from commonplace.store.sqlite import sql
-from commonplace.text.references import Reach, References, file_key
+from commonplace.text.references import Reach, References
 
-_SPOT = "p.id, p.item_id, p.seq, i.created_ms, i.session_id, i.project_id, i.uid"
 _OF_ITEM = "SELECT id FROM passages WHERE space_id = ? AND item_id = ? ORDER BY seq"
 
 _STATED = """
@@ -26,32 +24,6 @@ SELECT p.id, iif(typeof(l.value ->> '$.weight') IN ('real', 'integer'), l.value 
  CROSS JOIN passages p ON p.space_id = o.space_id AND p.item_id = o.id AND p.seq = 0
  WHERE i.id = ? AND i.meta <> '{}' LIMIT ?
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """A passage, and where it stands."""
-
-    id: int
-    item_id: int
-    seq: int
-    created_ms: int
-    session_id: int | None
-    project_id: int | None
-    item_uid: str
-
-    @property
-    def order(self) -> tuple[int, int, int]:
-        return self.created_ms, self.item_id, self.seq
-
-
-@dataclass(frozen=True, slots=True)
-class SessionTies:
-    """What a session says of others: which it continues, and which item started it."""
-
-    key: str
-    continues: str | None
-    started_by: str | None
 
 
 class Linker:
@@ -90,14 +62,9 @@ class Linker:
 
     def _link_mentions(self, spot: Spot, found: References) -> None:
         """To the latest earlier passages that mention the same, and to be found by the next."""
-        place = spot.project_id or 0
-        things = [("file", place, file_key(file)) for file in found.files]
-        things += [("error", 0, error) for error in found.errors]
-        things += [("name", place, name) for name in found.names]
         strongest: dict[tuple[int, str], float] = {}
-        mentioned = [_failed_in(spot)] if found.errors and spot.session_id is not None else []
-        for rel, where, text in dict.fromkeys(things):
-            thing = _hash(rel, where, text)
+        mentioned = [failed_in(spot)] if found.errors and spot.session_id is not None else []
+        for rel, thing in things(spot, found):
             earlier = self._mentioning(thing, spot, COMMON)
             if len(earlier) == COMMON:
                 continue
@@ -141,7 +108,7 @@ class Linker:
     def _meant(self, spot: Spot, before: int | None, reach: Reach) -> int | None:
         """What "that error", "as we discussed" or "like last time" speaks of; the nearest there is."""
         if reach == "error" and spot.session_id is not None:
-            for failed in self._mentioning(_failed_in(spot), spot, MOST_EACH):
+            for failed in self._mentioning(failed_in(spot), spot, MOST_EACH):
                 if self._spot(failed).order < spot.order and self._spot(failed).item_id != spot.item_id:
                     return failed
         if reach != "session" and before is not None:
@@ -277,7 +244,7 @@ class Linker:
 
     def _spot(self, passage_id: int) -> Spot:
         if passage_id not in self._spots:
-            question = f"SELECT {_SPOT} FROM passages p CROSS JOIN items i ON i.id = p.item_id WHERE p.id = ?"
+            question = f"SELECT {SPOT} FROM passages p CROSS JOIN items i ON i.id = p.item_id WHERE p.id = ?"
             self._spots[passage_id] = Spot(*sql.first(self._connection, question, (passage_id,)))
         return self._spots[passage_id]
 
@@ -287,14 +254,3 @@ class Linker:
             return
         src, dst = (one.id, other) if one.order > self._spot(other).order else (other, one.id)
         self._edges.append((self._space_id, src, rel, dst, weight_of(rel) if weight is None else weight, self._now_ms))
-
-
-def _hash(kind: str, where: int, text: str) -> int:
-    """48 bits: enough to tell things apart, and short in the file."""
-    said = f"{kind}\0{where}\0{text}".encode("utf-8", "replace")
-    return int.from_bytes(hashlib.blake2b(said, digest_size=6).digest())
-
-
-def _failed_in(spot: Spot) -> int:
-    """The thing that every error of a session is."""
-    return _hash("failed", spot.session_id or 0, "")

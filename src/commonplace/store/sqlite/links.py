@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import apsw
 
-from commonplace.store.columns import columns_of, standing_text
 from commonplace.store.links import Describe, Edge
+from commonplace.store.spots import ROW, speaks, spot_of, text_of
 from commonplace.store.sqlite import projects, sql
-from commonplace.store.sqlite.linking import Linker, Spot
+from commonplace.store.sqlite.linking import Linker
 from commonplace.store.sqlite.space import Space
 
 # Seconds to wait for a turn to write: linking can be done later.
 PATIENCE = 0.25
 
 # With a plus, so that they are read in their order, not gathered by space and sorted.
-_SINCE = """
-SELECT p.id, p.item_id, p.seq, i.created_ms, i.session_id, i.project_id, i.uid, p.text, i.kind, i.type, i.title,
-       CASE WHEN p.text IS NULL THEN i.body ELSE '' END, CASE WHEN p.seq = 0 THEN i.details ELSE '{}' END
+_SINCE = f"""
+SELECT {ROW}
   FROM passages p CROSS JOIN items i ON i.id = p.item_id
  WHERE p.id > ? AND p.id <= ? AND +p.space_id = ? ORDER BY p.id LIMIT ?
 """
@@ -44,15 +42,15 @@ class Links(Space):
         if len(rows) == limit:
             until = rows[-1][0]
         # Reading takes the most time, and needs no lock.
-        read = [(_spot(row), describe(_text(row)), _speaks(row)) for row in rows]
+        read = [(spot_of(row), describe(text_of(row)), speaks(row)) for row in rows]
         with self._database.write(patience=PATIENCE) as connection:
             # Others may have come first, or an item may have been cut anew.
             done_before = _mark(connection, self._space_id)
-            there = _existing(connection, [spot.id for spot, _found, _speaks in read if spot.id > done_before])
+            there = _existing(connection, [spot.id for spot, _found, _by in read if spot.id > done_before])
             linker = Linker(connection, self._space_id, now_ms)
-            for spot, found, speaks in read:
+            for spot, found, spoken in read:
                 if spot.id in there:
-                    linker.link(spot, found, speaks=speaks)
+                    linker.link(spot, found, speaks=spoken)
             if until > done_before:
                 connection.execute(
                     "INSERT INTO meta (key, value) VALUES (?, ?)"
@@ -124,22 +122,3 @@ def _newest(connection: apsw.Connection) -> int:
 def _existing(connection: apsw.Connection, passage_ids: Sequence[int]) -> set[int]:
     question = "SELECT p.id FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value"
     return {row[0] for row in sql.rows(connection, question, (json.dumps(list(passage_ids)),))}
-
-
-def _spot(row: Sequence[Any]) -> Spot:
-    return Spot(*row[:7])
-
-
-def _text(row: Sequence[Any]) -> str:
-    """The passage's words, and the files that its item names, told by its first passage."""
-    text, kind, type_, title, body, details = row[7:]
-    kept = {} if details == "{}" else json.loads(details)
-    whole = text if text is not None else standing_text(kind, type_, title, body, kept, ())
-    files = columns_of(kind, type_, title, body, kept, ()).get("files", "") if kept else ""
-    return f"{whole}\n{files.replace(',', ' ')}" if files else whole
-
-
-def _speaks(row: Sequence[Any]) -> bool:
-    """Whether a person may be speaking: only then does a phrase refer back."""
-    seq, kind, details = row[2], row[8], row[12]
-    return bool(seq == 0 and (kind != "message" or json.loads(details).get("role", "user") == "user"))

@@ -1,0 +1,274 @@
+"""Making the edges of one passage: to what mentions the same, to its neighbours, and between sessions.
+
+Every tie is looked for from both of its ends, so that it is found in whatever order the two were written, and again
+when one of them was rewritten.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from commonplace.store.links import COMMON, ENDING, MOST_EACH, MOST_LINKS, MOST_STATED, WEAKEST, weight_of
+from commonplace.store.postgres import sql
+from commonplace.store.postgres.pool import Connection
+from commonplace.store.spots import SPOT, SessionTies, Spot, failed_in, things
+from commonplace.text.references import Reach, References
+
+_FROM = "FROM passages p JOIN items i ON i.space_id = p.space_id AND i.id = p.item_id"
+_OF_ITEM = "SELECT id FROM passages WHERE space_id = %s AND item_id = %s ORDER BY seq"
+
+_STATED = """
+SELECT o.uid, p.id
+  FROM items o JOIN passages p ON p.space_id = o.space_id AND p.item_id = o.id AND p.seq = 0
+ WHERE o.space_id = %s AND o.uid = ANY(%s::text[])
+"""
+
+
+class Linker:
+    """Links passages in one transaction. What was looked up stays known until its end."""
+
+    def __init__(self, connection: Connection, space_id: int, now_ms: int) -> None:
+        self._connection, self._space_id, self._now_ms = connection, space_id, now_ms
+        self._spots: dict[int, Spot] = {}
+        self._sessions: dict[int, SessionTies] = {}
+        self._edges: list[tuple[int, int, str, int, float, int]] = []
+
+    def link(self, spot: Spot, found: References, *, speaks: bool) -> None:
+        self._spots[spot.id] = spot
+        self._link_mentions(spot, found)
+        before, after = self._beside(spot, -1), self._beside(spot, +1)
+        if before is not None:
+            self._tie(spot, before, "adjacent")
+        if after is not None and after < spot.id:
+            self._tie(spot, after, "adjacent")
+        self._link_ends(spot)
+        if spot.seq == 0:
+            self._link_stated(spot)
+        if spot.session_id is not None:
+            self._link_sessions(spot, spot.session_id, first=before is None, last=after is None)
+        if speaks and found.back is not None:
+            target = self._meant(spot, before, found.back)
+            if target is not None:
+                self._tie(spot, target, "backref")
+        sql.each(
+            self._connection,
+            "INSERT INTO edges (space_id, src, rel, dst, weight, created_ms) VALUES (%s, %s, %s, %s, %s, %s)"
+            " ON CONFLICT DO NOTHING",
+            self._edges,
+        )
+        self._edges.clear()
+
+    # Mentions.
+
+    def _link_mentions(self, spot: Spot, found: References) -> None:
+        """To the latest earlier passages that mention the same, and to be found by the next."""
+        strongest: dict[tuple[int, str], float] = {}
+        mentioned = [failed_in(spot)] if found.errors and spot.session_id is not None else []
+        for rel, thing in things(spot, found):
+            earlier = self._mentioning(thing, spot, COMMON)
+            if len(earlier) == COMMON:
+                continue
+            mentioned.append(thing)
+            # A thing links an item once: from its first passage that mentions it.
+            if earlier and self._spot(earlier[0]).item_id != spot.item_id:
+                for other in earlier[:MOST_EACH]:
+                    weight = weight_of(rel, len(earlier))
+                    strongest[other, rel] = max(weight, strongest.get((other, rel), 0.0))
+        for other, rel in sorted(strongest, key=lambda tie: (-strongest[tie], -tie[0], tie[1]))[:MOST_LINKS]:
+            self._tie(spot, other, rel, strongest[other, rel])
+        sql.each(
+            self._connection,
+            "INSERT INTO mentions (space_id, thing, passage_id) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
+            [(self._space_id, thing, spot.id) for thing in mentioned],
+        )
+
+    def _mentioning(self, thing: int, spot: Spot, most: int) -> list[int]:
+        """Passages written before this one that mention a thing, the latest first."""
+        rows = sql.rows(
+            self._connection,
+            "SELECT passage_id FROM mentions WHERE space_id = %s AND thing = %s AND passage_id < %s"
+            " ORDER BY passage_id DESC LIMIT %s",
+            (self._space_id, thing, spot.id, most),
+        )
+        return [row[0] for row in rows]
+
+    def _link_ends(self, spot: Spot) -> None:
+        """However long a turn is, how it ended is next to how it began."""
+        parts = sql.rows(self._connection, _OF_ITEM, (self._space_id, spot.item_id))
+        (first,), (last,) = parts[0], parts[-1]
+        if len(parts) > 2 and spot.id in (first, last):
+            self._tie(spot, last if spot.id == first else first, "adjacent")
+
+    def _link_stated(self, spot: Spot) -> None:
+        """To the items that its metadata links it to. That is anybody's: what is no link in it is none."""
+        question = "SELECT meta FROM items WHERE space_id = %s AND id = %s"
+        stated = _links_in(sql.value(self._connection, question, (self._space_id, spot.item_id)))
+        if not stated:
+            return
+        found = dict(sql.rows(self._connection, _STATED, (self._space_id, [uid for uid, _weight in stated])))
+        for uid, weight in [link for link in stated if link[0] in found][:MOST_STATED]:
+            self._tie(spot, found[uid], "linked", min(1.0, max(WEAKEST, weight)) if weight else None)
+
+    # Back-references.
+
+    def _meant(self, spot: Spot, before: int | None, reach: Reach) -> int | None:
+        """What "that error", "as we discussed" or "like last time" speaks of; the nearest there is."""
+        if reach == "error" and spot.session_id is not None:
+            for failed in self._mentioning(failed_in(spot), spot, MOST_EACH):
+                if self._spot(failed).order < spot.order and self._spot(failed).item_id != spot.item_id:
+                    return failed
+        if reach != "session" and before is not None:
+            return before
+        previous = self._previous_session(spot)
+        return None if previous is None else next(iter(self._ending(previous, 1)), None)
+
+    def _previous_session(self, spot: Spot) -> int | None:
+        """The session of the same project before this one; sub-agents' do not count."""
+        row = sql.first(
+            self._connection,
+            "SELECT s.id FROM sessions mine JOIN sessions s ON s.space_id = mine.space_id"
+            " AND s.project_id = mine.project_id AND s.started_ms <= mine.started_ms AND s.id <> mine.id"
+            " WHERE mine.space_id = %s AND mine.id = %s AND s.meta::json ->> 'parent_session' IS NULL"
+            " ORDER BY s.started_ms DESC, s.id DESC LIMIT 1",
+            (self._space_id, spot.session_id),
+        )
+        return None if row is None else int(row[0])
+
+    # Sessions.
+
+    def _link_sessions(self, spot: Spot, session_id: int, *, first: bool, last: bool) -> None:
+        ties = self._ties(session_id)
+        # At its end too, since what a session has to do with others may be learnt while it goes on.
+        if ties.continues and (first or last):
+            self._link_continued(session_id, self._ending_of(ties.continues))
+        if ties.started_by and (first or last):
+            self._link_sub_agent(session_id, self._passages_of(ties.started_by))
+        for (other,) in self._sessions_with("continued_from", ties.key):
+            self._link_continued(other, self._ending(session_id, ENDING))
+        for (other,) in self._sessions_with("parent_message", spot.item_uid):
+            self._link_sub_agent(other, self._passages_of(spot.item_uid))
+
+    def _link_continued(self, session_id: int, endings: list[int]) -> None:
+        """From its first passage to the last ones that the other session had by then."""
+        beginning = self._beginning(session_id)
+        for ending in endings:
+            if beginning is not None and self._spot(ending).order < self._spot(beginning).order:
+                self._tie(self._spot(beginning), ending, "continued")
+
+    def _link_sub_agent(self, session_id: int, started_by: list[int]) -> None:
+        """Out: from its first passage to the beginning of the turn that started it. Back: from its last to the end."""
+        first, last = self._beginning(session_id), next(iter(self._ending(session_id, 1)), None)
+        if not started_by or first is None or last is None:
+            return
+        self._tie(self._spot(first), started_by[0], "brief")
+        # What was the last before is not any more.
+        sql.run(
+            self._connection,
+            "DELETE FROM edges WHERE space_id = %s AND dst = %s AND rel = 'debrief' AND src <> %s AND src IN"
+            " (SELECT p.id FROM items i JOIN passages p ON p.space_id = i.space_id AND p.item_id = i.id"
+            "   WHERE i.space_id = %s AND i.session_id = %s)",
+            (self._space_id, started_by[-1], last, self._space_id, session_id),
+        )
+        self._tie(self._spot(last), started_by[-1], "debrief")
+
+    def _ties(self, session_id: int) -> SessionTies:
+        if session_id not in self._sessions:
+            row = sql.first(
+                self._connection,
+                "SELECT key, meta::json ->> 'continued_from', meta::json ->> 'parent_message'"
+                " FROM sessions WHERE space_id = %s AND id = %s",
+                (self._space_id, session_id),
+            )
+            self._sessions[session_id] = SessionTies(*row)
+        return self._sessions[session_id]
+
+    def _sessions_with(self, name: str, value: str) -> Iterable[tuple[int]]:
+        question = f"SELECT id FROM sessions WHERE space_id = %s AND meta::json ->> '{name}' = %s"
+        rows: list[tuple[int]] = sql.rows(self._connection, question, (self._space_id, value))
+        return rows
+
+    def _ending_of(self, key: str) -> list[int]:
+        """The passages that the session of this name ends with."""
+        row = sql.first(
+            self._connection, "SELECT id FROM sessions WHERE space_id = %s AND key = %s", (self._space_id, key)
+        )
+        return [] if row is None else self._ending(row[0], ENDING)
+
+    def _ending(self, session_id: int, most: int) -> list[int]:
+        rows = sql.rows(
+            self._connection,
+            "SELECT p.id FROM (SELECT space_id, id, created_ms FROM items WHERE space_id = %(space)s"
+            "                     AND session_id = %(session)s ORDER BY created_ms DESC, id DESC LIMIT %(most)s) i"
+            "  JOIN passages p ON p.space_id = i.space_id AND p.item_id = i.id"
+            " ORDER BY i.created_ms DESC, i.id DESC, p.seq DESC LIMIT %(most)s",
+            {"space": self._space_id, "session": session_id, "most": most},
+        )
+        return [row[0] for row in rows]
+
+    def _beginning(self, session_id: int) -> int | None:
+        question = "SELECT id FROM items WHERE space_id = %s AND session_id = %s ORDER BY created_ms, id LIMIT 1"
+        row = sql.first(self._connection, question, (self._space_id, session_id))
+        passages = [] if row is None else sql.rows(self._connection, _OF_ITEM, (self._space_id, row[0]))
+        return passages[0][0] if passages else None
+
+    def _passages_of(self, item_uid: str) -> list[int]:
+        question = "SELECT id FROM items WHERE space_id = %s AND uid = %s"
+        row = sql.first(self._connection, question, (self._space_id, item_uid))
+        return [] if row is None else [id_ for (id_,) in sql.rows(self._connection, _OF_ITEM, (self._space_id, row[0]))]
+
+    # Places.
+
+    def _beside(self, spot: Spot, step: int) -> int | None:
+        """The passage before or after: of the same item, or of its neighbour in the session."""
+        sign, end = ("<", "DESC") if step < 0 else (">", "ASC")
+        found = sql.first(
+            self._connection,
+            f"SELECT id FROM passages WHERE space_id = %s AND item_id = %s AND seq {sign} %s"
+            f" ORDER BY seq {end} LIMIT 1",
+            (self._space_id, spot.item_id, spot.seq),
+        )
+        if found is None and spot.session_id is not None:
+            # First those of the same moment: an import may date thousands alike.
+            item = sql.first(
+                self._connection,
+                f"SELECT id FROM items WHERE space_id = %s AND session_id = %s AND created_ms = %s AND id {sign} %s"
+                f" ORDER BY id {end} LIMIT 1",
+                (self._space_id, spot.session_id, spot.created_ms, spot.item_id),
+            ) or sql.first(
+                self._connection,
+                f"SELECT id FROM items WHERE space_id = %s AND session_id = %s AND created_ms {sign} %s"
+                f" ORDER BY created_ms {end}, id {end} LIMIT 1",
+                (self._space_id, spot.session_id, spot.created_ms),
+            )
+            if item is not None:
+                found = sql.first(
+                    self._connection,
+                    f"SELECT id FROM passages WHERE space_id = %s AND item_id = %s ORDER BY seq {end} LIMIT 1",
+                    (self._space_id, item[0]),
+                )
+        return None if found is None else int(found[0])
+
+    def _spot(self, passage_id: int) -> Spot:
+        if passage_id not in self._spots:
+            question = f"SELECT {SPOT} {_FROM} WHERE p.space_id = %s AND p.id = %s"
+            self._spots[passage_id] = Spot(*sql.first(self._connection, question, (self._space_id, passage_id)))
+        return self._spots[passage_id]
+
+    def _tie(self, one: Spot, other: int, rel: str, weight: float | None = None) -> None:
+        """An edge from whichever came later to the other."""
+        if one.id == other:
+            return
+        src, dst = (one.id, other) if one.order > self._spot(other).order else (other, one.id)
+        self._edges.append((self._space_id, src, rel, dst, weight_of(rel) if weight is None else weight, self._now_ms))
+
+
+def _links_in(meta: str) -> list[tuple[str, float | None]]:
+    """(uid, weight) of the items that metadata links to."""
+    said = {} if meta == "{}" else json.loads(meta)
+    links = said.get("links") if isinstance(said, dict) else None
+    return [
+        (link["to"], link["weight"] if isinstance(link.get("weight"), (int, float)) else None)
+        for link in (links if isinstance(links, list) else ())
+        if isinstance(link, dict) and isinstance(link.get("to"), str) and "\0" not in link["to"]
+    ]
