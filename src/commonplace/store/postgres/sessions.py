@@ -9,7 +9,7 @@ from typing import Any
 
 from commonplace.errors import NotFound
 from commonplace.identity import Ref, new_uid
-from commonplace.model import Draft, Item, Session, SessionScope
+from commonplace.model import Draft, Item, Session, SessionDraft, SessionScope
 from commonplace.store.conversations import SessionCounts
 from commonplace.store.postgres import projects, sql
 from commonplace.store.postgres.pool import Connection
@@ -43,6 +43,33 @@ def find_or_create(
         change = "UPDATE sessions SET project_id = %s WHERE space_id = %s AND id = %s"
         sql.run(connection, change, (project_id, space_id, row[0]))
     return int(row[0])
+
+
+def insert(connection: Connection, space_id: int, draft: SessionDraft, project_id: int | None, now_ms: int) -> int:
+    """Write a new session, and tell its id."""
+    made = sql.value(
+        connection,
+        "INSERT INTO sessions (space_id, uid, key, source, project_id, label, folder, status, importance, meta,"
+        " started_ms, ended_ms, accessed_ms, updated_ms)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING id",
+        (
+            space_id,
+            draft.uid or new_uid(now_ms),
+            draft.key,
+            draft.source,
+            project_id,
+            draft.label,
+            draft.folder,
+            draft.status,
+            draft.importance,
+            json.dumps(draft.meta, ensure_ascii=False) if draft.meta else "{}",
+            draft.started_ms,
+            draft.started_ms,
+            draft.accessed_ms,
+            now_ms,
+        ),
+    )
+    return int(made)
 
 
 def count(connection: Connection, space_id: int, session_id: int, items: Iterable[Draft | Item], sign: int) -> None:

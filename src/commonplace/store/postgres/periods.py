@@ -1,0 +1,48 @@
+"""The engine's part about stretches of time: items along an index in the order of time, sessions by their ends."""
+
+from __future__ import annotations
+
+import json
+
+from commonplace.model import Scope, Session
+from commonplace.store.periods import Happening
+from commonplace.store.postgres import sessions, sql
+from commonplace.store.postgres.items import walks
+from commonplace.store.postgres.scope import NO_PROJECT, resolve
+from commonplace.store.postgres.space import Space
+
+_HAPPENED = """
+SELECT i.id, i.kind, i.type, i.title, i.details, i.meta, p.name, i.session_id, i.created_ms
+  FROM items i LEFT JOIN projects p ON p.space_id = i.space_id AND p.id = i.project_id
+ WHERE i.space_id = %s AND {condition} AND i.created_ms >= %s AND i.created_ms < %s
+ ORDER BY i.created_ms DESC, i.id DESC LIMIT %s
+"""
+
+
+class Periods(Space):
+    """What happened when, in one space."""
+
+    def happened(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Happening]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, scope)
+            found: list[Happening] = []
+            for walk in () if filter_ is None else walks(filter_):
+                condition, bindings = walk.sql()
+                select = _HAPPENED.format(condition=condition)
+                for row in sql.rows(connection, select, [self._space_id, *bindings, from_ms, to_ms, limit]):
+                    id_, kind, type_, title, details, meta, *rest = row
+                    found.append(Happening(id_, kind, type_, title, json.loads(details), json.loads(meta), *rest))
+        return sorted(found, key=lambda one: (one.at_ms, one.item_id), reverse=True)[:limit]
+
+    def sessions_during(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Session]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, scope)
+            if filter_ is None:
+                return []
+            condition = "s.space_id = %s AND s.forgotten_ms IS NULL AND s.started_ms < %s AND s.ended_ms >= %s"
+            bindings: list[object] = [self._space_id, to_ms, from_ms]
+            if filter_.projects:
+                condition += f" AND coalesce(s.project_id, {NO_PROJECT}) = ANY(%s::bigint[])"
+                bindings.append([*filter_.projects])
+            order = "s.ended_ms DESC, s.id DESC LIMIT %s"
+            return sessions.selected(connection, condition, [*bindings, limit], order)
