@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import psycopg
 
@@ -97,6 +97,18 @@ class Database:
         """The same to look only."""
         with self._transaction(["BEGIN READ ONLY"]) as connection:
             yield connection
+
+    def vacuum(self, tables: Sequence[str]) -> bool:
+        """Clear away the rows of these tables that are no more. False if another transaction may still see some."""
+        with translated(self.place), self._pool.connection(self._busy_timeout) as connection:
+            (since,) = connection.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::xid").fetchone() or (None,)
+            connection.execute(f"VACUUM {', '.join(tables)}".encode())
+            older = connection.execute(
+                "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                " AND age(backend_xmin) > age(%s::xid)",
+                (since,),
+            )
+            return older.fetchone() is None
 
     def close(self) -> None:
         give_back(self._pool)

@@ -1,53 +1,19 @@
-"""Cleaning in the file: every table that holds somebody's words is a row of `PARTS`, but items, which are more work."""
+"""Cleaning in the file: rows that hold somebody's words (holders.py), and items, which are more work."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import apsw
 
 from commonplace.model import Draft, Item
+from commonplace.store.holders import ITEMS, PARTS, Part, holder_of, said, what_is_left
 from commonplace.store.scrubbing import Holder, Mark
 from commonplace.store.sqlite import changes, index, items, sql
 from commonplace.store.sqlite.content_mark import WIPED
 from commonplace.store.sqlite.space import Space
-
-ITEMS = "items"
-_OURS = "space_id = ?"
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A table: what tells its rows apart, and its texts. `lossy`: a row that would change goes instead."""
-
-    table: str
-    keys: tuple[str, ...]
-    texts: tuple[str, ...] = ()
-    json: tuple[str, ...] = ()
-    ours: str = _OURS
-    lossy: bool = False
-
-
-PARTS: dict[str, Part] = {
-    "history": Part("history", ("id",), json=("before",)),
-    "sessions": Part("sessions", ("id",), ("key", "source", "label", "folder"), ("meta",)),
-    "history of sessions": Part("session_history", ("id",), json=("before",)),
-    "streams": Part("streams", ("id",), ("type",), ("tags", "meta")),
-    "chunks": Part(
-        "stream_parts", ("stream_id", "seq"), ("text",), ours="stream_id IN (SELECT id FROM streams WHERE space_id = ?)"
-    ),
-    "projects": Part("projects", ("id",), ("name",)),
-    "names of projects": Part("project_aliases", ("alias",), ("alias",), lossy=True),
-    "topics": Part("clusters", ("id",), ("label",)),
-    "answers": Part("replies", ("caller", "name"), ("name", "headers", "CAST(body AS TEXT)"), lossy=True),
-    "sources": Part("sources", ("path",), ("path",), ("mark",), lossy=True),
-    "jobs": Part("jobs", ("id",), ("error",)),
-    "keys": Part("keys", ("id",), ("name",)),
-}
 
 
 class Scrubbing(Space):
@@ -60,13 +26,7 @@ class Scrubbing(Space):
         with self._database.read() as connection:
             if part == ITEMS:
                 return _item_holders(connection, self._space_id, after, limit)
-            rows = _rows(connection, self._space_id, PARTS[part], after, limit)
-            return [
-                Holder(
-                    mark, f"{part} {' '.join(map(str, mark)) if _is_number(mark) else ''}".strip(), tuple(_said(values))
-                )
-                for mark, values in rows
-            ]
+            return [holder_of(part, row) for row in _rows(connection, self._space_id, PARTS[part], after, limit)]
 
     def clean_holders(self, part: str, marks: Sequence[Mark], clean: Callable[[str], str]) -> None:
         with self._database.write() as connection:
@@ -98,76 +58,45 @@ def _item_holders(connection: apsw.Connection, space_id: int, after: Mark | None
     ids = [row[0] for row in sql.rows(connection, question, (space_id, after[0] if after else 0, limit))]
     found = items.get(connection, space_id, ids)
     return [
-        Holder((id_,), f"item {id_}", tuple(_said([one.type, one.title, one.body, one.details, one.meta, one.tags])))
+        Holder((id_,), f"item {id_}", tuple(said([one.type, one.title, one.body, one.details, one.meta, one.tags])))
         for id_, one in sorted(found.items())
     ]
 
 
+def _ours(part: Part) -> str:
+    chunk = part.table == "stream_parts"
+    return "stream_id IN (SELECT id FROM streams WHERE space_id = ?)" if chunk else "space_id = ?"
+
+
 def _rows(
     connection: apsw.Connection, space_id: int, part: Part, after: Mark | None, limit: int
-) -> list[tuple[Mark, list[Any]]]:
+) -> list[tuple[Any, ...]]:
     keys = ", ".join(part.keys)
     beyond = f"AND ({keys}) > ({', '.join('?' * len(part.keys))})" if after else ""
-    found = sql.rows(
+    return sql.rows(
         connection,
-        f"SELECT {', '.join((*part.keys, *part.texts, *part.json))} FROM {part.table}"
-        f" WHERE {part.ours} {beyond} ORDER BY {keys} LIMIT ?",
+        f"SELECT {', '.join((*part.keys, *part.columns))} FROM {part.table}"
+        f" WHERE {_ours(part)} {beyond} ORDER BY {keys} LIMIT ?",
         (space_id, *(after or ()), limit),
     )
-    return [(row[: len(part.keys)], _values(part, row[len(part.keys) :])) for row in found]
-
-
-def _values(part: Part, row: Sequence[Any]) -> list[Any]:
-    """The texts of a row, and its JSON as what it says."""
-    plain = len(part.texts)
-    return [*row[:plain], *(json.loads(text) for text in row[plain:])]
-
-
-def _said(value: object) -> Iterator[str]:
-    """Every text in a value, names of fields too."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, entry in value.items():
-            yield from (str(name), *_said(entry))
-    elif isinstance(value, (list, tuple)):
-        for entry in value:
-            yield from _said(entry)
-
-
-def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, dict):
-        return {clean(name): _cleaned(entry, clean) for name, entry in value.items()}
-    return [_cleaned(entry, clean) for entry in value] if isinstance(value, list) else value
 
 
 def _clean_row(connection: apsw.Connection, space_id: int, part: Part, mark: Mark, clean: Callable[[str], str]) -> None:
-    here = f"{part.ours} AND ({', '.join(part.keys)}) = ({', '.join('?' * len(mark))})"
-    columns = (*part.texts, *part.json)
-    row = sql.first(connection, f"SELECT {', '.join(columns)} FROM {part.table} WHERE {here}", (space_id, *mark))
-    if row is None:
-        return
-    before = _values(part, row)
-    after = [_cleaned(value, clean) for value in before]
-    if after == before:
+    here = f"{_ours(part)} AND ({', '.join(part.keys)}) = ({', '.join('?' * len(mark))})"
+    row = sql.first(connection, f"SELECT {', '.join(part.columns)} FROM {part.table} WHERE {here}", (space_id, *mark))
+
+    def is_taken(name: str) -> bool:
+        question = f"SELECT count(*) FROM {part.table} WHERE space_id = ? AND {part.name} = ?"
+        return bool(sql.value(connection, question, (space_id, name)))
+
+    left = None if row is None else what_is_left(part, mark, row, clean, is_taken)
+    if left is None:
         return
     if part.lossy:
         connection.execute(f"DELETE FROM {part.table} WHERE {here}", (space_id, *mark))
         return
-    plain = len(part.texts)
-    update = f"UPDATE {part.table} SET {', '.join(f'{column} = ?' for column in columns)} WHERE {here}"
-
-    def write(ending: str) -> None:
-        # Only a name that changed may have met another.
-        texts = [f"{new}{ending}" if new != old else new for new, old in zip(after[:plain], before, strict=False)]
-        connection.execute(update, (*texts, *map(_as_json, after[plain:]), space_id, *mark))
-
-    try:
-        write("")
-    except apsw.ConstraintError:
-        write(f" {mark[0]}")
+    update = f"UPDATE {part.table} SET {', '.join(f'{column} = ?' for column in part.columns)} WHERE {here}"
+    connection.execute(update, (*left, space_id, *mark))
 
 
 def _clean_item(connection: apsw.Connection, space_id: int, item: Item, draft: Draft) -> None:
@@ -201,11 +130,3 @@ def _clean_item(connection: apsw.Connection, space_id: int, item: Item, draft: D
         changes.count_item(connection, space_id, place, draft, +1)
     else:
         index.add_passages(connection, space_id, item.id, draft.passages)
-
-
-def _as_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _is_number(mark: Mark) -> bool:
-    return all(isinstance(key, int) for key in mark)

@@ -1,0 +1,99 @@
+"""Which tables hold somebody's words, and how their rows are cleaned: alike on every engine, but for items."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from commonplace.store.scrubbing import Holder, Mark
+
+ITEMS = "items"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A table: what tells its rows apart, and its texts; `name` is the one of them that no two rows may share.
+
+    `lossy`: a row that would change goes instead.
+    """
+
+    table: str
+    keys: tuple[str, ...]
+    texts: tuple[str, ...] = ()
+    json: tuple[str, ...] = ()
+    name: str | None = None
+    lossy: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return *self.texts, *self.json
+
+
+PARTS: dict[str, Part] = {
+    "history": Part("history", ("id",), json=("before",)),
+    "sessions": Part("sessions", ("id",), ("key", "source", "label", "folder"), ("meta",), name="key"),
+    "history of sessions": Part("session_history", ("id",), json=("before",)),
+    "streams": Part("streams", ("id",), ("type",), ("tags", "meta")),
+    "chunks": Part("stream_parts", ("stream_id", "seq"), ("text",)),
+    "projects": Part("projects", ("id",), ("name",), name="name"),
+    "names of projects": Part("project_aliases", ("alias",), ("alias",), lossy=True),
+    "topics": Part("clusters", ("id",), ("label",)),
+    "answers": Part("replies", ("caller", "name"), ("name", "headers", "body"), lossy=True),
+    "sources": Part("sources", ("path",), ("path",), ("mark",), lossy=True),
+    "jobs": Part("jobs", ("id",), ("error",)),
+    "keys": Part("keys", ("id",), ("name",)),
+}
+
+
+def holder_of(part: str, row: Sequence[Any]) -> Holder:
+    """A row of a part: its keys, then its columns."""
+    keys = len(PARTS[part].keys)
+    mark = tuple(row[:keys])
+    number = " ".join(map(str, mark)) if all(isinstance(key, int) for key in mark) else ""
+    return Holder(mark, f"{part} {number}".strip(), tuple(said(_values(PARTS[part], row[keys:]))))
+
+
+def what_is_left(
+    part: Part, mark: Mark, row: Sequence[Any], clean: Callable[[str], str], is_taken: Callable[[str], bool]
+) -> list[Any] | None:
+    """The columns of a row after cleaning, None if nothing changes. A name that another row has is told apart."""
+    before = _values(part, row)
+    after = [_cleaned(value, clean) for value in before]
+    if after == before:
+        return None
+    plain = len(part.texts)
+    texts, told = after[:plain], after[plain:]
+    if part.name is not None:
+        at = part.texts.index(part.name)
+        if texts[at] != before[at] and is_taken(texts[at]):
+            texts[at] = f"{texts[at]} {mark[0]}"
+    return [*texts, *(json.dumps(value, ensure_ascii=False, separators=(",", ":")) for value in told)]
+
+
+def said(value: object) -> Iterator[str]:
+    """Every text in a value, names of fields too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, entry in value.items():
+            yield from (str(name), *said(entry))
+    elif isinstance(value, (list, tuple)):
+        for entry in value:
+            yield from said(entry)
+
+
+def _values(part: Part, row: Sequence[Any]) -> list[Any]:
+    """The texts of a row, and its JSON as what it says."""
+    plain = len(part.texts)
+    texts = (text.decode("utf-8", "replace") if isinstance(text, bytes) else text for text in row[:plain])
+    return [*texts, *(json.loads(text) for text in row[plain:])]
+
+
+def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(name): _cleaned(entry, clean) for name, entry in value.items()}
+    return [_cleaned(entry, clean) for entry in value] if isinstance(value, list) else value
