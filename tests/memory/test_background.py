@@ -128,6 +128,19 @@ def test_a_server_links_and_a_command_does_not(settings: Settings) -> None:
     assert "commonplace-background" not in [thread.name for thread in threading.enumerate()]
 
 
+def test_what_is_closed_is_not_opened_any_more(settings: Settings) -> None:
+    """A server may end before the moment at which it would have opened its store unasked."""
+    shelf = Shelf(replace(settings, embedder="off"))
+    before = set(threading.enumerate())
+    shelf.open_soon(BOUND)
+    (timer,) = set(threading.enumerate()) - before
+    shelf.close()
+    timer.join(BOUND / 2)
+    assert not timer.is_alive() and not settings.database.exists()
+    with pytest.raises(StoreError):
+        shelf.book()
+
+
 def test_opening_a_book_starts_nothing(book: Book) -> None:
     write(book, 1)
     assert [thread for thread in threading.enumerate() if thread.name == "commonplace-background"] == []

@@ -10,7 +10,7 @@ import contextlib
 import threading
 
 from commonplace.config import Settings
-from commonplace.errors import CommonplaceError
+from commonplace.errors import CommonplaceError, StoreError
 from commonplace.memory.background import COURTESY_IF_AWAITED, Background, Task
 from commonplace.memory.book import Book, Clock, open_book, wall_clock
 
@@ -26,10 +26,14 @@ class Shelf:
         self._lock = threading.Lock()
         self._book: Book | None = None
         self._background: tuple[Background, ...] = ()
+        self._timer: threading.Timer | None = None
+        self._closed = False
 
     def book(self) -> Book:
         """The open book, or the error that keeps it shut."""
         with self._lock:
+            if self._closed:
+                raise StoreError("The server is ending.", "Start it again.")
             if self._book is None:
                 self._book = open_book(self._settings, self._clock)
                 self._book.meaning.start()
@@ -41,12 +45,16 @@ class Shelf:
 
     def open_soon(self, seconds: float) -> None:
         """Open it in the background after a moment, so that waiting work goes on even if nobody calls."""
-        timer = threading.Timer(seconds, self._try)
-        timer.daemon = True
-        timer.start()
+        self._timer = threading.Timer(seconds, self._try)
+        self._timer.daemon = True
+        self._timer.start()
 
     def close(self) -> None:
+        """For good: a thread that opened it now would be cut off with the process, in the midst of anything."""
+        if self._timer is not None:
+            self._timer.cancel()
         with self._lock:
+            self._closed = True
             for work in self._background:
                 work.stop()
             if self._book is not None:
