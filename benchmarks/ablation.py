@@ -1,0 +1,112 @@
+"""What is each step of recall worth? `python -m benchmarks.ablation FOLDER [--keep STORES]`
+
+FOLDER is laid out as benchmarks/dialogues.py says. Every question is asked through `memory_search` with one step left
+out at a time, in this process, of a store for each dialogue and of one store for each set. Leaving out the context that
+messages are embedded in needs stores of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from benchmarks.dialogues import Dialogue, pooled, sets
+from benchmarks.doors import InProcess
+from benchmarks.kept import Kept, Way, kept
+from benchmarks.measures import ALL, Answered, averages, figures
+from commonplace.memory import recall
+from commonplace.ranking import company, fusion, second_look
+from commonplace.store.sqlite import passages
+from commonplace.text import grammar
+
+SEARCH = Way("memory_search", "memory_search", {"limit": 50})
+
+Change = tuple[ModuleType, str, Any]
+# A step, and what has to be otherwise so that it is not taken.
+STEPS: tuple[tuple[str, tuple[Change, ...]], ...] = (
+    ("all of it", ()),
+    ("without the words", ((fusion, "WORDS", 0.0),)),
+    ("without more for who said it", ((company, "NAMED", 0.0),)),
+    ("with the names in the question", ((recall, "without_names", lambda text, _names: text),)),
+    ("without whose words are meant", ((company, "THEIRS", 0.0), (company, "OTHERS", 0.0))),
+    ("without what was said beside it", ((company, "BESIDE", 0.0),)),
+    ("without its session", ((company, "SESSION", 0.0),)),
+    ("without less for what says little", ((company, "BRIEF", 0.0),)),
+    ("without the time that is named", ((second_look, "WHEN", 0.0), (recall, "_of_the_time", lambda *_: []))),
+    ("without what an answer has to tell", ((second_look, "TELLS", 0.0),)),
+    ("without less for what only asks", ((second_look, "ASKS", 0.0),)),
+    ("with quoted titles as filters", ((grammar, "_is_prose", lambda lexemes: _no_quotes(lexemes)),)),
+)
+
+
+def _no_quotes(lexemes: Sequence[Any]) -> bool:
+    return all(lexeme.kind in ("word", "AND", "OR", "NOT", "+", "(", ")") for lexeme in lexemes)
+
+
+def _alone(connection: Any, space_id: int, passage_ids: Sequence[int]) -> dict[int, Any]:
+    return {id_: (found, "") for id_, found in passages.texts(connection, space_id, passage_ids).items()}
+
+
+@contextmanager
+def changed(changes: Sequence[Change]) -> Iterator[None]:
+    """With other values in the place of some, and with the old ones again at the end."""
+    before = [(module, name, getattr(module, name)) for module, name, _value in changes]
+    for module, name, value in changes:
+        setattr(module, name, value)
+    try:
+        yield
+    finally:
+        for module, name, value in before:
+            setattr(module, name, value)
+
+
+def asked(stores: Sequence[tuple[Dialogue, Kept]]) -> str:
+    """Recall@10 and MRR over all questions, in percent."""
+    rows = [
+        Answered(dialogue.name, question.category, figures(list(store.ask(SEARCH, question.text)), question.gold))
+        for dialogue, store in stores
+        for question in dialogue.questions
+    ]
+    means = averages(rows)[ALL]
+    return f"{100 * means['recall@10']:.1f} ({100 * means['mrr']:.1f})"
+
+
+def row(step: str, columns: Sequence[str]) -> None:
+    print(f"| {step} | {' | '.join(columns)} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--keep", type=Path, help="where the stores are kept for the next run")
+    options = parser.parse_args()
+    found = sets(options.folder)
+    groups = [(name, dialogues) for name, dialogues in found.items()]
+    groups += [(f"{name}, one store", [pooled(dialogues)]) for name, dialogues in found.items()]
+    with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
+        work = options.keep or Path(temporary)
+
+        def stores(folder: Path) -> list[list[tuple[Dialogue, Kept]]]:
+            return [
+                [(one, stack.enter_context(kept(one, folder / name, InProcess))) for one in dialogues]
+                for name, dialogues in groups
+            ]
+
+        row("Recall@10 (MRR)", [name for name, _dialogues in groups])
+        row("---", ["---"] * len(groups))
+        whole = stores(work)
+        for step, changes in STEPS:
+            with changed(changes):
+                row(step, [asked(group) for group in whole])
+        with changed(((passages, "in_context", _alone),)):
+            alone = stores(work / "alone")
+        row("with messages read alone", [asked(group) for group in alone])
+
+
+if __name__ == "__main__":
+    main()
