@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ KEY_FILE_NAME = "api-key"
 PROFILES = ("all", "core", "kiro", "memories", "ecm", "sekha")
 EMBEDDERS = ("builtin", "endpoint", "off")
 DURABILITY = ("full", "normal")
+# PostgreSQL's own other spelling, `host=... dbname=...`, will do too.
+DATABASES = ("postgresql://", "postgres://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,9 @@ class Settings:
     data_dir: Path
     profile: str = "all"
     space: str = "default"
+    # Holds a password: it is named in no message.
+    database_url: str = field(default="", repr=False)
+    database_connections: int = 10
     project: str = ""
     durability: str = "full"
     embedder: str = "builtin"
@@ -54,6 +59,11 @@ class Settings:
     @property
     def database(self) -> Path:
         return self.data_dir / DATABASE_NAME
+
+    @property
+    def has_store(self) -> bool:
+        """Whether there is something to open: a server is taken to be there."""
+        return bool(self.database_url) or self.database.exists()
 
     @property
     def key_file(self) -> Path:
@@ -162,6 +172,14 @@ def _checked(settings: Settings) -> Settings:
             "The embedder is an endpoint, but endpoint_url or endpoint_model is not set.",
             "Set both, or choose the embedder builtin or off.",
         )
+    named = settings.database_url
+    if named and not named.startswith(DATABASES) and ("://" in named or "=" not in named):
+        raise InvalidInput(
+            "Setting database_url is no address of a PostgreSQL database.",
+            "Write it as postgresql://user:password@host:5432/database.",
+        )
+    if not 1 <= settings.database_connections <= 1000:
+        raise InvalidInput(f"Setting database_connections is {settings.database_connections}.", "Choose 1 to 1000.")
     if not 1 <= settings.embedder_threads <= 256:
         raise InvalidInput(f"Setting embedder_threads is {settings.embedder_threads}.", "Choose 1 to 256.")
     if not 0 < len(settings.space) <= 200:

@@ -30,7 +30,7 @@ def run(book: Book, root: Path, steps: Iterator[object]) -> tuple[list[Generated
     def complain(error: CommonplaceError) -> None:
         complaints.append(error.message)
 
-    watch(book.settings, regenerate, wait, told.append, complain)
+    watch(book, regenerate, wait, told.append, complain)
     return told, complaints, calls
 
 

@@ -14,6 +14,7 @@ import click
 
 from commonplace.cli.terminal import plain
 from commonplace.config import Settings, load
+from commonplace.errors import StoreError
 
 if TYPE_CHECKING:
     from commonplace.memory.book import Book
@@ -38,6 +39,7 @@ class Call:
         """The memory, open for the length of the block, with what hooks left for it."""
         from commonplace.capture.hooks.beside import drain_some, drop_untrue
         from commonplace.memory.book import open_book
+        from commonplace.memory.unchanged import asker
 
         settings = self.settings()
         book = open_book(settings)
@@ -45,8 +47,9 @@ class Call:
             drain_some(settings)
             yield book
         finally:
+            with contextlib.suppress(StoreError):
+                drop_untrue(settings, asker(book))
             book.close()
-            drop_untrue(settings)
 
     def project(self, named: str | None, everywhere: bool, here: Callable[[], str | None] | None = None) -> str | None:
         """The project that a command is about: the one named, none for --global, else the one of the folder."""

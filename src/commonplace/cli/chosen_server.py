@@ -77,7 +77,7 @@ def choose(
 def revoke_key(call: Call, editor: Editor, headers: Mapping[str, str]) -> None:
     """Let a key that was made for an editor work no longer. One that somebody gave us is theirs."""
     secret = _key_of(headers)
-    if not secret or not call.settings().database.exists():
+    if not secret or not call.settings().has_store:
         return
     from commonplace.memory import keys
 

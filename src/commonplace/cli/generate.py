@@ -94,7 +94,7 @@ def _watch(call: Call, book: Book, regenerate: Callable[[], Generated]) -> None:
         call.note(f"{error.message} {error.hint}")
 
     try:
-        watch(book.settings, regenerate, pause, tell, complain)
+        watch(book, regenerate, pause, tell, complain)
     except KeyboardInterrupt:
         call.note("Ended.")
 

@@ -46,7 +46,7 @@ class Patient:
     def opens(self) -> bool:
         """Whether there is a memory that can be opened; why it cannot is told about the store, and only there."""
         try:
-            return self.settings.database.exists() and bool(self.book())
+            return self.settings.has_store and bool(self.book())
         except (OSError, CommonplaceError):
             return False
 

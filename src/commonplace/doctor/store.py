@@ -1,11 +1,14 @@
-"""The store: whether it opens, its file is whole, its write-ahead log small, and the disk has room."""
+"""The store: whether it opens, its file is whole, its write-ahead log small, and the disk has room.
+
+One on a server is looked after there: what that server tells of itself is told here.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from commonplace.doctor.finding import Finding, failure, remark, well
@@ -26,6 +29,9 @@ WORDS = "passages_fts"
 def examine(patient: Patient) -> Iterator[Finding]:
     database = patient.settings.database
     yield from _room(patient.settings.data_dir)
+    if patient.settings.database_url:
+        yield from _on_a_server(patient)
+        return
     if not database.exists():
         yield remark(AREA, "file", f"There is no store at {database} yet.", "It is made when something is remembered.")
         return
@@ -39,15 +45,36 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield _log(database)
 
 
+def _on_a_server(patient: Patient) -> Iterator[Finding]:
+    try:
+        book = patient.book()
+        described, about = _described(book)
+    except CommonplaceError as error:
+        yield failure(AREA, "server", error.message, error.hint)
+        return
+    yield well(AREA, "server", f"{described['path']} answers: PostgreSQL {about}.")
+    if not described["row_security"]:
+        told = "The user of the database may not take the role commonplace_member: only our own statements part spaces."
+        yield remark(AREA, "spaces", told, "Let it create roles, or create the role and grant it; see docs/team.md.")
+    found = complaints(book, CHECK_SECONDS)
+    if found:
+        yield failure(AREA, "integrity", f"The server tells of damage: {'; '.join(found)}.", "See docs/team.md.")
+    else:
+        yield well(AREA, "integrity", "The server knows of no damage.")
+
+
+def _described(book: Book) -> tuple[Mapping[str, object], str]:
+    data = status(book)
+    described, total = data["store"], data["total"]
+    assert isinstance(described, dict)
+    return described, f"{described['version']}, schema {described['schema']}, {total:,} items"
+
+
 def _opened(book: Book, database: Path) -> Finding:
     # Asked of the mode as well: a superuser may write anything.
     if not database.stat().st_mode & stat.S_IWUSR or not os.access(database, os.W_OK):
         return failure(AREA, "file", f"{database} is read-only.", "Make it writable for its owner.")
-    data = status(book)
-    described, total = data["store"], data["total"]
-    assert isinstance(described, dict)
-    about = f"SQLite {described['version']}, schema {described['schema']}, {total:,} items"
-    return well(AREA, "file", f"{database} opens: {about}.")
+    return well(AREA, "file", f"{database} opens: SQLite {_described(book)[1]}.")
 
 
 def _whole(patient: Patient, book: Book) -> Finding:

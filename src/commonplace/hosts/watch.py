@@ -1,19 +1,20 @@
-"""Watch: rule files that follow the store. Looks at its files' times now and then, which costs nothing."""
+"""Watch: rule files that follow the store. Looks now and then at the times of its files, or at how far it has grown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from commonplace.config import Settings
 from commonplace.errors import CommonplaceError
 from commonplace.hosts.generate import Generated
+from commonplace.memory.book import Book
+from commonplace.memory.unchanged import asker
 
-Stamp = tuple[tuple[int, int] | None, ...]
+Stamp = tuple[tuple[int, int] | str | None, ...]
 
 
 def watch(
-    settings: Settings,
+    book: Book,
     regenerate: Callable[[], Generated],
     wait: Callable[[], bool],
     tell: Callable[[Generated], None],
@@ -26,7 +27,7 @@ def watch(
     seen: Stamp | None = None
     refused, fresh = "", False
     while True:
-        now = stamp(settings)
+        now = stamp(book)
         # Once more after each change: a second write within a clock tick looks the same.
         if now != seen or fresh or refused:
             fresh = now != seen
@@ -46,9 +47,17 @@ def watch(
             return
 
 
-def stamp(settings: Settings) -> Stamp:
+def stamp(book: Book) -> Stamp:
     """Changes with every write to the store, by whichever process."""
-    return tuple(_times(path) for path in (settings.database, Path(f"{settings.database}-wal")))
+    ask = asker(book)
+    if ask is not None:
+        try:
+            return (ask(),)
+        except CommonplaceError:
+            # Whoever reads the rules then is told why.
+            return ("away",)
+    database = book.settings.database
+    return tuple(_times(path) for path in (database, Path(f"{database}-wal")))
 
 
 def _times(path: Path) -> tuple[int, int] | None:

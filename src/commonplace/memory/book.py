@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from commonplace.config import Settings
 from commonplace.embed import Embedder
+from commonplace.errors import StoreError
 from commonplace.memory.meaning import Meaning
 from commonplace.store.protocol import Store
 
@@ -45,18 +46,44 @@ def open_book(settings: Settings, clock: Clock = wall_clock, *, as_it_is: bool =
 
     `as_it_is` is for those who only want to read at once: a store that would have to be written first is an error.
     """
+    store = (_on_a_server if settings.database_url else _in_a_file)(settings, clock(), as_it_is)
+    return Book(settings, store, Meaning(store, _embedder(settings), clock), clock)
+
+
+def _in_a_file(settings: Settings, now_ms: int, as_it_is: bool) -> Store:
     from commonplace.store.sqlite.store import SqliteStore
 
-    store = SqliteStore(
+    return SqliteStore(
         settings.database,
         space=settings.space,
         durability=settings.durability,
         busy_timeout=settings.busy_timeout,
         query_timeout=settings.query_timeout,
-        now_ms=clock(),
+        now_ms=now_ms,
         as_it_is=as_it_is,
     )
-    return Book(settings, store, Meaning(store, _embedder(settings), clock), clock)
+
+
+def _on_a_server(settings: Settings, now_ms: int, as_it_is: bool) -> Store:
+    try:
+        from commonplace.store.postgres.store import PostgresStore
+    except ImportError as error:
+        if "psycopg" not in f"{error.name} {error}":
+            raise
+        raise StoreError(
+            f"database_url is set, but psycopg cannot be loaded: {error}.",
+            "Install Commonplace with its extra: pip install 'commonplace[postgres]'.",
+        ) from error
+    return PostgresStore(
+        settings.database_url,
+        space=settings.space,
+        durability=settings.durability,
+        busy_timeout=settings.busy_timeout,
+        query_timeout=settings.query_timeout,
+        connections=settings.database_connections,
+        now_ms=now_ms,
+        as_it_is=as_it_is,
+    )
 
 
 def _embedder(settings: Settings) -> Embedder | None:

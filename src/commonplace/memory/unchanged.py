@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from commonplace.memory.book import Book
+
 
 def content_mark(database: str) -> str | None:
     """A word for what the store at a path holds, which changes with it; None if it cannot be told at this moment."""
     from commonplace.store.sqlite.content_mark import content_mark
 
     return content_mark(database)
+
+
+def asker(book: Book) -> Callable[[], str] | None:
+    """How to ask a store that is no file here for such a word; None for one that is."""
+    return (lambda: book.store.news(None, 0)[1]) if book.settings.database_url else None

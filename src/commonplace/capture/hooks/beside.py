@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,14 +44,15 @@ def drain_some(settings: Settings) -> None:
         note(spool_of(str(settings.data_dir)), "drain", getattr(error, "code", None) or reason_of(error))
 
 
-def drop_untrue(settings: Settings) -> None:
+def drop_untrue(settings: Settings, ask: Callable[[], str] | None = None) -> None:
     """Empty the openings that the store has outgrown: they may hold what was just forgotten.
 
-    That they are wanted is kept, for the next server to make them anew.
+    That they are wanted is kept, for the next server to make them anew. `ask` is for a database that is elsewhere;
+    without it, all of its openings go.
     """
     data = str(settings.data_dir)
     found = list(lying(data))
-    now = stamp(data, os.environ) if found else ""
+    now = stamp(data, os.environ, ask) if found else ""
     for path, made_at, folder, session in reversed(found):
         if made_at not in ("", now):
             with contextlib.suppress(OSError, NotOurs):

@@ -2,6 +2,7 @@
 
 Each names what the store held when it was made, so that a hook can tell whether it is still true without loading what
 reads the store. A server makes them anew after each change; whoever is no server leaves word that they are wanted.
+A database on another machine is not asked by a hook: what lies ready is then as true as whoever keeps it can tell.
 """
 
 from __future__ import annotations
@@ -16,35 +17,58 @@ from commonplace.memory.unchanged import content_mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 OPENINGS = "openings"
 UNKNOWN = "unknown"
 _DATABASE, _CONFIG = "commonplace.db", "config.toml"
 # What a process may be told that changes an opening.
-_TELLING = ("COMMONPLACE_CONFIG", "COMMONPLACE_SPACE", "COMMONPLACE_OPENING_TOKENS")
+_ADDRESS = "COMMONPLACE_DATABASE_URL"
+_TELLING = ("COMMONPLACE_CONFIG", "COMMONPLACE_SPACE", "COMMONPLACE_OPENING_TOKENS", _ADDRESS)
 
 
-def stamp(data: str, env: Mapping[str, str]) -> str:
-    """What is remembered and set at this moment, in a few words; empty if there is no store."""
+def stamp(data: str, env: Mapping[str, str], ask: Callable[[], str] | None = None) -> str:
+    """What is remembered and set at this moment, in a few words; empty if there is no store.
+
+    `ask` tells it of a database that is elsewhere; who cannot ask gets all the other words.
+    """
+    told = [env.get(name, "") for name in _TELLING]
+    config = told[0] or os.path.join(data, _CONFIG)
+    set_to = " ".join([__version__, _changed(config), *(f"{crc32(os.fsencode(word)):x}" for word in told)])
+    if ask is not None:
+        return f"{set_to} {ask()}"
+    if is_elsewhere(data, env):
+        return set_to
     database = os.path.join(data, _DATABASE)
     if not os.path.exists(database):
         return ""
     mark = content_mark(database)
-    if mark is None:
-        return UNKNOWN
-    told = [env.get(name, "") for name in _TELLING]
-    changed = _changed(told[0] or os.path.join(data, _CONFIG))
-    return " ".join([__version__, mark, changed, *(f"{crc32(os.fsencode(word)):x}" for word in told)])
+    return UNKNOWN if mark is None else f"{set_to} {mark}"
 
 
-def look_up(data: str, folder: str, session: str, now: str) -> str | None:
-    """The opening that lies ready for a session in a folder; None if there is none that holds now."""
+def is_elsewhere(data: str, env: Mapping[str, str]) -> bool:
+    """Whether the store is a database on a server: said by the environment, or by a line of the configuration."""
+    if env.get(_ADDRESS):
+        return True
     try:
-        found = _read(_path(data, folder, session))
+        with open(env.get(_TELLING[0]) or os.path.join(data, _CONFIG), "rb") as file:
+            settings = [line.partition(b"=") for line in file]
+    except OSError:
+        return False
+    return any(name.strip() == b"database_url" and value.strip()[1:2] not in b"'\"" for name, _is, value in settings)
+
+
+def look_up(data: str, folder: str, session: str, now: str, *, whenever: bool = False) -> str | None:
+    """The opening that lies ready for a session in a folder; None if there is none that holds now.
+
+    `whenever` it was made: that is not asked, only that nothing was set otherwise since.
+    """
+    try:
+        made_at, *of, text = _read(_path(data, folder, session))
     except (OSError, ValueError):
         return None
-    return found[3] if found[:3] == (now, folder, session) else None
+    holds = made_at.startswith(f"{now} ") if whenever else made_at == now
+    return text if holds and of == [folder, session] else None
 
 
 def lay_ready(data: str, folder: str, session: str, made_at: str, text: str) -> None:

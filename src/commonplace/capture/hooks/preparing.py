@@ -13,6 +13,7 @@ from commonplace.capture.hooks.prepared import UNKNOWN, lay_ready, lying, stamp
 from commonplace.config import load
 from commonplace.memory.book import Book, open_book
 from commonplace.memory.opening import opening
+from commonplace.memory.unchanged import asker
 
 # A session that starts does not wait for whoever writes.
 _PATIENCE = 0.05
@@ -46,7 +47,7 @@ class Openings:
         """Make anew what no longer holds, and what these folders and sessions will want."""
         data = str(book.settings.data_dir)
         self._owed |= dict.fromkeys(starts)
-        now = stamp(data, self._env)
+        now = stamp(data, self._env, asker(book))
         if now in ("", UNKNOWN) or (now == self._seen and not self._owed):
             # There is nothing to tell, nothing new, or it cannot be told now: later, then.
             return

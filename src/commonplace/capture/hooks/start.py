@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from commonplace.capture.hooks.prepared import look_up, stamp
+from commonplace.capture.hooks.prepared import is_elsewhere, lay_ready, look_up, stamp
 from commonplace.capture.hooks.spool import note, spool_of
 
 TYPE_CHECKING = False
@@ -26,11 +26,17 @@ def answer(data: str, host: str, event: str, cwd: str, payload: bytes, env: Mapp
     named = _text(told, "session_id", "sessionId", "conversation_id", "conversationId")
     goes_on = named and _text(told, "source", "trigger") in _GOES_ON
     session = f"{host}:{named}" if goes_on else ""
-    now = stamp(data, env)
-    text = look_up(data, folder, session, now) if now else ""
-    if text is None:
-        text = _composed(data, folder, session, env)
-    return SHAPES[host](event, text).encode()
+    return SHAPES[host](event, _opening(data, folder, session, env)).encode()
+
+
+def _opening(data: str, folder: str, session: str, env: Mapping[str, str]) -> str:
+    now, elsewhere = stamp(data, env), is_elsewhere(data, env)
+    text = look_up(data, folder, session, now, whenever=elsewhere) if now else ""
+    if text is None and elsewhere:
+        # Nobody waits for a database across a network: the next session in this folder is told.
+        lay_ready(data, folder, session, "", "")
+        return ""
+    return _composed(data, folder, session, env) if text is None else text
 
 
 def _composed(data: str, folder: str, session: str, env: Mapping[str, str]) -> str:

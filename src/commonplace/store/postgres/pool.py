@@ -120,8 +120,9 @@ def place_of(url: str) -> str:
     """What to call the database when speaking of it: never with its password."""
     try:
         parts = conninfo_to_dict(url)
-    except psycopg.Error as error:
+    except psycopg.Error:
+        # What the driver says of it may be a piece of the password.
         raise InvalidInput(
-            f"`database_url` cannot be read: {error}.", "Write it as postgresql://user:password@host:5432/database."
+            "`database_url` cannot be read.", "Write it as postgresql://user:password@host:5432/database."
         ) from None
     return f"PostgreSQL {parts.get('dbname', '')}@{parts.get('host', 'localhost')}"
