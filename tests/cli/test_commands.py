@@ -7,6 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.capture.hooks.firing import put
+
+from commonplace.capture.hooks.turn import turn
+from commonplace.config import Settings
 
 from .conftest import Run
 
@@ -288,6 +292,24 @@ def test_status_tells_where_and_how_much(run: Run, story: list[int], data_dir: P
     assert data["model"]["state"] == "off" and data["search"] == "keywords only" and isinstance(data["pending"], int)
     people = run("status").out
     assert str(data_dir) in people and "keywords only" in people and "6 (" in people
+
+
+def test_status_tells_what_hooks_captured_and_left_out(run: Run, data_dir: Path, folder: Path) -> None:
+    assert "0 observations captured, 0 left out" in run("status").out
+    settings, told = Settings(data_dir), {"session_id": "s", "cwd": str(folder)}
+    for prompt in ("Why is the build slow?", "yes", "thanks"):
+        put(settings, {**told, "prompt": prompt}, "UserPromptSubmit")
+    put(settings, b"no event")
+    with turn(data_dir) as ours:
+        assert ours
+        waits = run("status", "--json").data["hooks"]
+        assert waits["waiting"] == 4 and waits["waiting_since"] and waits["captured"] == {}
+        assert "4 wait since" in run("status").out
+    data = run("status", "--json").data["hooks"]
+    assert (data["captured"], data["left_out"]) == ({"prompt": 1}, {"small-talk": 2})
+    assert (data["waiting"], data["waiting_since"], data["failed"]) == (0, None, 1)
+    line = "1 observations captured, 2 left out (mostly small-talk), 1 failed, see `commonplace doctor`"
+    assert line in run("status").out
 
 
 def test_the_data_folder_can_be_named_before_and_after_the_command(run: Run, tmp_path: Path) -> None:

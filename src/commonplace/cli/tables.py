@@ -190,6 +190,7 @@ def status(data: Mapping[str, Any]) -> None:
         "version": data["version"],
         "data folder": data["data_dir"],
         "store": f"{store['engine']} {store['version']}, schema {store['schema']}, {counts['bytes'] / 1e6:.1f} MB",
+        **({"database": f"{store['path']}, space {data['space']}"} if store["engine"] != "sqlite" else {}),
         "items": f"{data['total']:,} ({kinds}), {counts['forgotten']:,} forgotten",
         "projects": f"{counts['projects']:,}, sessions {counts['sessions']:,}",
         "passages": f"{counts['passages']:,}, vectors {counts['vectors']:,}",
@@ -197,10 +198,24 @@ def status(data: Mapping[str, Any]) -> None:
         "model": f"{model['name'] or 'none'} ({model['state']})",
         **({"last error": model["last_error"]} if model["last_error"] else {}),
         "search": data["search"],
+        "hooks": _hooks(data["hooks"]),
     }
     for name, value in lines.items():
         click.secho(f"{name + ':':<13}", nl=False, fg="cyan")
         click.echo(one_line(str(value)))
+
+
+def _hooks(told: Mapping[str, Any]) -> str:
+    """What hooks told, in a line."""
+    most = sorted(told["left_out"].items(), key=lambda entry: -entry[1])[:3]
+    reasons = f" (mostly {', '.join(reason for reason, _number in most)})" if most else ""
+    parts = [
+        f"{sum(told['captured'].values()):,} observations captured",
+        f"{sum(told['left_out'].values()):,} left out{reasons}",
+        *([f"{told['waiting']:,} wait since {told['waiting_since']}"] if told["waiting"] else []),
+        *([f"{told['failed']:,} failed, see `commonplace doctor`"] if told["failed"] else []),
+    ]
+    return ", ".join(parts)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,8 @@ from commonplace.doctor.patient import Patient
 from commonplace.text.times import ago
 
 AREA = "spool"
-LATE_MS = 24 * 3_600_000
+# Whoever waits longer, or takes more room, waits for a server or a command that never comes.
+LATE_MS, LARGE = 24 * 3_600_000, 100 * 1024**2
 DRAIN_SECONDS = 30.0
 # A hook is done long before this.
 LEFT_SECONDS = 3600
@@ -43,10 +44,10 @@ def _waiting(patient: Patient, state: SpoolState) -> Finding:
         return well(AREA, "waiting", "Nothing waits that hooks told.")
     now = time.time_ns() // 1_000_000
     since = "" if state.oldest_ms is None else f", the oldest from {ago(state.oldest_ms, now)}"
-    told = f"{state.waiting:,} events wait to be remembered{since}."
+    told = f"{state.waiting:,} events wait to be remembered ({state.size / 1e6:,.1f} MB){since}."
     late = state.oldest_ms is not None and now - state.oldest_ms > LATE_MS
     fix = "A running server remembers them, and so does the next command; or use --fix."
-    return (failure if late else remark)(AREA, "waiting", told, fix, _draining(patient))
+    return (failure if late or state.size > LARGE else remark)(AREA, "waiting", told, fix, _draining(patient))
 
 
 def _draining(patient: Patient) -> Callable[[], str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.capture.hooks.fire import HOSTS
-from commonplace.capture.hooks.spool import SPOOL
+from commonplace.capture.hooks.spool import SPOOL, has_room
 from commonplace.capture.hooks.waiting import our_spool, read, spool_state
 from commonplace.config import Settings
 
@@ -133,6 +133,14 @@ def test_a_full_disk_is_counted_and_leaves_no_half_event(settings: Settings) -> 
     assert (done.returncode, done.stdout) == (0, b"")
     assert spool_state(settings).hook_failures == {"disk-full": 1}
     assert [path.name for path in our_spool(settings).iterdir()] == ["troubles"]
+
+
+@pytest.mark.parametrize(
+    ("free", "total", "room"),
+    [(60 << 20, 1 << 40, True), (40 << 20, 1 << 40, False), (40 << 20, 100 << 20, True), (4 << 20, 100 << 20, False)],
+)
+def test_a_spool_that_nobody_drains_fills_no_disk(free: int, total: int, room: bool) -> None:
+    assert has_room(free, total) is room
 
 
 def test_a_data_folder_that_cannot_be_written_is_told_on_standard_error(settings: Settings) -> None:

@@ -13,7 +13,8 @@ from tests.capture.ingesting import KEY, ingest, messages, place, talk
 from tests.capture.transcripts.corpus import FOLDER, SESSION, write
 
 from commonplace.capture.hooks.event import Event, EventKind
-from commonplace.capture.hooks.remembering import Remembered, remember_events, remembered
+from commonplace.capture.hooks.outcomes import Remembered, remembered
+from commonplace.capture.hooks.remembering import remember_events
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import find, latest
 from commonplace.model import SessionScope

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.capture.hooks.remembering import remember_events, remembered
+from commonplace.capture.hooks.outcomes import remembered
+from commonplace.capture.hooks.remembering import remember_events
 from commonplace.capture.hooks.trivia import REASONS, is_small_talk
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import find, latest

@@ -7,55 +7,28 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from commonplace.capture.hooks.closing import closed
 from commonplace.capture.hooks.course import OPENING, RECENT, Course, Deed
 from commonplace.capture.hooks.event import Event
 from commonplace.capture.hooks.observations import Observation, observe
+from commonplace.capture.hooks.outcomes import DROPPED, KEPT, LED, Remembered
 from commonplace.capture.hooks.places import Place, Places
 from commonplace.capture.hooks.public import public
 from commonplace.capture.hooks.trivia import reason_against, reason_to_drop
 from commonplace.memory.book import Book
-from commonplace.memory.captured import Begun, Happening, capture, captured_counts, known_events, latest_key, thread
+from commonplace.memory.captured import Begun, Happening, capture, known_events, latest_key, thread
 from commonplace.memory.remember import MAX_SESSION, Note, clean
 from commonplace.memory.staleness import ROOT
 
 BATCH = 500
 """Events that are written in one transaction."""
-KEPT, DROPPED, LED = "kept", "dropped", "led"
 _OBSERVED = ("prompt", "tool", "subagent-stop", "compact")
 _CLOSING = ("stop", "session-end", "compact")
 # From 2000 on; a host that says something else has no clock, and in a day's time at most.
 _EARLIEST_MS, _AHEAD_MS = 946_684_800_000, 86_400_000
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """What became of events: how many observations of each type, what was dropped and why, what led a session on.
-
-    `known` had been told before; `unfit` could not be kept.
-    """
-
-    kept: Mapping[str, int] = field(default_factory=dict)
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    led: Mapping[str, int] = field(default_factory=dict)
-    known: int = 0
-    unfit: int = 0
-
-    @classmethod
-    def of(cls, outcomes: Mapping[str, int], known: int = 0) -> Remembered:
-        groups: dict[str, dict[str, int]] = {KEPT: {}, DROPPED: {}, LED: {}}
-        unfit = 0
-        for outcome, number in sorted(outcomes.items()):
-            group, _, name = outcome.partition(":")
-            if group in groups:
-                groups[group][name] = number
-            else:
-                unfit += number
-        return cls(groups[KEPT], groups[DROPPED], groups[LED], known, unfit)
 
 
 def remember_events(book: Book, events: Sequence[Event]) -> Remembered:
@@ -68,11 +41,6 @@ def remember_events(book: Book, events: Sequence[Event]) -> Remembered:
             batch.take(name, event)
         outcomes.update(batch.write())
     return Remembered.of(outcomes, known=len(events) - outcomes.total())
-
-
-def remembered(book: Book) -> Remembered:
-    """The same of all events since the store exists, for those who want to know what was dropped."""
-    return Remembered.of(captured_counts(book))
 
 
 class _Batch:

@@ -20,6 +20,8 @@ EVENT, SAMPLE, PART = ".event", ".sample", ".part"
 VERSION = b"1"
 # Beyond this much trouble no more is noted.
 _MOST_TROUBLES = 1 << 20
+# Left free on a disk for whoever else writes to it; of a small disk, a twentieth.
+_LEFT_FREE = 50 << 20
 _BINARY: int = getattr(os, "O_BINARY", 0)
 _NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
 _REASONS = {
@@ -44,6 +46,10 @@ def record(fields: Sequence[str], payload: bytes) -> bytes:
 def leave(folder: str, content: bytes, ending: str = EVENT, name: str = "") -> str:
     """Put an event into the spool so that it survives a power cut; its name."""
     enter(folder)
+    if os.name == "posix":
+        disk = os.statvfs(folder)
+        if not has_room(disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize):
+            raise OSError(errno.ENOSPC, "hardly any room is left")
     name = name or f"{time.time_ns():020d}-{os.getpid():x}-{os.urandom(4).hex()}"
     part = os.path.join(folder, name + PART)
     try:
@@ -57,6 +63,11 @@ def leave(folder: str, content: bytes, ending: str = EVENT, name: str = "") -> s
         raise
     _settle(folder)
     return name
+
+
+def has_room(free: int, total: int) -> bool:
+    """Whether a disk with so many bytes can take an event: a spool that nobody drains must not fill it."""
+    return free >= min(_LEFT_FREE, total // 20)
 
 
 def note(folder: str, who: str, reason: str) -> bool:

@@ -40,13 +40,14 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class SpoolState:
-    """How the spool fares: what waits, since when, and every trouble counted by its reason."""
+    """How the spool fares: what waits, since when, how large it is, and every trouble counted by its reason."""
 
     waiting: int = 0
     oldest_ms: int | None = None
     refused: Mapping[str, int] = field(default_factory=dict)
     hook_failures: Mapping[str, int] = field(default_factory=dict)
     last_trouble_ms: int | None = None
+    size: int = 0
     broken: str = ""
     """Why the spool cannot be used at all; empty if it can, or is not there yet."""
 
@@ -137,7 +138,16 @@ def spool_state(settings: Settings) -> SpoolState:
     except (OSError, NotOurs) as error:
         return SpoolState(broken=str(error))
     oldest = int(names[0].partition("-")[0]) // 1_000_000 if names and names[0][:20].isdigit() else None
-    return SpoolState(len(names), oldest, dict(counts["drain"]), dict(counts["hook"]), last)
+    return SpoolState(len(names), oldest, dict(counts["drain"]), dict(counts["hook"]), last, _size(spool, names))
+
+
+def _size(spool: Path, names: Sequence[str]) -> int:
+    """Bytes in all; what is drained meanwhile counts for nothing."""
+    size = 0
+    for name in names:
+        with contextlib.suppress(FileNotFoundError):
+            size += (spool / name).lstat().st_size
+    return size
 
 
 def forget_troubles(settings: Settings) -> None:
