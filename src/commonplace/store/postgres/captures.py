@@ -13,6 +13,7 @@ from commonplace.store.captures import TOLD, Captured, Thread
 from commonplace.store.postgres import changes, index, items, projects, sessions, sql, writing
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.words import Words
 
 # An event that is told again later than this is taken for another one.
 REMEMBERED_MS = 30 * 86_400_000
@@ -143,7 +144,7 @@ def _write(
     now_ms: int,
 ) -> None:
     """Write the items of events that are new, counted once for each session."""
-    words = index.Words()
+    words = Words(space_id)
     written: defaultdict[changes.Place, list[Draft]] = defaultdict(list)
     for draft in drafts:
         place = places[str(draft.session)]

@@ -13,6 +13,7 @@ from commonplace.store.conversations import SessionCounts
 from commonplace.store.postgres import changes, index, items, projects, sessions, sql, writing
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.words import Words
 from commonplace.text.sketch import Sketch
 
 # Seconds that a reader waits to have its visit noted.
@@ -199,7 +200,7 @@ def _add(
     question = "SELECT project_id FROM sessions WHERE space_id = %s AND id = %s"
     place = changes.Place(sql.value(connection, question, (space_id, session.id)), session.id)
     known = _by_uid(connection, space_id, session.id, drafts)
-    stored, new, words = [], [], index.Words()
+    stored, new, words = [], [], Words(space_id)
     write = writing.follow if follows else writing.insert
     for draft in drafts:
         made = known.get(draft.uid) or write(connection, space_id, place, draft, now_ms, words)
