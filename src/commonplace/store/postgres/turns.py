@@ -1,0 +1,57 @@
+"""The engine's part about turns: names are looked up among the words, and the order is that of an index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from commonplace.model import Scope
+from commonplace.store.postgres import sql
+from commonplace.store.postgres.fulltext import ROWS
+from commonplace.store.postgres.scope import resolve
+from commonplace.store.postgres.sought import Bound, Leaf, condition_of_leaves
+from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.within import Within, narrowed
+from commonplace.store.postgres.words import lexeme, name_token
+from commonplace.store.turns import Turn
+from commonplace.text.query import Word, forms_of
+
+_TURNS = """
+SELECT i.id, i.session_id, coalesce(i.details::json ->> 'speaker', ''), coalesce(i.details::json ->> 'role', ''),
+       CASE WHEN i.kind = 'message' THEN octet_length(i.body) END,
+       (SELECT n.id FROM items n
+         WHERE n.space_id = i.space_id AND n.session_id = i.session_id
+           AND (n.created_ms, n.id) > (i.created_ms, i.id) ORDER BY n.created_ms, n.id LIMIT 1)
+  FROM items i WHERE i.space_id = %s AND i.id = ANY(%s::bigint[]) AND i.session_id IS NOT NULL
+"""
+
+
+class Turns(Space):
+    """Who said what when, in one space."""
+
+    def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
+        if not words:
+            return []
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, Scope(project=project))
+            if filter_ is None:
+                return []
+            within, bound = narrowed(connection, self._space_id, filter_), Bound(self._space_id)
+            speaks = ", ".join(f"EXISTS (SELECT 1 {ROWS}{_named(word, within, bound)})" for word in words)
+            answers = sql.rows(connection, f"SELECT {speaks}", bound.values)[0]
+            return [word for word, is_name in zip(words, answers, strict=True) if is_name]
+
+    def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
+        with self._database.read(self._query_timeout) as connection:
+            rows = sql.rows(connection, _TURNS, (self._space_id, [*item_ids]))
+        return {id_: Turn(*turn) for id_, *turn in rows}
+
+
+def _named(word: Word, within: Within, bound: Bound) -> str:
+    """Whether a row `w` has a word in the name of who speaks: the index tells, but not in which order."""
+    leaves = [Leaf(tokens, columns=("speaker",)) for tokens in forms_of(word, with_parts=True)]
+    names = [" & ".join(lexeme(bound.space_id, name_token(token)) for token in leaf.tokens) for leaf in leaves]
+    query = within.around(" | ".join(f"({name})" for name in names))
+    by_index = f"w.v @@ {bound.add(query)}::tsquery"
+    if all(len(leaf.tokens) == 1 for leaf in leaves):
+        return by_index
+    return f"{by_index} AND {condition_of_leaves(leaves, bound)}"
