@@ -1,7 +1,11 @@
-"""No test touches the real home; every test has its own clock and store."""
+"""No test touches the real home; every test has its own clock and store.
+
+`--engine postgres` (or COMMONPLACE_TEST_ENGINE) has the store of every test in PostgreSQL.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,6 +22,15 @@ from commonplace.memory.book import Book, open_book
 
 # A server with pgvector to use in place of one of our own: an address whose user may make databases.
 POSTGRES = os.environ.get("COMMONPLACE_TEST_POSTGRES")
+ENGINES = ("sqlite", "postgres")
+# In every run on both engines: of each dialect what it writes, reads and finds, and that spaces stay apart.
+ON_BOTH = (
+    "dialects/test_ecm_recall.py",
+    "dialects/test_memories_changing.py",
+    "dialects/test_search.py",
+    "dialects/test_sekha_organising.py",
+    "dialects/test_spaces_apart.py",
+)
 
 hypothesis_settings.register_profile(
     "commonplace", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -26,6 +39,16 @@ hypothesis_settings.load_profile("commonplace")
 
 # 2025-03-15T14:30:00.000Z, the moment of the references' examples.
 THEN = 1_742_049_000_000
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    usual = os.environ.get("COMMONPLACE_TEST_ENGINE") or ENGINES[0]
+    parser.addoption("--engine", choices=ENGINES, default=usual, help="where the stores of the tests are")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "engine_name" in metafunc.fixturenames and metafunc.module.__file__.replace(os.sep, "/").endswith(ON_BOTH):
+        metafunc.parametrize("engine_name", ENGINES, indirect=True)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,14 +89,39 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
+def engine_name(request: pytest.FixtureRequest) -> str:
+    """The engine that this test is for."""
+    return str(getattr(request, "param", request.config.getoption("--engine")))
+
+
+@pytest.fixture(scope="session")
+def data_folder(request: pytest.FixtureRequest) -> Callable[..., Path]:
+    """Makes a data folder for an engine: one for PostgreSQL says where its database is."""
+
+    def made(folder: Path, engine: str = request.config.getoption("--engine")) -> Path:
+        if engine == "postgres":
+            server: PostgresServer = request.getfixturevalue("postgres")
+            folder.mkdir(parents=True)
+            told = f"database_url = {json.dumps(server.database(folder))}\n"
+            (folder / "config.toml").write_text(told, encoding="utf-8")
+        return folder
+
+    return made
+
+
+@pytest.fixture
 def clock() -> Clock:
     return Clock()
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
+def settings(
+    tmp_path: Path, engine_name: str, data_folder: Callable[..., Path], request: pytest.FixtureRequest
+) -> Iterator[Settings]:
     """Settings of a store of its own, searched by words only."""
-    return config.load({"data_dir": str(tmp_path / "data"), "embedder": "off"})
+    yield config.load({"data_dir": str(data_folder(tmp_path / "data", engine_name)), "embedder": "off"})
+    if engine_name == "postgres":
+        request.getfixturevalue("postgres").leave(tmp_path)
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def postgres(request: pytest.FixtureRequest) -> Engine:
     server: PostgresServer = request.getfixturevalue("postgres")
     return Engine(
         lambda folder, space: PostgresStore(server.database(folder), space=space, now_ms=THEN),  # type: ignore[arg-type,return-value]
-        server.drop_under,
+        server.leave,
     )
 
 

@@ -15,7 +15,21 @@ from commonplace.text.grammar import parse_strict
 from commonplace.text.syntax import And, Node, Not, Or, Term, matches
 from commonplace.text.tokens import ACRONYMS, STOP_WORDS, Form, is_paired, stem, strip_marks, term_forms, words_of
 
-__all__ = ["And", "Node", "Not", "Or", "Query", "Term", "Word", "matches", "parse", "plain", "to_fts5", "words_to_fts5"]
+__all__ = [
+    "And",
+    "Node",
+    "Not",
+    "Or",
+    "Query",
+    "Term",
+    "Word",
+    "forms_of",
+    "matches",
+    "parse",
+    "plain",
+    "to_fts5",
+    "words_to_fts5",
+]
 
 MAX_WORDS = 64
 """Plain words kept of a query: the first distinct ones."""
@@ -143,13 +157,18 @@ def _node(node: Node) -> str:
             return f"({_node(node.left)} NOT {_node(node.right)})"
 
 
-def _word(word: Word, with_parts: bool) -> str:
+def forms_of(word: Word, *, with_parts: bool) -> list[tuple[str, ...]]:
+    """The token sequences any of which will do for a word; with its parts, half a path helps."""
     sought = [word.phrase] if word.phrase else [(word.token,)]
     if word.phrase and word.token not in word.phrase:
         sought.append((word.token,))
     if with_parts:
         sought += [(part,) for part in word.parts]
-    return _either([_form(Form(tokens)) for tokens in dict.fromkeys(sought)])
+    return list(dict.fromkeys(sought))
+
+
+def _word(word: Word, with_parts: bool) -> str:
+    return _either([_form(Form(tokens)) for tokens in forms_of(word, with_parts=with_parts)])
 
 
 def _form(form: Form) -> str:

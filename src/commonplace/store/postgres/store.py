@@ -2,17 +2,226 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from commonplace.store.postgres import sql
+from commonplace.errors import InvalidInput
+from commonplace.identity import Ref
+from commonplace.model import (
+    Change,
+    Draft,
+    Item,
+    Kind,
+    PassageText,
+    Project,
+    Scope,
+    Stored,
+    VectorHit,
+)
+from commonplace.store.postgres import (
+    changes,
+    counts,
+    fulltext,
+    items,
+    jobs,
+    nearest,
+    passages,
+    projects,
+    sql,
+    vectors,
+    writing,
+)
+from commonplace.store.postgres.captures import Captures
+from commonplace.store.postgres.conversations import Conversations
 from commonplace.store.postgres.keyring import Keyring
+from commonplace.store.postgres.links import Links
+from commonplace.store.postgres.news import News
+from commonplace.store.postgres.periods import Periods
+from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.replies import Replies
+from commonplace.store.postgres.scope import resolve
+from commonplace.store.postgres.scrubbing import Scrubbing
+from commonplace.store.postgres.sources import Sources
+from commonplace.store.postgres.streams import Streams
+from commonplace.store.postgres.topics import Topics
+from commonplace.store.postgres.turns import Turns
+from commonplace.store.postgres.upkeep import Upkeep
+from commonplace.store.protocol import Counts, Job, TextAnswer
+from commonplace.text.query import Query
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
 
 
-class PostgresStore(Keyring, Replies):
+class PostgresStore(
+    Captures, Conversations, Keyring, Links, News, Periods, Replies, Scrubbing, Sources, Streams, Topics, Turns, Upkeep
+):
     """One space of one PostgreSQL database, shared with any number of other servers."""
 
+    _model: tuple[int, int] | None = None
+
+    # Writing.
+
+    def put(self, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:
+        with self._database.write() as connection:
+            return writing.put_all(connection, self._space_id, drafts, now_ms)
+
+    def rewrite(
+        self,
+        item_id: int,
+        draft: Draft,
+        now_ms: int,
+        expect_rev: int | None = None,
+        supersedes: int | None = None,
+    ) -> Item:
+        with self._database.write() as connection:
+            item = changes.rewrite(connection, self._space_id, item_id, draft, now_ms, expect_rev)
+            if supersedes is not None:
+                changes.supersede(connection, self._space_id, supersedes, item_id, now_ms)
+            return item
+
+    def forget(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
+        with self._database.write() as connection:
+            return [i for i in item_ids if changes.forget(connection, self._space_id, i, now_ms)]
+
+    def restore(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
+        with self._database.write() as connection:
+            return [i for i in item_ids if changes.restore(connection, self._space_id, i, now_ms)]
+
+    def supersede(self, old_id: int, new_id: int, now_ms: int) -> None:
+        with self._database.write() as connection:
+            changes.supersede(connection, self._space_id, old_id, new_id, now_ms)
+
+    def alias_project(self, name: str, alias: str) -> None:
+        with self._database.write() as connection:
+            projects.alias(connection, self._space_id, name, alias)
+
+    # Reading.
+
+    def resolve(self, refs: Sequence[Ref]) -> list[int | None]:
+        with self._database.read() as connection:
+            return [items.resolve(connection, self._space_id, ref) for ref in refs]
+
+    def get(self, item_ids: Iterable[int]) -> dict[int, Item]:
+        with self._database.read() as connection:
+            return items.get(connection, self._space_id, item_ids)
+
+    def newest(self, scope: Scope, limit: int, before: tuple[int, int] | None = None) -> list[Item]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, scope)
+            return [] if filter_ is None else items.newest(connection, self._space_id, filter_, limit, before)
+
+    def around(self, anchor: Item, before: int, after: int, kinds: Sequence[Kind]) -> list[Item]:
+        with self._database.read(self._query_timeout) as connection:
+            return items.around(connection, self._space_id, anchor, before, after, kinds)
+
+    def history(self, item_id: int) -> list[Change]:
+        with self._database.read() as connection:
+            return items.history(connection, self._space_id, item_id)
+
+    def projects(self) -> list[Project]:
+        with self._database.read(self._query_timeout) as connection:
+            return projects.listing(connection, self._space_id)
+
+    def find_project(self, name: str) -> str | None:
+        with self._database.read() as connection:
+            return projects.canonical_name(connection, self._space_id, name)
+
+    def counts(self, project: str | None = None) -> Counts:
+        with self._database.read() as connection:
+            if project is None:
+                return counts.of_space(connection, self._space_id)
+            return counts.of_projects(connection, self._space_id, projects.find(connection, self._space_id, project))
+
+    # Finding.
+
+    def search_text(
+        self, query: Query, scope: Scope, k: int, also: Sequence[int] = (), *, shares: bool = True
+    ) -> TextAnswer:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, scope)
+            if filter_ is None:
+                return TextAnswer((), {}, 0)
+            return fulltext.search(connection, self._space_id, query, filter_, k, also, shares=shares)
+
+    def search_vectors(self, query: NDArray[float32], scope: Scope, k: int) -> list[VectorHit]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, scope)
+            if filter_ is None or self._model is None or not self._is_current(connection):
+                return []
+            return nearest.nearest(connection, self._space_id, self._model, query, filter_, k)
+
+    def cosines(self, query: NDArray[float32], passage_ids: Sequence[int]) -> dict[int, float]:
+        with self._database.read(self._query_timeout) as connection:
+            if self._model is None:
+                return {}
+            hits = vectors.score(connection, self._space_id, self._model[0], query, passage_ids)
+            return {hit.passage_id: hit.cosine for hit in hits}
+
+    def passages_of(self, item_ids: Sequence[int]) -> dict[int, list[int]]:
+        with self._database.read() as connection:
+            return passages.of_items(connection, self._space_id, item_ids)
+
+    def passage_texts(self, passage_ids: Sequence[int]) -> dict[int, PassageText]:
+        with self._database.read() as connection:
+            return passages.texts(connection, self._space_id, passage_ids)
+
+    # Work that comes later.
+
+    def use_model(self, name: str, dim: int) -> None:
+        with self._database.read() as connection:
+            model = jobs.known_model(connection, name, dim)
+            settled = model is not None and jobs.current_model(connection, self._space_id) == model
+        if model is None:
+            with self._database.owning() as connection:
+                model = jobs.add_model(connection, name, dim)
+        if not settled:
+            with self._database.write() as connection:
+                jobs.use_model(connection, self._space_id, model)
+        self._model = (model, dim)
+
+    def uses_model(self, name: str) -> bool:
+        with self._database.read() as connection:
+            return jobs.current_name(connection, self._space_id) == name
+
+    def claim_jobs(self, owner: str, limit: int, now_ms: int, lease_ms: int) -> list[Job]:
+        with self._database.write(alone=False) as connection:
+            if self._model is not None and not self._is_current(connection):
+                return []
+            return jobs.claim(connection, self._space_id, owner, limit, now_ms, lease_ms)
+
+    def finish_jobs(self, done: Sequence[Job], made: NDArray[float32], owner: str) -> int:
+        if self._model is not None and made.shape != (len(done), self._model[1]):
+            raise InvalidInput(
+                f"Vectors of shape {made.shape} do not fit {len(done)} jobs of {self._model[1]} dimensions."
+            )
+        with self._database.write() as connection:
+            if self._model is None or not self._is_current(connection):
+                return 0
+            return jobs.finish(connection, self._space_id, self._model[0], done, made, owner)
+
+    def release_jobs(self, given_up: Sequence[Job], owner: str, error: str) -> None:
+        with self._database.write() as connection:
+            jobs.release(connection, self._space_id, given_up, owner, error)
+
+    def embed_again(self) -> int:
+        with self._database.write() as connection:
+            return jobs.embed_again(connection, self._space_id)
+
+    def pending(self) -> int:
+        with self._database.read() as connection:
+            return jobs.pending(connection, self._space_id)
+
+    def waiting_because(self) -> str | None:
+        with self._database.read() as connection:
+            return jobs.waiting_because(connection, self._space_id)
+
     # Keeping.
+
+    def size(self) -> int:
+        with self._database.read() as connection:
+            return counts.size(connection)
 
     def describe(self) -> Mapping[str, object]:
         with self._database.read() as connection:
@@ -26,3 +235,7 @@ class PostgresStore(Keyring, Replies):
 
     def close(self) -> None:
         self._database.close()
+
+    def _is_current(self, connection: Connection) -> bool:
+        """Whether our model is still the one of the space: another server may have changed it."""
+        return self._model is not None and jobs.current_model(connection, self._space_id) == self._model[0]

@@ -181,6 +181,22 @@ CREATE TABLE words (
 ) WITH (toast_tuple_target = 8160);
 CREATE INDEX words_v ON words USING gin (v);
 
+-- The words of the transaction's space, for searching. Row-level security would keep the index from being used: who asks
+-- through a view asks in the name of its owner, so the view names the space itself.
+CREATE VIEW searched_words AS
+    SELECT space_id, id, length, streams, v FROM words
+     WHERE space_id = current_setting('commonplace.space')::integer;
+
+-- How much a word weighs in a row: the number of its positions, in halves, told by the rank that they give it.
+DO $$ BEGIN
+    EXECUTE format(
+        'CREATE FUNCTION word_weight(vector tsvector, word tsquery) RETURNS double precision LANGUAGE sql IMMUTABLE'
+        ' AS $f$ SELECT width_bucket(ts_rank(''{1,1,1,1}'', vector, word)::double precision, %L) / 2.0 $f$',
+        (SELECT array_agg(least_rank ORDER BY n) FROM (
+            SELECT n, (sum(1.0 / (n * n)) OVER (ORDER BY n) - 0.5 / (n * n)) / 1.64493406685 AS least_rank
+              FROM generate_series(1.0, 255.0) n) ranks)::double precision[]);
+END $$;
+
 -- How many rows of words there are, and how long all of them are together.
 CREATE TABLE word_totals (
     space_id integer PRIMARY KEY,
@@ -204,12 +220,13 @@ CREATE TABLE vectors (
     kind       smallint NOT NULL,           -- position in model.KINDS
     scale      real NOT NULL,
     v          bytea NOT NULL,              -- int8, the truth
-    near       halfvec NOT NULL,            -- the same, for the server to compare
-    indexed    boolean NOT NULL DEFAULT false,  -- in a space so large that it is searched by an index
+    bits       bit varying NOT NULL,        -- its signs, for the server to compare
+    indexed    boolean NOT NULL DEFAULT false,  -- whether an index of its signs has it: see nearest.py
     PRIMARY KEY (space_id, seq),
     UNIQUE (space_id, passage_id, model_id)
 );
 CREATE INDEX vectors_place ON vectors (space_id, model_id, project_id, seq) INCLUDE (passage_id);
+CREATE INDEX vectors_loose ON vectors (space_id, model_id, seq) WHERE NOT indexed;
 
 CREATE TABLE edges (
     space_id   integer NOT NULL,
@@ -393,11 +410,12 @@ CREATE TABLE capture_tally (
 DO $$
 DECLARE t text;
 BEGIN
-    FOR t IN SELECT c.table_name FROM information_schema.columns c
-              WHERE c.table_schema = current_schema() AND c.column_name = 'space_id'
+    FOR t IN SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+              WHERE c.relkind = 'r' AND a.attname = 'space_id' AND c.relnamespace = current_schema()::regnamespace
     LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', t);
-        EXECUTE format('CREATE POLICY one_space ON %I USING (space_id = current_setting(''commonplace.space'')::integer)', t);
+        EXECUTE format(
+            'CREATE POLICY one_space ON %I USING (space_id = (SELECT current_setting(''commonplace.space'')::integer))', t);
     END LOOP;
 END $$;
 ALTER TABLE spaces ENABLE ROW LEVEL SECURITY;

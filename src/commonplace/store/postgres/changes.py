@@ -1,0 +1,216 @@
+"""Changing items: rewrite, forget, restore, supersede; what they were stays in their history."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from commonplace.errors import Conflict
+from commonplace.model import Draft, Item
+from commonplace.store.postgres import index, projects, sessions, sql
+from commonplace.store.postgres.items import get_one
+from commonplace.store.postgres.pool import Connection
+
+# Made once: making one takes longer than writing a few fields with it.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+SAME = "space_id = %s AND coalesce(project_id, 0) = %s AND content_hash = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an item is put: the rows of its project and its session."""
+
+    project_id: int | None
+    session_id: int | None
+
+
+def rewrite(
+    connection: Connection, space_id: int, item_id: int, draft: Draft, now_ms: int, expect_rev: int | None
+) -> Item:
+    """Replace an item's content, keeping what it was in its history."""
+    old = get_one(connection, space_id, item_id)
+    if expect_rev is not None and old.rev != expect_rev:
+        raise Conflict(f"Item {item_id} is at revision {old.rev}, not {expect_rev}.")
+    if draft.kind != old.kind:
+        raise Conflict(f"Item {item_id} is a {old.kind} and stays one.", "Remember it anew and forget the old one.")
+    project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
+    _check_twin(connection, space_id, project_id, draft, item_id)
+    _remember_before(connection, space_id, old, "edit", now_ms)
+    before = place_of(connection, space_id, item_id)
+    sql.run(
+        connection,
+        """
+        UPDATE items SET project_id = %s, type = %s, title = %s, body = %s, details = %s, meta = %s, importance = %s,
+               tokens = %s, tagged = %s, content_hash = %s, updated_ms = %s, rev = rev + 1
+         WHERE space_id = %s AND id = %s
+        """,
+        (
+            project_id,
+            draft.type,
+            draft.title,
+            draft.body,
+            as_json(draft.details),
+            as_json(draft.meta),
+            draft.importance,
+            draft.tokens,
+            bool(draft.tags),
+            draft.content_hash,
+            now_ms,
+            space_id,
+            item_id,
+        ),
+    )
+    sql.run(connection, "DELETE FROM item_tags WHERE space_id = %s AND item_id = %s", (space_id, item_id))
+    write_tags(connection, space_id, item_id, draft.tags)
+    index.drop_passages(connection, space_id, item_id)
+    if old.forgotten_ms is None and old.superseded_by is None:
+        index.add(connection, space_id, item_id, project_id, draft)
+        count_item(connection, space_id, before, old, -1)
+        count_item(connection, space_id, Place(project_id, before.session_id), draft, +1)
+    else:
+        index.add_passages(connection, space_id, item_id, draft.passages)
+    return get_one(connection, space_id, item_id)
+
+
+def forget(connection: Connection, space_id: int, item_id: int, now_ms: int) -> bool:
+    """Take an item out of every answer but its own history. False if it was forgotten already."""
+    item = get_one(connection, space_id, item_id)
+    if item.forgotten_ms is not None:
+        return False
+    _remember_before(connection, space_id, item, "forget", now_ms)
+    sql.run(
+        connection,
+        "UPDATE items SET forgotten_ms = %s, rev = rev + 1 WHERE space_id = %s AND id = %s",
+        (now_ms, space_id, item_id),
+    )
+    if item.superseded_by is None:
+        index.hide(connection, space_id, item_id)
+        count_item(connection, space_id, place_of(connection, space_id, item_id), item, -1)
+    return True
+
+
+def restore(connection: Connection, space_id: int, item_id: int, now_ms: int) -> bool:
+    """Undo forgetting and superseding. False if the item is live already."""
+    item = get_one(connection, space_id, item_id)
+    if item.forgotten_ms is None and item.superseded_by is None:
+        return False
+    _remember_before(connection, space_id, item, "restore", now_ms)
+    sql.run(
+        connection,
+        "UPDATE items SET forgotten_ms = NULL, superseded_by = NULL, valid_until_ms = NULL, rev = rev + 1"
+        " WHERE space_id = %s AND id = %s",
+        (space_id, item_id),
+    )
+    place = place_of(connection, space_id, item_id)
+    index.show(connection, space_id, place.project_id, item)
+    count_item(connection, space_id, place, item, +1)
+    return True
+
+
+def move(connection: Connection, space_id: int, item_id: int, project_id: int | None, now_ms: int) -> None:
+    """Let an item belong to another project. What says the same there stays beside it."""
+    item, before = get_one(connection, space_id, item_id), place_of(connection, space_id, item_id)
+    if before.project_id == project_id:
+        return
+    _remember_before(connection, space_id, item, "move", now_ms)
+    content_hash = item.content_hash
+    if _twin_of(connection, space_id, project_id, content_hash, item_id) is not None:
+        # Moving is not saying: each of the two belongs to a conversation, or to none.
+        content_hash = hashlib.sha256(content_hash + item.uid.encode()).digest()
+    sql.run(
+        connection,
+        "UPDATE items SET project_id = %s, content_hash = %s, updated_ms = %s, rev = rev + 1"
+        " WHERE space_id = %s AND id = %s",
+        (project_id, content_hash, now_ms, space_id, item_id),
+    )
+    if item.forgotten_ms is None and item.superseded_by is None:
+        index.hide(connection, space_id, item_id)
+        index.show(connection, space_id, project_id, item)
+        index.count(connection, space_id, before.project_id, item.kind, -1)
+        index.count(connection, space_id, project_id, item.kind, +1)
+
+
+def supersede(connection: Connection, space_id: int, old_id: int, new_id: int, now_ms: int) -> None:
+    """Mark an item as replaced by another: it leaves search and context, and stays in history."""
+    old, new = get_one(connection, space_id, old_id), get_one(connection, space_id, new_id)
+    above: Item | None = new
+    while above is not None:
+        if above.id == old.id:
+            raise Conflict(
+                f"Item {old_id} cannot be superseded by {new_id}: they would replace each other.",
+                "Name another item, or restore the one that was superseded first.",
+            )
+        above = None if above.superseded_by is None else get_one(connection, space_id, above.superseded_by)
+    if old.superseded_by == new.id:
+        return
+    _remember_before(connection, space_id, old, "supersede", now_ms)
+    sql.run(
+        connection,
+        "UPDATE items SET superseded_by = %s, valid_until_ms = %s, rev = rev + 1 WHERE space_id = %s AND id = %s",
+        (new_id, now_ms, space_id, old_id),
+    )
+    if old.forgotten_ms is None and old.superseded_by is None:
+        index.hide(connection, space_id, old_id)
+        count_item(connection, space_id, place_of(connection, space_id, old_id), old, -1)
+
+
+def _check_twin(connection: Connection, space_id: int, project_id: int | None, draft: Draft, item_id: int) -> None:
+    """No other item may say the same in the same place."""
+    twin = _twin_of(connection, space_id, project_id, draft.content_hash, item_id)
+    if twin is not None:
+        raise Conflict(
+            f"Item {twin} already says exactly this in the same place.", f"Keep {twin} and forget {item_id}."
+        )
+
+
+def _twin_of(
+    connection: Connection, space_id: int, project_id: int | None, content_hash: bytes, item_id: int
+) -> int | None:
+    question = f"SELECT id FROM items WHERE {SAME} AND id <> %s"
+    twin = sql.first(connection, question, (space_id, project_id or 0, content_hash, item_id))
+    return None if twin is None else int(twin[0])
+
+
+def _remember_before(connection: Connection, space_id: int, item: Item, op: str, now_ms: int) -> None:
+    before = {
+        "type": item.type,
+        "title": item.title,
+        "body": item.body,
+        "details": item.details,
+        "meta": item.meta,
+        "project": item.project,
+        "tags": item.tags,
+        "importance": item.importance,
+        "forgotten_ms": item.forgotten_ms,
+        "superseded_by": item.superseded_by,
+    }
+    sql.run(
+        connection,
+        "INSERT INTO history (space_id, item_id, rev, op, at_ms, before) VALUES (%s, %s, %s, %s, %s, %s)",
+        (space_id, item.id, item.rev, op, now_ms, as_json(before)),
+    )
+
+
+def place_of(connection: Connection, space_id: int, item_id: int) -> Place:
+    question = "SELECT project_id, session_id FROM items WHERE space_id = %s AND id = %s"
+    return Place(*sql.rows(connection, question, (space_id, item_id))[0])
+
+
+def count_item(connection: Connection, space_id: int, place: Place, item: Draft | Item, sign: int) -> None:
+    """Let the tallies of the project and of the session follow an item that comes or goes."""
+    index.count(connection, space_id, place.project_id, item.kind, sign)
+    if place.session_id is not None:
+        sessions.count(connection, space_id, place.session_id, [item], sign)
+
+
+def write_tags(connection: Connection, space_id: int, item_id: int, tags: tuple[str, ...]) -> None:
+    sql.each(
+        connection,
+        "INSERT INTO item_tags (space_id, tag, item_id) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
+        [(space_id, tag, item_id) for tag in tags],
+    )
+
+
+def as_json(value: object) -> str:
+    return _ENCODER.encode(value) if value else "{}"

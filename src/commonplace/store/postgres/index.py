@@ -1,0 +1,174 @@
+"""Passages and what is derived from them in the same transaction: their words, embedding jobs, the tally.
+
+Only live items are indexed. Forgetting takes the derived rows away, restoring makes them anew from the item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import takewhile
+
+from commonplace.model import Draft, Item, Kind, Passage
+from commonplace.store.columns import columns_of
+from commonplace.store.postgres import sql
+from commonplace.store.postgres.pool import Connection
+from commonplace.store.postgres.scope import NO_PROJECT
+from commonplace.store.postgres.words import PART, Words, erase, kind_token, project_token, type_token
+from commonplace.text.tokens import index_text
+
+# Columns that say the same of very many items.
+_FEW = ("type", "speaker")
+_OF_PASSAGES = "WHERE space_id = %s AND {} = ANY(%s::bigint[])"
+
+
+def add(
+    connection: Connection,
+    space_id: int,
+    item_id: int,
+    project_id: int | None,
+    draft: Draft,
+    words: Words | None = None,
+) -> None:
+    """Cut, index and queue a new or rewritten item; given `words`, its own wait there to be written."""
+    passages = add_passages(connection, space_id, item_id, draft.passages)
+    columns = columns_of(draft.kind, draft.type, draft.title, draft.body, draft.details, draft.tags)
+    _derive(connection, space_id, item_id, project_id, draft.kind, columns, passages, words=words)
+
+
+def add_passages(
+    connection: Connection, space_id: int, item_id: int, passages: Sequence[Passage]
+) -> list[tuple[int, str | None]]:
+    """Write passages; (id, text) of each."""
+    ids = sql.rows(
+        connection,
+        "INSERT INTO passages (space_id, item_id, seq, text)"
+        " SELECT %s, %s, seq, text FROM unnest(%s::integer[], %s::text[]) AS cut(seq, text) ORDER BY seq"
+        " RETURNING seq, id",
+        (space_id, item_id, [passage.seq for passage in passages], [passage.text for passage in passages]),
+    )
+    of = dict(ids)
+    return [(of[passage.seq], passage.text) for passage in passages]
+
+
+def regrow(connection: Connection, space_id: int, item_id: int, project_id: int | None, draft: Draft) -> None:
+    """Index an item that goes on: the passages that stay as they were keep their vectors and their links."""
+    old = _cut(connection, space_id, item_id)
+    pairs = zip((text for _id, text in old), (passage.text for passage in draft.passages), strict=False)
+    kept = sum(1 for _same in takewhile(lambda pair: pair[0] is not None and pair[0] == pair[1], pairs))
+    _unindex(connection, space_id, item_id, [id_ for id_, _text in old])
+    _drop(connection, space_id, [id_ for id_, _text in old[kept:]])
+    new = add_passages(connection, space_id, item_id, draft.passages[kept:])
+    columns = columns_of(draft.kind, draft.type, draft.title, draft.body, draft.details, draft.tags)
+    _derive(connection, space_id, item_id, project_id, draft.kind, columns, [*old[:kept], *new], known=kept)
+
+
+def show(connection: Connection, space_id: int, project_id: int | None, item: Item) -> None:
+    """Index an item again from its rows."""
+    columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
+    passages = _cut(connection, space_id, item.id)
+    _derive(connection, space_id, item.id, project_id, item.kind, columns, passages)
+
+
+def reword(connection: Connection, space_id: int, project_id: int | None, item: Item) -> None:
+    """Write the words of an item anew; its vectors stay."""
+    columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
+    passages = _cut(connection, space_id, item.id)
+    _unindex(connection, space_id, item.id, [id_ for id_, _text in passages])
+    _derive(connection, space_id, item.id, project_id, item.kind, columns, passages, known=len(passages))
+
+
+def hide(connection: Connection, space_id: int, item_id: int) -> None:
+    """Take an item's words, vectors and jobs away; its passages stay."""
+    passages = _passages_of(connection, space_id, item_id)
+    _unindex(connection, space_id, item_id, passages)
+    _unembed(connection, space_id, passages)
+
+
+def drop_passages(connection: Connection, space_id: int, item_id: int) -> None:
+    """Forget how an item was cut, because its text changes."""
+    passages = _passages_of(connection, space_id, item_id)
+    _unindex(connection, space_id, item_id, passages)
+    _drop(connection, space_id, passages)
+
+
+def count(connection: Connection, space_id: int, project_id: int | None, kind: Kind, difference: int) -> None:
+    """Keep the tally of live items."""
+    sql.run(
+        connection,
+        "INSERT INTO tally (space_id, project_id, kind, items) VALUES (%s, %s, %s, %s)"
+        " ON CONFLICT (space_id, project_id, kind) DO UPDATE SET items = tally.items + excluded.items",
+        (space_id, project_id or NO_PROJECT, kind, difference),
+    )
+
+
+def _cut(connection: Connection, space_id: int, item_id: int) -> list[tuple[int, str | None]]:
+    """(id, text) of an item's passages, in order."""
+    question = "SELECT id, text FROM passages WHERE space_id = %s AND item_id = %s ORDER BY seq"
+    return sql.rows(connection, question, (space_id, item_id))
+
+
+def _passages_of(connection: Connection, space_id: int, item_id: int) -> list[int]:
+    return [id_ for id_, _text in _cut(connection, space_id, item_id)]
+
+
+def _unindex(connection: Connection, space_id: int, item_id: int, passages: Sequence[int]) -> None:
+    erase(connection, space_id, [-item_id, *passages])
+
+
+def _unembed(connection: Connection, space_id: int, passages: Sequence[int]) -> None:
+    of = (space_id, list(passages))
+    sql.run(connection, f"DELETE FROM vectors {_OF_PASSAGES.format('passage_id')}", of)
+    sql.run(connection, f"DELETE FROM jobs {_OF_PASSAGES.format('passage_id')} AND kind = 'embed'", of)
+
+
+def _drop(connection: Connection, space_id: int, passages: Sequence[int]) -> None:
+    """Delete passages and all that hangs from them."""
+    _unembed(connection, space_id, passages)
+    for table, column in (
+        ("edges", "src"),
+        ("edges", "dst"),
+        ("mentions", "passage_id"),
+        ("cluster_passages", "passage_id"),
+        ("passages", "id"),
+    ):
+        sql.run(connection, f"DELETE FROM {table} {_OF_PASSAGES.format(column)}", (space_id, list(passages)))
+
+
+@lru_cache(1000)
+def _said_often(text: str) -> str:
+    return index_text(text)
+
+
+def _derive(
+    connection: Connection,
+    space_id: int,
+    item_id: int,
+    project_id: int | None,
+    kind: Kind,
+    columns: Mapping[str, str],
+    passages: Sequence[tuple[int, str | None]],
+    known: int = 0,
+    words: Words | None = None,
+) -> None:
+    """Write the words of an item, and a job for each passage but those that have been embedded before."""
+    scope = (project_token(project_id or NO_PROJECT), kind_token(kind), type_token(columns["type"]))
+    gathered = words or Words(space_id)
+    parts = [index_text(text or "") for _id, text in passages] if len(passages) > 1 else []
+    # The passages of a message are its text, cut at blanks: their words are its words.
+    known_words = {"text": " ".join(parts)} if parts and kind == "message" else {}
+    whole = known_words | {
+        name: _said_often(text) if name in _FEW else index_text(text)
+        for name, text in columns.items()
+        if text and name not in known_words
+    }
+    if len(passages) == 1:
+        gathered.add(passages[0][0], whole, scope)
+    else:
+        gathered.add(-item_id, whole, scope)
+        head = {name: whole[name] for name in ("title", "files", "tags", "type", "speaker") if name in whole}
+        for (passage_id, _text), part in zip(passages, parts, strict=True):
+            gathered.add(passage_id, head | {"text": part}, (*scope, PART))
+    gathered.embed(passage_id for passage_id, _text in passages[known:])
+    if words is None:
+        gathered.write(connection)

@@ -1,0 +1,159 @@
+"""Reading items: by id, by time, by neighbourhood, and what they were before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+from commonplace.errors import NotFound
+from commonplace.identity import Ref
+from commonplace.model import KINDS, Change, Item, Kind
+from commonplace.store.postgres import sql
+from commonplace.store.postgres.pool import Connection
+from commonplace.store.postgres.scope import NO_PROJECT, Filter
+
+# Details of fewer letters are kept as they were read.
+SHORT = 64
+
+_SELECT = """
+SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, s.key,
+       CASE WHEN i.tagged THEN (
+            SELECT array_agg(tag ORDER BY tag) FROM item_tags t WHERE t.space_id = i.space_id AND t.item_id = i.id) END,
+       i.importance, i.status, i.tokens, i.created_ms, i.updated_ms, i.rev, i.forgotten_ms, i.superseded_by,
+       i.content_hash
+  FROM items i LEFT JOIN projects p ON p.space_id = i.space_id AND p.id = i.project_id
+       LEFT JOIN sessions s ON s.space_id = i.space_id AND s.id = i.session_id
+"""
+
+
+def get(connection: Connection, space_id: int, item_ids: Iterable[int]) -> dict[int, Item]:
+    """Items by id, forgotten ones too; ids that do not exist are absent."""
+    ids = [i for i in dict.fromkeys(item_ids) if -(2**63) <= i < 2**63]
+    rows = sql.rows(connection, f"{_SELECT} WHERE i.space_id = %s AND i.id = ANY(%s::bigint[])", (space_id, ids))
+    return {item.id: item for item in map(_item, rows)}
+
+
+def get_one(connection: Connection, space_id: int, item_id: int) -> Item:
+    item = get(connection, space_id, [item_id]).get(item_id)
+    if item is None:
+        raise NotFound(f"There is no item {item_id}.")
+    return item
+
+
+def newest(
+    connection: Connection, space_id: int, filter_: Filter, limit: int, before: tuple[int, int] | None
+) -> list[Item]:
+    """Live items, newest first; `before` is the (created_ms, id) to go on from."""
+    found: list[Item] = []
+    for walk in walks(filter_):
+        condition, bindings = walk.sql()
+        if before:
+            condition += " AND (i.created_ms, i.id) < (%s, %s)"
+            bindings += before
+        rows = sql.rows(
+            connection,
+            f"{_SELECT} WHERE i.space_id = %s AND {condition} ORDER BY i.created_ms DESC, i.id DESC LIMIT %s",
+            [space_id, *bindings, limit],
+        )
+        found += map(_item, rows)
+    return sorted(found, key=_when, reverse=True)[:limit]
+
+
+def messages(connection: Connection, space_id: int, session_id: int, limit: int | None, after: int) -> list[Item]:
+    """The live messages of a session in the order they were said; `after` is the id to go on from."""
+    rows = sql.rows(
+        connection,
+        f"{_SELECT} WHERE i.space_id = %s AND i.session_id = %s AND i.kind = 'message' AND i.id > %s"
+        " AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL ORDER BY i.id LIMIT %s",
+        (space_id, session_id, after, limit),
+    )
+    return [*map(_item, rows)]
+
+
+def around(
+    connection: Connection, space_id: int, anchor: Item, before: int, after: int, kinds: Sequence[Kind]
+) -> list[Item]:
+    """The anchor with its neighbours in time, from its own project, oldest first."""
+    row = sql.first(connection, "SELECT project_id FROM items WHERE space_id = %s AND id = %s", (space_id, anchor.id))
+    project = NO_PROJECT if row is None or row[0] is None else int(row[0])
+    neighbours: list[Item] = []
+    for sign, order, limit in (("<", "DESC", before), (">", "ASC", after)):
+        side: list[Item] = []
+        for walk in walks(Filter(projects=(project,), kinds=tuple(kinds))):
+            condition, bindings = walk.sql()
+            rows = sql.rows(
+                connection,
+                f"{_SELECT} WHERE i.space_id = %s AND {condition} AND (i.created_ms, i.id) {sign} (%s, %s)"
+                f" ORDER BY i.created_ms {order}, i.id {order} LIMIT %s",
+                [space_id, *bindings, anchor.created_ms, anchor.id, limit],
+            )
+            side += map(_item, rows)
+        neighbours += sorted(side, key=_when, reverse=order == "DESC")[:limit]
+    return sorted([*neighbours, anchor], key=_when)
+
+
+def resolve(connection: Connection, space_id: int, ref: Ref) -> int | None:
+    """The integer id behind any spelling."""
+    for clause, value in (("uid = %s", ref.uid), ("right(uid, 12) = %s", ref.short), ("id = %s", ref.number)):
+        if value is None:
+            continue
+        rows = sql.rows(connection, f"SELECT id FROM items WHERE space_id = %s AND {clause} LIMIT 2", (space_id, value))
+        ids = [int(row[0]) for row in rows]
+        if len(ids) == 1:
+            return ids[0]
+    return None
+
+
+def history(connection: Connection, space_id: int, item_id: int) -> list[Change]:
+    rows = sql.rows(
+        connection,
+        "SELECT rev, op, at_ms, before FROM history WHERE space_id = %s AND item_id = %s ORDER BY id",
+        (space_id, item_id),
+    )
+    return [Change(rev, op, at_ms, json.loads(before)) for rev, op, at_ms, before in rows]
+
+
+def walks(filter_: Filter) -> Iterator[Filter]:
+    """The filter in parts that are each one walk along an index in the order of time."""
+    places: list[tuple[int, ...]] = [(project,) for project in filter_.projects]
+    types: list[tuple[str, ...]] = [(type_,) for type_ in filter_.types]
+    kinds: list[tuple[Kind, ...]] = [filter_.kinds]
+    if places and not types:
+        # With types the kind is checked on the way; without, it is part of the index.
+        kinds = [(kind,) for kind in filter_.kinds or KINDS]
+    for place, type_, kind in product(places or [()], types or [()], kinds):
+        yield replace(filter_, projects=place, types=type_, kinds=kind)
+
+
+def _when(item: Item) -> tuple[int, int]:
+    return item.created_ms, item.id
+
+
+def _item(row: tuple[Any, ...]) -> Item:
+    """A row of _SELECT, whose columns stand in the order of the fields."""
+    id_, uid, kind, type_, title, body, details, meta, project, session, tags, *rest = row
+    return Item(
+        id_,
+        uid,
+        kind,
+        type_,
+        title,
+        body,
+        _details(details) if len(details) < SHORT else json.loads(details),
+        {} if meta == "{}" else json.loads(meta),
+        project,
+        session,
+        tuple(tags or ()),
+        *rest,
+    )
+
+
+@lru_cache(maxsize=256)
+def _details(text: str) -> Mapping[str, str]:
+    """Short details are much the same from message to message, and read once."""
+    details: Mapping[str, str] = json.loads(text)
+    return details

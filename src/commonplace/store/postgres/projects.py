@@ -1,0 +1,140 @@
+"""Projects and the names they answer to.
+
+A name refers to the project that has it, or to the only one whose name ends in it (`my-api` is
+`github.com/acme/my-api`). A longer name that arrives later becomes the canonical one.
+"""
+
+from __future__ import annotations
+
+from commonplace.errors import Conflict, NotFound
+from commonplace.model import Project
+from commonplace.store.postgres import sql
+from commonplace.store.postgres.pool import Connection
+from commonplace.text.names import normalise_project
+
+
+def find(connection: Connection, space_id: int, raw: str) -> tuple[int, ...]:
+    """The ids a name may mean when reading: usually one, none if unknown, several if the short name is shared."""
+    name = normalise_project(raw).casefold()
+    exact = _by_alias(connection, space_id, name)
+    if exact is not None:
+        return (exact,)
+    longer = _ending_in(connection, space_id, name)
+    if longer:
+        return longer
+    shorter = _promotable(connection, space_id, name)
+    return () if shorter is None else (shorter,)
+
+
+def find_or_create(connection: Connection, space_id: int, raw: str, now_ms: int) -> int:
+    """The id to write under, making or promoting the project where needed."""
+    name = normalise_project(raw)
+    folded = name.casefold()
+    exact = _by_alias(connection, space_id, folded)
+    if exact is not None:
+        return exact
+    longer = _ending_in(connection, space_id, folded)
+    if len(longer) == 1:
+        _add_alias(connection, space_id, folded, longer[0])
+        return longer[0]
+    shorter = _promotable(connection, space_id, folded)
+    if shorter is not None:
+        sql.run(connection, "UPDATE projects SET name = %s WHERE space_id = %s AND id = %s", (name, space_id, shorter))
+        _add_alias(connection, space_id, folded, shorter)
+        return shorter
+    project_id = sql.value(
+        connection,
+        "INSERT INTO projects (space_id, name, created_ms) VALUES (%s, %s, %s) RETURNING id",
+        (space_id, name, now_ms),
+    )
+    _add_alias(connection, space_id, folded, project_id)
+    return int(project_id)
+
+
+def alias(connection: Connection, space_id: int, name: str, other: str) -> None:
+    """Let a project answer to another name. A name that already means another project is a conflict."""
+    known = find(connection, space_id, name)
+    if len(known) != 1:
+        raise NotFound(f"There is no one project called {name!r}.", "`commonplace projects` lists them.")
+    folded = normalise_project(other).casefold()
+    owner = _by_alias(connection, space_id, folded)
+    if owner is not None and owner != known[0]:
+        raise Conflict(f"{other!r} is already the name of another project.", "Choose another alias.")
+    _add_alias(connection, space_id, folded, known[0])
+
+
+def canonical_name(connection: Connection, space_id: int, raw: str) -> str | None:
+    """The canonical name of the project that `raw` means, if exactly one is meant."""
+    known = find(connection, space_id, raw)
+    if len(known) != 1:
+        return None
+    question = "SELECT name FROM projects WHERE space_id = %s AND id = %s"
+    return str(sql.value(connection, question, (space_id, known[0])))
+
+
+def listing(connection: Connection, space_id: int) -> list[Project]:
+    """Every project, the one used last first."""
+    rows = sql.rows(
+        connection,
+        """
+        SELECT p.id, p.name,
+               (SELECT array_agg(alias) FROM project_aliases a
+                 WHERE a.space_id = p.space_id AND a.project_id = p.id),
+               (SELECT coalesce(sum(items), 0)::bigint FROM tally t
+                 WHERE t.space_id = p.space_id AND t.project_id = p.id),
+               (SELECT max(created_ms) FROM items i WHERE i.space_id = p.space_id AND i.project_id = p.id
+                   AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL) AS last
+          FROM projects p WHERE p.space_id = %s ORDER BY last DESC NULLS LAST, p.id
+        """,
+        (space_id,),
+    )
+    return [
+        Project(id=i, name=name, aliases=_others(aliases or [], name), items=n, last_ms=last)
+        for i, name, aliases, n, last in rows
+    ]
+
+
+def _others(aliases: list[str], name: str) -> tuple[str, ...]:
+    return tuple(sorted(alias for alias in aliases if alias != name.casefold()))
+
+
+def _by_alias(connection: Connection, space_id: int, folded: str) -> int | None:
+    row = sql.first(
+        connection, "SELECT project_id FROM project_aliases WHERE space_id = %s AND alias = %s", (space_id, folded)
+    )
+    return int(row[0]) if row else None
+
+
+def _ending_in(connection: Connection, space_id: int, folded: str) -> tuple[int, ...]:
+    rows = sql.rows(
+        connection,
+        "SELECT DISTINCT project_id FROM project_aliases"
+        " WHERE space_id = %(space)s AND right(alias, length(%(end)s)) = %(end)s",
+        {"space": space_id, "end": "/" + folded},
+    )
+    return tuple(sorted(int(row[0]) for row in rows))
+
+
+def _promotable(connection: Connection, space_id: int, folded: str) -> int | None:
+    """A project whose canonical name is a tail of this longer name, so that both are the same."""
+    tails = folded.split("/")
+    for start in range(1, len(tails)):
+        tail = "/".join(tails[start:])
+        row = sql.first(
+            connection,
+            "SELECT a.project_id, p.name FROM project_aliases a"
+            "  JOIN projects p ON p.space_id = a.space_id AND p.id = a.project_id"
+            " WHERE a.space_id = %s AND a.alias = %s",
+            (space_id, tail),
+        )
+        if row and str(row[1]).casefold() == tail:
+            return int(row[0])
+    return None
+
+
+def _add_alias(connection: Connection, space_id: int, folded: str, project_id: int) -> None:
+    sql.run(
+        connection,
+        "INSERT INTO project_aliases (space_id, alias, project_id) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
+        (space_id, folded, project_id),
+    )

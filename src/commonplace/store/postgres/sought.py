@@ -1,0 +1,163 @@
+"""What a query looks for, as PostgreSQL can: a superset by the index, a condition on the rows, and a BM25 score.
+
+The index knows which tokens a row has, not where they stand. One token anywhere is decided by it alone; a phrase, or a
+token in some columns, is looked up in the streams of the rows that the index finds.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from commonplace.store.columns import COLUMNS, WEIGHTS
+from commonplace.store.postgres.words import lexeme
+from commonplace.text.query import Word, forms_of
+from commonplace.text.syntax import And, Node, Not, Or, Term
+
+# BM25's, as in FTS5.
+_K1, _B = 1.2, 0.75
+
+
+class Bound:
+    """Values of a statement that is put together from parts: each gets a name of its own."""
+
+    def __init__(self, space_id: int) -> None:
+        self.space_id = space_id
+        self.values: dict[str, object] = {"space": space_id}
+
+    def add(self, value: object) -> str:
+        name = f"b{len(self.values)}"
+        self.values[name] = value
+        return f"%({name})s"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Tokens side by side, the last one perhaps only begun, anywhere or in some columns."""
+
+    tokens: tuple[str, ...]
+    prefix: bool = False
+    columns: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether the index alone decides."""
+        return len(self.tokens) == 1 and not self.columns
+
+    def query(self, space_id: int) -> str:
+        """A tsquery for every row that may have it."""
+        sought = [lexeme(space_id, token) for token in dict.fromkeys(self.tokens[:-1])]
+        return " & ".join([*sought, lexeme(space_id, self.tokens[-1]) + ":*" * self.prefix])
+
+    def condition(self, bound: Bound) -> str:
+        """Whether a row `w` has it."""
+        by_index = f"w.v @@ {bound.add(self.query(bound.space_id))}::tsquery"
+        if self.exact:
+            return by_index
+        text = bound.add(f" {' '.join(self.tokens)}" + " " * (not self.prefix))
+        # Between two columns there are two blanks, so that no phrase goes from one to the next.
+        where = (
+            [f"w.streams[{COLUMNS.index(name) + 1}]" for name in self.columns]
+            if self.columns
+            else ["array_to_string(w.streams, '')"]
+        )
+        return f"({by_index} AND ({' OR '.join(f'position({text} in {stream}) > 0' for stream in where)}))"
+
+    def weight(self, bound: Bound) -> str:
+        """How often a row `w` has it, weighted by columns."""
+        if self.exact and not self.prefix:
+            return f"word_weight(w.v, {bound.add(self.query(bound.space_id))}::tsquery)"
+        first, *rest = map(re.escape, self.tokens)
+        ahead = "".join(f" {token}" for token in rest) + " " * (not self.prefix)
+        pattern = bound.add(f" {first}(?={ahead})" if ahead else f" {first}")
+        columns = self.columns or COLUMNS
+        return " + ".join(
+            f"{WEIGHTS[COLUMNS.index(name)]} * regexp_count(w.streams[{COLUMNS.index(name) + 1}], {pattern})"
+            for name in columns
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A tsquery that finds at least the rows sought, and whether it finds no others."""
+
+    query: str
+    exact: bool
+
+
+def leaves_of_word(word: Word, *, with_parts: bool = True) -> list[Leaf]:
+    return [Leaf(tokens) for tokens in forms_of(word, with_parts=with_parts)]
+
+
+def leaves_of(node: Node) -> Iterator[Leaf]:
+    """What a row that satisfies a tree may have; what it must not have does not count for it."""
+    match node:
+        case Term():
+            yield from (Leaf(form.tokens, form.prefix, node.columns) for form in node.forms)
+        case And() | Or():
+            for part in node.parts:
+                yield from leaves_of(part)
+        case Not():
+            yield from leaves_of(node.left)
+
+
+def sought_leaves(leaves: Sequence[Leaf], space_id: int) -> Sought:
+    """Rows with any of these."""
+    # A phrase is of no interest where one of its tokens will do.
+    enough = {leaf.tokens[0] for leaf in leaves if leaf.exact and not leaf.prefix}
+    exact = all(leaf.exact or (not leaf.columns and not enough.isdisjoint(leaf.tokens)) for leaf in leaves)
+    return Sought(" | ".join(f"({leaf.query(space_id)})" for leaf in leaves), exact)
+
+
+def sought(node: Node, space_id: int) -> Sought:
+    """Rows that satisfy a tree."""
+    match node:
+        case Term():
+            return sought_leaves([*leaves_of(node)], space_id)
+        case Not():
+            left, right = sought(node.left, space_id), sought(node.right, space_id)
+            if not right.exact:
+                return Sought(left.query, exact=False)
+            return Sought(f"({left.query}) & !({right.query})", left.exact)
+        case And() | Or():
+            parts = [sought(part, space_id) for part in node.parts]
+            operator = " & " if isinstance(node, And) else " | "
+            return Sought(operator.join(f"({part.query})" for part in parts), all(part.exact for part in parts))
+
+
+def condition(node: Node, bound: Bound) -> str:
+    """Whether a row `w` satisfies a tree."""
+    match node:
+        case Term():
+            return _either([leaf.condition(bound) for leaf in leaves_of(node)], "OR")
+        case And():
+            return _either([condition(part, bound) for part in node.parts], "AND")
+        case Or():
+            return _either([condition(part, bound) for part in node.parts], "OR")
+        case Not():
+            return f"({condition(node.left, bound)} AND NOT {condition(node.right, bound)})"
+
+
+def condition_of_leaves(leaves: Sequence[Leaf], bound: Bound) -> str:
+    return _either([leaf.condition(bound) for leaf in leaves], "OR")
+
+
+def _either(parts: Sequence[str], operator: Literal["AND", "OR"]) -> str:
+    return "(" + f" {operator} ".join(parts) + ")"
+
+
+def bm25(weights: Sequence[str], idfs: Sequence[float], average: float) -> str:
+    """The score of a row by how much each leaf weighs in it, as FTS5 reckons it. `weights` are names of columns."""
+    room = f"{_K1} * ({1 - _B} + {_B} * length / {max(average, 1e-9)!r}::float8)"
+    parts = [
+        f"{idf!r}::float8 * ({name} * {_K1 + 1}) / ({name} + {room})" for name, idf in zip(weights, idfs, strict=True)
+    ]
+    return " + ".join(parts) or "0.0::float8"
+
+
+def idf(rows: int, with_leaf: int) -> float:
+    """What a leaf is worth that so many of all rows have."""
+    return max(math.log((rows - with_leaf + 0.5) / (with_leaf + 0.5)) if with_leaf <= rows else 0.0, 1e-6)

@@ -1,0 +1,52 @@
+"""Vectors as they are kept: int8 values with a scale, which are the truth, and their signs as bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from commonplace.model import VectorHit
+from commonplace.store.postgres import sql
+from commonplace.store.postgres.pool import Connection
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def score(
+    connection: Connection, space_id: int, model_id: int, query: NDArray[np.float32], passage_ids: Sequence[int]
+) -> list[VectorHit]:
+    """Cosine of the query to each of these passages that has a vector, best first."""
+    import numpy as np
+
+    rows = sql.rows(
+        connection,
+        "SELECT v.passage_id, p.item_id, v.scale, v.v"
+        "  FROM vectors v JOIN passages p ON p.space_id = v.space_id AND p.id = v.passage_id"
+        " WHERE v.space_id = %s AND v.passage_id = ANY(%s::bigint[]) AND v.model_id = %s",
+        (space_id, list(passage_ids), model_id),
+    )
+    if not rows:
+        return []
+    passages, items, scales, blobs = zip(*rows, strict=True)
+    values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), len(query))
+    cosines = np.clip(values.astype(np.float32) @ query * np.asarray(scales, np.float32), -1.0, 1.0)
+    hits = [VectorHit(p, i, float(c)) for p, i, c in zip(passages, items, cosines, strict=True)]
+    return sorted(hits, key=lambda hit: (-hit.cosine, -hit.passage_id))
+
+
+def quantised(vector: NDArray[np.float32]) -> tuple[float, bytes, str]:
+    """A vector as (scale, int8 bytes, signs)."""
+    import numpy as np
+
+    scale = float(np.abs(vector).max()) / 127.0 or 1.0
+    values = np.rint(vector / scale).astype(np.int8)
+    return scale, values.tobytes(), signs(values)
+
+
+def signs(vector: NDArray[np.float32] | NDArray[np.int8]) -> str:
+    """Which values are positive, as PostgreSQL writes bits."""
+    import numpy as np
+
+    return (np.asarray(vector > 0).view(np.uint8) + ord("0")).astype(np.uint8).tobytes().decode("ascii")

@@ -1,0 +1,84 @@
+"""A filter as the index of words can apply it: tokens that tell where a row belongs, and which items it may be of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from commonplace.model import KINDS
+from commonplace.store.postgres import sql
+from commonplace.store.postgres.pool import Connection
+from commonplace.store.postgres.scope import Filter
+from commonplace.store.postgres.sought import Bound
+from commonplace.store.postgres.words import kind_token, lexeme, project_token, type_token
+
+_ITEMS = "SELECT {} FROM items i WHERE i.space_id = %(space)s AND {}"
+_PASSAGES = """
+SELECT {} FROM items i JOIN passages p ON p.space_id = i.space_id AND p.item_id = i.id
+ WHERE i.space_id = %(space)s AND {}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """A filter as the index can apply it; `rows` is how many it leaves, `rest` what the index cannot apply."""
+
+    query: str
+    rest: Filter | None
+    rows: int
+
+    @property
+    def everything(self) -> bool:
+        return not self.query and self.rest is None
+
+    def around(self, query: str) -> str:
+        """A tsquery that keeps to the filter."""
+        return f"({query}) & {self.query}" if query and self.query else query or self.query
+
+    def among(self, bound: Bound, *, wholes: bool = False) -> str:
+        """A condition on rows `w` for what the index cannot apply: sessions and tags."""
+        if self.rest is None:
+            return "true"
+        condition = bound_condition(self.rest, bound)
+        if wholes:
+            return f"-w.id IN ({_ITEMS.format('i.id', condition)})"
+        return f"w.id IN ({_PASSAGES.format('p.id', condition)})"
+
+
+def narrowed(connection: Connection, space_id: int, filter_: Filter) -> Within:
+    """The filter, with how many rows are inside."""
+    tally = sql.rows(connection, "SELECT project_id, kind, items FROM tally WHERE space_id = %s", (space_id,))
+    total = sum(row[2] for row in tally)
+    parts, rows = [], total
+    if filter_.projects:
+        rows = min(rows, sum(n for project, _kind, n in tally if project in filter_.projects))
+        parts.append(_any(space_id, map(project_token, filter_.projects)))
+    if filter_.kinds:
+        inside = sum(n for _project, kind, n in tally if kind in filter_.kinds)
+        rows = min(rows, inside)
+        if inside * 2 > total:
+            parts += [f"!{lexeme(space_id, kind_token(kind))}" for kind in KINDS if kind not in filter_.kinds]
+        else:
+            parts.append(_any(space_id, map(kind_token, filter_.kinds)))
+    if filter_.types:
+        parts.append(_any(space_id, map(type_token, filter_.types)))
+    rest = None
+    if filter_.sessions is not None or filter_.tag:
+        rest = Filter(tag=filter_.tag, sessions=filter_.sessions)
+    if filter_.sessions is not None:
+        bound = Bound(space_id)
+        chosen = _PASSAGES.format("count(*)", bound_condition(Filter(sessions=filter_.sessions), bound))
+        rows = min(rows, int(sql.value(connection, chosen, bound.values)))
+    return Within(" & ".join(parts), rest, rows)
+
+
+def bound_condition(filter_: Filter, bound: Bound) -> str:
+    """A filter's condition on `items i`, in a statement that is put together."""
+    condition, values = filter_.sql()
+    for value in values:
+        condition = condition.replace("%s", bound.add(value), 1)
+    return condition
+
+
+def _any(space_id: int, tokens: Iterable[str]) -> str:
+    return "(" + " | ".join(lexeme(space_id, token) for token in tokens) + ")"

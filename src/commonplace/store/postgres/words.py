@@ -1,0 +1,116 @@
+"""The words of passages as PostgreSQL keeps them, made by the same tokens as on SQLite.
+
+A row has its tokens twice. `v` holds each of them once, led by its space, so that the index tells spaces apart; how
+much a token weighs in the row is written as so many positions, in halves, since that is what the server can count
+without reading the text. `streams` holds them in order, one string for each column, for phrases and columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from commonplace.model import Kind
+from commonplace.store.columns import COLUMNS, WEIGHTS
+from commonplace.store.postgres import sql
+from commonplace.store.postgres.pool import Connection
+
+# The server keeps no more positions of a word, and no more bytes of a row.
+MOST_HALVES, MOST_BYTES = 255, 1_000_000
+_HALVES = tuple(int(2 * weight) for weight in WEIGHTS[: len(COLUMNS)])
+_SPEAKER = COLUMNS.index("speaker")
+_POSITIONS = tuple(",".join(map(str, range(1, n + 1))) for n in range(MOST_HALVES + 1))
+
+# Said of each row of an item that was cut: queries that filter look at the whole of it instead. The double mark keeps
+# this and the tokens below apart from any word of a text.
+PART = "==part"
+
+_INSERT = "INSERT INTO words (space_id, id, length, streams, v) VALUES (%s, %s, %s, %s, %s::tsvector)"
+_TOTALS = """
+INSERT INTO word_totals (space_id, rows, length) VALUES (%s, %s, %s) ON CONFLICT (space_id) DO UPDATE
+   SET rows = word_totals.rows + excluded.rows, length = word_totals.length + excluded.length
+"""
+
+
+def project_token(project_id: int) -> str:
+    return f"==p{project_id}"
+
+
+def kind_token(kind: Kind) -> str:
+    return f"==k{kind}"
+
+
+def type_token(type_: str) -> str:
+    return f"==t{type_}"
+
+
+def name_token(token: str) -> str:
+    """Said of a row for each token of the name of who speaks in it."""
+    return f"==n{token}"
+
+
+def lexeme(space_id: int, token: str) -> str:
+    """A token as the index knows it, quoted for a tsvector or a tsquery."""
+    safe = token.replace("\\", "\\\\").replace("'", "''") if "'" in token or "\\" in token else token
+    return f"'{space_id}:{safe}'"
+
+
+class Words:
+    """Rows of words of many items, and jobs for their vectors, written at once."""
+
+    def __init__(self, space_id: int) -> None:
+        self._space_id = space_id
+        self._rows: list[tuple[object, ...]] = []
+        self._jobs: list[tuple[int, int]] = []
+        self._length = 0
+
+    def add(self, rowid: int, words: Mapping[str, str], scope: Sequence[str]) -> None:
+        columns = [words.get(name, "") for name in COLUMNS]
+        tokens = [column.split() for column in columns]
+        # On SQLite the space is one of the tokens that tell where a row belongs, and the type is not.
+        length = sum(map(len, tokens)) + len(scope)
+        streams = [f" {column} " if column else "" for column in columns]
+        self._rows.append((self._space_id, rowid, length, streams, _vector(self._space_id, tokens, scope)))
+        self._length += length
+
+    def embed(self, passage_ids: Iterable[int]) -> None:
+        self._jobs += [(self._space_id, passage_id) for passage_id in passage_ids]
+
+    def write(self, connection: Connection) -> None:
+        sql.each(connection, _INSERT, self._rows)
+        sql.each(
+            connection,
+            "INSERT INTO jobs (space_id, kind, passage_id) VALUES (%s, 'embed', %s) ON CONFLICT DO NOTHING",
+            self._jobs,
+        )
+        if self._rows:
+            sql.run(connection, _TOTALS, (self._space_id, len(self._rows), self._length))
+        self._rows, self._jobs, self._length = [], [], 0
+
+
+def erase(connection: Connection, space_id: int, rowids: Sequence[int]) -> None:
+    """Take rows of words away."""
+    gone = sql.rows(
+        connection,
+        "DELETE FROM words WHERE space_id = %s AND id = ANY(%s::bigint[]) RETURNING length",
+        (space_id, list(rowids)),
+    )
+    if gone:
+        sql.run(connection, _TOTALS, (space_id, -len(gone), -sum(row[0] for row in gone)))
+
+
+def _vector(space_id: int, columns: Sequence[Sequence[str]], scope: Sequence[str]) -> str:
+    halves: dict[str, int] = {}
+    for tokens, weight in zip(columns, _HALVES, strict=True):
+        for token in tokens:
+            halves[token] = halves.get(token, 0) + weight
+    names = map(name_token, dict.fromkeys(columns[_SPEAKER]))
+    parts = [lexeme(space_id, token) for token in (*scope, *names)]
+    room = MOST_BYTES
+    for token, weight in halves.items():
+        weight = min(weight, MOST_HALVES)
+        room -= len(token.encode()) + 16 + 2 * weight
+        if room < 0:
+            # A text of a megabyte without repetitions; its passages have all of their words.
+            break
+        parts.append(f"{lexeme(space_id, token)}:{_POSITIONS[weight]}")
+    return " ".join(parts)
