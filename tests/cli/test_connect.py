@@ -209,6 +209,15 @@ def test_an_address_gets_a_key_of_its_own_once(run: Run, home: Path) -> None:
     assert tree(home / ".config") == {} and states[-1] == "revoked"
 
 
+def test_a_key_that_was_revoked_is_replaced(run: Run, home: Path) -> None:
+    run("connect", "zed", "--http")
+    (key,) = run("keys", "--json").data["keys"]
+    run("keys", "revoke", str(key["id"]))
+    assert run("connect", "zed", "--http", "--json").data["hosts"][0]["state"] == "updated"
+    assert [one["state"] for one in run("keys", "--json").data["keys"]] in (["works", "revoked"], ["revoked", "works"])
+    assert run("connect", "zed", "--http", "--json").data["hosts"][0]["state"] == "already connected"
+
+
 def test_a_dry_run_makes_no_key_and_a_given_one_stays(run: Run, home: Path) -> None:
     assert run("connect", "zed", "--http", "--dry-run").code == 0
     assert run("keys", "--json").data["keys"] == []

@@ -5,6 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +119,38 @@ def test_a_command_that_is_gone_is_mended_for_good(run: Run, home: Path) -> None
     fixed = run("doctor", "connections", "--fix")
     assert fixed.code == 0 and fixed.out.count("connected anew") == 2
     assert run("doctor", "connections").out.count("told 8 tools") == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_editors_that_call_a_server_are_asked_over_http(run: Run) -> None:
+    callers = [name for name in EVERY if name != "claude-desktop"]
+    with serving() as address:
+        assert run("connect", *callers, "--http", f"{address}/mcp").code == 0
+        (key,) = (one["id"] for one in run("keys", "--json").data["keys"] if one["name"] == "connect zed")
+        run("keys", "revoke", str(key))
+        found = of(run("doctor", "connections", "--json"), "connections")
+        assert {what: one["state"] for what, one in found.items()} == {**dict.fromkeys(callers, "ok"), "zed": "failure"}
+        assert "connect zed" in found["zed"]["fix"] and "8 tools" in found["cursor"]["sentence"]
+        assert run("connect", "zed", "--http", f"{address}/mcp").code == 0
+        assert run("doctor", "connections", "hooks").code == 0
+    gone = run("doctor", "connections", "--json")
+    assert gone.code == 1 and {one["state"] for one in of(gone, "connections").values()} == {"failure"}
+    assert all("commonplace serve" in one["fix"] for one in of(gone, "connections").values())
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[str]:
+    """A server of the same store, and where it is."""
+    command = [sys.executable, "-m", "commonplace", "serve", "--port", "0", "--profile", "core"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            address = re.search(r"http://127\.0\.0\.1:\d+", process.stderr.readline())
+            assert address
+            yield address[0]
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=30)
 
 
 def test_an_unknown_area_is_refused(run: Run) -> None:

@@ -34,7 +34,7 @@ class Choice:
     hooks: bool
 
     def wanted(self, editor: Editor) -> Wanted:
-        """What this editor is to have. A key that it has for this address already is kept."""
+        """What this editor is to have. A key that it has for this address already is kept, unless it was revoked."""
         key = self.key or self._known_key(editor) or NO_KEY_YET
         return self._with(key)
 
@@ -54,7 +54,8 @@ class Choice:
 
     def _known_key(self, editor: Editor) -> str:
         there = connection(editor, self.places) if self.url else None
-        return _key_of(there.headers or {}) if there and there.ours and there.url == self.url else ""
+        secret = _key_of(there.headers or {}) if there and there.ours and there.url == self.url else ""
+        return "" if secret and _is_spent(self.call, secret) else secret
 
 
 def choose(
@@ -88,6 +89,15 @@ def revoke_key(call: Call, editor: Editor, headers: Mapping[str, str]) -> None:
             return
         if key.name == _key_name(editor):
             keys.revoke(book, key.id)
+
+
+def _is_spent(call: Call, secret: str) -> bool:
+    if not call.settings().has_store:
+        return False
+    from commonplace.memory import keys
+
+    with call.book() as book:
+        return keys.is_spent(book, secret)
 
 
 def _key_name(editor: Editor) -> str:

@@ -98,7 +98,7 @@ def _fix(editor: Editor, places: Places, found: Connection, answer: Answer) -> s
     if not found.url:
         return f"Try it: {' '.join([found.command, *found.args])}. Or run {again(editor, places)}."
     if "key" in answer.why:
-        return f"Make a key with `commonplace keys create {editor.name}`, and run {again(editor, places)} with it."
+        return f"Run {again(editor, places)} with --http: it makes a key. For a server elsewhere, name its --key."
     return f"Start `commonplace serve`, or run {again(editor, places)} without --http."
 
 

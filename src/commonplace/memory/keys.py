@@ -68,13 +68,16 @@ def revoke(book: Book, id_or_prefix: int | str) -> Key:
 
 def check(book: Book, secret: str) -> Key:
     """The key that this is the secret of. Whoever does not have the whole of it learns nothing about any key."""
-    if not looks_like_one(secret):
+    key = _known(book, secret)
+    if key is None:
         raise Unauthorized(_UNKNOWN)
-    digest = _digest(secret)
-    for key, known in book.store.keys_beginning(secret[:_PREFIX]):
-        if hmac.compare_digest(digest, known):
-            return _working(key, book.clock())
-    raise Unauthorized(_UNKNOWN)
+    return _working(key, book.clock())
+
+
+def is_spent(book: Book, secret: str) -> bool:
+    """Whether this is the secret of a key that was revoked or has expired; one of another store is not."""
+    key = _known(book, secret)
+    return key is not None and not key.works(book.clock())
 
 
 def looks_like_one(secret: str) -> bool:
@@ -86,6 +89,14 @@ def note_use(book: Book, key: Key) -> None:
     now = book.clock()
     if key.used_ms is None or now - key.used_ms >= USE_MS:
         book.store.touch_key(key.id, now)
+
+
+def _known(book: Book, secret: str) -> Key | None:
+    if not looks_like_one(secret):
+        return None
+    digest = _digest(secret)
+    found = book.store.keys_beginning(secret[:_PREFIX])
+    return next((key for key, known in found if hmac.compare_digest(digest, known)), None)
 
 
 def _working(key: Key, now_ms: int) -> Key:
