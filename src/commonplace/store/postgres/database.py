@@ -22,6 +22,8 @@ MEMBER = "commonplace_member"
 # The first key of our advisory locks: "CmPl", as in the SQLite files.
 LOCKS = 0x436D506C
 _MIGRATION = 0
+# Who waited for its turn sees what was written before it, whatever the server's default is.
+_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _SAME_FOR_ALL = "SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_custom_plan"
 
 
@@ -62,7 +64,7 @@ class Database:
         Not `alone`: beside other writers of the space, for those who lock the rows that they change.
         """
         wait = self._busy_timeout if patience is None else patience
-        begin = ["BEGIN", *self._confining(), f"SET LOCAL lock_timeout = {max(1, int(wait * 1000))}"]
+        begin = [_BEGIN, *self._confining(), f"SET LOCAL lock_timeout = {max(1, int(wait * 1000))}"]
         if not (durable and self._durable):
             begin.append("SET LOCAL synchronous_commit = off")
         if not alone:
@@ -87,7 +89,7 @@ class Database:
     @contextlib.contextmanager
     def owning(self) -> Iterator[Connection]:
         """A transaction of whoever owns the tables, alone among all servers: to make tables and spaces."""
-        begin = ["BEGIN", f"SET LOCAL lock_timeout = {int(self._busy_timeout * 1000)}"]
+        begin = [_BEGIN, f"SET LOCAL lock_timeout = {int(self._busy_timeout * 1000)}"]
         begin.append(f"SELECT pg_advisory_xact_lock({LOCKS}, {_MIGRATION})")
         with self._transaction(begin) as connection:
             yield connection
