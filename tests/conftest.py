@@ -117,11 +117,12 @@ def clock() -> Clock:
 @pytest.fixture
 def settings(
     tmp_path: Path, engine_name: str, data_folder: Callable[..., Path], request: pytest.FixtureRequest
-) -> Iterator[Settings]:
+) -> Settings:
     """Settings of a store of its own, searched by words only."""
-    yield config.load({"data_dir": str(data_folder(tmp_path / "data", engine_name)), "embedder": "off"})
     if engine_name == "postgres":
-        request.getfixturevalue("postgres").leave(tmp_path)
+        server: PostgresServer = request.getfixturevalue("postgres")
+        request.addfinalizer(lambda: server.leave(tmp_path))
+    return config.load({"data_dir": str(data_folder(tmp_path / "data", engine_name)), "embedder": "off"})
 
 
 @pytest.fixture

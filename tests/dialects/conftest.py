@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -145,10 +146,10 @@ def past(book: Book, clock: Clock) -> Call:
 
 
 @pytest.fixture(scope="module")
-def wise_past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
+def wise_past(tmp_path_factory: pytest.TempPathFactory, data_folder: Callable[..., Path]) -> Iterator[Call]:
     """The same with meaning, and with topics."""
-    folder = str(tmp_path_factory.mktemp("past"))
-    opened = open_book(load({"data_dir": folder}, env={}), Clock(local(NOW)))
+    folder = data_folder(tmp_path_factory.mktemp("past") / "data")
+    opened = open_book(load({"data_dir": str(folder)}, env={}), Clock(local(NOW)))
     work(opened)
     yield calling(opened)
     opened.close()

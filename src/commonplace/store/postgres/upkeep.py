@@ -1,4 +1,4 @@
-"""The engine's part about upkeep: the indexes held against the rows they were made of."""
+"""The engine's part about upkeep: what the server knows to be wrong, and the indexes held against their rows."""
 
 from __future__ import annotations
 
@@ -9,41 +9,49 @@ from commonplace.store.postgres.space import Space
 from commonplace.store.postgres.words import erase
 from commonplace.store.upkeep import IndexState
 
+# Whoever runs the server checks its files; this is what it tells everybody.
+_BAD_PAGES = "SELECT checksum_failures FROM pg_stat_database WHERE datname = current_database()"
+_BAD_INDEXES = """
+SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+ WHERE NOT i.indisvalid AND c.relnamespace = current_schema()::regnamespace ORDER BY 1
+"""
 _LIVE = "i.forgotten_ms IS NULL AND i.superseded_by IS NULL"
 _SEARCHED = f"""
 FROM passages p JOIN items i ON i.space_id = p.space_id AND i.id = p.item_id
 WHERE p.space_id = %(space)s AND {_LIVE}
 """
-_WORDED = "SELECT 1 FROM words w WHERE w.space_id = %(space)s AND w.id"
 # Of an item that was cut, the whole has a row too.
 _WORDLESS = f"""
-{_SEARCHED} AND (NOT EXISTS ({_WORDED} = p.id) OR (p.seq > 0 AND NOT EXISTS ({_WORDED} = -p.item_id)))
+{_SEARCHED} AND (NOT EXISTS (SELECT 1 FROM words w WHERE w.space_id = p.space_id AND w.id = p.id)
+   OR (p.seq > 0 AND NOT EXISTS (SELECT 1 FROM words w WHERE w.space_id = p.space_id AND w.id = -p.item_id)))
 """
 _VECTORLESS = f"""
-{_SEARCHED} AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space_id = %(space)s AND v.passage_id = p.id)
-   AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.space_id = %(space)s AND j.kind = 'embed' AND j.passage_id = p.id)
+{_SEARCHED} AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space_id = p.space_id AND v.passage_id = p.id)
+   AND NOT EXISTS (
+       SELECT 1 FROM jobs j WHERE j.space_id = p.space_id AND j.kind = 'embed' AND j.passage_id = p.id)
 """
 _STRAY_WORDS = f"""
 FROM words w WHERE w.space_id = %(space)s AND NOT EXISTS (
-    SELECT 1 FROM items i WHERE i.space_id = %(space)s AND {_LIVE} AND i.id = CASE WHEN w.id < 0 THEN -w.id
-       ELSE (SELECT p.item_id FROM passages p WHERE p.space_id = %(space)s AND p.id = w.id) END)
+    SELECT 1 FROM items i WHERE i.space_id = w.space_id AND {_LIVE}
+       AND i.id = CASE WHEN w.id < 0 THEN -w.id ELSE (
+           SELECT p.item_id FROM passages p WHERE p.space_id = w.space_id AND p.id = w.id) END)
 """
 _STRAY_VECTORS = f"""
 FROM vectors v WHERE v.space_id = %(space)s AND NOT EXISTS (
     SELECT 1 FROM passages p JOIN items i ON i.space_id = p.space_id AND i.id = p.item_id
-     WHERE p.space_id = %(space)s AND p.id = v.passage_id AND {_LIVE})
+     WHERE p.space_id = v.space_id AND p.id = v.passage_id AND {_LIVE})
 """
 
 
 class Upkeep(Space):
-    """Looking after the space. The files of the server are looked after by the server."""
+    """Looking after the database."""
 
     def complaints(self, seconds: float) -> Sequence[str]:
         with self._database.read(seconds) as connection:
-            broken = sql.rows(
-                connection, "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid OR NOT indisready"
-            )
-        return [f"The index {name} is not valid." for (name,) in broken]
+            bad = sql.value(connection, _BAD_PAGES)
+            pages = [f"{bad} pages of the database failed their checksums"] if bad else []
+            indexes = [f"the index {name} is not valid" for (name,) in sql.rows(connection, _BAD_INDEXES)]
+        return (*pages, *indexes)
 
     def index_state(self, seconds: float) -> IndexState:
         with self._database.read(seconds) as connection:
@@ -68,19 +76,19 @@ class Upkeep(Space):
                 sql.run(connection, f"DELETE FROM {table} WHERE space_id = %s", (self._space_id,))
 
     def mend_words(self, limit: int) -> int:
+        here = {"space": self._space_id, "limit": limit}
         with self._database.write() as connection:
-            bindings = {"space": self._space_id, "limit": limit}
             question = f"SELECT DISTINCT i.id, i.project_id {_WORDLESS} LIMIT %(limit)s"
-            missing = dict(sql.rows(connection, question, bindings))
+            missing = dict(sql.rows(connection, question, here))
             found = items.get(connection, self._space_id, missing)
             for item_id, project_id in missing.items():
                 index.reword(connection, self._space_id, project_id, found[item_id])
-            stray = [row[0] for row in sql.rows(connection, f"SELECT w.id {_STRAY_WORDS} LIMIT %(limit)s", bindings)]
+            stray = [row[0] for row in sql.rows(connection, f"SELECT w.id {_STRAY_WORDS} LIMIT %(limit)s", here)]
             erase(connection, self._space_id, stray)
             gone = sql.run(
                 connection,
-                f"DELETE FROM vectors WHERE space_id = %(space)s"
-                f" AND seq IN (SELECT v.seq {_STRAY_VECTORS} LIMIT %(limit)s)",
-                bindings,
+                "DELETE FROM vectors WHERE space_id = %(space)s AND seq IN"
+                f" (SELECT v.seq {_STRAY_VECTORS} LIMIT %(limit)s)",
+                here,
             )
         return len(missing) + len(stray) + gone
