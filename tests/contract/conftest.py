@@ -45,7 +45,7 @@ def sqlite(_request: pytest.FixtureRequest) -> Engine:
 def postgres(request: pytest.FixtureRequest) -> Engine:
     server: PostgresServer = request.getfixturevalue("postgres")
     return Engine(
-        lambda folder, space: PostgresStore(server.database(folder), space=space, now_ms=THEN),  # type: ignore[arg-type,return-value]
+        lambda folder, space: PostgresStore(server.database(folder), space=space, now_ms=THEN),
         server.leave,
     )
 
