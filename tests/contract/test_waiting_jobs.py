@@ -34,24 +34,32 @@ def test_every_passage_of_what_was_written_waits(store: Store, draft: Make) -> N
     assert store.pending() == 4, "claimed is not done"
 
 
-def test_what_was_said_waits_with_its_speaker_and_with_what_was_said_before(store: Store, draft: Make) -> None:
-    said = [("user", "Ann", ["Which agency?"]), ("assistant", "", ["The one downtown.", "It is kind."])]
+def test_what_was_said_waits_with_its_speaker_and_a_few_words_with_what_was_said_before(
+    store: Store, draft: Make
+) -> None:
+    said = [("user", "Ann", ["Which agency?"]), ("assistant", "", ["The one downtown."])]
+    said += [("user", "Ann", ["Long. " * 50, "And longer."]), ("assistant", "", ["I see."])]
     messages = [
         draft(
-            parts=parts, kind="message", type="message", session="s", at=NOW + n, details={"role": role, "speaker": who}
-        )
-        if len(parts) > 1
-        else draft(
-            parts[0], kind="message", type="message", session="s", at=NOW, details={"role": role, "speaker": who}
+            "" if len(parts) > 1 else parts[0],
+            parts=parts,
+            kind="message",
+            type="message",
+            session="s",
+            at=NOW + n,
+            details={"role": role, "speaker": who},
         )
         for n, (role, who, parts) in enumerate(said)
     ]
     store.keep_sessions([(SessionDraft("s", "s", "/", "active", 5.0, NOW), messages)], NOW)
     waiting = {job.passage.text: job.before for job in store.claim_jobs("me", 10, NOW, LEASE)}
+    long = "\n\n".join(said[2][2])
     assert waiting == {
         "Ann: Which agency?": "",
         "assistant: The one downtown.": "Ann: Which agency?",
-        "assistant: It is kind.": "assistant: The one downtown.\n\nIt is kind.",
+        f"Ann: {said[2][2][0]}": "",
+        "Ann: And longer.": "",
+        "assistant: I see.": f"Ann: {long[-300:]}",
     }
 
 
@@ -62,14 +70,6 @@ def test_what_was_forgotten_is_no_context(store: Store, draft: Make) -> None:
     ((_, (first, _second)),) = store.keep_sessions([(SessionDraft("s", "s", "/", "active", 5.0, NOW), said)], NOW)
     store.forget([first.id], NOW)
     assert [job.before for job in store.claim_jobs("me", 10, NOW, LEASE)] == [""]
-
-
-def test_the_middle_of_something_long_waits_with_its_title(store: Store, draft: Make) -> None:
-    store.put([draft(parts=["one", "two"], title="Counting")], NOW)
-    assert {job.passage.text: job.before for job in store.claim_jobs("me", 10, NOW, LEASE)} == {
-        "one": "",
-        "two": "Counting",
-    }
 
 
 def test_what_was_written_last_is_claimed_first(store: Store, draft: Make) -> None:

@@ -34,6 +34,9 @@ QUERY_COLUMNS: Mapping[str, str] = {name: name for name in COLUMNS} | {
     "role": "speaker",
 }
 
+# A message of so few characters is understood by what was said before it: by the last so many characters of that.
+FEW, CONTEXT = 200, 300
+
 _SUMMARY_TEXT = ("investigated", "learned", "completed", "next_steps", "notes")
 _CHECKPOINT_TEXT = ("progress", "next_steps", "open_questions")
 
@@ -75,6 +78,11 @@ def standing_text(
             parts = [other for other in parts if other not in part]
             parts.append(part)
     return "\n".join(parts)
+
+
+def as_said(speaker: str, text: str) -> str:
+    """What somebody said, with who said it."""
+    return f"{speaker}: {text}" if speaker and text else text
 
 
 def _joined(*parts: str) -> str:

@@ -8,19 +8,15 @@ from collections.abc import Sequence
 import apsw
 
 from commonplace.model import PassageText
-from commonplace.store.columns import standing_text
+from commonplace.store.columns import CONTEXT, FEW, as_said, standing_text
 from commonplace.store.sqlite import sql
-
-# Characters of what stands before a passage that help to understand it.
-CONTEXT = 300
 
 _SPEAKER = "coalesce(nullif({0}.details ->> '$.speaker', ''), {0}.details ->> '$.role', '')"
 _IN_CONTEXT = f"""
 SELECT p.id, p.item_id, p.text, i.kind, i.type, i.title, i.body, i.details,
-       CASE WHEN p.seq > 0 THEN substr(i.body, 1, ?3) END, {_SPEAKER.format("i")},
-       CASE WHEN p.seq = 0 THEN substr(b.body, -?3) END, {_SPEAKER.format("b")}
+       {_SPEAKER.format("i")}, substr(b.body, -{CONTEXT}), {_SPEAKER.format("b")}
   FROM json_each(?2) j CROSS JOIN passages p ON p.id = j.value CROSS JOIN items i ON i.id = p.item_id
-  LEFT JOIN items b ON b.id = CASE WHEN i.kind = 'message' THEN coalesce(
+  LEFT JOIN items b ON b.id = CASE WHEN i.kind = 'message' AND length(i.body) <= {FEW} THEN coalesce(
        (SELECT n.id FROM items n WHERE n.session_id = i.session_id AND n.created_ms = i.created_ms AND n.id < i.id
            AND n.kind = 'message' AND n.forgotten_ms IS NULL ORDER BY n.id DESC LIMIT 1),
        (SELECT n.id FROM items n WHERE n.session_id = i.session_id AND n.created_ms < i.created_ms
@@ -50,20 +46,13 @@ def texts(connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]
 def in_context(
     connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]
 ) -> dict[int, tuple[PassageText, str]]:
-    """Passages as they are to be understood: what was said with who said it, and with what stands before it.
-
-    That is the end of the message before, and in the middle of something long how that begins.
-    """
-    rows = sql.rows(connection, _IN_CONTEXT, (space_id, json.dumps(list(passage_ids)), CONTEXT))
+    """Passages as they are to be understood: what was said with who said it, a few words with what was said before."""
+    rows = sql.rows(connection, _IN_CONTEXT, (space_id, json.dumps(list(passage_ids))))
     found = {}
-    for id_, item_id, text, kind, type_, title, body, details, head, speaker, said, by in rows:
+    for id_, item_id, text, kind, type_, title, body, details, speaker, before, by in rows:
         whole = text if text is not None else standing_text(kind, type_, title, body, json.loads(details), ())
-        own = f"{speaker}: " if kind == "message" and speaker else ""
-        if head is not None:
-            before = f"{own}{head}" if kind == "message" else title
-        else:
-            before = f"{by}: {said}" if said and by else said or ""
-        found[id_] = PassageText(id_, item_id, own + whole), before
+        own = as_said(speaker, whole) if kind == "message" else whole
+        found[id_] = PassageText(id_, item_id, own), as_said(by, before or "")
     return found
 
 
