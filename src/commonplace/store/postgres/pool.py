@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import psycopg
+from psycopg.abc import Buffer
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.string import StrDumperUnknown
 
 from commonplace.errors import InvalidInput, StoreBusy
 from commonplace.store.postgres.refusals import not_connected
@@ -22,6 +24,13 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 MOST = 10
 CONNECT_SECONDS = 5
+
+
+class _Text(StrDumperUnknown):
+    """Text without NUL characters: PostgreSQL has none, so that a name with one is the name of nothing."""
+
+    def dump(self, obj: str) -> Buffer | None:
+        return super().dump(obj.replace("\0", "\ufffd"))
 
 
 class Pool:
@@ -64,11 +73,13 @@ class Pool:
 
     def connect(self) -> Connection:
         try:
-            return psycopg.connect(
+            connection = psycopg.connect(
                 self.url, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="commonplace"
             )
         except psycopg.Error as error:
             raise not_connected(self.place, error) from error
+        connection.adapters.register_dumper(str, _Text)
+        return connection
 
     def drop_idle(self) -> None:
         """Close what nobody uses: the server was away, and none of them is of use any more."""
