@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 from tests.contract.conftest import THEN, Opener, make_draft
@@ -38,13 +38,25 @@ def test_nobody_reads_across_the_border(mine: Store, theirs: Store) -> None:
     mine.change_session(session.id, {"label": "Changed"}, THEN)
     for spelling in (session.id, session.uid, session.uid[-12:]):
         assert theirs.resolve_session(ref(spelling), "talk") is None
-    assert theirs.get_sessions([session.id]) == theirs.sessions_of([item_id]) == theirs.turns([item_id]) == {}
-    assert theirs.messages_of(session.id) == theirs.session_history(session.id) == theirs.turns_of("talk") == []
-    assert theirs.latest_sessions(SessionScope(empty=True), 9) == theirs.idle_sessions(THEN + 1, 9.0) == []
-    assert theirs.sessions_during(Scope(), 0, THEN * 2, 9) == theirs.happened(Scope(), 0, THEN * 2, 9) == []
-    assert theirs.session_counts(SessionScope(), 9).sessions == theirs.count_sessions(SessionScope()) == 0
-    assert theirs.sketches() == theirs.activity(SessionScope(), 0) == {} and theirs.thread("talk", 9, 9) is None
-    assert theirs.news("0-0-0-0", 9)[0] == []
+    everywhere, always = SessionScope(empty=True), (0, THEN * 2, 9)
+    answers: list[Sequence[object] | Mapping[int, object]] = [
+        theirs.get_sessions([session.id]),
+        theirs.sessions_of([item_id]),
+        theirs.turns([item_id]),
+        theirs.messages_of(session.id),
+        theirs.session_history(session.id),
+        theirs.turns_of("talk"),
+        theirs.latest_sessions(everywhere, 9),
+        theirs.idle_sessions(THEN + 1, 9.0),
+        theirs.sessions_during(Scope(), *always),
+        theirs.happened(Scope(), *always),
+        theirs.sketches(),
+        theirs.activity(everywhere, 0),
+        theirs.news("0-0-0-0", 9)[0],
+    ]
+    assert [len(answer) for answer in answers] == [0] * len(answers)
+    assert theirs.session_counts(everywhere, 9).sessions == theirs.count_sessions(everywhere) == 0
+    assert theirs.thread("talk", 9, 9) is None
 
 
 def test_nobody_changes_across_the_border(mine: Store, theirs: Store) -> None:
