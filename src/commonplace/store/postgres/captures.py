@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from commonplace.model import Draft, Item, SessionDraft
 from commonplace.store.captures import TOLD, Captured, Thread
-from commonplace.store.postgres import changes, index, items, projects, sessions, sql, writing
+from commonplace.store.postgres import changes, items, projects, sessions, sql, writing
+from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
-from commonplace.store.postgres.words import Words
 
 # An event that is told again later than this is taken for another one.
 REMEMBERED_MS = 30 * 86_400_000
@@ -144,18 +144,11 @@ def _write(
     now_ms: int,
 ) -> None:
     """Write the items of events that are new, counted once for each session."""
-    words = Words(space_id)
-    written: defaultdict[changes.Place, list[Draft]] = defaultdict(list)
-    for draft in drafts:
-        place = places[str(draft.session)]
-        if not writing.insert(connection, space_id, place, draft, now_ms, words).duplicate:
-            written[place].append(draft)
-    words.write(connection)
-    for place, new in written.items():
-        for kind, number in Counter(draft.kind for draft in new).items():
-            index.count(connection, space_id, place.project_id, kind, number)
-        if place.session_id is not None:
-            sessions.count(connection, space_id, place.session_id, new, +1)
+    placed = [(places[str(draft.session)], draft) for draft in drafts]
+    stored = insert_all(connection, space_id, placed, now_ms)
+    writing.count_new(
+        connection, space_id, [one for one, made in zip(placed, stored, strict=True) if not made.duplicate]
+    )
 
 
 def _tell(connection: Connection, space_id: int, place: changes.Place, draft: Draft, now_ms: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from commonplace.errors import Conflict, StoreError
@@ -11,9 +11,9 @@ from commonplace.identity import Ref
 from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
 from commonplace.store.conversations import SessionCounts
 from commonplace.store.postgres import changes, index, items, projects, sessions, sql, writing
+from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
-from commonplace.store.postgres.words import Words
 from commonplace.text.sketch import Sketch
 
 # Seconds that a reader waits to have its visit noted.
@@ -200,20 +200,33 @@ def _add(
     question = "SELECT project_id FROM sessions WHERE space_id = %s AND id = %s"
     place = changes.Place(sql.value(connection, question, (space_id, session.id)), session.id)
     known = _by_uid(connection, space_id, session.id, drafts)
-    stored, new, words = [], [], Words(space_id)
-    write = writing.follow if follows else writing.insert
+    asked = [*_unknown(drafts, known)]
+    if follows:
+        made = iter(writing.follow_all(connection, space_id, place, asked, now_ms))
+    else:
+        made = iter(insert_all(connection, space_id, [(place, draft) for draft in asked], now_ms))
+    stored, new = [], []
     for draft in drafts:
-        made = known.get(draft.uid) or write(connection, space_id, place, draft, now_ms, words)
-        stored.append(made)
-        if not made.duplicate:
-            known[made.uid] = replace(made, duplicate=True)
+        one = known.get(draft.uid) or next(made)
+        stored.append(one)
+        if draft.uid:
+            known[draft.uid] = replace(one, duplicate=True)
+        if not one.duplicate:
             new.append(draft)
-    words.write(connection)
     if new:
         index.count(connection, space_id, place.project_id, "message", len(new))
         sessions.count(connection, space_id, session.id, new, +1)
         _set(connection, space_id, session.id, "updated_ms", now_ms)
     return stored
+
+
+def _unknown(drafts: Sequence[Draft], known: Collection[str | None]) -> Iterator[Draft]:
+    """The drafts whose uid is not known, nor that of one before them."""
+    uids = {*known}
+    for draft in drafts:
+        if draft.uid is None or draft.uid not in uids:
+            uids.add(draft.uid)
+            yield draft
 
 
 def _by_uid(

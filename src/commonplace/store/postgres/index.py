@@ -22,33 +22,41 @@ _FEW = ("type", "speaker")
 _OF_PASSAGES = "WHERE space_id = %s AND {} = ANY(%s::bigint[])"
 
 
-def add(
-    connection: Connection,
-    space_id: int,
-    item_id: int,
-    project_id: int | None,
-    draft: Draft,
-    words: Words | None = None,
-) -> None:
-    """Cut, index and queue a new or rewritten item; given `words`, its own wait there to be written."""
-    passages = add_passages(connection, space_id, item_id, draft.passages)
-    columns = columns_of(draft.kind, draft.type, draft.title, draft.body, draft.details, draft.tags)
-    _derive(connection, space_id, item_id, project_id, draft.kind, columns, passages, words=words)
+def add(connection: Connection, space_id: int, item_id: int, project_id: int | None, draft: Draft) -> None:
+    """Cut, index and queue a new or rewritten item."""
+    add_all(connection, space_id, [(item_id, project_id, draft)])
+
+
+def add_all(connection: Connection, space_id: int, items: Sequence[tuple[int, int | None, Draft]]) -> None:
+    """The same for many of them (id, project, what it says)."""
+    cut = _write_passages(connection, space_id, [(item_id, draft.passages) for item_id, _project, draft in items])
+    words = Words(space_id)
+    for (item_id, project_id, draft), passages in zip(items, cut, strict=True):
+        columns = columns_of(draft.kind, draft.type, draft.title, draft.body, draft.details, draft.tags)
+        _derive(words, item_id, project_id, draft.kind, columns, passages)
+    words.write(connection)
 
 
 def add_passages(
     connection: Connection, space_id: int, item_id: int, passages: Sequence[Passage]
 ) -> list[tuple[int, str | None]]:
     """Write passages; (id, text) of each."""
-    ids = sql.rows(
+    return _write_passages(connection, space_id, [(item_id, passages)])[0]
+
+
+def _write_passages(
+    connection: Connection, space_id: int, items: Sequence[tuple[int, Sequence[Passage]]]
+) -> list[list[tuple[int, str | None]]]:
+    rows = [(item_id, passage.seq, passage.text) for item_id, passages in items for passage in passages]
+    made = sql.rows(
         connection,
-        "INSERT INTO passages (space_id, item_id, seq, text)"
-        " SELECT %s, %s, seq, text FROM unnest(%s::integer[], %s::text[]) AS cut(seq, text) ORDER BY seq"
-        " RETURNING seq, id",
-        (space_id, item_id, [passage.seq for passage in passages], [passage.text for passage in passages]),
+        "INSERT INTO passages (space_id, item_id, seq, text) SELECT %s, item_id, seq, text"
+        "  FROM unnest(%s::bigint[], %s::integer[], %s::text[]) WITH ORDINALITY AS cut (item_id, seq, text, place)"
+        " ORDER BY place RETURNING item_id, seq, id",
+        (space_id, [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]),
     )
-    of = dict(ids)
-    return [(of[passage.seq], passage.text) for passage in passages]
+    of = {(item_id, seq): int(id_) for item_id, seq, id_ in made}
+    return [[(of[item_id, passage.seq], passage.text) for passage in passages] for item_id, passages in items]
 
 
 def regrow(connection: Connection, space_id: int, item_id: int, project_id: int | None, draft: Draft) -> None:
@@ -60,14 +68,17 @@ def regrow(connection: Connection, space_id: int, item_id: int, project_id: int 
     _drop(connection, space_id, [id_ for id_, _text in old[kept:]])
     new = add_passages(connection, space_id, item_id, draft.passages[kept:])
     columns = columns_of(draft.kind, draft.type, draft.title, draft.body, draft.details, draft.tags)
-    _derive(connection, space_id, item_id, project_id, draft.kind, columns, [*old[:kept], *new], known=kept)
+    words = Words(space_id)
+    _derive(words, item_id, project_id, draft.kind, columns, [*old[:kept], *new], known=kept)
+    words.write(connection)
 
 
 def show(connection: Connection, space_id: int, project_id: int | None, item: Item) -> None:
     """Index an item again from its rows."""
     columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
-    passages = _cut(connection, space_id, item.id)
-    _derive(connection, space_id, item.id, project_id, item.kind, columns, passages)
+    words = Words(space_id)
+    _derive(words, item.id, project_id, item.kind, columns, _cut(connection, space_id, item.id))
+    words.write(connection)
 
 
 def reword(connection: Connection, space_id: int, project_id: int | None, item: Item) -> None:
@@ -75,7 +86,9 @@ def reword(connection: Connection, space_id: int, project_id: int | None, item: 
     columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
     passages = _cut(connection, space_id, item.id)
     _unindex(connection, space_id, item.id, [id_ for id_, _text in passages])
-    _derive(connection, space_id, item.id, project_id, item.kind, columns, passages, known=len(passages))
+    words = Words(space_id)
+    _derive(words, item.id, project_id, item.kind, columns, passages, known=len(passages))
+    words.write(connection)
 
 
 def hide(connection: Connection, space_id: int, item_id: int) -> None:
@@ -141,19 +154,16 @@ def _said_often(text: str) -> str:
 
 
 def _derive(
-    connection: Connection,
-    space_id: int,
+    gathered: Words,
     item_id: int,
     project_id: int | None,
     kind: Kind,
     columns: Mapping[str, str],
     passages: Sequence[tuple[int, str | None]],
     known: int = 0,
-    words: Words | None = None,
 ) -> None:
-    """Write the words of an item, and a job for each passage but those that have been embedded before."""
+    """Gather the words of an item, and a job for each passage but those that have been embedded before."""
     scope = (project_token(project_id or NO_PROJECT), kind_token(kind), type_token(columns["type"]))
-    gathered = words or Words(space_id)
     parts = [index_text(text or "") for _id, text in passages] if len(passages) > 1 else []
     # The passages of a message are its text, cut at blanks: their words are its words.
     known_words = {"text": " ".join(parts)} if parts and kind == "message" else {}
@@ -170,5 +180,3 @@ def _derive(
         for (passage_id, _text), part in zip(passages, parts, strict=True):
             gathered.add(passage_id, head | {"text": part}, (*scope, PART))
     gathered.embed(passage_id for passage_id, _text in passages[known:])
-    if words is None:
-        gathered.write(connection)

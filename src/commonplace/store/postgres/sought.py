@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from commonplace.store.columns import COLUMNS, WEIGHTS
-from commonplace.store.postgres.words import lexeme
+from commonplace.store.postgres.words import BORDER, lexeme
 from commonplace.text.query import Word, forms_of
 from commonplace.text.syntax import And, Node, Not, Or, Term
 
@@ -58,12 +58,7 @@ class Leaf:
         if self.exact:
             return by_index
         text = bound.add(f" {' '.join(self.tokens)}" + " " * (not self.prefix))
-        # Between two columns there are two blanks, so that no phrase goes from one to the next.
-        where = (
-            [f"w.streams[{COLUMNS.index(name) + 1}]" for name in self.columns]
-            if self.columns
-            else ["array_to_string(w.streams, '')"]
-        )
+        where = [_stream(name) for name in self.columns] or ["w.streams"]
         return f"({by_index} AND ({' OR '.join(f'position({text} in {stream}) > 0' for stream in where)}))"
 
     def weight(self, bound: Bound) -> str:
@@ -75,9 +70,13 @@ class Leaf:
         pattern = bound.add(f" {first}(?={ahead})" if ahead else f" {first}")
         columns = self.columns or COLUMNS
         return " + ".join(
-            f"{WEIGHTS[COLUMNS.index(name)]} * regexp_count(w.streams[{COLUMNS.index(name) + 1}], {pattern})"
-            for name in columns
+            f"{WEIGHTS[COLUMNS.index(name)]} * regexp_count({_stream(name)}, {pattern})" for name in columns
         )
+
+
+def _stream(column: str) -> str:
+    """The tokens of a column in a row `w`."""
+    return f"split_part(w.streams, '{BORDER}', {COLUMNS.index(column) + 1})"
 
 
 @dataclass(frozen=True, slots=True)

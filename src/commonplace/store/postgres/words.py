@@ -2,7 +2,7 @@
 
 A row has its tokens twice. `v` holds each of them once, led by its space, so that the index tells spaces apart; how
 much a token weighs in the row is written as so many positions, in halves, since that is what the server can count
-without reading the text. `streams` holds them in order, one string for each column, for phrases and columns.
+without reading the text. `streams` holds them in order, column by column, for phrases and columns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ _POSITIONS = tuple(",".join(map(str, range(1, n + 1))) for n in range(MOST_HALVE
 # this and the tokens below apart from any word of a text.
 PART = "==part"
 
-_INSERT = "INSERT INTO words (space_id, id, length, streams, v) VALUES (%s, %s, %s, %s, %s::tsvector)"
+# Stands between the streams of two columns.
+BORDER = "|"
+_INSERT = """
+INSERT INTO words (space_id, id, length, streams, v) SELECT %s, id, length, streams, v::tsvector
+  FROM unnest(%s::bigint[], %s::integer[], %s::text[], %s::text[]) AS w (id, length, streams, v)
+"""
 _TOTALS = """
 INSERT INTO word_totals (space_id, rows, length) VALUES (%s, %s, %s) ON CONFLICT (space_id) DO UPDATE
    SET rows = word_totals.rows + excluded.rows, length = word_totals.length + excluded.length
@@ -60,7 +65,7 @@ class Words:
     def __init__(self, space_id: int) -> None:
         self._space_id = space_id
         self._rows: list[tuple[object, ...]] = []
-        self._jobs: list[tuple[int, int]] = []
+        self._jobs: list[int] = []
         self._length = 0
 
     def add(self, rowid: int, words: Mapping[str, str], scope: Sequence[str]) -> None:
@@ -68,21 +73,23 @@ class Words:
         tokens = [column.split() for column in columns]
         # On SQLite the space is one of the tokens that tell where a row belongs, and the type is not.
         length = sum(map(len, tokens)) + len(scope)
-        streams = [f" {column} " if column else "" for column in columns]
-        self._rows.append((self._space_id, rowid, length, streams, _vector(self._space_id, tokens, scope)))
+        streams = BORDER.join(f" {column} " if column else "" for column in columns)
+        self._rows.append((rowid, length, streams, _vector(self._space_id, tokens, scope)))
         self._length += length
 
     def embed(self, passage_ids: Iterable[int]) -> None:
-        self._jobs += [(self._space_id, passage_id) for passage_id in passage_ids]
+        self._jobs += passage_ids
 
     def write(self, connection: Connection) -> None:
-        sql.each(connection, _INSERT, self._rows)
-        sql.each(
-            connection,
-            "INSERT INTO jobs (space_id, kind, passage_id) VALUES (%s, 'embed', %s) ON CONFLICT DO NOTHING",
-            self._jobs,
-        )
+        if self._jobs:
+            sql.run(
+                connection,
+                "INSERT INTO jobs (space_id, kind, passage_id) SELECT %s, 'embed', passage_id"
+                "  FROM unnest(%s::bigint[]) AS p (passage_id) ON CONFLICT DO NOTHING",
+                (self._space_id, self._jobs),
+            )
         if self._rows:
+            sql.run(connection, _INSERT, (self._space_id, *map(list, zip(*self._rows, strict=True))))
             sql.run(connection, _TOTALS, (self._space_id, len(self._rows), self._length))
         self._rows, self._jobs, self._length = [], [], 0
 

@@ -2,97 +2,92 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from commonplace.errors import Conflict
-from commonplace.identity import new_uid
 from commonplace.model import Draft, Stored
 from commonplace.store.postgres import index, projects, sessions, sql
-from commonplace.store.postgres.changes import SAME, Place, as_json, count_item, restore, write_tags
+from commonplace.store.postgres.changes import Place, as_json, count_item
+from commonplace.store.postgres.inserting import Placed, insert_all
 from commonplace.store.postgres.items import get_one
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.words import Words
 
 
 def put_all(connection: Connection, space_id: int, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:
     """Write items with their passages, words and jobs, or find that they are there already."""
-    words = Words(space_id)
-    stored = [put(connection, space_id, draft, now_ms, words) for draft in drafts]
-    words.write(connection)
+    known_projects: dict[str, int] = {}
+    known_sessions: dict[tuple[str, bool], int] = {}
+    placed = []
+    for draft in drafts:
+        project_id = session_id = None
+        if draft.project is not None:
+            project_id = known_projects.get(draft.project)
+            if project_id is None:
+                project_id = projects.find_or_create(connection, space_id, draft.project, now_ms)
+                known_projects[draft.project] = project_id
+        if draft.session is not None:
+            # A session learns its project when one is first named.
+            key = (draft.session, project_id is not None)
+            session_id = known_sessions.get(key)
+            if session_id is None:
+                session_id = sessions.find_or_create(
+                    connection, space_id, draft.session, project_id, draft.created_ms, now_ms
+                )
+                known_sessions[key] = session_id
+        placed.append((Place(project_id, session_id), draft))
+    stored = insert_all(connection, space_id, placed, now_ms)
+    count_new(connection, space_id, [one for one, made in zip(placed, stored, strict=True) if not made.duplicate])
     return stored
 
 
-def put(connection: Connection, space_id: int, draft: Draft, now_ms: int, words: Words | None = None) -> Stored:
-    """Write one item; given `words`, its own wait there to be written."""
-    project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
-    session_id = None
-    if draft.session is not None:
-        session_id = sessions.find_or_create(connection, space_id, draft.session, project_id, draft.created_ms, now_ms)
-    stored = insert(connection, space_id, Place(project_id, session_id), draft, now_ms, words)
-    if not stored.duplicate:
-        count_item(connection, space_id, Place(project_id, session_id), draft, +1)
-    return stored
+def put(connection: Connection, space_id: int, draft: Draft, now_ms: int) -> Stored:
+    """Write one item."""
+    return put_all(connection, space_id, [draft], now_ms)[0]
 
 
-def insert(
-    connection: Connection,
-    space_id: int,
-    place: Place,
-    draft: Draft,
-    now_ms: int,
-    words: Words | None = None,
-) -> Stored:
-    """Write one item where it belongs, not counted yet."""
-    if draft.uid is not None:
-        _check_uid(connection, space_id, place.project_id, draft)
-    uid = draft.uid or new_uid(now_ms)
-    row = sql.first(
+def count_new(connection: Connection, space_id: int, placed: Placed) -> None:
+    """Let the tallies of projects and sessions follow items that came."""
+    for (project_id, kind), number in Counter((place.project_id, draft.kind) for place, draft in placed).items():
+        index.count(connection, space_id, project_id, kind, number)
+    said: defaultdict[int, list[Draft]] = defaultdict(list)
+    for place, draft in placed:
+        if place.session_id is not None:
+            said[place.session_id].append(draft)
+    for session_id, drafts in said.items():
+        sessions.count(connection, space_id, session_id, drafts, +1)
+
+
+def follow_all(
+    connection: Connection, space_id: int, place: Place, drafts: Sequence[Draft], now_ms: int
+) -> list[Stored]:
+    """Write items, or let those of the same identity say what their source says by now, without a history."""
+    hashes = [draft.content_hash for draft in drafts]
+    rows = sql.rows(
         connection,
-        """
-        INSERT INTO items (uid, space_id, project_id, session_id, kind, type, title, body, details, meta, importance,
-                           tokens, tagged, content_hash, created_ms, updated_ms)
-        VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
-        ON CONFLICT (space_id, coalesce(project_id, 0), content_hash) DO NOTHING RETURNING id
-        """,
-        (
-            uid,
-            space_id,
-            place.project_id,
-            place.session_id,
-            draft.kind,
-            draft.type,
-            draft.title,
-            draft.body,
-            as_json(draft.details),
-            as_json(draft.meta),
-            draft.importance,
-            draft.tokens,
-            bool(draft.tags),
-            draft.content_hash,
-            draft.created_ms,
-            now_ms,
-        ),
+        "SELECT content_hash, id FROM items WHERE space_id = %s AND coalesce(project_id, 0) = %s"
+        " AND content_hash = ANY(%s::bytea[])",
+        (space_id, place.project_id or 0, hashes),
     )
-    if row is None:
-        return _found_again(connection, space_id, place.project_id, draft, now_ms)
-    item_id = int(row[0])
-    write_tags(connection, space_id, item_id, draft.tags)
-    index.add(connection, space_id, item_id, place.project_id, draft, words)
-    return Stored(item_id, uid, duplicate=False)
+    known = {content_hash: int(item_id) for content_hash, item_id in rows}
+    new = list({draft.content_hash: draft for draft in reversed(drafts) if draft.content_hash not in known}.values())
+    new.reverse()
+    made = insert_all(connection, space_id, [(place, draft) for draft in new], now_ms)
+    fresh = {id(draft): one for draft, one in zip(new, made, strict=True)}
+    known |= {draft.content_hash: one.id for draft, one in zip(new, made, strict=True)}
+    return [
+        fresh.get(id(draft)) or _follow(connection, space_id, place, known[draft.content_hash], draft, now_ms)
+        for draft in drafts
+    ]
 
 
-def follow(connection: Connection, space_id: int, place: Place, draft: Draft, now_ms: int, words: Words) -> Stored:
-    """Write an item, or let the one of the same identity say what its source says by now, without a history.
+def _follow(connection: Connection, space_id: int, place: Place, item_id: int, draft: Draft, now_ms: int) -> Stored:
+    """Let an item say what its source says by now.
 
     The source keeps what was; one that was cut off says only how it began, and takes nothing away. An item that was
     forgotten stays forgotten, and one that a person changed as it is.
     """
-    same = (space_id, place.project_id or 0, draft.content_hash)
-    row = sql.first(connection, f"SELECT id, uid FROM items WHERE {SAME}", same)
-    if row is None:
-        return insert(connection, space_id, place, draft, now_ms, words)
-    old = get_one(connection, space_id, row[0])
+    old = get_one(connection, space_id, item_id)
     grown = (old.body, old.details) != (draft.body, draft.details)
     cut_off = old.body != draft.body and old.body.startswith(draft.body)
     draft = replace(draft, meta={**old.meta, **draft.meta})
@@ -124,29 +119,7 @@ def follow(connection: Connection, space_id: int, place: Place, draft: Draft, no
             ),
         )
         if grown:
-            # Its words may be among those that wait.
-            words.write(connection)
             index.regrow(connection, space_id, old.id, place.project_id, draft)
         count_item(connection, space_id, place, old, -1)
         count_item(connection, space_id, place, draft, +1)
     return Stored(old.id, old.uid, duplicate=True)
-
-
-def _found_again(connection: Connection, space_id: int, project_id: int | None, draft: Draft, now_ms: int) -> Stored:
-    item_id, uid = sql.rows(
-        connection, f"SELECT id, uid FROM items WHERE {SAME}", (space_id, project_id or 0, draft.content_hash)
-    )[0]
-    # Saying again what was forgotten or superseded is wanting it back.
-    restore(connection, space_id, int(item_id), now_ms)
-    return Stored(int(item_id), str(uid), duplicate=True)
-
-
-def _check_uid(connection: Connection, space_id: int, project_id: int | None, draft: Draft) -> None:
-    """A uid that is taken is fine for the same thing in the same place only."""
-    row = sql.first(
-        connection,
-        "SELECT id, coalesce(project_id, 0), content_hash FROM items WHERE space_id = %s AND uid = %s",
-        (space_id, draft.uid),
-    )
-    if row and row[1:] != (project_id or 0, draft.content_hash):
-        raise Conflict(f"Item {row[0]} has the uid {draft.uid} and says something else.", "Edit that item instead.")

@@ -175,7 +175,7 @@ CREATE TABLE words (
     space_id integer NOT NULL,
     id       bigint NOT NULL,
     length   integer NOT NULL,              -- tokens in all columns
-    streams  text[] NOT NULL,               -- the tokens in order, of each column that has some: see words.py
+    streams  text NOT NULL,                 -- the tokens in order, column by column: see words.py
     v        tsvector NOT NULL,             -- each token once, led by its space, with its weight: see words.py
     PRIMARY KEY (space_id, id)
 ) WITH (toast_tuple_target = 8160);
