@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import apsw
 import pytest
 
 from .conftest import Run
@@ -32,3 +35,17 @@ def test_demo_finds_by_meaning(run: Run) -> None:
     assert report["context"]["items"][0]["type"] in ("decision", "constraint", "rejected")
     people = run("demo")
     assert people.code == 0 and "loading the model" in people.out
+
+
+def test_a_search_does_not_wait_for_whoever_writes(run: Run, data_dir: Path) -> None:
+    run("add", "Sessions are kept by a signed token")
+    writer = apsw.Connection(str(data_dir / "commonplace.db"))
+    try:
+        writer.execute("BEGIN IMMEDIATE")
+        found = run("search", "token", "--json")
+        writer.execute("ROLLBACK")
+    finally:
+        writer.close()
+    assert found.code == 0 and [hit["id"] for hit in found.data["results"]] == [1]
+    assert found.data["by_meaning"] is False
+    assert run("search", "token", "--json").data["by_meaning"] is True

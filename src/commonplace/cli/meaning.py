@@ -7,15 +7,16 @@ import contextlib
 from commonplace.cli.call import Call
 from commonplace.errors import StoreError
 from commonplace.memory.book import Book
+from commonplace.memory.meaning import AT_ONCE
 
-# What a command embeds at most before it answers: about a second of work.
-CATCH_UP = 64
+# What a command embeds before it answers, the newest first, in small steps; the rest waits for the next, or a server.
+SECONDS, STEP = 0.5, 4
 
 
 def embed_what_waits(book: Book) -> None:
-    """Let meaning work right after `add`, without any server. A store that cannot be written still answers."""
+    """Let meaning work right after `add`, without any server. A store that cannot be written now still answers."""
     with contextlib.suppress(StoreError):
-        book.meaning.catch_up(limit=CATCH_UP)
+        book.meaning.catch_up(batch=STEP, seconds=SECONDS, patience=AT_ONCE)
 
 
 def warn(call: Call, state: str) -> None:

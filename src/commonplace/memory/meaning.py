@@ -10,10 +10,11 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
 from commonplace.embed import Embedder
-from commonplace.errors import CommonplaceError, EmbedderUnavailable
+from commonplace.errors import CommonplaceError, EmbedderUnavailable, StoreError
 from commonplace.store.protocol import Job, Store
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ LEASE_MS = 60_000
 # How often a living process looks for what others wrote without embedding it: vectors are to follow within a second.
 POLL_SECONDS = 0.5
 CACHED_QUESTIONS = 256
+# A question does not wait for whoever writes.
+AT_ONCE = 0.0
 OUSTED = "another process made this store use a different model"
 
 
@@ -82,9 +85,12 @@ class Meaning:
         if known is not None:
             return known
         try:
-            vector: NDArray[float32] = self._embed([text])[0]
+            vector: NDArray[float32] = self._embed([text], patience=AT_ONCE)[0]
         except EmbedderUnavailable as error:
             self._failure = error.message
+            return None
+        except StoreError:
+            # The store holds no vector of this model yet, and cannot be told of it now: words have to do.
             return None
         self._failure = ""
         if len(self._questions) >= CACHED_QUESTIONS:
@@ -92,30 +98,36 @@ class Meaning:
         self._questions[text] = vector
         return vector
 
-    def catch_up(self, limit: int | None = None, batch: int = BATCH) -> int:
-        """Embed what waits, newest first, up to `limit` passages. Returns how many were done."""
-        if self._embedder is None or not self._anything_waits(self._embedder):
+    def catch_up(
+        self, limit: int | None = None, batch: int = BATCH, seconds: float = inf, patience: float | None = None
+    ) -> int:
+        """Embed what waits, newest first, up to `limit` passages or for about so long. Returns how many were done.
+
+        `patience` is how many seconds each write may wait for its turn, before it is given up as StoreBusy.
+        """
+        end = time.monotonic() + seconds
+        if self._embedder is None or not self._anything_waits(self._embedder, patience):
             return 0
         done = 0
-        while (limit is None or done < limit) and not self._stop.is_set():
+        while (limit is None or done < limit) and time.monotonic() < end and not self._stop.is_set():
             step = batch if limit is None else min(batch, limit - done)
-            jobs = self._store.claim_jobs(self._owner, step, self._clock(), LEASE_MS)
+            jobs = self._store.claim_jobs(self._owner, step, self._clock(), LEASE_MS, patience)
             self._ousted = self._adopted and not self._store.uses_model(self._embedder.name)
             if not jobs:
                 break
             try:
-                finished = self._do(jobs)
+                finished = self._do(jobs, patience)
             except EmbedderUnavailable as error:
                 self._failure = error.message
-                self._store.release_jobs(jobs, self._owner, error.message)
+                self._store.release_jobs(jobs, self._owner, error.message, patience)
                 break
             self._failure = ""
             if not finished and not self._store.uses_model(self._embedder.name):
-                self._store.release_jobs(jobs, self._owner, OUSTED)
+                self._store.release_jobs(jobs, self._owner, OUSTED, patience)
             done += finished
         return done
 
-    def _anything_waits(self, embedder: Embedder) -> bool:
+    def _anything_waits(self, embedder: Embedder, patience: float | None) -> bool:
         """Looking takes no lock: most often nothing waits, and a store that is only read must answer too."""
         if self._store.pending():
             return True
@@ -123,22 +135,22 @@ class Meaning:
             return False
         try:
             # What another model made waits as soon as this one is the store's.
-            self._adopt()
+            self._adopt(patience)
         except EmbedderUnavailable as error:
             self._failure = error.message
         return self._store.pending() > 0
 
-    def _do(self, jobs: Sequence[Job]) -> int:
+    def _do(self, jobs: Sequence[Job], patience: float | None) -> int:
         """Embed and store. If the embedder is well but refuses a text, the others are done without it."""
         assert self._embedder is not None
         try:
-            vectors = self._embed([job.passage.text for job in jobs], [job.before for job in jobs])
+            vectors = self._embed([job.passage.text for job in jobs], [job.before for job in jobs], patience)
         except EmbedderUnavailable:
             if self._embedder.state().startswith("failed"):
                 raise
             # The refused one keeps its lease: tried again when that ends, and given up after a few times.
-            return sum(self._do([job]) for job in jobs) if len(jobs) > 1 else 0
-        return self._store.finish_jobs(jobs, vectors, self._owner)
+            return sum(self._do([job], patience) for job in jobs) if len(jobs) > 1 else 0
+        return self._store.finish_jobs(jobs, vectors, self._owner, patience)
 
     def start(self) -> None:
         """Embed in the background from now on, for as long as the process lives."""
@@ -171,15 +183,15 @@ class Meaning:
             self._wake.wait(POLL_SECONDS)
             self._wake.clear()
 
-    def _embed(self, texts: list[str], before: Sequence[str] = ()) -> NDArray[float32]:
+    def _embed(self, texts: list[str], before: Sequence[str] = (), patience: float | None = None) -> NDArray[float32]:
         assert self._embedder is not None
         vectors = self._embedder.embed(texts, before)
-        self._adopt()
+        self._adopt(patience)
         return vectors
 
-    def _adopt(self) -> None:
+    def _adopt(self, patience: float | None = None) -> None:
         """Make the store compare vectors of this model, once."""
         with self._lock:
             if self._embedder is not None and not self._adopted:
-                self._store.use_model(self._embedder.name, self._embedder.dim)
+                self._store.use_model(self._embedder.name, self._embedder.dim, patience)
                 self._adopted = True

@@ -84,19 +84,23 @@ class Whole(Place):
         """Counted for the whole store only."""
         return {}
 
-    def use_model(self, name: str, dim: int) -> None:
+    def use_model(self, name: str, dim: int, patience: float | None = None) -> None:
         self._refuse("chooses no model")
 
     def uses_model(self, name: str) -> bool:
         return self._inner.uses_model(name)
 
-    def claim_jobs(self, owner: str, limit: int, now_ms: int, lease_ms: int) -> list[Job]:
+    def claim_jobs(
+        self, owner: str, limit: int, now_ms: int, lease_ms: int, patience: float | None = None
+    ) -> list[Job]:
         self._refuse("does no work for others")
 
-    def finish_jobs(self, jobs: Sequence[Job], vectors: NDArray[float32], owner: str) -> int:
+    def finish_jobs(
+        self, jobs: Sequence[Job], vectors: NDArray[float32], owner: str, patience: float | None = None
+    ) -> int:
         self._refuse("does no work for others")
 
-    def release_jobs(self, jobs: Sequence[Job], owner: str, error: str) -> None:
+    def release_jobs(self, jobs: Sequence[Job], owner: str, error: str, patience: float | None = None) -> None:
         self._refuse("does no work for others")
 
     def embed_again(self) -> int:

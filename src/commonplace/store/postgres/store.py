@@ -22,6 +22,7 @@ from commonplace.store.postgres import (
     changes,
     counts,
     fulltext,
+    hiding,
     items,
     jobs,
     nearest,
@@ -83,11 +84,11 @@ class PostgresStore(
 
     def forget(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
         with self._database.write() as connection:
-            return [i for i in item_ids if changes.forget(connection, self._space_id, i, now_ms)]
+            return hiding.forget(connection, self._space_id, item_ids, now_ms)
 
     def restore(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
         with self._database.write() as connection:
-            return [i for i in item_ids if changes.restore(connection, self._space_id, i, now_ms)]
+            return hiding.restore(connection, self._space_id, item_ids, now_ms)
 
     def supersede(self, old_id: int, new_id: int, now_ms: int) -> None:
         with self._database.write() as connection:
@@ -169,7 +170,7 @@ class PostgresStore(
 
     # Work that comes later.
 
-    def use_model(self, name: str, dim: int) -> None:
+    def use_model(self, name: str, dim: int, patience: float | None = None) -> None:
         with self._database.read() as connection:
             model = jobs.known_model(connection, name, dim)
             settled = model is not None and jobs.current_model(connection, self._space_id) == model
@@ -177,7 +178,7 @@ class PostgresStore(
             with self._database.owning() as connection:
                 model = jobs.add_model(connection, name, dim)
         if not settled:
-            with self._database.write() as connection:
+            with self._database.write(patience) as connection:
                 jobs.use_model(connection, self._space_id, model)
         self._model = (model, dim)
 
@@ -185,24 +186,28 @@ class PostgresStore(
         with self._database.read() as connection:
             return jobs.current_name(connection, self._space_id) == name
 
-    def claim_jobs(self, owner: str, limit: int, now_ms: int, lease_ms: int) -> list[Job]:
-        with self._database.write(alone=False) as connection:
+    def claim_jobs(
+        self, owner: str, limit: int, now_ms: int, lease_ms: int, patience: float | None = None
+    ) -> list[Job]:
+        with self._database.write(patience, alone=False) as connection:
             if self._model is not None and not self._is_current(connection):
                 return []
             return jobs.claim(connection, self._space_id, owner, limit, now_ms, lease_ms)
 
-    def finish_jobs(self, done: Sequence[Job], made: NDArray[float32], owner: str) -> int:
+    def finish_jobs(
+        self, done: Sequence[Job], made: NDArray[float32], owner: str, patience: float | None = None
+    ) -> int:
         if self._model is not None and made.shape != (len(done), self._model[1]):
             raise InvalidInput(
                 f"Vectors of shape {made.shape} do not fit {len(done)} jobs of {self._model[1]} dimensions."
             )
-        with self._database.write() as connection:
+        with self._database.write(patience) as connection:
             if self._model is None or not self._is_current(connection):
                 return 0
             return jobs.finish(connection, self._space_id, self._model[0], done, made, owner)
 
-    def release_jobs(self, given_up: Sequence[Job], owner: str, error: str) -> None:
-        with self._database.write() as connection:
+    def release_jobs(self, given_up: Sequence[Job], owner: str, error: str, patience: float | None = None) -> None:
+        with self._database.write(patience) as connection:
             jobs.release(connection, self._space_id, given_up, owner, error)
 
     def embed_again(self) -> int:

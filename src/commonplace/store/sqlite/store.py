@@ -161,12 +161,12 @@ class SqliteStore(
 
     # Work that comes later.
 
-    def use_model(self, name: str, dim: int) -> None:
+    def use_model(self, name: str, dim: int, patience: float | None = None) -> None:
         with self._database.read() as connection:
             model = jobs.known_model(connection, name, dim)
             settled = model is not None and jobs.current_model(connection, self._space_id) == model
         if not settled:
-            with self._database.write() as connection:
+            with self._database.write(patience) as connection:
                 model = jobs.use_model(connection, self._space_id, name, dim)
         assert model is not None
         self._model = (model, dim)
@@ -175,24 +175,28 @@ class SqliteStore(
         with self._database.read() as connection:
             return jobs.current_name(connection, self._space_id) == name
 
-    def claim_jobs(self, owner: str, limit: int, now_ms: int, lease_ms: int) -> list[Job]:
-        with self._database.write() as connection:
+    def claim_jobs(
+        self, owner: str, limit: int, now_ms: int, lease_ms: int, patience: float | None = None
+    ) -> list[Job]:
+        with self._database.write(patience) as connection:
             if self._model is not None and not self._is_current(connection):
                 return []
             return jobs.claim(connection, self._space_id, owner, limit, now_ms, lease_ms)
 
-    def finish_jobs(self, done: Sequence[Job], made: NDArray[float32], owner: str) -> int:
+    def finish_jobs(
+        self, done: Sequence[Job], made: NDArray[float32], owner: str, patience: float | None = None
+    ) -> int:
         if self._model is not None and made.shape != (len(done), self._model[1]):
             raise InvalidInput(
                 f"Vectors of shape {made.shape} do not fit {len(done)} jobs of {self._model[1]} dimensions."
             )
-        with self._database.write() as connection:
+        with self._database.write(patience) as connection:
             if self._model is None or not self._is_current(connection):
                 return 0
             return jobs.finish(connection, self._space_id, self._model[0], done, made, owner)
 
-    def release_jobs(self, given_up: Sequence[Job], owner: str, error: str) -> None:
-        with self._database.write() as connection:
+    def release_jobs(self, given_up: Sequence[Job], owner: str, error: str, patience: float | None = None) -> None:
+        with self._database.write(patience) as connection:
             jobs.release(connection, self._space_id, given_up, owner, error)
 
     def embed_again(self) -> int:
