@@ -10,7 +10,7 @@ from typing import Any
 
 from commonplace.model import Draft, Item, SessionDraft
 from commonplace.store.captures import TOLD, Captured, Thread
-from commonplace.store.postgres import changes, items, projects, sessions, sql, writing
+from commonplace.store.postgres import changes, items, projects, sessions, sql
 from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
@@ -146,9 +146,8 @@ def _write(
     """Write the items of events that are new, counted once for each session."""
     placed = [(places[str(draft.session)], draft) for draft in drafts]
     stored = insert_all(connection, space_id, placed, now_ms)
-    writing.count_new(
-        connection, space_id, [one for one, made in zip(placed, stored, strict=True) if not made.duplicate]
-    )
+    new = [one for one, made in zip(placed, stored, strict=True) if not made.duplicate]
+    changes.count_items(connection, space_id, new, +1)
 
 
 def _tell(connection: Connection, space_id: int, place: changes.Place, draft: Draft, now_ms: int) -> None:

@@ -1,9 +1,10 @@
-"""Changing items: rewrite, forget, restore, supersede; what they were stays in their history."""
+"""Changing items: rewrite and supersede; what they were stays in their history. hiding.py has the rest."""
 
 from __future__ import annotations
 
-import hashlib
 import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commonplace.errors import Conflict
@@ -36,7 +37,7 @@ def rewrite(
         raise Conflict(f"Item {item_id} is a {old.kind} and stays one.", "Remember it anew and forget the old one.")
     project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
     _check_twin(connection, space_id, project_id, draft, item_id)
-    _remember_before(connection, space_id, old, "edit", now_ms)
+    remember_before(connection, space_id, [old], "edit", now_ms)
     before = place_of(connection, space_id, item_id)
     sql.run(
         connection,
@@ -73,64 +74,6 @@ def rewrite(
     return get_one(connection, space_id, item_id)
 
 
-def forget(connection: Connection, space_id: int, item_id: int, now_ms: int) -> bool:
-    """Take an item out of every answer but its own history. False if it was forgotten already."""
-    item = get_one(connection, space_id, item_id)
-    if item.forgotten_ms is not None:
-        return False
-    _remember_before(connection, space_id, item, "forget", now_ms)
-    sql.run(
-        connection,
-        "UPDATE items SET forgotten_ms = %s, rev = rev + 1 WHERE space_id = %s AND id = %s",
-        (now_ms, space_id, item_id),
-    )
-    if item.superseded_by is None:
-        index.hide(connection, space_id, item_id)
-        count_item(connection, space_id, place_of(connection, space_id, item_id), item, -1)
-    return True
-
-
-def restore(connection: Connection, space_id: int, item_id: int, now_ms: int) -> bool:
-    """Undo forgetting and superseding. False if the item is live already."""
-    item = get_one(connection, space_id, item_id)
-    if item.forgotten_ms is None and item.superseded_by is None:
-        return False
-    _remember_before(connection, space_id, item, "restore", now_ms)
-    sql.run(
-        connection,
-        "UPDATE items SET forgotten_ms = NULL, superseded_by = NULL, valid_until_ms = NULL, rev = rev + 1"
-        " WHERE space_id = %s AND id = %s",
-        (space_id, item_id),
-    )
-    place = place_of(connection, space_id, item_id)
-    index.show(connection, space_id, place.project_id, item)
-    count_item(connection, space_id, place, item, +1)
-    return True
-
-
-def move(connection: Connection, space_id: int, item_id: int, project_id: int | None, now_ms: int) -> None:
-    """Let an item belong to another project. What says the same there stays beside it."""
-    item, before = get_one(connection, space_id, item_id), place_of(connection, space_id, item_id)
-    if before.project_id == project_id:
-        return
-    _remember_before(connection, space_id, item, "move", now_ms)
-    content_hash = item.content_hash
-    if _twin_of(connection, space_id, project_id, content_hash, item_id) is not None:
-        # Moving is not saying: each of the two belongs to a conversation, or to none.
-        content_hash = hashlib.sha256(content_hash + item.uid.encode()).digest()
-    sql.run(
-        connection,
-        "UPDATE items SET project_id = %s, content_hash = %s, updated_ms = %s, rev = rev + 1"
-        " WHERE space_id = %s AND id = %s",
-        (project_id, content_hash, now_ms, space_id, item_id),
-    )
-    if item.forgotten_ms is None and item.superseded_by is None:
-        index.hide(connection, space_id, item_id)
-        index.show(connection, space_id, project_id, item)
-        index.count(connection, space_id, before.project_id, item.kind, -1)
-        index.count(connection, space_id, project_id, item.kind, +1)
-
-
 def supersede(connection: Connection, space_id: int, old_id: int, new_id: int, now_ms: int) -> None:
     """Mark an item as replaced by another: it leaves search and context, and stays in history."""
     old, new = get_one(connection, space_id, old_id), get_one(connection, space_id, new_id)
@@ -144,14 +87,14 @@ def supersede(connection: Connection, space_id: int, old_id: int, new_id: int, n
         above = None if above.superseded_by is None else get_one(connection, space_id, above.superseded_by)
     if old.superseded_by == new.id:
         return
-    _remember_before(connection, space_id, old, "supersede", now_ms)
+    remember_before(connection, space_id, [old], "supersede", now_ms)
     sql.run(
         connection,
         "UPDATE items SET superseded_by = %s, valid_until_ms = %s, rev = rev + 1 WHERE space_id = %s AND id = %s",
         (new_id, now_ms, space_id, old_id),
     )
     if old.forgotten_ms is None and old.superseded_by is None:
-        index.hide(connection, space_id, old_id)
+        index.hide(connection, space_id, [old_id])
         count_item(connection, space_id, place_of(connection, space_id, old_id), old, -1)
 
 
@@ -172,8 +115,17 @@ def _twin_of(
     return None if twin is None else int(twin[0])
 
 
-def _remember_before(connection: Connection, space_id: int, item: Item, op: str, now_ms: int) -> None:
-    before = {
+def remember_before(connection: Connection, space_id: int, items: Sequence[Item], op: str, now_ms: int) -> None:
+    """Keep what items were before something is done to them."""
+    sql.each(
+        connection,
+        "INSERT INTO history (space_id, item_id, rev, op, at_ms, before) VALUES (%s, %s, %s, %s, %s, %s)",
+        [(space_id, item.id, item.rev, op, now_ms, as_json(_as_before(item))) for item in items],
+    )
+
+
+def _as_before(item: Item) -> dict[str, object]:
+    return {
         "type": item.type,
         "title": item.title,
         "body": item.body,
@@ -185,23 +137,32 @@ def _remember_before(connection: Connection, space_id: int, item: Item, op: str,
         "forgotten_ms": item.forgotten_ms,
         "superseded_by": item.superseded_by,
     }
-    sql.run(
-        connection,
-        "INSERT INTO history (space_id, item_id, rev, op, at_ms, before) VALUES (%s, %s, %s, %s, %s, %s)",
-        (space_id, item.id, item.rev, op, now_ms, as_json(before)),
-    )
 
 
 def place_of(connection: Connection, space_id: int, item_id: int) -> Place:
-    question = "SELECT project_id, session_id FROM items WHERE space_id = %s AND id = %s"
-    return Place(*sql.rows(connection, question, (space_id, item_id))[0])
+    return places_of(connection, space_id, [item_id])[item_id]
+
+
+def places_of(connection: Connection, space_id: int, item_ids: Sequence[int]) -> dict[int, Place]:
+    question = "SELECT id, project_id, session_id FROM items WHERE space_id = %s AND id = ANY(%s::bigint[])"
+    return {id_: Place(*place) for id_, *place in sql.rows(connection, question, (space_id, list(item_ids)))}
 
 
 def count_item(connection: Connection, space_id: int, place: Place, item: Draft | Item, sign: int) -> None:
     """Let the tallies of the project and of the session follow an item that comes or goes."""
-    index.count(connection, space_id, place.project_id, item.kind, sign)
-    if place.session_id is not None:
-        sessions.count(connection, space_id, place.session_id, [item], sign)
+    count_items(connection, space_id, [(place, item)], sign)
+
+
+def count_items(connection: Connection, space_id: int, placed: Sequence[tuple[Place, Draft | Item]], sign: int) -> None:
+    """The same for many of them."""
+    for (project_id, kind), number in Counter((place.project_id, item.kind) for place, item in placed).items():
+        index.count(connection, space_id, project_id, kind, sign * number)
+    said: defaultdict[int, list[Draft | Item]] = defaultdict(list)
+    for place, item in placed:
+        if place.session_id is not None:
+            said[place.session_id].append(item)
+    for session_id, items in said.items():
+        sessions.count(connection, space_id, session_id, items, sign)
 
 
 def write_tags(connection: Connection, space_id: int, item_id: int, tags: tuple[str, ...]) -> None:

@@ -10,7 +10,7 @@ from commonplace.errors import Conflict, StoreError
 from commonplace.identity import Ref
 from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
 from commonplace.store.conversations import SessionCounts
-from commonplace.store.postgres import changes, index, items, projects, sessions, sql, writing
+from commonplace.store.postgres import changes, hiding, items, projects, sessions, sql, writing
 from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
@@ -53,8 +53,8 @@ class Conversations(Space):
                 elif name == "project":
                     column = "project_id"
                     kept = projects.find_or_create(connection, self._space_id, str(value), now_ms) if value else None
-                    for item_id in _item_ids(connection, self._space_id, session_id, "kind = 'message'"):
-                        changes.move(connection, self._space_id, item_id, kept, now_ms)
+                    said = _item_ids(connection, self._space_id, session_id, "kind = 'message'")
+                    hiding.move(connection, self._space_id, said, kept, now_ms)
                 _set(connection, self._space_id, session_id, column, kept)
             return sessions.get_one(connection, self._space_id, session_id)
 
@@ -65,8 +65,9 @@ class Conversations(Space):
                 _record(connection, self._space_id, session, "forget", now_ms)
                 _set(connection, self._space_id, session_id, "forgotten_ms", now_ms)
                 live = "forgotten_ms IS NULL AND superseded_by IS NULL"
-                for item_id in _item_ids(connection, self._space_id, session_id, live):
-                    changes.forget(connection, self._space_id, item_id, now_ms)
+                hiding.forget(
+                    connection, self._space_id, _item_ids(connection, self._space_id, session_id, live), now_ms
+                )
             return sessions.get_one(connection, self._space_id, session_id)
 
     def restore_session(self, session_id: int, now_ms: int) -> Session:
@@ -214,8 +215,7 @@ def _add(
         if not one.duplicate:
             new.append(draft)
     if new:
-        index.count(connection, space_id, place.project_id, "message", len(new))
-        sessions.count(connection, space_id, session.id, new, +1)
+        changes.count_items(connection, space_id, [(place, draft) for draft in new], +1)
         _set(connection, space_id, session.id, "updated_ms", now_ms)
     return stored
 
@@ -254,8 +254,7 @@ def _restore(connection: Connection, space_id: int, session: Session, now_ms: in
         return
     _record(connection, space_id, session, "restore", now_ms)
     _set(connection, space_id, session.id, "forgotten_ms", None)
-    for item_id in gone:
-        changes.restore(connection, space_id, item_id, now_ms)
+    hiding.restore(connection, space_id, gone, now_ms)
 
 
 def _expected(connection: Connection, space_id: int, session_id: int, expect_rev: int | None) -> Session:

@@ -61,10 +61,10 @@ def _write_passages(
 
 def regrow(connection: Connection, space_id: int, item_id: int, project_id: int | None, draft: Draft) -> None:
     """Index an item that goes on: the passages that stay as they were keep their vectors and their links."""
-    old = _cut(connection, space_id, item_id)
+    old = _cut(connection, space_id, [item_id])[item_id]
     pairs = zip((text for _id, text in old), (passage.text for passage in draft.passages), strict=False)
     kept = sum(1 for _same in takewhile(lambda pair: pair[0] is not None and pair[0] == pair[1], pairs))
-    _unindex(connection, space_id, item_id, [id_ for id_, _text in old])
+    erase(connection, space_id, [-item_id, *(id_ for id_, _text in old)])
     _drop(connection, space_id, [id_ for id_, _text in old[kept:]])
     new = add_passages(connection, space_id, item_id, draft.passages[kept:])
     columns = columns_of(draft.kind, draft.type, draft.title, draft.body, draft.details, draft.tags)
@@ -73,35 +73,37 @@ def regrow(connection: Connection, space_id: int, item_id: int, project_id: int 
     words.write(connection)
 
 
-def show(connection: Connection, space_id: int, project_id: int | None, item: Item) -> None:
-    """Index an item again from its rows."""
-    columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
+def show(connection: Connection, space_id: int, items: Sequence[tuple[int | None, Item]]) -> None:
+    """Index items (project, item) again from their rows."""
+    cut = _cut(connection, space_id, [item.id for _project, item in items])
     words = Words(space_id)
-    _derive(words, item.id, project_id, item.kind, columns, _cut(connection, space_id, item.id))
+    for project_id, item in items:
+        columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
+        _derive(words, item.id, project_id, item.kind, columns, cut[item.id])
     words.write(connection)
 
 
 def reword(connection: Connection, space_id: int, project_id: int | None, item: Item) -> None:
     """Write the words of an item anew; its vectors stay."""
     columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
-    passages = _cut(connection, space_id, item.id)
-    _unindex(connection, space_id, item.id, [id_ for id_, _text in passages])
+    passages = _cut(connection, space_id, [item.id])[item.id]
+    erase(connection, space_id, [-item.id, *(id_ for id_, _text in passages)])
     words = Words(space_id)
     _derive(words, item.id, project_id, item.kind, columns, passages, known=len(passages))
     words.write(connection)
 
 
-def hide(connection: Connection, space_id: int, item_id: int) -> None:
-    """Take an item's words, vectors and jobs away; its passages stay."""
-    passages = _passages_of(connection, space_id, item_id)
-    _unindex(connection, space_id, item_id, passages)
+def hide(connection: Connection, space_id: int, item_ids: Sequence[int]) -> None:
+    """Take the words, vectors and jobs of items away; their passages stay."""
+    passages = _passages_of(connection, space_id, item_ids)
+    erase(connection, space_id, [*(-item_id for item_id in item_ids), *passages])
     _unembed(connection, space_id, passages)
 
 
 def drop_passages(connection: Connection, space_id: int, item_id: int) -> None:
     """Forget how an item was cut, because its text changes."""
-    passages = _passages_of(connection, space_id, item_id)
-    _unindex(connection, space_id, item_id, passages)
+    passages = _passages_of(connection, space_id, [item_id])
+    erase(connection, space_id, [-item_id, *passages])
     _drop(connection, space_id, passages)
 
 
@@ -115,18 +117,18 @@ def count(connection: Connection, space_id: int, project_id: int | None, kind: K
     )
 
 
-def _cut(connection: Connection, space_id: int, item_id: int) -> list[tuple[int, str | None]]:
-    """(id, text) of an item's passages, in order."""
-    question = "SELECT id, text FROM passages WHERE space_id = %s AND item_id = %s ORDER BY seq"
-    return sql.rows(connection, question, (space_id, item_id))
+def _cut(connection: Connection, space_id: int, item_ids: Sequence[int]) -> dict[int, list[tuple[int, str | None]]]:
+    """(id, text) of the passages of each item, in order."""
+    cut: dict[int, list[tuple[int, str | None]]] = {item_id: [] for item_id in item_ids}
+    question = f"SELECT item_id, id, text FROM passages {_OF_PASSAGES.format('item_id')} ORDER BY item_id, seq"
+    for item_id, id_, text in sql.rows(connection, question, (space_id, list(item_ids))):
+        cut[item_id].append((id_, text))
+    return cut
 
 
-def _passages_of(connection: Connection, space_id: int, item_id: int) -> list[int]:
-    return [id_ for id_, _text in _cut(connection, space_id, item_id)]
-
-
-def _unindex(connection: Connection, space_id: int, item_id: int, passages: Sequence[int]) -> None:
-    erase(connection, space_id, [-item_id, *passages])
+def _passages_of(connection: Connection, space_id: int, item_ids: Sequence[int]) -> list[int]:
+    question = f"SELECT id FROM passages {_OF_PASSAGES.format('item_id')}"
+    return [row[0] for row in sql.rows(connection, question, (space_id, list(item_ids)))]
 
 
 def _unembed(connection: Connection, space_id: int, passages: Sequence[int]) -> None:

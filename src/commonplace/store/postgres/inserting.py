@@ -8,7 +8,8 @@ from commonplace.errors import Conflict
 from commonplace.identity import new_uid
 from commonplace.model import Draft, Stored
 from commonplace.store.postgres import index, sql
-from commonplace.store.postgres.changes import SAME, Place, as_json, restore, write_tags
+from commonplace.store.postgres.changes import SAME, Place, as_json, write_tags
+from commonplace.store.postgres.hiding import restore
 from commonplace.store.postgres.pool import Connection
 
 Placed = Sequence[tuple[Place, Draft]]
@@ -78,7 +79,7 @@ def _found_again(connection: Connection, space_id: int, project_id: int | None, 
         connection, f"SELECT id, uid FROM items WHERE {SAME}", (space_id, project_id or 0, draft.content_hash)
     )[0]
     # Saying again what was forgotten or superseded is wanting it back.
-    restore(connection, space_id, int(item_id), now_ms)
+    restore(connection, space_id, [int(item_id)], now_ms)
     return Stored(int(item_id), str(uid), duplicate=True)
 
 

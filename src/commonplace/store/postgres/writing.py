@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
 from commonplace.model import Draft, Stored
 from commonplace.store.postgres import index, projects, sessions, sql
-from commonplace.store.postgres.changes import Place, as_json, count_item
-from commonplace.store.postgres.inserting import Placed, insert_all
+from commonplace.store.postgres.changes import Place, as_json, count_item, count_items
+from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.items import get_one
 from commonplace.store.postgres.pool import Connection
 
@@ -37,25 +36,13 @@ def put_all(connection: Connection, space_id: int, drafts: Sequence[Draft], now_
                 known_sessions[key] = session_id
         placed.append((Place(project_id, session_id), draft))
     stored = insert_all(connection, space_id, placed, now_ms)
-    count_new(connection, space_id, [one for one, made in zip(placed, stored, strict=True) if not made.duplicate])
+    count_items(connection, space_id, [one for one, made in zip(placed, stored, strict=True) if not made.duplicate], +1)
     return stored
 
 
 def put(connection: Connection, space_id: int, draft: Draft, now_ms: int) -> Stored:
     """Write one item."""
     return put_all(connection, space_id, [draft], now_ms)[0]
-
-
-def count_new(connection: Connection, space_id: int, placed: Placed) -> None:
-    """Let the tallies of projects and sessions follow items that came."""
-    for (project_id, kind), number in Counter((place.project_id, draft.kind) for place, draft in placed).items():
-        index.count(connection, space_id, project_id, kind, number)
-    said: defaultdict[int, list[Draft]] = defaultdict(list)
-    for place, draft in placed:
-        if place.session_id is not None:
-            said[place.session_id].append(draft)
-    for session_id, drafts in said.items():
-        sessions.count(connection, space_id, session_id, drafts, +1)
 
 
 def follow_all(
