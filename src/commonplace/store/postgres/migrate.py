@@ -9,6 +9,8 @@ import re
 from functools import cache
 from importlib import resources
 
+from psycopg import errors
+
 from commonplace.errors import StoreError, StoreReadOnly, StoreTooNew
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.database import MEMBER, Database
@@ -113,8 +115,15 @@ def _check_server(connection: Connection) -> None:
 
 
 def _add_extension(connection: Connection) -> None:
-    if sql.value(connection, "SELECT NOT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector')"):
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    if sql.value(connection, "SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector')"):
+        return
+    try:
+        connection.execute("CREATE EXTENSION vector")
+    except errors.InsufficientPrivilege as error:
+        raise StoreError(
+            "The user of the database may not add the extension pgvector to it.",
+            "Have an administrator run CREATE EXTENSION vector in the database once.",
+        ) from error
 
 
 def _add_member(connection: Connection) -> None:

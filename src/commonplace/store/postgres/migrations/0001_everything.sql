@@ -165,8 +165,7 @@ CREATE TABLE passages (
     seq      integer NOT NULL,
     text     text,                          -- NULL: the whole item is this one passage
     PRIMARY KEY (space_id, id),
-    UNIQUE (space_id, item_id, seq),
-    FOREIGN KEY (space_id, item_id) REFERENCES items
+    UNIQUE (space_id, item_id, seq)
 );
 
 -- id > 0: a passage. id = -item id: the whole of an item cut into several, for queries that filter.
@@ -179,7 +178,8 @@ CREATE TABLE words (
     v        tsvector NOT NULL,             -- each token once, led by its space, with its weight: see words.py
     PRIMARY KEY (space_id, id)
 ) WITH (toast_tuple_target = 8160);
-CREATE INDEX words_v ON words USING gin (v);
+-- What was written since the index was last put in order is looked through one by one: not too much of it (kB).
+CREATE INDEX words_v ON words USING gin (v) WITH (gin_pending_list_limit = 512);
 
 -- The words of the transaction's space, for searching. Row-level security would keep the index from being used: who asks
 -- through a view asks in the name of its owner, so the view names the space itself.
