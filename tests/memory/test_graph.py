@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
-import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.behind import all_rows
 from tests.conftest import Clock
 
 from commonplace.config import Settings
@@ -18,7 +17,6 @@ from commonplace.memory.forget import forget
 from commonplace.memory.graph import EXPANSIONS, HOP, LINKS_EACH, WEAKEST, Direction, Reached, link_some, walk
 from commonplace.memory.remember import Note, remember_all
 from commonplace.store.links import WEIGHTS, Edge
-from commonplace.store.sqlite.store import SqliteStore
 
 
 def talk(book: Book, key: str, *texts: str, project: str = "acme", **meta: object) -> list[int]:
@@ -133,41 +131,30 @@ def test_depth_and_weakness_bound_a_walk(book: Book) -> None:
     assert texts(walk(book, {passages[0]: 1.0}, most=1)) == ["turn 1"]
 
 
-class Watched(SqliteStore):
-    """A store that keeps count of the passages whose links were asked for."""
-
-    def neighbours(self, passage_ids: Sequence[int], most_each: int, project: str | None = None) -> list[Edge]:
-        self.__dict__.setdefault("asked", []).extend(passage_ids)
-        return super().neighbours(passage_ids, most_each, project)
-
-
-def test_a_walk_looks_at_a_bounded_number_of_passages(book: Book, settings: Settings) -> None:
+def test_a_walk_looks_at_a_bounded_number_of_passages(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
     # Each shares a file with the one above it and with the two below it.
     notes = [f"src/leaf{n}.ts is below src/leaf{n // 2}.ts" for n in range(1, 700)]
     remember_all(book, [Note(kind="memory", type="note", content=text) for text in notes])
     link_all(book)
-    store = Watched(settings.database)
-    reached = walk(replace(book, store=store), {1: 1.0}, most=1000)
-    asked = store.__dict__["asked"]
+    asked: list[int] = []
+    neighbours = book.store.neighbours
+
+    def counted(passage_ids: Sequence[int], most_each: int, project: str | None = None) -> list[Edge]:
+        asked.extend(passage_ids)
+        return neighbours(passage_ids, most_each, project)
+
+    monkeypatch.setattr(book.store, "neighbours", counted)
+    reached = walk(book, {1: 1.0}, most=1000)
     assert len(asked) == len(set(asked)) == EXPANSIONS < len(reached)
-    store.close()
-
-
-def rows(path: str) -> Iterator[object]:
-    connection = apsw.Connection(path)
-    tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'passages_fts%'")
-    for (table,) in tables.fetchall():
-        yield table, connection.execute(f"SELECT * FROM {table}").fetchall()
-    connection.close()
 
 
 def test_reading_changes_no_row(book: Book, settings: Settings) -> None:
     passages = talk(book, "s", *(f"turn {n} of src/part{n % 3}.ts" for n in range(20)))
-    before = list(rows(str(settings.database)))
+    before = all_rows(settings)
     assert walk(book, dict.fromkeys(passages[:3], 1.0))
     walk(book, {passages[0]: 0.5}, direction="forward", depth=3)
     book.store.neighbours(passages, LINKS_EACH)
-    assert list(rows(str(settings.database))) == before
+    assert all_rows(settings) == before
 
 
 @pytest.fixture

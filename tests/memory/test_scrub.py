@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from tests.behind import all_rows, behind
 from tests.capture.hooks.sessions import Telling, told
 
 from commonplace.capture.hooks.remembering import remember_events
@@ -71,9 +71,12 @@ def everywhere(book: Book, said: str) -> list[int]:
 
 
 def in_files(settings: Settings, said: str) -> list[str]:
+    """The files that hold a text, and the tables of a database that is elsewhere."""
     files = [path for path in settings.data_dir.rglob("*") if path.is_file()]
     forms = (said.encode(), said.lower().encode())
-    return [path.name for path in files if any(form in path.read_bytes() for form in forms)]
+    found = [path.name for path in files if any(form in path.read_bytes() for form in forms)]
+    tables = all_rows(settings) if settings.database_url else {}
+    return found + [name for name, rows in tables.items() if any(form.decode() in "".join(rows) for form in forms)]
 
 
 @pytest.mark.parametrize("said", [TOKEN, NAME])
@@ -180,30 +183,14 @@ def test_while_another_process_reads_the_file_is_not_called_wiped(
     try:
         with careless(monkeypatch):
             remember(book, Note(f"Use {TOKEN}"))
-        reader = Reader(settings.database)
-        try:
+        with behind(settings, reading=True) as ask:
+            ask("SELECT count(*) FROM items")
             scrub(book)
             assert not wipe(book)
-        finally:
-            reader.close()
         assert wipe(book)
         assert in_files(settings, TOKEN) == []
     finally:
         book.close()
-
-
-class Reader:
-    """Someone in the middle of reading."""
-
-    def __init__(self, database: Path) -> None:
-        import apsw
-
-        self._connection = apsw.Connection(str(database))
-        self._connection.execute("BEGIN")
-        self._connection.execute("SELECT count(*) FROM items").fetchall()
-
-    def close(self) -> None:
-        self._connection.close()
 
 
 def test_a_summary_that_was_cleaned_is_still_brought_up_to_date(book: Book) -> None:

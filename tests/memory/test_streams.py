@@ -97,21 +97,21 @@ def test_a_crash_while_finalizing_leaves_the_stream_as_it_was(book: Book, monkey
 
 
 @pytest.mark.promise("memories:decided:stream-whole")
-def test_a_killed_process_leaves_the_stream_as_it_was(book: Book, settings: Settings) -> None:
+def test_a_killed_process_leaves_the_stream_as_it_was(book: Book, settings: Settings, engine_name: str) -> None:
     id_ = streams.start(book).id
     streams.append(book, id_, "zebra")
     script = """
-import os, sys
+import importlib, os, sys
 from commonplace import config
 from commonplace.memory import book, streams
-from commonplace.store.sqlite import streams as statements
+statements = importlib.import_module(f"commonplace.store.{sys.argv[4]}.streams")
 # After the memory was written, before the stream is closed.
 statements._close = lambda *_arguments: os._exit(9)
 opened = book.open_book(config.load({"data_dir": sys.argv[1], "embedder": "off"}, env={}), lambda: int(sys.argv[3]))
 streams.finalize(opened, sys.argv[2])
 """
     done = subprocess.run(
-        [sys.executable, "-c", script, str(settings.data_dir), id_, str(book.clock())],
+        [sys.executable, "-c", script, str(settings.data_dir), id_, str(book.clock()), engine_name],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         timeout=60,
         check=False,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-
-import apsw
+from tests.behind import behind
 
 from commonplace.memory.book import Book
 from commonplace.memory.recall import recall
@@ -20,8 +18,8 @@ def total(book: Book, query: str) -> int:
 def test_words_are_mended_in_steps_and_made_anew(book: Book) -> None:
     remember_all(book, [Note(f"Apple number {n}") for n in range(450)])
     assert complaints(book, 10) == () and index_state(book, 10).wordless == 0
-    with contextlib.closing(apsw.Connection(str(book.settings.database))) as behind:
-        behind.execute("DELETE FROM passages_fts")
+    with behind(book.settings) as ask:
+        ask(f"DELETE FROM {'words' if book.settings.database_url else 'passages_fts'}")
     assert total(book, "apple") == 0
     assert index_state(book, 10).wordless == 450
     assert mend_words(book) == 450
