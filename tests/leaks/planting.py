@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.secret_kinds import ALONE, letters
 
@@ -37,6 +39,19 @@ def _seeds() -> tuple[Seed, ...]:
 
 
 SEEDS = _seeds()
+
+
+def everywhere(value: Any, text: str) -> Iterator[Any]:
+    """Copies of a value with the text in place of each of its texts, and as a name, one place after the other."""
+    if isinstance(value, str):
+        yield text
+    elif isinstance(value, dict):
+        for name, entry in value.items():
+            yield from ({**value, name: planted} for planted in everywhere(entry, text))
+        yield {**value, text: text}
+    elif isinstance(value, list):
+        for place, entry in enumerate(value):
+            yield from ([*value[:place], planted, *value[place + 1 :]] for planted in everywhere(entry, text))
 
 
 def leaks(text: str) -> list[str]:

@@ -75,7 +75,7 @@ def completed(book: Book, argument: str, begun: str) -> types.CompleteResult:
     names: list[str] = []
     if argument == "project":
         wanted = begun.casefold()
-        names = [p.name for p in projects(book) if wanted in p.name.casefold()]
+        names = [name for name in (redact(p.name) for p in projects(book)) if wanted in name.casefold()]
     shown = names[:MOST_COMPLETIONS]
     return types.CompleteResult(
         completion=types.Completion(values=shown, total=len(names), has_more=len(names) > len(shown))

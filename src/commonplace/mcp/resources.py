@@ -64,6 +64,8 @@ def listed(book: Book) -> list[types.Resource]:
             mime_type="application/json",
         )
         for project in projects(book)[:MOST_PROJECTS]
+        # An address cannot be redacted, and still lead there.
+        if redact(project.name) == project.name
     ]
 
 
@@ -72,7 +74,7 @@ def read(book: Book, uri: str) -> types.ReadResourceResult:
     try:
         mime_type, text = _document(book, uri)
     except CommonplaceError as error:
-        told = {"uri": redact(uri), "details": redact(error.hint)}
+        told = {"uri": _shown(uri), "details": redact(error.hint)}
         raise MCPError(types.INVALID_PARAMS, redact(error.message), told) from error
     contents = types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)
     return types.ReadResourceResult(contents=[contents])
@@ -87,4 +89,10 @@ def _document(book: Book, uri: str) -> tuple[str, str]:
         return "application/json", kiro.context_text(book, unquote(match[1]))
     if match := _ITEM.fullmatch(uri):
         return "application/json", kiro.record_text(book, unquote(match[1]))
-    raise MCPError(types.INVALID_PARAMS, redact(f"Resource not found: {uri}"), {"uri": redact(uri)})
+    raise MCPError(types.INVALID_PARAMS, f"Resource not found: {_shown(uri)}", {"uri": _shown(uri)})
+
+
+def _shown(uri: str) -> str:
+    """The address as it was asked for, unless it holds a secret, which its escapes would hide."""
+    said = unquote(uri)
+    return uri if redact(said) == said else redact(said)

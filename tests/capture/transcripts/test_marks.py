@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.capture.transcripts.corpus import Claude, asked, codex_meta, jsonl, reading, write
+from tests.capture.transcripts.corpus import SESSION, Claude, asked, codex_meta, jsonl, reading, write
 from tests.capture.transcripts.test_cursor import database
 
 from commonplace.capture.transcripts.marks import Mark, changed, look, plain_name
@@ -111,7 +111,9 @@ def test_a_mark_outlives_the_process(path: Path) -> None:
     turns, first = reading(path, "codex")
     kept = look(path).after(first.position, turns[-1].digest)
     again = Mark.from_json(json.loads(json.dumps(kept.as_json())))
-    assert again == kept and changed(again, path) == "same"
+    assert again == Mark.from_json(kept.as_json()) and changed(again, path) == "same"
+    assert again.position is not None and again.position.offset == first.position.offset
+    assert again.position.transcript.session == SESSION and "secret" not in json.dumps(kept.as_json())
     bare = look(path)
     assert Mark.from_json(json.loads(json.dumps(bare.as_json()))) == bare
 

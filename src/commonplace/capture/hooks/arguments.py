@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from commonplace.capture.hooks.event import Event
 from commonplace.capture.transcripts.wording import command_of, cut, files_of, result, text_of
+from commonplace.text.redact import redact
 
 LONGEST_COMMAND = 4000
 _LOOKED_AT = 200_000
@@ -93,7 +94,7 @@ def answer(event: Event, *, shell: bool = False) -> tuple[str, str]:
         # No host writes such a thing; what cannot be told is no answer.
         return "", "It failed." if event.failed else ""
     failed = event.failed or (shell and bool(told.error or code not in (None, 0, "0", "")))
-    return told.text, (told.error or "It failed.") if failed else ""
+    return redact(told.text), (told.error or "It failed.") if failed else ""
 
 
 def answered_nothing(event: Event) -> bool:

@@ -14,6 +14,7 @@ from commonplace.config import load
 from commonplace.memory.book import Book, open_book
 from commonplace.memory.opening import opening
 from commonplace.memory.unchanged import asker
+from commonplace.text.redact import redact
 
 # A session that starts does not wait for whoever writes.
 _PATIENCE = 0.05
@@ -32,7 +33,8 @@ def compose(data: str, folder: str, session: str, env: Mapping[str, str]) -> str
         text = _told(book, folder, session)
     finally:
         book.close()
-    lay_ready(data, folder, session, made_at, text)
+    if _may_be_named(folder, session):
+        lay_ready(data, folder, session, made_at, text)
     return text
 
 
@@ -74,7 +76,12 @@ def wanted_after(events: Iterable[Event]) -> dict[tuple[str, str], None]:
             wanted[event.cwd, ""] = None
         elif event.cwd and event.session and event.kind == "compact":
             wanted[event.cwd, f"{event.host}:{event.session}"] = None
-    return wanted
+    return {place: None for place in wanted if _may_be_named(*place)}
+
+
+def _may_be_named(folder: str, session: str) -> bool:
+    """What lies ready names both as they are: a name with a secret in it is not written down."""
+    return redact(f"{folder}\n{session}") == f"{folder}\n{session}"
 
 
 def _told(book: Book, folder: str, session: str) -> str:

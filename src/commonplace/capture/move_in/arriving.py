@@ -108,7 +108,8 @@ def arrived(note: Note, *, forgotten: bool = False) -> Found:
     if len(title) > MAX_TITLE:
         content = f"{note.title}\n\n{content}".strip()
         title = redact(title)[: MAX_TITLE - 1] + "…"
-    type_ = _UNTYPED.sub("-", note.type).strip("-. ")[:100]
+    # What cannot be spelled goes after the secrets: they would not be known any more.
+    type_ = _UNTYPED.sub("-", redact(note.type)).strip("-. ")[:100]
     if note.type and type_ != note.type:
         meta["type"] = note.type
     tags = list(dict.fromkeys(" ".join(tag.split()) for tag in note.tags if tag.strip()))
@@ -151,7 +152,7 @@ def _fit_paths(details: dict[str, str], meta: dict[str, object]) -> None:
 def _fit_category(details: dict[str, str], meta: dict[str, object]) -> None:
     told = details.pop("category", "")
     try:
-        name = checked_category(_UNCATEGORISED.sub("-", told).strip("-. ")[:80])
+        name = checked_category(_UNCATEGORISED.sub("-", redact(told)).strip("-. ")[:80])
         details |= {"category": name}
     except InvalidInput:
         name = ""

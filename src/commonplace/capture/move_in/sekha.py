@@ -88,9 +88,10 @@ def _conversation(database: Database, id_: str, about: Row, first: Row) -> Conve
 
 
 def _said(row: Row) -> Said:
-    id_, role = text(row, "id"), text(row, "role").lower()
+    id_, told = text(row, "id"), text(row, "role")
+    role = told.lower()
     known = role in ROLES
-    meta = beside(PLAN.meta(id_, row, role="" if known else role), object_of(row.get("metadata")))
+    meta = beside(PLAN.meta(id_, row, role="" if known else told), object_of(row.get("metadata")))
     at_ms = when(row, "timestamp")
     return Said(role if known else "assistant", text(row, "content"), at_ms, meta, id_, PLAN.uid("message", id_))
 

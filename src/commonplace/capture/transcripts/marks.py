@@ -9,6 +9,7 @@ from typing import IO, Any, Literal
 
 from commonplace.capture.transcripts.lines import unpacked
 from commonplace.capture.transcripts.record import READERS, Position
+from commonplace.text.redact import redact
 
 Change = Literal["same", "grew", "rewritten", "compressed"]
 PACKED = (".zst", ".gz")
@@ -40,7 +41,12 @@ class Mark:
         return replace(self, position=position, last_turn=last_turn, reader=reader)
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """To be kept, so without secrets: the address of a repository may hold one, and so may any title."""
+        kept = asdict(self)
+        if kept["position"]:
+            told = kept["position"]["transcript"]
+            told |= {name: redact(text) for name, text in told.items() if isinstance(text, str) and name != "path"}
+        return kept
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Mark:

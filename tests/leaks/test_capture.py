@@ -1,0 +1,156 @@
+"""Nothing that is captured without being asked keeps a secret: hooks, sessions of agents, exports, other memories."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.capture.exports import as_bytes, chatgpt, claude, claude_message
+from tests.capture.hooks.firing import put
+from tests.capture.ingesting import ingest, place, talk
+from tests.capture.move_in.databases import AT, CAUSANTIC, CLAUDE_MEM, ISO, KIRO, MEMORIES, SEKHA, make
+from tests.capture.transcripts.corpus import asked, codex_meta, replied, write
+from tests.leaks.planting import SEEDS, Seed, everywhere, leaks, leaks_in_files
+
+from commonplace.capture.hooks.beside import Draining
+from commonplace.capture.imports import import_path
+from commonplace.capture.inbox import Inbox
+from commonplace.config import Settings
+from commonplace.memory.book import Book
+from commonplace.memory.browse import browse
+from commonplace.memory.opening import opening
+from commonplace.memory.report import report
+from commonplace.model import Scope
+
+IDS = "8c0f3a52-6d6f-4a49-9a3c-5d1f4b7f{:04}"
+NUMBERS = ("INTEGER", "REAL", "BLOB")
+FOLDER = "/srv/code/my-api"
+BASE = {"session_id": "s1", "agent_id": "", "source": "startup"}
+BASH = {"tool_name": "Bash", "tool_input": {"command": "make", "description": "Build it"}}
+EDIT = {"tool_name": "Edit", "tool_input": {"file_path": "a.py", "old_string": "one", "new_string": "two"}}
+# What a host tells, by its name and the event's.
+TOLD: Mapping[tuple[str, str], dict[str, Any]] = {
+    ("claude-code", "SessionStart"): BASE,
+    ("claude-code", "UserPromptSubmit"): {**BASE, "prompt": "Why is the build slow?"},
+    ("claude-code", "PostToolUse"): {**BASE, **BASH, "tool_response": {"stdout": "done", "stderr": "warned"}},
+    ("codex", "PostToolUse"): {**BASE, **EDIT, "tool_response": {"filePath": "a.py", "content": ["changed"]}},
+    ("claude-code", "PostToolUseFailure"): {**BASE, **BASH, "error": "no rule to make it"},
+    ("claude-code", "SubagentStop"): {**BASE, "agent_id": "a7", "last_assistant_message": "I found the cause."},
+    ("claude-code", "PostCompact"): {**BASE, "compact_summary": "We made the build quick."},
+    ("claude-code", "Stop"): {**BASE, "last_assistant_message": "It was slow because of the disk. Next: buy one."},
+    ("gemini", "AfterTool"): {**BASE, "tool_name": "web_fetch", "tool_input": {"url": "https://a.example/x"}},
+    ("gemini", "AfterAgent"): {**BASE, "prompt": "Why?", "prompt_response": "The disk is slow, so it waits."},
+    ("cursor", "afterShellExecution"): {"conversation_id": "c1", "command": "make", "output": "done"},
+    ("cursor", "afterMCPExecution"): {"conversation_id": "c1", "tool_name": "ask", "tool_input": '{"q": "x"}'},
+    ("kiro", "postToolUse"): {**BASE, "tool_name": "fs_write", "tool_input": {"path": "a.py", "file_text": "x"}},
+    ("windsurf", "post_run_command"): {"trajectory_id": "t1", "tool_info": {"command_line": "make", "cwd": "/x"}},
+    ("windsurf", "post_cascade_response"): {"trajectory_id": "t1", "tool_info": {"response": "It is quick now."}},
+}
+
+
+def told_everywhere(book: Book) -> str:
+    """What is said unasked: the opening of a session, and the report of the week."""
+    return opening(book, "my-api", 20_000) + opening(book, None, 20_000) + repr(report(book, Scope(), 0, 4 * 10**12))
+
+
+def assert_clean(book: Book, settings: Settings) -> None:
+    items = browse(book, Scope(), 100).items
+    assert items, "something was kept"
+    assert leaks(repr(items)) == [] and leaks(told_everywhere(book)) == []
+    assert leaks_in_files(settings.data_dir) == {}
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.kind)
+def test_no_hook_keeps_a_secret(book: Book, settings: Settings, seed: Seed) -> None:
+    for (host, event), payload in TOLD.items():
+        for planted in everywhere(payload, seed.text):
+            put(settings, {**planted, "cwd": FOLDER}, event, host)
+    put(settings, f"no event, but {seed.text}".encode())
+    put(settings, f'{{"prompt": "cut off {seed.text}'.encode(), "UserPromptSubmit", ended="cut")
+    draining = Draining()
+    while draining(book):
+        pass
+    draining(book)
+    assert list((settings.data_dir / "spool" / "refused").iterdir())
+    assert list((settings.data_dir / "openings").iterdir())
+    assert_clean(book, settings)
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.kind)
+def test_no_session_of_an_agent_keeps_a_secret(book: Book, settings: Settings, tmp_path: Path, seed: Seed) -> None:
+    folder = tmp_path / "agents"
+    for number, records in enumerate(planted_records(talk().records, seed)):
+        ingest(book, write(place(folder / f"claude{number}"), records))
+    rollout = [codex_meta(), *asked(1, "Why is it slow?"), *replied(2, "The disk is slow.")]
+    for number, records in enumerate(planted_records(rollout, seed)):
+        name = f"rollout-2026-03-15T10-00-00-0b4f4b0e-3f5c-4c59-9f57-6b1c8f3f{number:04}.jsonl"
+        ingest(book, write(folder / "codex" / name, records))
+    assert_clean(book, settings)
+
+
+def planted_records(records: list[dict[str, Any]], seed: Seed) -> Iterator[list[dict[str, Any]]]:
+    """The session with a secret in one place of one of its records, for every place where somebody's words stand."""
+    for at, record in enumerate(records):
+        words = {name: record[name] for name in ("message", "payload") if name in record}
+        for planted in everywhere(words, seed.text):
+            yield [*records[:at], record | planted, *records[at + 1 :]]
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.kind)
+def test_no_watched_folder_keeps_a_secret(book: Book, settings: Settings, tmp_path: Path, seed: Seed) -> None:
+    folder = tmp_path / "inbox"
+    inbox = Inbox(lambda: book, folder)
+    inbox.step()
+    exports = {"chatgpt": chatgpt(), "claude": claude(claude_message("m1", "human", "Hello"))}
+    for product, export in exports.items():
+        for number, planted in enumerate(everywhere(export, seed.text)):
+            (folder / f"{product}-{number}.json").write_bytes(as_bytes([planted]))
+    (folder / "chat.txt").write_text(f"User: {seed.text}\nAI: {seed.text}\n", encoding="utf-8")
+    (folder / "nonsense.json").write_text(json.dumps({seed.text: seed.text}), encoding="utf-8")
+    inbox.step()
+    assert inbox.step()
+    reports = [path.read_text(encoding="utf-8") for path in folder.rglob("*.json.txt")]
+    assert reports and [text for text in reports if leaks(text)] == []
+    assert_clean(book, settings)
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.kind)
+@pytest.mark.parametrize(
+    ("tables", "rows"),
+    [
+        pytest.param(tables, rows, id=product)
+        for product, tables, rows in (
+            ("kiro-memory", KIRO, ("sessions", "observations", "summaries", "checkpoints", "prompts")),
+            ("memories.sh", MEMORIES, ("memories",)),
+            ("causantic", CAUSANTIC, ("chunks",)),
+            ("sekha", SEKHA, ("conversations", "messages")),
+            ("claude-mem", CLAUDE_MEM, ("observations", "session_summaries", "user_prompts")),
+        )
+    ],
+)
+def test_no_other_memory_brings_a_secret(
+    book: Book, settings: Settings, tmp_path: Path, tables: dict[str, str], rows: tuple[str, ...], seed: Seed
+) -> None:
+    path = make(tmp_path / "theirs" / "memory.db", tables, {table: filled(tables[table], seed) for table in rows})
+    summary = import_path(book, path)
+    assert leaks(repr(summary)) == []
+    assert_clean(book, settings)
+
+
+def filled(columns: str, seed: Seed) -> list[Mapping[str, Any]]:
+    """A row for each column that holds text, with the secret in it."""
+    named = dict(column.split()[:2] for column in columns.split(", ") if len(column.split()) > 1)
+    texts = [name for name, kind in named.items() if kind not in NUMBERS and name not in ("id", "conversation_id")]
+    return [ordinary(named, number) | {name: seed.text} for number, name in enumerate(texts, 1)]
+
+
+def ordinary(named: Mapping[str, str], number: int) -> dict[str, Any]:
+    """A row as it may be: no id twice, and a message in each conversation."""
+    usual = {name: AT + number if kind in NUMBERS else f"some {name} {number}" for name, kind in named.items()}
+    known: dict[str, str | None] = dict.fromkeys(("created_at", "timestamp", "start_time", "end_time"), ISO)
+    known |= {"id": IDS.format(number), "conversation_id": IDS.format(number), "role": "user", "turn_indices": "[0]"}
+    known["deleted_at"] = None
+    return usual | {name: value for name, value in known.items() if named.get(name, "REAL") not in NUMBERS}
