@@ -233,3 +233,24 @@ def test_a_megabyte_of_hostile_text_is_cleaned_once_and_for_all(unit: str) -> No
     """A pattern that backtracks would not end here."""
     cleaned = redact(unit * (1_000_000 // len(unit)))
     assert redact(cleaned) == cleaned
+
+
+BODY = [f"Q2w3E4r5T6y7U8i9O0pAsDfGhJkLzXcVbNmQwErTyUiOpAsDfGhJkLzXcVbNm9{number}" for number in range(4)]
+END = "-----END RSA PRIVATE " + "KEY-----"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\\n", "\n    "])
+@pytest.mark.parametrize("last", ["", "aB3=", "=x9Qz"])
+def test_the_end_of_a_key_is_one_without_its_beginning(newline: str, last: str) -> None:
+    lines = [*BODY, *([last] if last else []), END]
+    assert redact(f"tail id_rsa:\n{newline.join(lines)}\nnext") == "tail id_rsa:\n[REDACTED:private-key]\nnext"
+
+
+def test_the_end_of_a_key_alone_is_a_mention() -> None:
+    for text in (f"ends with\n{END}", f'if "{END}" in text:', f"text\n\n{END}\nmore", f"# 1 of 2\nof a key\n{END}"):
+        assert redact(text) == text
+
+
+def test_many_ends_of_keys_cost_linear_time() -> None:
+    for piece in (END, f"{END}\n", f"a {END}", f"{BODY[0]}\n" * 500 + END, "\n" * 50 + END):
+        redact_counted(piece * (200_000 // len(piece)))

@@ -171,7 +171,7 @@ def _beside(clue: Clue, text: str, starts: list[int]) -> Iterator[Found]:
     pattern = _compiled(clue.pattern)
     done = 0
     for start in starts:
-        at = start - clue.before
+        at = clue.begins(text, start) if clue.begins else start - clue.before
         if at < done or not (match := pattern.match(text, at)):
             continue
         group = next((name for name, value in match.groupdict().items() if value and name in _GONE), 0)

@@ -18,7 +18,7 @@ class Clue:
     """A kind of secret: hints (lower case), and an expression whose group `secret`, `quoted` or `bare`, or all, goes.
 
     The expression is tried where a hint stands, or `before` letters earlier, and nowhere else: that is what makes
-    broad ones cheap.
+    broad ones cheap. Where that is not a fixed number, `begins` tells it from the text and the hint's place.
     """
 
     kind: str
@@ -26,6 +26,7 @@ class Clue:
     pattern: str
     judge: Judge | None = None
     before: int = 0
+    begins: Callable[[str, int], int] | None = None
 
 
 def _assigned(match: re.Match[str], password: bool) -> bool:
@@ -100,12 +101,30 @@ def _is_user_and_password(match: re.Match[str]) -> bool:
     return ":" in text[1:-1] and text.isprintable()
 
 
+def _body_before(text: str, end: int) -> int:
+    """Where the lines of a key begin that stand before its end. Its last two, the rest and a sum, may be short."""
+    begin, short = end, 0
+    for _ in range(_KEY_LINES if "PRIVATE KEY" in text[end : end + 50] else 0):
+        line = _KEY_LINE.search(text, max(0, end - _LONGEST_KEY_LINE), end)
+        if line is None or short > 2:
+            break
+        end = line.start()
+        if len(line[1]) < 16 or line[1].isalpha():
+            short += 1
+        else:
+            begin, short = end, 0
+    return begin
+
+
 def _has_random_part(match: re.Match[str]) -> bool:
     parts = re.split(r"[;=\s]+", match["secret"])
     return any(looks_secret(part, password=False, quoted=False, env=False, loose=True) for part in parts)
 
 
 _PUBLIC = re.compile(r"public(?:[_-]?key)?[_-]?\Z|::\w*\Z", re.IGNORECASE)
+# A line of a key and the break after it; as many as the longest key has.
+_KEY_LINE = re.compile(r"(?:(?<![^\s\"'`:>])|(?<=\\[nr]))([A-Za-z0-9+/=]{1,80})(?:\s|\\[nr]){1,24}\Z")
+_LONGEST_KEY_LINE, _KEY_LINES = 110, 400
 _CODE_FOLLOWS = ("(", "{", "[", "<")
 _TOLD = re.compile(r"(?s).*(?:\b(?:is|was|to)(?: now)?|'s):?\s*")
 _COMMAND = re.compile(r"(?:^|\s)(?:ENV|ARG) \Z")
@@ -150,6 +169,13 @@ CLUES: tuple[Clue, ...] = (
         r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
         r"(?:(?:[^-]++|-(?!----))*+-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
         r"|(?:(?:\s|\\[nr])*+(?:[A-Z][A-Za-z-]{3,20}: [^\n]{0,200}|[A-Za-z0-9+/=]{16,}+))++)",
+    ),
+    # The end of a key whose beginning was not shown.
+    Clue(
+        "private-key",
+        ("-----end ",),
+        r"(?:[A-Za-z0-9+/=\s]|\\[nr]){16,}+-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----",
+        begins=_body_before,
     ),
     Clue(
         "private-key",
