@@ -6,7 +6,6 @@ Read on every start, also by hooks, so it uses nothing but the standard library.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -112,6 +111,9 @@ def _from_file(data_dir: Path, env: Mapping[str, str]) -> dict[str, object]:
         raise InvalidInput(
             f"The configuration file {path} cannot be read: {error}.", "Make it a readable UTF-8 file, or remove it."
         ) from error
+    # Most have no such file, and this takes longer to load than all the rest.
+    import tomllib
+
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from commonplace.memory.book import Book
-from commonplace.memory.recall import Hit, evidence_for, recall_each
 from commonplace.memory.staleness import is_stale
 from commonplace.memory.timeline import EVENTS
 from commonplace.model import KNOWLEDGE_TYPES, Item, Scope
 from commonplace.ranking.budget import Budget
 from commonplace.ranking.signals import OTHER_PROJECT, SAME_PROJECT, Signals, composite, order_key, recency
 from commonplace.text.summarise import shorten
+
+if TYPE_CHECKING:
+    from commonplace.memory.recall import Hit
 
 RULE = "rule"
 LEADING_TYPES = (*sorted(KNOWLEDGE_TYPES), RULE)
@@ -124,6 +127,9 @@ def _ranked(book: Book, project: str | None, query: str | None, most: int) -> li
     ]
     recent = book.store.newest(replace(here, kinds=EVENTS), most)
     if query and query.strip():
+        # Without one nothing is looked for: a session that starts does not load what would.
+        from commonplace.memory.recall import evidence_for, recall_each
+
         # A query orders what the project holds and adds what answers it; the budget decides where it ends.
         inside, anywhere = recall_each(book, query, [around, Scope(kinds=EVENTS)], most)
         hits: dict[int, Hit] = {hit.item.id: hit for hit in inside.hits}
@@ -155,6 +161,8 @@ def _summaries(book: Book, here: Scope, query: str | None) -> list[Item]:
     newest = book.store.newest(replace(here, kinds=("summary",)), SUMMARIES)
     if not (query and query.strip()):
         return newest
+    from commonplace.memory.recall import recall_each
+
     (asked,) = recall_each(book, query, [replace(here, kinds=("summary",))], SUMMARIES)
     together = {item.id: item for item in (*(hit.item for hit in asked.hits), *newest)}
     return list(together.values())[:SUMMARIES]
