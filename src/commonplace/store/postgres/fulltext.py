@@ -9,8 +9,8 @@ that hold them all. A query with operators is a filter, and every hit satisfies 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from commonplace.model import TextHit
@@ -36,6 +36,8 @@ from commonplace.text.query import Query, Word
 # A word in more rows than this share, within these bounds, is common.
 COMMON_SHARE, COMMON_LEAST = 0.2, 2_000
 NEWEST = 2_000
+# In a space of so many items, the newest tell which words are common before anything is counted.
+JUDGED_FROM = 20_000
 
 ROWS = "FROM searched_words w WHERE w.space_id = %(space)s AND "
 
@@ -71,6 +73,7 @@ class _Weighed:
     common: tuple[int, ...]
     worth: tuple[float, ...]
     most: int = 0
+    known: Mapping[Leaf, int] = field(default_factory=dict)
 
     def any_of(self, numbers: Iterable[int]) -> list[Leaf]:
         return [leaf for n in numbers for leaf in self.leaves[n]]
@@ -132,7 +135,7 @@ class Asked:
             leaves = weighed.any_of(weighed.rare)
             bound = Bound(self.space_id)
             rows = ROWS + self._holding(leaves, bound)
-            statistics = Statistics.of(self.connection, self.space_id, leaves)
+            statistics = Statistics.of(self.connection, self.space_id, leaves, weighed.known)
             matches, scores = scored(self.connection, rows, bound, leaves, statistics, self.k)
         if len(weighed.common) > 1 or not weighed.rare:
             together = self._newest(weighed, "AND")
@@ -150,14 +153,31 @@ class Asked:
             return _Weighed(leaves, together, tuple(range(len(words))), (), ())
         rows = self.within.rows
         common_from = int(min(max(rows * COMMON_SHARE, COMMON_LEAST), COMMON_MOST))
-        bound = Bound(self.space_id)
-        count = counted(self.connection, [ROWS + self._holding(some, bound) for some in leaves], bound, common_from)
+        # What is clearly common among the newest rows need not be counted.
+        judged = self._judged(leaves) if self.within.everything and rows >= JUDGED_FROM else [0] * len(words)
+        doubtful = [n for n, found in enumerate(judged) if found < 2 * common_from]
+        counts = dict(zip(doubtful, self._counted([leaves[n] for n in doubtful], common_from), strict=True))
+        count = [counts[n][0] if n in counts else found for n, found in enumerate(judged)]
         rare = tuple(n for n, found in enumerate(count) if 0 < found < common_from)
         common = tuple(n for n, found in enumerate(count) if found >= common_from)
-        for n in common:
-            count[n] = int(rows * estimated(self.connection, self.space_id, leaves[n]))
+        for n, found in zip(common, self._judged([leaves[n] for n in common]), strict=True):
+            count[n] = found
+        known = {leaves[n][0]: counts[n][1] for n in rare if self.within.everything and len(leaves[n]) == 1}
         worth = tuple(_worth(rows, found) for found in count)
-        return _Weighed(leaves, together, rare, common, worth, max(count, default=0))
+        return _Weighed(leaves, together, rare, common, worth, max(count, default=0), known)
+
+    def _judged(self, sought: Sequence[Sequence[Leaf]]) -> list[int]:
+        """How many passages hold any of each, judged by the newest."""
+        return [int(self.within.rows * share) for share in estimated(self.connection, self.space_id, sought)]
+
+    def _counted(self, sought: Sequence[Sequence[Leaf]], limit: int) -> list[tuple[int, int]]:
+        """How many passages inside the filter hold any of each, up to a limit; without a filter also how many rows."""
+        bound = Bound(self.space_id)
+        if not self.within.everything:
+            return counted(self.connection, [ROWS + self._holding(some, bound) for some in sought], bound, limit)
+        # A word that stands in the whole of an item stands in a passage of it: at most half of the rows are wholes.
+        held = [ROWS + self._holding(some, bound, wholes=True) for some in sought]
+        return counted(self.connection, held, bound, 2 * limit)
 
     def _found(self, weighed: _Weighed, asked: Sequence[int]) -> dict[int, float]:
         """The share of the words' worth in each of the passages asked about."""
@@ -179,7 +199,7 @@ class Asked:
         """How many passages hold any of the common words: counted as far as that is quick, and judged beyond."""
         bound = Bound(self.space_id)
         rows = ROWS + self._holding(weighed.any_of(weighed.common), bound)
-        (found,) = counted(self.connection, [rows], bound, COMMON_MOST)
+        ((found, _rows),) = counted(self.connection, [rows], bound)
         return found if found < COMMON_MOST else max(found, weighed.most)
 
     def _newest(self, weighed: _Weighed, operator: Literal["AND", "OR"]) -> list[int]:
@@ -195,12 +215,14 @@ class Asked:
         )
         return [row[0] for row in rows]
 
-    def _holding(self, leaves: Sequence[Leaf], bound: Bound) -> str:
-        """A condition for the passages inside the filter that hold any of these."""
+    def _holding(self, leaves: Sequence[Leaf], bound: Bound, *, wholes: bool = False) -> str:
+        """A condition for the passages inside the filter that hold any of these, or with `wholes` all such rows."""
         if not leaves:
             return "false"
         found = sought_leaves(leaves, self.space_id)
-        clauses = [f"w.v @@ {bound.add(self.within.around(found.query))}::tsquery", "w.id > 0"]
+        clauses = [f"w.v @@ {bound.add(self.within.around(found.query))}::tsquery"]
+        if not wholes:
+            clauses.append("w.id > 0")
         if not found.exact:
             clauses.append(condition_of_leaves(leaves, bound))
         return " AND ".join([*clauses, self.within.among(bound)])

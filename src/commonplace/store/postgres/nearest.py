@@ -37,14 +37,16 @@ def add_index(connection: Connection, dim: int) -> None:
 
 def catch_up(connection: Connection, space_id: int, model_id: int, most: int) -> None:
     """Let the index have the oldest vectors of a space that has too many to compare all of them."""
+    loose = f"SELECT v.seq FROM vectors v WHERE {_OF_MODEL} AND NOT v.indexed ORDER BY v.seq"
+    bindings = {"space": space_id, "model": model_id, "exact": EXACT, "most": most}
+    last = sql.first(connection, f"{loose} DESC OFFSET %(exact)s LIMIT 1", bindings)
+    if last is None:
+        return
+    chosen = [row[0] for row in sql.rows(connection, f"{loose} LIMIT %(most)s", bindings) if row[0] <= last[0]]
     sql.run(
         connection,
-        f"""
-        UPDATE vectors v SET indexed = true WHERE {_OF_MODEL} AND v.seq IN (
-            SELECT v.seq FROM vectors v WHERE {_OF_MODEL} AND NOT v.indexed
-             ORDER BY v.seq DESC OFFSET %(exact)s LIMIT %(most)s)
-        """,
-        {"space": space_id, "model": model_id, "exact": EXACT, "most": most},
+        "UPDATE vectors SET indexed = true WHERE space_id = %s AND seq = ANY(%s::bigint[])",
+        (space_id, chosen),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.store.postgres import sql
@@ -24,16 +24,20 @@ class Statistics:
     idfs: tuple[float, ...]
 
     @classmethod
-    def of(cls, connection: Connection, space_id: int, leaves: Sequence[Leaf]) -> Statistics:
+    def of(
+        cls, connection: Connection, space_id: int, leaves: Sequence[Leaf], known: Mapping[Leaf, int] | None = None
+    ) -> Statistics:
+        """`known` tells of some leaves how many rows have them."""
         row = sql.first(connection, "SELECT rows, length FROM word_totals WHERE space_id = %s", (space_id,))
         rows, length = (int(row[0]), int(row[1])) if row else (0, 0)
-        distinct = list(dict.fromkeys(leaves))
+        count = dict(known or {})
+        unknown = [leaf for leaf in dict.fromkeys(leaves) if leaf not in count]
         bound = Bound(space_id)
-        having = [_ROWS + _having(leaf, bound) for leaf in distinct]
-        count = dict(zip(distinct, counted(connection, having, bound, COMMON_MOST), strict=True))
-        for leaf, found in count.items():
-            if found >= COMMON_MOST:
-                count[leaf] = max(found, int(rows * estimated(connection, space_id, [leaf])))
+        having = [_ROWS + _having(leaf, bound) for leaf in unknown]
+        count |= dict(zip(unknown, (all_ for _some, all_ in counted(connection, having, bound)), strict=True))
+        most = [leaf for leaf in unknown if count[leaf] >= COMMON_MOST]
+        for leaf, share in zip(most, estimated(connection, space_id, [[leaf] for leaf in most]), strict=True):
+            count[leaf] = max(count[leaf], int(rows * share))
         return cls(length / max(rows, 1), tuple(idf(rows, count[leaf]) for leaf in leaves))
 
 
@@ -54,25 +58,26 @@ def scored(
     return (found[0][2] if found else 0), [(rowid, value) for rowid, value, _total in found]
 
 
-def counted(connection: Connection, rows: Sequence[str], bound: Bound, limit: int) -> list[int]:
-    """How many rows each of these has, counted up to a limit."""
+def counted(
+    connection: Connection, rows: Sequence[str], bound: Bound, limit: int = COMMON_MOST
+) -> list[tuple[int, int]]:
+    """How many passages each of these has, and how many rows with the wholes of cut items, counted up to a limit."""
     if not rows:
         return []
-    counts = ", ".join(f"(SELECT count(*) FROM (SELECT 1 {some} LIMIT {limit:d}) c)" for some in rows)
-    return [int(count) for count in sql.first(connection, f"SELECT {counts}", bound.values)]
+    both = "SELECT ARRAY[count(*) FILTER (WHERE id > 0), count(*)]"
+    counts = ", ".join(f"({both} FROM (SELECT w.id {some} LIMIT {limit:d}) c)" for some in rows)
+    return [(int(some), int(all_)) for some, all_ in sql.first(connection, f"SELECT {counts}", bound.values)]
 
 
-def estimated(connection: Connection, space_id: int, leaves: Sequence[Leaf]) -> float:
-    """The share of rows that have any of these, judged by the newest: counting them all would cost too much."""
+def estimated(connection: Connection, space_id: int, sought: Sequence[Sequence[Leaf]]) -> list[float]:
+    """The share of rows that have any leaf of each of these, judged by the newest: counting all would cost too much."""
+    if not sought:
+        return []
     bound = Bound(space_id)
-    having = condition_of_leaves(leaves, bound)
-    seen, rows = sql.first(
-        connection,
-        f"SELECT count(*) FILTER (WHERE {having}), count(*)"
-        f"  FROM (SELECT v, streams {_ROWS} w.id > 0 ORDER BY w.id DESC LIMIT {SAMPLE}) w",
-        bound.values,
-    )
-    return int(seen) / max(1, int(rows))
+    seen = ", ".join(f"count(*) FILTER (WHERE {condition_of_leaves(leaves, bound)})" for leaves in sought)
+    newest = f"SELECT v, streams {_ROWS} w.id > 0 ORDER BY w.id DESC LIMIT {SAMPLE}"
+    rows, *found = sql.first(connection, f"SELECT count(*), {seen} FROM ({newest}) w", bound.values)
+    return [int(n) / max(1, int(rows)) for n in found]
 
 
 def _having(leaf: Leaf, bound: Bound) -> str:
