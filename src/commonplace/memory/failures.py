@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.store.periods import Happening
+from commonplace.text.commands import essence
 from commonplace.text.summarise import shorten
 
 COMMAND, WHY = 200, 240
@@ -42,7 +43,7 @@ def failures(happened: Iterable[Happening], bodies: Callable[[Sequence[int]], Ma
     runs: dict[str, list[_Run]] = {}
     for one in oldest_first:
         for run in _runs(one, texts.get(one.item_id, "")):
-            runs.setdefault(" ".join(run.command.split()), []).append(run)
+            runs.setdefault(essence(run.command), []).append(run)
     told = [failure for same in runs.values() if (failure := _failure(same)) is not None]
     return sorted(told, key=lambda failure: failure.at_ms, reverse=True)
 

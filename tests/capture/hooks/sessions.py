@@ -33,7 +33,9 @@ class Telling:
         return self.add("prompt", text=text)
 
     def uses(self, tool: str, output: object = "done", **given: Any) -> Event:
-        return self.add("tool", tool=tool, input=given, output=output)
+        # Claude Code tells of what went well by this event, and of what failed by another.
+        well = self.host == "claude-code"
+        return self.add("tool", tool=tool, input=given, output=output, succeeded=well)
 
     def fails(self, tool: str, output: object, **given: Any) -> Event:
         return self.add("tool", tool=tool, input=given, output=output, failed=True)

@@ -89,7 +89,7 @@ def test_a_command_says_how_it_went() -> None:
     assert command.narrative == "Ran npm test — 47 tests passed (success)"
     assert command.facts == "cd api && npm test | cat" and command.concepts == "testing"
     described = used("Bash", "ok", command="npm test", description="Run the tests")
-    assert described.title == "Run the tests" and described.narrative == "Ran npm test to run the tests — ok (success)"
+    assert described.title == "Run the tests" and described.narrative == "Ran npm test to run the tests — ok"
 
 
 @pytest.mark.parametrize(

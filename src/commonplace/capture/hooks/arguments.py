@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from commonplace.capture.hooks.adapters.told import exit_code, opened
 from commonplace.capture.hooks.event import Event
-from commonplace.capture.transcripts.wording import command_of, cut, files_of, result, text_of
+from commonplace.capture.hooks.verdicts import verdict
+from commonplace.capture.transcripts.wording import command_of, complaint, cut, files_of, result, text_of
 from commonplace.text.redact import redact
 
 LONGEST_COMMAND = 4000
@@ -86,15 +88,15 @@ def agent(event: Event) -> str:
 
 
 def answer(event: Event, *, shell: bool = False) -> tuple[str, str]:
-    """What a tool answered, cut if it is long, and what went wrong if it failed. A shell tells how it went."""
-    code = _exit_code(event.output) if shell else None
+    """What a tool answered, cut if it is long, and what went wrong if it failed. Of a shell, more tells how it went."""
     try:
-        told = result(event.tool, "", _unwrapped(event.output), event.failed, code)
+        told = result(event.tool, "", _unwrapped(event.output), event.failed)
     except (TypeError, ValueError, RecursionError):
         # No host writes such a thing; what cannot be told is no answer.
         return "", "It failed." if event.failed else ""
-    failed = event.failed or (shell and bool(told.error or code not in (None, 0, "0", "")))
-    return redact(told.text), (told.error or "It failed.") if failed else ""
+    text = redact(told.text)
+    failed = verdict(event, command(event), text) == "failed" if shell else event.failed
+    return text, (complaint(text) or "It failed.") if failed else ""
 
 
 def answered_nothing(event: Event) -> bool:
@@ -162,16 +164,9 @@ def _is_new(event: Event, given: Mapping[str, object], removed: int) -> bool:
 
 
 def _unwrapped(output: object) -> object:
-    """What a tool told the model, where a host tells that apart from what it showed."""
-    return output.get("llmContent", output) if isinstance(output, dict) else output
-
-
-def _exit_code(output: object) -> object:
-    if not isinstance(output, dict):
-        return None
-    about = output.get("metadata")
-    known = {**about, **output} if isinstance(about, dict) else output
-    return next((known[name] for name in ("exit_code", "exitCode", "exit_status", "returncode") if name in known), None)
+    """What a tool told the model, where a host tells that apart from what it showed, or from how it went."""
+    told = opened(output) if exit_code(output) is not None else output
+    return told.get("llmContent", told) if isinstance(told, dict) else told
 
 
 def _lines(text: str) -> int:

@@ -14,6 +14,7 @@ from commonplace.capture.hooks.course import Course, Deed
 from commonplace.capture.hooks.observations import COMPACTION, PROMPT
 from commonplace.memory.captured import is_edited
 from commonplace.memory.remember import Note
+from commonplace.text.commands import essence
 from commonplace.text.summarise import shorten
 
 MOST_FILES, MOST_KNOWN, MOST_LINES, MOST_SHOWN = 20, 200, 5, 10
@@ -23,7 +24,6 @@ _FEATS = frozenset(("testing", "build", "code-quality", "dependencies", "databas
 _DEED_OF_GIT = re.compile(
     r"\bgit (?:\S+ )*?(?:commit|push|merge|rebase|tag|revert|cherry-pick)\b|\bgh (?:pr|release) create\b"
 )
-_SCRIPTS = ("python", "python3", "node", "bash", "sh", "ruby", "deno", "make")
 _COUNTED: Mapping[str, tuple[str, str]] = {
     PROMPT: ("prompt", "prompts"),
     "file-write": ("edit", "edits"),
@@ -117,9 +117,9 @@ def _changes(deeds: Sequence[Deed], written: Sequence[str]) -> Iterator[str]:
 
 
 def _feats(deeds: Sequence[Deed]) -> list[str]:
-    """Commands that went well and mean something: tests, builds, commits."""
-    last = {_gist(deed.facts): deed for deed in deeds if deed.type == "command" and _is_feat(deed.facts)}
-    return _latest([deed.narrative for deed in last.values() if not deed.error])
+    """Commands that are known to have gone well and mean something: tests, builds, commits."""
+    last = {essence(deed.facts): deed for deed in deeds if deed.type == "command" and _is_feat(deed.facts)}
+    return _latest([deed.narrative for deed in last.values() if deed.went_well])
 
 
 def _is_feat(line: str) -> bool:
@@ -128,17 +128,9 @@ def _is_feat(line: str) -> bool:
 
 def _open_failures(deeds: Sequence[Deed]) -> list[str]:
     """Commands that failed and have not gone well since."""
-    last = {_gist(deed.facts): deed for deed in deeds if deed.type == "command" and deed.facts}
+    last = {essence(deed.facts): deed for deed in deeds if deed.type == "command" and deed.facts}
     failing = [deed for deed in last.values() if deed.error and _is_feat(deed.facts)]
     return [f"Still failing: {shorten(deed.narrative.removeprefix('Ran '), _LONGEST)}" for deed in failing[-3:]]
-
-
-def _gist(line: str) -> str:
-    """What tells a command from others that do something else: its program, and what that is told to do."""
-    words = line.split()
-    if not words or words[0] in _SCRIPTS or any(joint in line for joint in ("&&", ";", "|")):
-        return line
-    return " ".join(words[:2] if words[1:] and words[1].isalpha() else words[:1])
 
 
 def _notes(course: Course) -> str:

@@ -56,7 +56,7 @@ _ENDINGS: Rules = {
 }
 # Of command lines, programs with or without what they are to do.
 _MANAGERS = r"(?:npm|pnpm|yarn|bun|pip3?|uv|poetry|cargo|gem|bundle|composer|brew|apt(?:-get)?)"
-_RUNNERS = r"(?:go|cargo|npm|pnpm|yarn|bun|make|mvn|gradle|dotnet|mix|deno)(?: run)?"
+_RUNNERS = r"(?:go|cargo|npm|pnpm|yarn|bun|make|mvnw?|gradlew?|dotnet|mix|deno)(?: run)?"
 _PROGRAMS: Rules = {
     "testing": (
         "pytest",
@@ -76,7 +76,10 @@ _PROGRAMS: Rules = {
         *("tsc", "pylint", "stylelint", "golangci-lint", "shellcheck", r"run (?:lint|format|typecheck)"),
     ),
     "dependencies": (rf"{_MANAGERS} (?:\w+ )?(?:install|add|i|ci|sync|remove|uninstall|update|upgrade|lock)",),
-    "build": ("make", "cmake", "ninja", "webpack", "vite", "esbuild", "bazel", "gradle", "mvn", rf"{_RUNNERS} build"),
+    "build": (
+        *("make", "cmake", "ninja", "webpack", "vite", "esbuild", "bazel", "gradlew?", "mvnw?"),
+        rf"{_RUNNERS} build",
+    ),
     "devops": (
         *(
             "docker",

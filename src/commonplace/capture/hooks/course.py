@@ -27,6 +27,7 @@ class Deed:
     at_ms: int
     digest: str = ""
     error: str = ""
+    went_well: bool = False
     agent: str = ""
 
     @classmethod
@@ -42,6 +43,7 @@ class Deed:
             at_ms=at_ms,
             digest=_text(meta.get("digest")),
             error=_text(meta.get("error")),
+            went_well=meta.get("went_well") is True,
             agent=_text(meta.get("agent")),
         )
 

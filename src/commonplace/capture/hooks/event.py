@@ -28,6 +28,8 @@ class Event:
     input: Mapping[str, object] = field(default_factory=dict)
     output: object = None
     failed: bool = False
+    succeeded: bool = False
+    """The host tells of this tool only if it went well; unknown if false."""
     reason: str = ""
     """Why a session started or ended: startup, resume, clear, compact, logout ..."""
     agent: str = ""

@@ -17,14 +17,15 @@ from commonplace.capture.hooks.phrases import (
     complaint,
     digest,
     found,
-    last_line,
     names,
     sentence,
     size,
+    telling_line,
     tokens,
 )
 from commonplace.capture.hooks.places import Place
 from commonplace.capture.hooks.tools import OTHER, parts_of, type_of
+from commonplace.capture.hooks.verdicts import verdict
 from commonplace.capture.transcripts.wording import cut, said
 from commonplace.text.redact import redact
 from commonplace.text.summarise import shorten, title_of
@@ -40,7 +41,8 @@ _DOMAIN = re.compile(r"https?://(?:www\.)?([^/\s:?#]+)")
 class Observation:
     """What happened, in the fields of an observation. `error` says what went wrong if it failed.
 
-    `digest` is the same when the same was asked and answered; `tokens` what reading both would cost.
+    `went_well` says of a command that it is known not to have failed. `digest` is the same when the same was asked and
+    answered; `tokens` what reading both would cost.
     """
 
     type: str
@@ -53,6 +55,7 @@ class Observation:
     files_modified: tuple[str, ...] = ()
     body: str = ""
     error: str = ""
+    went_well: bool = False
     digest: str = ""
     tokens: int = 0
 
@@ -165,18 +168,19 @@ def _command(event: Event, place: Place) -> Observation:
     described = arguments.first_text(dict(event.input), "description")
     title = shorten(redact(described), 60) or brief(line) or event.tool or "command"
     program = _PROGRAM.match(brief(line))
-    outcome = complaint(error) if error else last_line(output)
-    verdict = "failed" if error else "success" if event.output is not None else ""
+    outcome = complaint(error) if error else telling_line(output)
+    went = "failed" if error else verdict(event, line, output)
     told = f"Ran {brief(line) or title}" + (f" to {title[:1].lower()}{title[1:]}" if described else "")
     return Observation(
         "command",
         shorten(f"Failed: {title}" if error else title, LONGEST_TITLE),
         subtitle=program[1].replace("\\", "/").rpartition("/")[2] if program else "",
-        narrative=told + (f" — {outcome}" if outcome else "") + (f" ({verdict})" if verdict else ""),
+        narrative=told + (f" — {outcome}" if outcome else "") + (f" ({went})" if went else ""),
         facts=cut(redact(line), LONGEST_FACT),
         concepts=concepts(command=line, text=error),
         body=body(cut(line, LONGEST_ANSWER), cut(output or error, LONGEST_INPUT)),
         error=error,
+        went_well=went == "success",
         digest=digest("command", line, output),
         tokens=tokens(arguments.told(event.input), output),
     )
@@ -234,7 +238,7 @@ def _tool_use(event: Event, place: Place) -> Observation:
         shorten(f"Failed: {title}" if error else title, LONGEST_TITLE),
         subtitle=shorten(server or name, LONGEST),
         narrative=sentence(
-            f"Used {name or 'a tool'}" + (f" of {server}" if server else ""), last_line(output), failed=error
+            f"Used {name or 'a tool'}" + (f" of {server}" if server else ""), telling_line(output), failed=error
         ),
         facts=cut(", ".join(named), LONGEST_FACT),
         concepts=concepts(named, text=given),

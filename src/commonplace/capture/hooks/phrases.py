@@ -6,22 +6,20 @@ import hashlib
 import re
 
 from commonplace.capture.hooks.arguments import Edits
+from commonplace.capture.hooks.verdicts import count_line
+from commonplace.text.commands import telling_part
 from commonplace.text.redact import redact
 from commonplace.text.summarise import shorten
 
 LONGEST = 150
-# What joins commands, or sends their output elsewhere: a title tells the first that does something.
-_JOINTS = re.compile(r"&&|\|\||[|;\n]|\d?>&?\d?|<<")
 _VERDICT = re.compile(r"exit(?:ed with)? (?:code|status)|={4}|-{4}|_{4}", re.IGNORECASE)
 _NAMED = re.compile(r"(?:Error|Exception)\b|\b(?:error|fatal|panic)(?:\[\w+\])?:|\berror \w+\d+:")
-_ASIDE = re.compile(r"(?:cd|export|source|set|pushd|git add|mkdir|\.)\s|[A-Z_][A-Z0-9_]*=\S*$")
+_WORDS = re.compile(r"[^\W\d_]{2}")
 
 
 def brief(command: str) -> str:
     """A command line as a title: its first part that does something, without where its output goes."""
-    parts = [part.strip() for part in _JOINTS.split(command) if part.strip()]
-    telling = next((part for part in parts if not _ASIDE.match(part)), parts[0] if parts else "")
-    return shorten(redact(telling), 60)
+    return shorten(redact(telling_part(command)), 60)
 
 
 def names(files: tuple[str, ...]) -> str:
@@ -64,9 +62,12 @@ def complaint(error: str) -> str:
     return shorten(next(iter(named or other or lines), ""), LONGEST)
 
 
-def last_line(output: str) -> str:
-    lines = [line.strip() for line in output[-4000:].splitlines() if line.strip()]
-    return shorten(redact(lines[-1]), LONGEST) if lines else ""
+def telling_line(output: str) -> str:
+    """The line of an output that says most: what a test runner counted, else the last one that has words."""
+    lines = [line.strip() for line in output[-4000:].splitlines() if line.strip() and not _VERDICT.search(line)]
+    worded = (line for line in reversed(lines) if _WORDS.search(line))
+    last = next(worded, lines[-1] if lines and any(map(str.isalnum, lines[-1])) else "")
+    return shorten(count_line(output) or last, LONGEST)
 
 
 def body(given: str, answered: str) -> str:

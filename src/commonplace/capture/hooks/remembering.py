@@ -139,6 +139,7 @@ def _note(event: Event, seen: Observation, course: Course, place: Place, at_ms: 
         "agent": event.agent[:200],
         "digest": seen.digest,
         "error": seen.error[:300],
+        "went_well": seen.went_well,
         ROOT: place.root if seen.files_read or seen.files_modified else "",
     }
     return Note(

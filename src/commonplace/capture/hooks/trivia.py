@@ -59,8 +59,9 @@ def reason_against(event: Event, course: Course) -> str | None:
         return THOUGHTS
     if not event.tool.strip() and not event.input:
         return EMPTY
-    if type_ == "command" and not event.failed:
-        return _command_reason(line, course)
+    if type_ == "command":
+        reason = _command_reason(line, course)
+        return None if reason and arguments.answer(event, shell=True)[1] else reason
     return EMPTY if type_ in ("file-read", "research") and arguments.answered_nothing(event) else None
 
 

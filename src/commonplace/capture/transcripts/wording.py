@@ -37,7 +37,7 @@ _COMPLAINT = re.compile(
     r"error|exception|failed|failure|fatal|panic|denied|not found|no such|cannot|undefined|invalid", re.IGNORECASE
 )
 _EXIT = re.compile(
-    r"^(?:(?:process|command) )?(?:exit|exited with|failed with|failed with exit) code:? (-?\d+)",
+    r"^(?:(?:process|command) )?(?:exit|exited with|failed with|failed with exit) (?:code|status):? (-?\d{1,10})",
     re.IGNORECASE | re.MULTILINE,
 )
 # A shell's verdict stands at either end of what it says; further in, it is somebody's words.
@@ -102,9 +102,14 @@ def call(tool: str, call_id: str, given: Any, who: Role = "assistant") -> Block:
 def result(tool: str, call_id: str, given: Any, failed: bool = False, exit_code: object = None) -> Block:
     """A tool result; what went wrong is told apart when the tool said that it failed."""
     text = cut(_COLOUR.sub("", _REMINDER.sub("", text_of(given)))).strip()
-    told = _EXIT.search(text[:_NEAR]) or _EXIT.search(text[-_NEAR:])
-    failed = failed or exit_code not in (None, 0, "0", "") or bool(told and told[1] != "0")
+    failed = failed or exit_code not in (None, 0, "0", "") or bool(told_exit_code(text))
     return Block("tool_result", text, tool=tool, call_id=call_id, error=complaint(text) if failed else "")
+
+
+def told_exit_code(text: str) -> int | None:
+    """What a shell says at either end that a command exited with."""
+    told = _EXIT.search(text[:_NEAR]) or _EXIT.search(text[-_NEAR:])
+    return int(told[1]) if told else None
 
 
 def complaint(text: str) -> str:

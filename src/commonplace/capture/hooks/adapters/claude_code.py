@@ -31,10 +31,17 @@ def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None
     if kind is None:
         return None
     event = event_of(record, kind, told, **_known(kind, told, plain(name)))
+    if kind == "tool" and record.host == "claude-code":
+        event = replace(event, succeeded=not event.failed and _is_finished(Told(event.output)))
     if not event.session and (found := _UUID.search(event.transcript)):
         event = replace(event, session=found[0])
     empty = (kind == "tool" and not event.tool) or (kind == "prompt" and not event.text)
     return None if empty else event
+
+
+def _is_finished(output: Told) -> bool:
+    """Claude Code tells of failures by another name, but not of what was interrupted or runs on."""
+    return not (output.any("interrupted") or output.any("background_task_id"))
 
 
 def _known(kind: EventKind, told: Told, name: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from commonplace.capture.hooks.adapters.told import Told, event_of, failed, opened, plain
+from commonplace.capture.hooks.adapters.told import Told, event_of, failed, opened, plain, ran
 from commonplace.capture.hooks.event import Event, EventKind
 from commonplace.capture.hooks.waiting import Record
 
@@ -46,8 +46,7 @@ def _command(told: Told) -> dict[str, Any]:
     return {
         "tool": "Shell" if given["command"] else "",
         "input": {name: value for name, value in given.items() if value},
-        "output": told.any("output"),
-        "failed": failed({"exit_code": told.any("exit_code")}),
+        **ran(told.any("output"), told.any("exit_code")),
     }
 
 

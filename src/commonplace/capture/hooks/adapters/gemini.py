@@ -9,6 +9,12 @@ from commonplace.capture.hooks.adapters.told import Told, event_of, failed, plai
 from commonplace.capture.hooks.event import Event
 from commonplace.capture.hooks.waiting import Record
 
+_FORM = (
+    *("Command", "Directory", "Output", "Stdout", "Stderr", "Error", "Exit Code", "Signal", "Background PIDs"),
+    "Process Group PGID",
+)
+_NOTHING = ("", "(none)", "(empty)")
+
 
 def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None:
     """The event; None where there is nothing in it for a memory."""
@@ -40,4 +46,24 @@ def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None
 def _answer(output: Any) -> Any:
     """What the model got to see; the rest is for the screen."""
     told = Told(output)
-    return told.any("error", "llm_content", "return_display") if isinstance(output, Mapping) else output
+    seen = told.any("error", "llm_content", "return_display") if isinstance(output, Mapping) else output
+    return _printed(seen) if isinstance(seen, str) else seen
+
+
+def _printed(seen: str) -> Any:
+    """What a command printed and exited with, out of the form in which the model gets it."""
+    if not seen.startswith(("Command: ", "Output: ")):
+        return seen
+    form: dict[str, str] = {}
+    last = ""
+    for line in seen.splitlines():
+        # What it printed may have lines like those of the form: a part comes after the one before it only.
+        name = next(
+            (name for name in _FORM[_FORM.index(last) + 1 if last else 0 :] if line.startswith(f"{name}: ")), ""
+        )
+        last = name or last
+        form[last] = line.removeprefix(f"{name}: ") if name else f"{form[last]}\n{line}"
+    known = {name: "" if form.get(name, "").strip() in _NOTHING else form[name] for name in _FORM}
+    code = {"exit_code": known["Exit Code"].strip()} if known["Exit Code"] else {}
+    wrong = [known[name] for name in ("Stderr", "Error") if known[name]]
+    return {"stdout": known["Output"] or known["Stdout"], "stderr": "\n".join(wrong), **code}

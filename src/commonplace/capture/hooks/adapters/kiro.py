@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from commonplace.capture.hooks.adapters.told import Told, event_of, failed, plain
+from commonplace.capture.hooks.adapters.told import Told, event_of, failed, opened, plain
 from commonplace.capture.hooks.event import Event
 from commonplace.capture.hooks.waiting import Record
 
@@ -27,7 +27,7 @@ def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None
             told,
             tool=told.text("tool_name"),
             input=told.object("tool_input"),
-            output=output,
+            output=_answer(output),
             failed=failed(output),
         )
     if name in ("stop", "agentstop"):
@@ -35,3 +35,9 @@ def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None
     if name == "sessionend":
         return event_of(record, "session-end", told, reason=told.text("reason"))
     return None
+
+
+def _answer(output: Any) -> Any:
+    """Results may be objects, written as text."""
+    results = output.get("result") if isinstance(output, Mapping) else None
+    return {**output, "result": list(map(opened, results))} if isinstance(results, list) else output

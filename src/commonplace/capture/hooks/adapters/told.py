@@ -11,6 +11,10 @@ from commonplace.capture.hooks.event import Event, EventKind
 from commonplace.capture.hooks.waiting import Record
 
 _FAILED = {"error", "failed", "failure"}
+_CODES = ("exit_code", "exit_status", "return_code", "returncode")
+# Where hosts put what a command exited with, beside what it printed.
+_ABOUT = ("metadata", "result", "output", "response")
+_DEEPEST = 4
 
 
 def plain(name: str) -> str:
@@ -59,14 +63,39 @@ def opened(value: Any) -> Any:
 def failed(output: Any) -> bool:
     """Whether the answer of a tool says of itself that it is an error."""
     told = Told(output)
-    code = told.any("exit_code", "exitcode")
     return (
         told.any("is_error") is True
         or told.any("success") is False
         or told.text("status").lower() in _FAILED
         or bool(told.text("error") or isinstance(told.any("error"), dict))
-        or (isinstance(code, int) and code != 0)
+        or bool(_number(told.any(*_CODES)))
     )
+
+
+def exit_code(output: Any, levels: int = _DEEPEST) -> int | None:
+    """What a command exited with, wherever its host puts that; the first that is not 0 of several."""
+    found = opened(output)
+    if isinstance(found, list) and levels:
+        codes = [code for entry in found[:20] if (code := exit_code(entry, levels - 1)) is not None]
+        return next(filter(None, codes), codes[0] if codes else None)
+    told = Told(found)
+    code = _number(told.any(*_CODES))
+    if code is None and levels:
+        inside = (exit_code(told.any(name), levels - 1) for name in _ABOUT if told.any(name) is not None)
+        code = next((known for known in inside if known is not None), None)
+    return code
+
+
+def _number(value: Any) -> int | None:
+    if isinstance(value, str) and value.strip().lstrip("-").isdecimal() and len(value) < 12:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def ran(output: Any, code: Any) -> dict[str, Any]:
+    """What a command printed, and what it exited with if that is told."""
+    told = output if code is None else {"output": output, "exit_code": code}
+    return {"output": told, "failed": failed({"exit_code": code})}
 
 
 def event_of(record: Record, kind: EventKind, told: Told, **known: Any) -> Event:

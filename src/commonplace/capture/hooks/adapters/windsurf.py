@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from commonplace.capture.hooks.adapters.told import Told, event_of, failed, opened, plain
+from commonplace.capture.hooks.adapters.told import Told, event_of, failed, opened, plain, ran
 from commonplace.capture.hooks.event import Event, EventKind
 from commonplace.capture.hooks.waiting import Record
 
@@ -39,12 +39,10 @@ def _read(about: Told) -> dict[str, Any]:
 
 def _run(about: Told) -> dict[str, Any]:
     given = {"command": about.text("command_line", "command"), "cwd": about.text("cwd")}
-    output = about.any("output", "result")
     return {
         "tool": "run_command" if given["command"] else "",
         "input": {name: value for name, value in given.items() if value},
-        "output": output,
-        "failed": failed({"exit_code": about.any("exit_code")}),
+        **ran(about.any("output", "result"), about.any("exit_code")),
     }
 
 

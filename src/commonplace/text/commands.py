@@ -1,0 +1,111 @@
+"""Command lines: the parts of one that do something, and what makes two of them the same command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_LOOKED_AT = 4000
+_TOKEN = re.compile(
+    r"(?P<joint>&&|\|[|&]?|;+|\n|&(?![\d>]))"
+    r"""|(?P<word>(?:"(?:[^"\\]|\\.)*+"?|'[^']*+'?|\\.|(?<=>)&\d?|&>|[^\s"'\\;&|])++)""",
+    re.DOTALL,
+)
+# A text that is passed on the following lines; what a program is told with one is its first line.
+_HERE = r"<<-?\s{0,3}(?P<mark>['\"]?\w++['\"]?)[^\n]*+\n"
+_TOLD_HERE = re.compile(rf"\"?\$\(\s{{0,3}}cat\s{{0,3}}{_HERE}\s*(?P<first>[^\n]*+)[^\0]*?\n\s*\w++\s*\)\"?")
+_PASSED_HERE = re.compile(rf"{_HERE}[^\0]*")
+_REDIRECTION = re.compile(r"(?:\d?|&)(?:>>?|<)(?P<where>.*)", re.DOTALL)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
+_ASIDES = frozenset("cd export source set pushd popd mkdir . unset".split())
+# What is said or awaited beside the command, what only wraps it, and what only shows some of its output.
+_CHATTER = frozenset("echo true sleep date printf exit".split())
+_WRAPPERS = frozenset("time sudo env command nohup".split())
+_FILTERS = frozenset("tail head tee cat grep egrep rg less more sort uniq wc sed awk cut tr".split())
+_SHELLS = frozenset("bash sh zsh".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One command of a line: its words without redirections, and what joins it to the one before."""
+
+    joint: str
+    words: tuple[str, ...]
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether it only prepares the others: a change of folder, a variable, a `git add`."""
+        return self.words[0] in _ASIDES or self.words[:2] == ("git", "add") or all(map(_ASSIGNMENT.match, self.words))
+
+    @property
+    def is_filter(self) -> bool:
+        return self.joint in ("|", "|&") and self.words[0] in _FILTERS
+
+
+def parts(line: str) -> list[Part]:
+    """The commands of a line in order; what stands in quotes is one word, however it is written."""
+    return list(_parts(_folded(line[:_LOOKED_AT])))
+
+
+def telling_part(line: str) -> str:
+    """The first command of a line that does something; the first of all if none does."""
+    found = parts(line)
+    chosen = next((part for part in found if not part.is_aside), found[0] if found else None)
+    return " ".join(chosen.words) if chosen else ""
+
+
+def essence(line: str) -> str:
+    """What a line does, without where, how loudly and with which output: the same for two runs of one command."""
+    found = parts(line)
+    telling = [part.words for part in found if not (part.is_aside or part.is_filter or part.joint == "||")]
+    done = [words for words in map(_unwrapped, telling) if words and words[0] not in _CHATTER]
+    return " && ".join(map(_gist, done)) or " ".join(line.split())
+
+
+def hides_failure(line: str) -> bool:
+    """Whether another command than the one that matters decides what a line exits with."""
+    found = [part for part in parts(line) if not part.is_aside]
+    return any(part.joint in ("|", "|&", "||", ";", "&", "\n") for part in found[1:])
+
+
+def _gist(words: Sequence[str]) -> str:
+    if words[0] in _SHELLS and len(words) > 2 and re.fullmatch(r"-\w*c", words[1]):
+        return essence(words[2].strip("'\""))
+    # A commit with other words is another try of the same.
+    if words[0] == "git":
+        return " ".join(words[:2])
+    return " ".join(word for word in words if not word.startswith("-"))
+
+
+def _unwrapped(words: Sequence[str]) -> Sequence[str]:
+    while words and (words[0] in _WRAPPERS or _ASSIGNMENT.match(words[0])):
+        words = words[1:]
+    if words[:1] == ("timeout",):
+        words = words[2:]
+    return words
+
+
+def _parts(line: str) -> Iterator[Part]:
+    joint, words, skip = "", list[str](), False
+    for token in _TOKEN.finditer(line):
+        if token["joint"]:
+            if words:
+                yield Part(joint, tuple(words))
+            joint, words, skip = token["joint"], [], False
+        elif redirection := _REDIRECTION.fullmatch(token["word"]):
+            skip = not redirection["where"]
+        elif skip:
+            skip = False
+        else:
+            words.append(token["word"])
+    if words:
+        yield Part(joint, tuple(words))
+
+
+def _folded(line: str) -> str:
+    line = line.replace("\\\n", " ")
+    if "<<" not in line:
+        return line
+    line = _TOLD_HERE.sub(lambda told: f'"{told["first"].strip()}"', line)
+    return _PASSED_HERE.sub("", line) if "<<" in line else line

@@ -1,0 +1,83 @@
+"""Command lines: what they do, told alike however they are dressed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.text.commands import essence, hides_failure, parts, telling_part
+
+
+@pytest.mark.parametrize(
+    "dressed",
+    [
+        "npm test",
+        " npm  test ",
+        "cd /x && npm test",
+        "cd '/a b'; npm test",
+        "npm test 2>&1 | tail -5",
+        "npm test > log.txt 2>&1",
+        "npm test &> log.txt",
+        "npm test 2>/dev/null | tee out | grep -v warn",
+        "CI=1 npm test",
+        "export CI=1; npm test",
+        "time npm test || true",
+        "timeout 60 npm test; echo $?",
+        "npm test --silent",
+        "bash -lc 'cd /x && npm test'",
+        "cd /x \\\n  && npm test",
+    ],
+)
+def test_one_command_in_many_dresses(dressed: str) -> None:
+    assert essence(dressed) == "npm test"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("npm test", "npm run build"),
+        ("npm run build", "npm run lint"),
+        ("pytest tests/a.py", "pytest tests/b.py"),
+        ("python a.py", "python b.py"),
+        ("make && make test", "make"),
+        ("git commit -m x", "git push"),
+        ("cd a", "cd b"),
+    ],
+)
+def test_other_commands_stay_others(one: str, other: str) -> None:
+    assert essence(one) != essence(other)
+
+
+def test_another_try_of_a_commit_is_the_same() -> None:
+    assert essence("git add -A && git commit -m 'a && b'") == essence('git commit -m "other words"') == "git commit"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("git commit -m \"$(cat <<'EOF'\nfix: a thing\n\nbody; more\nEOF\n)\"", 'git commit -m "fix: a thing"'),
+        ('cd x && git commit -m "$(cat <<EOF\nfix: a\nEOF\n)" && git push', 'git commit -m "fix: a"'),
+        ("git commit -m 'one; two && three'", "git commit -m 'one; two && three'"),
+        ("python - <<'EOF'\nimport x\nprint(1 > 2)\nEOF", "python -"),
+        ("cat > a.txt <<EOF\nhello\nEOF", "cat"),
+        ("export A=1; python build.py > log.txt", "python build.py"),
+        ("cd api", "cd api"),
+        ("", ""),
+    ],
+)
+def test_the_part_that_tells(line: str, told: str) -> None:
+    assert telling_part(line) == told
+
+
+def test_what_hides_a_failure() -> None:
+    for line in ("npm test | tail -5", "npm test || true", "npm test; echo done", "make &\nsleep 5"):
+        assert hides_failure(line)
+    for line in ("npm test", "cd x && npm test", "cd x; npm test", "npm ci && npm test 2>&1", "git commit -m 'a; b'"):
+        assert not hides_failure(line)
+
+
+@given(st.text(alphabet="ab \"'\\|&;<>\n$()EOF=-cd", max_size=60))
+def test_no_line_breaks_it(line: str) -> None:
+    assert all(part.words for part in parts(line))
+    essence(line), telling_part(line), hides_failure(line)
