@@ -76,6 +76,8 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     for name in list(os.environ):
         if name.startswith(("COMMONPLACE_", "KIRO_MEMORY_", "XDG_", "CLAUDE_", "CODEX_", "GEMINI_")):
             monkeypatch.delenv(name)
+    # A hook leaves no process behind; tests/capture/hooks/test_afterwards.py has what it does otherwise.
+    monkeypatch.setenv("COMMONPLACE_HOOKS_DRAIN", "off")
     for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA"):
         monkeypatch.setenv(name, str(folder))
     return folder

@@ -35,16 +35,17 @@ class Call:
         return load({"data_dir": self.data_dir, **overrides})
 
     @contextlib.contextmanager
-    def book(self) -> Iterator[Book]:
-        """The memory, open for the length of the block, with what hooks left for it."""
-        from commonplace.capture.hooks.beside import drain_some, drop_untrue
+    def book(self, *, asks: bool = False) -> Iterator[Book]:
+        """The memory, open for the length of the block, with what hooks left for it: more of it for one who asks."""
+        from commonplace.capture.hooks.beside import MORE, SOME, drain_some, drop_untrue
         from commonplace.memory.book import open_book
         from commonplace.memory.unchanged import asker
 
         settings = self.settings()
         book = open_book(settings)
         try:
-            drain_some(settings)
+            if left := drain_some(settings, MORE if asks else SOME):
+                self.note(f"{left:,} captured events still wait; `commonplace drain` remembers them now.")
             yield book
         finally:
             with contextlib.suppress(StoreError):

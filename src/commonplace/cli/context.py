@@ -32,7 +32,7 @@ def context(call: Call, project: str | None, query: str | None, budget: int) -> 
     arguments: dict[str, Any] = {"project": wanted, "token_budget": budget}
     if query is not None:
         arguments["query"] = query
-    with call.book() as book:
+    with call.book(asks=True) as book:
         if query:
             embed_what_waits(book)
         data = answer(book, "get_context", arguments)

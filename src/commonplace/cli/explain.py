@@ -30,7 +30,7 @@ def explain(call: Call, topic: Sequence[str], depth: int, no_timeline: bool) -> 
     asked = read_stdin() if tuple(topic) == ("-",) else " ".join(topic)
     if not asked.strip():
         raise InvalidInput("The topic is empty.", "Say what to explain.")
-    with call.book() as book:
+    with call.book(asks=True) as book:
         prepare(book)
         found = explained(book, asked, depth)
         chunks = [chunk_record(chunk) for chunk in found.chunks]

@@ -21,7 +21,8 @@ def hook(call: Call, host: str, event: str) -> None:
     """Keep an event that an editor or agent tells on standard input; at the start of a session, print its context.
 
     HOST is one of claude-code, codex, gemini, cursor, kiro, windsurf; EVENT what it calls the event. It always ends
-    with 0 and waits for nobody: the event lies in the spool until a server or the next command remembers it.
+    with 0 and waits for nobody: the event lies in the spool until a server, the end of the turn or a command has it
+    remembered.
     """
     place = ["--data-dir", call.data_dir] if call.data_dir else []
     click.echo(fire([*place, "hook", host, event], os.environ), nl=False)

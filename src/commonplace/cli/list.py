@@ -36,7 +36,7 @@ def list_(
 ) -> None:
     """What is remembered, newest first, a page at a time."""
     scope = Scope(project=project, only_global=everywhere, kinds=tuple(kinds), types=tuple(types))
-    with call.book() as book:
+    with call.book(asks=True) as book:
         page = browse(book, scope, limit, cursor)
         records = [record(item) for item in page.items]
     if call.json:

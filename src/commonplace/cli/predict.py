@@ -32,7 +32,7 @@ def predict(call: Call, text: Sequence[str], limit: int) -> None:
     now = read_stdin() if tuple(text) in ((), ("-",)) else " ".join(text)
     if not now.strip():
         raise InvalidInput("There is no text.", "Say what is going on, or pipe it in.")
-    with call.book() as book:
+    with call.book(asks=True) as book:
         prepare(book)
         found = predicted(book, now, limit)
         warn(call, book.meaning.state)

@@ -45,7 +45,7 @@ def recall(call: Call, query: Sequence[str], limit: int, min_score: float) -> No
     question = read_stdin() if tuple(query) == ("-",) else " ".join(query)
     if not question.strip():
         raise InvalidInput("The query is empty.", "Say what to look for.")
-    with call.book() as book:
+    with call.book(asks=True) as book:
         prepare(book)
         found = recollect(book, question, limit, min_score)
         results, around = [chunk_record(chunk) for chunk in found.chunks], _around(book, found)

@@ -39,7 +39,7 @@ def reconstruct(call: Call, session: str | None, last: int | None, budget: int) 
     SESSION is an id as `sessions` shows it, or what its agent calls it; if omitted, the newest of the current
     project, or of all.
     """
-    with call.book() as book:
+    with call.book(asks=True) as book:
         found = reconstructed(book, session, call.project_here(), last, budget)
     if call.json:
         call.reply(

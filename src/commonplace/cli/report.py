@@ -55,7 +55,7 @@ def report(
         if format_ == "terminal":
             raise InvalidInput("A file is written as Markdown.", "Leave --format out, or --output.")
         checked_target(output, force=force)
-    with call.book() as book:
+    with call.book(asks=True) as book:
         now = book.clock()
         found = report_of(
             book,

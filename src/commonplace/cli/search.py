@@ -50,7 +50,7 @@ def search(
     if not question.strip():
         raise InvalidInput("The query is empty.", "Give some words to look for.")
     scope = Scope(project=project, only_global=everywhere, kinds=tuple(kinds), types=tuple(types))
-    with call.book() as book:
+    with call.book(asks=True) as book:
         embed_what_waits(book)
         found = recall(book, question, scope, limit)
         results = [hit_record(hit) for hit in found.hits]

@@ -28,7 +28,7 @@ def sessions(call: Call, project: str | None, source: str, limit: int, cursor: s
 
     `reconstruct` tells what happened in one; `ingest` reads those that coding agents left on this machine.
     """
-    with call.book() as book:
+    with call.book(asks=True) as book:
         page = latest(book, SessionScope(project=project, source=source, empty=True), limit, cursor)
     records = [conversation_record(session) for session in page.sessions]
     if call.json:

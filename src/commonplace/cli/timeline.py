@@ -22,7 +22,7 @@ def timeline(call: Call, id_: str, before: int, after: int) -> None:
 
     ID is a number, a UUID or the last twelve hex digits of one. With --json it is what `timeline` answers to an agent.
     """
-    with call.book() as book:
+    with call.book(asks=True) as book:
         anchor = fetch_one(book, id_of(id_))
         arguments = {"anchor_id": anchor.id, "depth_before": before, "depth_after": after}
         data = answer(book, "timeline", arguments)

@@ -46,7 +46,7 @@ def _waiting(patient: Patient, state: SpoolState) -> Finding:
     since = "" if state.oldest_ms is None else f", the oldest from {ago(state.oldest_ms, now)}"
     told = f"{state.waiting:,} events wait to be remembered ({state.size / 1e6:,.1f} MB){since}."
     late = state.oldest_ms is not None and now - state.oldest_ms > LATE_MS
-    fix = "A running server remembers them, and so does the next command; or use --fix."
+    fix = "A running server remembers them, and so does `commonplace drain`; or use --fix."
     return (failure if late or state.size > LARGE else remark)(AREA, "waiting", told, fix, _draining(patient))
 
 

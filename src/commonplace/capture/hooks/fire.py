@@ -25,6 +25,11 @@ SAMPLE_NAME = "COMMONPLACE_HOOK_SAMPLE"
 # What a host wants to hear after an event whatever happened.
 _POLITE = {("cursor", "beforesubmitprompt"): b'{"continue": true}\n'}
 _STARTS = {"sessionstart": HOSTS[:5], "agentspawn": ("kiro",)}
+# What a host calls the end of a turn or a session, or a conversation about to be shortened.
+_ENDS = (
+    *("stop", "agentstop", "sessionend", "precompact", "precompress", "afteragent", "afteragentresponse"),
+    *("postcascaderesponse", "postcascaderesponsewithtranscript"),
+)
 
 
 def is_hook(arguments: Sequence[str]) -> bool:
@@ -36,6 +41,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
     """Fire, and end the process at once: there is nothing to tidy up."""
     try:
         os.write(1, fire(arguments, os.environ))
+        _go_on(arguments, os.environ)
     except BaseException:  # noqa: BLE001 - whatever it is, the editor must not be harmed by it
         pass
     finally:
@@ -63,6 +69,15 @@ def fire(arguments: Sequence[str], env: Mapping[str, str], stdin: int = 0) -> by
     if host in _STARTS.get(name, ()):
         return _opening(data, host, event, cwd, payload.kept, env)
     return _POLITE.get((host, name), b"{}\n" if host == "gemini" else b"")
+
+
+def _go_on(arguments: Sequence[str], env: Mapping[str, str]) -> None:
+    """At the end of a turn or a session, have remembered what waits. It is no hook's work, and none waits for it."""
+    given, host, event = _parsed(arguments) or ("", "", "")
+    if host in HOSTS and _plain(event) in _ENDS and not env.get(SAMPLE_NAME):
+        from commonplace.capture.hooks.afterwards import start
+
+        start(os.path.expanduser(data_folder(given, env)), env)
 
 
 def _opening(data: str, host: str, event: str, cwd: str, payload: bytes, env: Mapping[str, str]) -> bytes:

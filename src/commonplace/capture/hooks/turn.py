@@ -1,13 +1,13 @@
-"""Whose turn it is to drain: a lock between processes that nobody waits for, and that ends with its holder."""
+"""Whose turn it is to drain: one process at a time, and nobody waits for it."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from commonplace.capture.hooks.lock import locked
 from commonplace.capture.hooks.spool import spool_of
 
 _LOCK = "drain.lock"
@@ -22,22 +22,7 @@ def turn(data_folder: Path) -> Iterator[bool]:
         return
     descriptor = os.open(spool / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        yield _locked(descriptor)
+        yield locked(descriptor)
     finally:
         # Closing it gives the lock up.
         os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
