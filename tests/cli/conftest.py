@@ -17,6 +17,7 @@ from typing import IO, Any
 import pytest
 
 from commonplace.cli import main
+from commonplace.config import Settings
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,11 @@ Run = Callable[..., Outcome]
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where commands run: outside any repository, with a store of its own that is searched by words only."""
     here = tmp_path / "here"
     here.mkdir()
-    monkeypatch.setenv("COMMONPLACE_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("COMMONPLACE_DATA_DIR", str(settings.data_dir))
     monkeypatch.setenv("COMMONPLACE_EMBEDDER", "off")
     monkeypatch.setenv("NO_COLOR", "1")
     # A relative one would mean another folder from here.

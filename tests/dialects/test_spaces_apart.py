@@ -128,7 +128,8 @@ def fill(book: Book) -> Loot:
     messages, _more = messages_after(book, talk.id, 9)
     while link_some(book):
         pass
-    stolen = [spelled for one in (item, *messages) for spelled in (one.id, one.uid, one.uid[-12:])]
+    of = [(item.id, item.uid), *((message.id, message.uid) for message in messages)]
+    stolen = [spelled for id_, uid in of for spelled in (id_, uid, uid[-12:])]
     return Loot(book, hidden, tuple(stolen), talk.id, (talk.uid, talk.uid[-12:]), stream)
 
 
