@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from commonplace.capture.hooks.afterwards import wait
 from commonplace.capture.hooks.prepared import is_elsewhere, lay_ready, look_up, stamp
+from commonplace.capture.hooks.quick_json import parsed, quoted
 from commonplace.capture.hooks.spool import note, spool_of
 
 TYPE_CHECKING = False
@@ -68,22 +68,22 @@ def _composed(data: str, folder: str, session: str, env: Mapping[str, str]) -> s
 
 
 def _claude(event: str, text: str) -> str:
-    said = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
-    return json.dumps(said) + "\n" if text else ""
+    said = f'{{"hookEventName": {quoted(event)}, "additionalContext": {quoted(text)}}}'
+    return f'{{"hookSpecificOutput": {said}}}\n' if text else ""
 
 
 SHAPES: dict[str, Callable[[str, str], str]] = {
     "claude-code": _claude,
     "codex": _claude,
     "gemini": lambda event, text: _claude(event, text) or "{}\n",
-    "cursor": lambda _event, text: json.dumps({"additional_context": text}) + "\n" if text else "",
+    "cursor": lambda _event, text: f'{{"additional_context": {quoted(text)}}}\n' if text else "",
     "kiro": lambda _event, text: text,
 }
 
 
 def _object(payload: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(payload)
+        found = parsed(payload.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
