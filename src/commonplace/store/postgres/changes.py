@@ -161,8 +161,7 @@ def count_items(connection: Connection, space_id: int, placed: Sequence[tuple[Pl
     for place, item in placed:
         if place.session_id is not None:
             said[place.session_id].append(item)
-    for session_id, items in said.items():
-        sessions.count(connection, space_id, session_id, items, sign)
+    sessions.count(connection, space_id, said, sign)
 
 
 def write_tags(connection: Connection, space_id: int, item_id: int, tags: tuple[str, ...]) -> None:

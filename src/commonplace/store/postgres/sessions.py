@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from commonplace.errors import NotFound
@@ -72,28 +72,41 @@ def insert(connection: Connection, space_id: int, draft: SessionDraft, project_i
     return int(made)
 
 
-def count(connection: Connection, space_id: int, session_id: int, items: Iterable[Draft | Item], sign: int) -> None:
-    """Keep what a session counts of its live messages; something that comes or comes back brings it back too."""
-    came = list(items)
-    if not came:
-        return
-    said = [item for item in came if item.kind == "message"]
-    sql.run(
-        connection,
-        "UPDATE sessions SET messages = messages + %s, words = words + %s, bytes = bytes + %s, sketch = %s,"
-        " ended_ms = greatest(ended_ms, %s), forgotten_ms = CASE WHEN %s THEN NULL ELSE forgotten_ms END"
-        " WHERE space_id = %s AND id = %s",
-        (
-            sign * len(said),
-            sign * sum(count_words(item.body) for item in said),
-            sign * sum(map(_size, said)),
-            _sketch(connection, space_id, session_id, [item.body for item in said], sign),
-            max(item.created_ms for item in came),
-            sign > 0,
-            space_id,
-            session_id,
-        ),
+def settled(connection: Connection, space_id: int, keys: Collection[str]) -> dict[str, int]:
+    """Those of the sessions that are there and know their project: nothing more is learnt of them."""
+    question = "SELECT key, id FROM sessions WHERE space_id = %s AND key = ANY(%s::text[]) AND project_id IS NOT NULL"
+    return dict(sql.rows(connection, question, (space_id, [*keys]))) if keys else {}
+
+
+def count(connection: Connection, space_id: int, items: Mapping[int, Sequence[Draft | Item]], sign: int) -> None:
+    """Keep what sessions count of their live messages; something that comes or comes back brings them back too."""
+    said = {id_: [item for item in came if item.kind == "message"] for id_, came in items.items()}
+    sketched = _sketched(
+        connection, space_id, {id_: [m.body for m in some] for id_, some in said.items() if some}, sign
     )
+    rows = [
+        (
+            id_,
+            sign * len(said[id_]),
+            sign * sum(count_words(item.body) for item in said[id_]),
+            sign * sum(map(_size, said[id_])),
+            sketched.get(id_),
+            max(item.created_ms for item in came),
+        )
+        for id_, came in items.items()
+    ]
+    if rows:
+        sql.run(
+            connection,
+            "UPDATE sessions s SET messages = s.messages + n.messages, words = s.words + n.words,"
+            "       bytes = s.bytes + n.bytes, sketch = coalesce(n.sketch, s.sketch),"
+            "       ended_ms = greatest(s.ended_ms, n.ended_ms),"
+            "       forgotten_ms = CASE WHEN %s THEN NULL ELSE s.forgotten_ms END"
+            "  FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bytea[], %s::bigint[])"
+            "       AS n (id, messages, words, bytes, sketch, ended_ms)"
+            " WHERE s.space_id = %s AND s.id = n.id",
+            (sign > 0, *map(list, zip(*rows, strict=True)), space_id),
+        )
 
 
 def sketches(connection: Connection, space_id: int) -> dict[int, Sketch]:
@@ -103,15 +116,17 @@ def sketches(connection: Connection, space_id: int) -> dict[int, Sketch]:
     return {id_: unpacked(kept) if kept else sketch(said[id_]) for id_, kept in rows}
 
 
-def _sketch(connection: Connection, space_id: int, session_id: int, bodies: Sequence[str], sign: int) -> bytes:
-    """A session's sketch after these came or went: empty while nobody knows it, since nothing can be taken out."""
-    question = "SELECT messages, sketch FROM sessions WHERE space_id = %s AND id = %s"
-    messages, kept = sql.rows(connection, question, (space_id, session_id))[0]
-    if not bodies:
-        return bytes(kept)
-    if sign < 0 or (messages and not kept):
-        return b""
-    return packed(merged(unpacked(kept), sketch(bodies)))
+def _sketched(
+    connection: Connection, space_id: int, bodies: Mapping[int, Sequence[str]], sign: int
+) -> dict[int, bytes]:
+    """Sketches after these came or went: empty while nobody knows them, since nothing can be taken out."""
+    if not bodies or sign < 0:
+        return dict.fromkeys(bodies, b"")
+    question = "SELECT id, messages, sketch FROM sessions WHERE space_id = %s AND id = ANY(%s::bigint[])"
+    return {
+        id_: b"" if messages and not kept else packed(merged(unpacked(kept), sketch(bodies[id_])))
+        for id_, messages, kept in sql.rows(connection, question, (space_id, [*bodies]))
+    }
 
 
 def _bodies(connection: Connection, space_id: int, session_ids: Sequence[int]) -> defaultdict[int, list[str]]:

@@ -16,6 +16,7 @@ from commonplace.store.postgres.pool import Connection
 def put_all(connection: Connection, space_id: int, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:
     """Write items with their passages, words and jobs, or find that they are there already."""
     known_projects: dict[str, int] = {}
+    settled = sessions.settled(connection, space_id, {draft.session for draft in drafts if draft.session is not None})
     known_sessions: dict[tuple[str, bool], int] = {}
     placed = []
     for draft in drafts:
@@ -28,7 +29,7 @@ def put_all(connection: Connection, space_id: int, drafts: Sequence[Draft], now_
         if draft.session is not None:
             # A session learns its project when one is first named.
             key = (draft.session, project_id is not None)
-            session_id = known_sessions.get(key)
+            session_id = settled.get(draft.session) or known_sessions.get(key)
             if session_id is None:
                 session_id = sessions.find_or_create(
                     connection, space_id, draft.session, project_id, draft.created_ms, now_ms
