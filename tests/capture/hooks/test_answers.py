@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,3 +77,16 @@ def test_any_answers_are_heard_within_bounds(answers: list[str]) -> None:
 def test_anything_kept_is_read(kept: object) -> None:
     Heard.from_json(kept)
     Heard.from_json({"learnt": kept, "left": kept})
+
+
+@pytest.mark.parametrize(
+    ("answer", "left"),
+    [
+        ("Pagination works. Next steps: add a limit parameter.", "add a limit parameter."),
+        ("I added it since finance needs it. Next: migrate old orders.", "migrate old orders."),
+        ("I wrote it. **Remaining:** link it from the README.", "link it from the README."),
+        ("Done. Still to do: cache the counts.", "cache the counts."),
+    ],
+)
+def test_a_label_is_no_part_of_what_is_left(answer: str, left: str) -> None:
+    assert Heard().after(answer).left == (left,)

@@ -178,3 +178,29 @@ def test_secrets_do_not_reach_a_summary_and_it_goes_on(book: Book) -> None:
     more.stops()
     remember_events(book, more.events)
     assert key[:20] not in repr(items(book)) and "a.py" in told(book).details["completed"]
+
+
+def test_each_file_of_a_patch_has_its_own_verb(book: Book) -> None:
+    telling = Telling("codex")
+    telling.asks("Move the code")
+    patch = (
+        "*** Begin Patch\n*** Update File: a.ts\n-a\n+b\n*** Add File: b.ts\n+c\n*** Delete File: c.ts\n*** End Patch"
+    )
+    telling.uses("apply_patch", command=patch)
+    remember_events(book, telling.events)
+    later = Telling("codex", at_ms=telling.at_ms)
+    later.stops("Done.")
+    remember_events(book, later.events)
+    assert told(book).details["completed"] == "Deleted c.ts, Created b.ts, Modified a.ts"
+
+
+def test_what_a_sub_agent_answered_is_told_once(book: Book) -> None:
+    answer = "The loader is slow because it parses twice."
+    for session, order in (("s1", 1), ("s2", -1)):
+        telling = Telling(session=session)
+        telling.asks("Find out why the build is slow")
+        telling.add("subagent-stop", text=answer, agent="explorer-1")
+        telling.uses("Task", {"content": [{"type": "text", "text": answer}]}, description="Find it", subagent_type="E")
+        telling.events[1:] = telling.events[1:][::order]
+        remember_events(book, telling.events)
+    assert sorted(item.type for item in items(book, "observation")) == ["delegation"] * 2 + ["prompt"] * 2

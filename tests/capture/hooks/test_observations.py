@@ -106,6 +106,60 @@ def test_a_title_is_the_part_of_a_command_that_does_something(line: str, title: 
     assert used("Bash", command=line).title == title
 
 
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        (
+            "PASS a.test.ts\nTest Suites: 1 passed, 1 total\nTests:       47 passed, 47 total\nRan all test suites.",
+            "Tests: 47 passed, 47 total",
+        ),
+        (
+            "test result: ok. 12 passed; 0 failed\n\nDoc-tests x\n\ntest result: ok. 0 passed; 0 failed; finished",
+            "test result: ok. 12 passed; 0 failed",
+        ),
+        ('{\n  "status": "ok"\n}', '"status": "ok"'),
+        ("[\n]", ""),
+        ("compiling\n42", "compiling"),
+        ("42", "42"),
+        ("Exit code: 0\nWall time: 1 seconds\nOutput:\nbuilt it\n------", "built it"),
+    ],
+)
+def test_the_line_that_tells_most_is_told(output: str, line: str) -> None:
+    told = used("Bash", output, command="do-it").narrative.removesuffix(" (success)")
+    assert told == "Ran do-it" + (f" — {line}" if line else "")
+
+
+def test_a_commit_is_called_by_its_message() -> None:
+    line = "git commit -m \"$(cat <<'EOF'\nfix: a thing\n\nbody\nEOF\n)\""
+    assert used("Bash", command=line).title == 'git commit -m "fix: a thing"'
+
+
+MIXED = """*** Begin Patch
+*** Update File: src/a.ts
+@@
+-a
++b
+*** Add File: src/new.ts
++hello
+*** Delete File: src/old.ts
+*** End Patch"""
+
+
+def test_a_patch_says_what_became_of_each_file() -> None:
+    patch = used("apply_patch", command=MIXED)
+    assert patch.title == "Modified a.ts, created new.ts, deleted old.ts"
+    assert patch.verbs == {"src/a.ts": "Modified", "src/new.ts": "Created", "src/old.ts": "Deleted"}
+    moved = used("apply_patch", input=PATCH.replace("@@", "*** Move to: src/login.ts\n@@"))
+    assert moved.title == "Moved auth.ts and 1 more"
+
+
+def test_lines_are_counted_truly_or_not_at_all() -> None:
+    assert "writing 400000 lines" in used("Write", file_path="a.txt", content="line\n" * 400_000).narrative
+    assert used("Read", "line\n" * 400_000, file_path="a.txt").narrative == "Read a.txt — 400000 lines"
+    cut_off = Event("claude-code", "tool", "1", tool="Write", input={"file_path": "a", "content": "b"}, partial=True)
+    assert observe(cut_off, HERE).narrative == "Created a"
+
+
 def test_the_line_that_names_the_error_is_told() -> None:
     output = "Error: Exit code 1\n===== FAILURES =====\nE   KeyError: 'id'\n1 failed"
     assert used("Bash", output, failed=True, command="pytest").narrative == "Ran pytest — E KeyError: 'id' (failed)"

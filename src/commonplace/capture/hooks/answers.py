@@ -54,6 +54,7 @@ _HEADINGS = (
 _FINDING = re.compile(rf"\b(?:{'|'.join(_FINDINGS)})\b", re.IGNORECASE)
 _LEFT = re.compile(rf"\b(?:{'|'.join(_LEFTOVERS)})(?!\w)", re.IGNORECASE)
 _HEADING = re.compile(rf"^[\s#>*_-]*(?:{'|'.join(_HEADINGS)})[\s*_:]*$", re.IGNORECASE)
+_LABEL = re.compile(rf"^[\s*_]*(?:{'|'.join(_HEADINGS)})[\s*_]*:[\s*_]*(?=\S)", re.IGNORECASE)
 _ENTRY = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[(?P<done>[ xX])\]\s+)?(?P<text>\S.*)$")
 _STARS = re.compile(r"\*\*|__(?=\s|$)|(?<=\s)__")
 
@@ -73,8 +74,9 @@ class Heard:
         told = [sentence for sentence in sentences(text) if len(sentence.split()) >= _FEWEST_WORDS]
         asked = [sentence for sentence in told if sentence.endswith(("?", "？"))]
         listed = _listed(text)
-        left = _each(listed + [sentence for sentence in told if sentence not in asked and _LEFT.search(sentence)])
-        rest = [sentence for sentence in told if sentence not in asked and sentence not in left]
+        owed = [one for one in told if one not in asked and (_LABEL.match(one) or _LEFT.search(one))]
+        left = _each(listed + [_LABEL.sub("", one) for one in owed])
+        rest = [one for one in told if one not in asked and one not in owed and one not in left]
         learnt = [sentence for sentence in rest if _FINDING.search(sentence)]
         done = [sentence for sentence in rest if sentence not in learnt and Line(sentence, 0.0).is_outcome]
         known = dict.fromkeys(self.learnt)

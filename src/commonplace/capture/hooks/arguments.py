@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from commonplace.capture.hooks.adapters.told import exit_code, opened
 from commonplace.capture.hooks.event import Event
@@ -25,18 +25,24 @@ _EDITS = ("edits", "replacements", "ReplacementChunks", "operations")
 _QUERIES = ("query", "pattern", "regex", "search_term", "explanation", "q", "prompt", "url", "Query", "queries")
 _TASKS = ("description", "task", "prompt", "message", "instructions", "objective", "query")
 _AGENTS = ("subagent_type", "agent_type", "agent", "agent_name", "agentName", "name", "role")
-_PATCHED = re.compile(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$", re.MULTILINE)
-_MOVED = re.compile(r"^\*\*\* Move to: (.+?)\s*$", re.MULTILINE)
+_PATCHED = re.compile(
+    r"^\*\*\* (?:(?P<kind>Update|Add|Delete) File: (?P<file>.+?)|Move to: (?P<moved>.+?))\s*$", re.MULTILINE
+)
+_VERBS = {"Update": "Modified", "Add": "Created", "Delete": "Deleted"}
 
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """What a tool wrote: whether the file was there before, the lines that went and came, and the new text."""
+    """What a tool wrote: whether the file was there before, the lines that went and came, and the new text.
+
+    `verbs` says what was done to each file of a patch. Of a call that was told in part, the lines are not counted.
+    """
 
     verb: str
     removed: int
     added: int
     text: str
+    verbs: Mapping[str, str] = field(default_factory=dict)
 
 
 def command(event: Event) -> str:
@@ -61,15 +67,16 @@ def edits(event: Event) -> Edits:
     """What was written, told from the arguments, or from the patch in them."""
     given = dict(event.input)
     patch = next((text for text in _patches(given) if _BEGIN_PATCH in text), "")
-    if patch:
-        return _patched(patch[:_LOOKED_AT])
-    parts = _entries(given, *_EDITS) or [given]
-    old = [first_text(part, *_OLD)[:_LOOKED_AT] for part in parts]
-    new = [first_text(part, *_NEW)[:_LOOKED_AT] for part in parts]
-    removed, added = sum(map(_lines, old)), sum(map(_lines, new))
-    return Edits(
-        "Created" if _is_new(event, given, removed) else "Modified", removed, added, "\n".join(filter(None, new))
-    )
+    made = _patched(patch) if patch else _edited(event, given)
+    return replace(made, removed=0, added=0) if event.partial else made
+
+
+def _edited(event: Event, given: Mapping[str, object]) -> Edits:
+    parts = _entries(given, *_EDITS) or [dict(given)]
+    removed = sum(_lines(first_text(part, *_OLD)) for part in parts)
+    new = [first_text(part, *_NEW) for part in parts]
+    verb = "Created" if _is_new(event, given, removed) else "Modified"
+    return Edits(verb, removed, sum(map(_lines, new)), "\n".join(text[:_LOOKED_AT] for text in new if text))
 
 
 def query(event: Event) -> str:
@@ -97,6 +104,14 @@ def answer(event: Event, *, shell: bool = False) -> tuple[str, str]:
     text = redact(told.text)
     failed = verdict(event, command(event), text) == "failed" if shell else event.failed
     return text, (complaint(text) or "It failed.") if failed else ""
+
+
+def lines_of_answer(event: Event) -> int:
+    """How many lines a tool answered with; 0 if that is not known."""
+    try:
+        return 0 if event.partial else _lines(text_of(_unwrapped(event.output)))
+    except (TypeError, ValueError, RecursionError):
+        return 0
 
 
 def answered_nothing(event: Event) -> bool:
@@ -143,12 +158,16 @@ def _patched(patch: str) -> Edits:
     lines = patch.splitlines()
     added = [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++")]
     removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
-    kinds = {match[1] for match in _PATCHED.finditer(patch)}
-    verbs = {"Add": "Created", "Delete": "Deleted"}
-    verb = (
-        "Moved" if _MOVED.search(patch) else verbs.get(next(iter(kinds)), "Modified") if len(kinds) == 1 else "Modified"
-    )
-    return Edits(verb, removed, len(added), "\n".join(added))
+    verbs: dict[str, str] = {}
+    for match in _PATCHED.finditer(patch):
+        if match["moved"] and verbs:
+            # It was named before, by its old name.
+            verbs[next(reversed(verbs))] = verbs[match["moved"]] = "Moved"
+        elif match["file"]:
+            verbs[match["file"]] = _VERBS[match["kind"]]
+    done = set(verbs.values())
+    verb = done.pop() if len(done) == 1 else "Modified"
+    return Edits(verb, removed, len(added), "\n".join(added)[:_LOOKED_AT], verbs)
 
 
 def _is_new(event: Event, given: Mapping[str, object], removed: int) -> bool:

@@ -109,7 +109,7 @@ def _changes(deeds: Sequence[Deed], written: Sequence[str]) -> Iterator[str]:
     verbs: dict[str, str] = {}
     for deed in deeds:
         for file in deed.modified:
-            verb = deed.title.partition(" ")[0]
+            verb = str(deed.verbs.get(file) or deed.title.partition(" ")[0])
             verbs[file] = verb if verb in ("Deleted", "Moved") else verbs.get(file, verb)
     told = [f"{verbs.get(file, 'Modified')} {file}" for file in written[:MOST_FILES]]
     if told:

@@ -28,6 +28,7 @@ class Deed:
     digest: str = ""
     error: str = ""
     went_well: bool = False
+    verbs: Mapping[str, object] = field(default_factory=dict)
     agent: str = ""
 
     @classmethod
@@ -44,6 +45,7 @@ class Deed:
             digest=_text(meta.get("digest")),
             error=_text(meta.get("error")),
             went_well=meta.get("went_well") is True,
+            verbs=verbs if isinstance(verbs := meta.get("verbs"), Mapping) else {},
             agent=_text(meta.get("agent")),
         )
 

@@ -30,6 +30,8 @@ class Event:
     failed: bool = False
     succeeded: bool = False
     """The host tells of this tool only if it went well; unknown if false."""
+    partial: bool = False
+    """It was too long to be taken whole: what it says is right, but not all."""
     reason: str = ""
     """Why a session started or ended: startup, resume, clear, compact, logout ..."""
     agent: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from commonplace.capture.hooks import arguments
 from commonplace.capture.hooks.concepts import concepts
@@ -19,11 +19,13 @@ from commonplace.capture.hooks.phrases import (
     found,
     names,
     sentence,
+    several,
     size,
     telling_line,
     tokens,
 )
 from commonplace.capture.hooks.places import Place
+from commonplace.capture.hooks.requests import request_of
 from commonplace.capture.hooks.tools import OTHER, parts_of, type_of
 from commonplace.capture.hooks.verdicts import verdict
 from commonplace.capture.transcripts.wording import cut, said
@@ -41,8 +43,8 @@ _DOMAIN = re.compile(r"https?://(?:www\.)?([^/\s:?#]+)")
 class Observation:
     """What happened, in the fields of an observation. `error` says what went wrong if it failed.
 
-    `went_well` says of a command that it is known not to have failed. `digest` is the same when the same was asked and
-    answered; `tokens` what reading both would cost.
+    `verbs` says what was done to each file, if that differs. `went_well` says of a command that it is known not to
+    have failed. `digest` is the same when the same was asked and answered; `tokens` what reading both would cost.
     """
 
     type: str
@@ -53,6 +55,7 @@ class Observation:
     concepts: str = ""
     files_read: tuple[str, ...] = ()
     files_modified: tuple[str, ...] = ()
+    verbs: Mapping[str, str] = field(default_factory=dict)
     body: str = ""
     error: str = ""
     went_well: bool = False
@@ -85,7 +88,7 @@ def _prompt(event: Event) -> Observation:
     text = cut(said(event.text), LONGEST_PROMPT)
     return Observation(
         PROMPT,
-        title_of(redact(text[:LONGEST_PROMPT])) or "Prompt",
+        request_of(redact(text)) or "Prompt",
         subtitle="prompt",
         narrative=_gist(text),
         concepts=concepts(text=text),
@@ -116,7 +119,8 @@ def _file_write(event: Event, place: Place) -> Observation:
     output, error = arguments.answer(event)
     made = arguments.edits(event)
     first = named[0] if named else ""
-    title = f"{made.verb} {names(named)}"
+    verbs = {file: verb for path, verb in made.verbs.items() for file in place.named([path])}
+    title = several(verbs) or f"{made.verb} {names(named)}"
     where = f" at {first}" if len(named) == 1 and "/" in first else f": {', '.join(named[:10])}" if named[1:] else ""
     reason = arguments.first_text(dict(event.input), "description", "instruction", "instructions", "explanation")
     narrative = sentence(f"{title}{where}", change(made), shorten(redact(reason), LONGEST), failed=error)
@@ -128,6 +132,7 @@ def _file_write(event: Event, place: Place) -> Observation:
         facts=cut(", ".join(named), LONGEST_FACT),
         concepts=concepts(named, text=made.text),
         files_modified=() if error else named,
+        verbs={} if error else verbs,
         body=body("\n".join([", ".join(named), cut(made.text, LONGEST_INPUT)]).strip(), error),
         error=error,
         digest=digest("file-write", *named, made.text, made.verb, error),
@@ -143,10 +148,14 @@ def _file_read(event: Event, place: Place) -> Observation:
     where = ", ".join(file for file in named[:3] if file != ".")
     if sought:
         title, subtitle = f"Searched for {sought}", f"search in {where or '.'}"
-        narrative = sentence(f"Searched for {sought}" + (f" in {where}" if where else ""), found(output), failed=error)
+        narrative = sentence(
+            f"Searched for {sought}" + (f" in {where}" if where else ""),
+            found(arguments.lines_of_answer(event)),
+            failed=error,
+        )
     else:
         title, subtitle = names(named), where
-        narrative = sentence(f"Read {where or names(named)}", size(output), failed=error)
+        narrative = sentence(f"Read {where or names(named)}", size(arguments.lines_of_answer(event)), failed=error)
     return Observation(
         "file-read",
         shorten(f"Failed: {title}" if error else title, LONGEST_TITLE),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 
 from commonplace.capture.hooks.arguments import Edits
 from commonplace.capture.hooks.verdicts import count_line
@@ -29,6 +30,13 @@ def names(files: tuple[str, ...]) -> str:
     return f"{first} and {len(files) - 1} more" if files[1:] else first
 
 
+def several(verbs: Mapping[str, str]) -> str:
+    """What was done to files, if it differs: `Modified a.ts, created b.ts`."""
+    alike = {verb: tuple(file for file, done in verbs.items() if done == verb) for verb in verbs.values()}
+    told = ", ".join(f"{verb.lower()} {names(files)}" for verb, files in alike.items())
+    return told[:1].upper() + told[1:] if len(alike) > 1 else ""
+
+
 def change(made: Edits) -> str:
     if made.removed and made.added:
         return f"replacing {counted(made.removed)} with {counted(made.added)}"
@@ -41,12 +49,12 @@ def counted(lines: int) -> str:
     return "1 line" if lines == 1 else f"{lines} lines"
 
 
-def size(output: str) -> str:
-    return counted(len(output.splitlines())) if output else ""
+def size(lines: int) -> str:
+    return counted(lines) if lines else ""
 
 
-def found(output: str) -> str:
-    return f"{counted(len(output.splitlines()))} of results" if output else ""
+def found(lines: int) -> str:
+    return f"{counted(lines)} of results" if lines else ""
 
 
 def sentence(told: str, *more: str, failed: str = "") -> str:

@@ -140,6 +140,7 @@ def _note(event: Event, seen: Observation, course: Course, place: Place, at_ms: 
         "digest": seen.digest,
         "error": seen.error[:300],
         "went_well": seen.went_well,
+        "verbs": dict(seen.verbs) if len(set(seen.verbs.values())) > 1 else None,
         ROOT: place.root if seen.files_read or seen.files_modified else "",
     }
     return Note(

@@ -7,7 +7,8 @@ import re
 from commonplace.capture.hooks import arguments
 from commonplace.capture.hooks.course import Course
 from commonplace.capture.hooks.event import Event
-from commonplace.capture.hooks.observations import COMPACTION, PROMPT, Observation
+from commonplace.capture.hooks.observations import COMPACTION, DELEGATION, PROMPT, Observation
+from commonplace.capture.hooks.requests import is_filler
 from commonplace.capture.hooks.tools import OWN, THINKING, is_our_command, type_of
 from commonplace.capture.transcripts.wording import said
 from commonplace.text.private import only_private
@@ -31,15 +32,6 @@ _LOOK = re.compile(
     r"(?:ls|ll|dir|tree|git (?:status|branch|diff --stat|log -\d+)|which|type|env|ps|cat|head|tail|wc)\b"
 )
 _JOINED = re.compile(r"&&|;|\n")
-_WORDS = (
-    "a ahead all alright and awesome be can carry commit continue cool correct do done exactly excellent fine"
-    " go going good great hello hey hi it just keep let lgtm looks me more nice next no nope now of off ok okay"
-    " on one perfect please proceed really resume right run same see start stop sure thank thanks that the then"
-    " this too try very wait well wonderful works yeah yep yes you again lets sounds approved approve ja nein"
-    " weiter danke gut bitte mach si sí oui non"
-)
-_SMALL = frozenset(_WORDS.split())
-_MOST_WORDS = 5
 _EDITOR = re.compile(
     r"/(?:add-dir|agents|bug|clear|compact|config|context|cost|doctor|exit|export|help|hooks|ide|init|login|logout|mcp|memory"
     r"|model|permissions|plugin|quit|resume|rewind|status|theme|usage|vim)(?:\s.{0,80})?"
@@ -74,10 +66,7 @@ def reason_to_drop(seen: Observation, course: Course, at_ms: int) -> str | None:
 
 def is_small_talk(text: str) -> bool:
     """Whether a prompt says nothing by itself."""
-    if _EDITOR.fullmatch(text):
-        return True
-    words = re.findall(r"\w+", text.casefold().replace("'", "").replace("’", ""))
-    return len(words) <= _MOST_WORDS and _SMALL.issuperset(words)
+    return bool(_EDITOR.fullmatch(text)) or is_filler(text)
 
 
 def _said_reason(text: str, *, by_person: bool) -> str | None:
@@ -101,7 +90,8 @@ def _command_reason(line: str, course: Course) -> str | None:
 def _repeats(seen: Observation, course: Course) -> bool:
     """Whether it is as it was the last time. What went well between two failures makes the second one news."""
     like = (deed for deed in reversed(course.deeds) if deed.type == seen.type)
-    if seen.facts or seen.type in (PROMPT, COMPACTION):
+    # What a sub-agent answered is told by its own end and by the tool that started it.
+    if (seen.facts and seen.type != DELEGATION) or seen.type in (PROMPT, COMPACTION):
         last = next((deed for deed in like if deed.facts == seen.facts), None)
         return last is not None and last.digest == seen.digest
     return any(deed.digest == seen.digest for deed in like)

@@ -109,5 +109,6 @@ def event_of(record: Record, kind: EventKind, told: Told, **known: Any) -> Event
         at_ms=record.at_ms,
         agent=told.text("agent_id").removeprefix("agent-"),
         transcript=told.text("transcript_path"),
+        partial=record.ended != "whole",
     )
     return replace(blank, **known)
