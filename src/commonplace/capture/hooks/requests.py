@@ -36,7 +36,7 @@ def request_of(text: str) -> str:
             break
         joint = "; " if listed and entry else " "
         for said in sentences(_ENTRY.sub("", line)):
-            if not told and is_filler(said):
+            if not told and not entry and is_filler(said):
                 continue
             if told and len(told) + len(said) > LONGEST and not _is_thin(told):
                 return title_of(told, LONGEST)
