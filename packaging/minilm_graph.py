@@ -171,10 +171,7 @@ class _Encoder:
         return self.weights(f"{kind.__name__}:{value}", np.array(value, kind))
 
     def assembled(self) -> onnx.ModelProto:
-        inputs = [
-            helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"])
-            for name in INPUTS
-        ]
+        inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"]) for name in INPUTS]
         outputs = [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", WIDTH])]
         graph = helper.make_graph(self.nodes, "all-MiniLM-L6-v2", inputs, outputs, list(self.constants.values()))
         versions = [helper.make_opsetid("", 18), helper.make_opsetid(FUSED, 1)]
