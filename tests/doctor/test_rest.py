@@ -99,6 +99,14 @@ def test_what_killed_hooks_left_is_swept_away(filled: Patient) -> None:
     assert (folder / "3-c.part").exists()
 
 
+def test_a_session_that_was_told_nothing_is_a_remark(filled: Patient) -> None:
+    folder = spool_of(str(filled.settings.data_dir))
+    note(folder, "hook", "opening-too-slow")
+    note(folder, "hook", "opening-DB_CORRUPT")
+    (_waiting, told) = spool.examine(filled)
+    assert (told.what, told.state) == ("openings", "remark") and told.sentence.startswith("2 sessions started without")
+
+
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links")
 def test_a_spool_that_is_a_link_is_not_used(filled: Patient, tmp_path: Path) -> None:
     (filled.settings.data_dir / "spool").symlink_to(tmp_path)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 
 from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.spool import PART, SAMPLE
+from commonplace.capture.hooks.spool import OPENING, PART, SAMPLE
 from commonplace.capture.hooks.waiting import SpoolState, forget_troubles, our_spool, spool_state, sweep
 from commonplace.doctor.finding import Finding, failure, remark, well
 from commonplace.doctor.patient import Patient
@@ -34,7 +34,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
         return
     yield _waiting(patient, state)
     yield from _leftovers(patient)
-    for what, counts in (("hooks", state.hook_failures), ("refused", state.refused)):
+    untold = {reason: number for reason, number in state.hook_failures.items() if reason.startswith(OPENING)}
+    lost = {reason: number for reason, number in state.hook_failures.items() if reason not in untold}
+    for what, counts in (("hooks", lost), ("openings", untold), ("refused", state.refused)):
         if counts:
             yield _troubles(patient, what, counts, state)
 
@@ -83,6 +85,9 @@ def _troubles(patient: Patient, what: str, counts: Mapping[str, int], state: Spo
     if state.last_trouble_ms is not None:
         reasons += f", the last {ago(state.last_trouble_ms, time.time_ns() // 1_000_000)}"
     known = next((FIXES[reason] for reason in counts if reason in FIXES), "")
+    if what == "openings":
+        told = f"{sum(counts.values()):,} sessions started without being told what is remembered ({reasons})."
+        return remark(AREA, what, told, "What happened in them was kept. --fix counts anew.", mend)
     if what == "hooks":
         told = f"Hooks could not leave {sum(counts.values()):,} events ({reasons})."
         known = known or "See whether it goes on; if it does, tell us."

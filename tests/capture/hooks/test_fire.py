@@ -13,7 +13,7 @@ import pytest
 
 from commonplace.capture.hooks.fire import HOSTS
 from commonplace.capture.hooks.spool import SPOOL, has_room
-from commonplace.capture.hooks.waiting import our_spool, read, spool_state
+from commonplace.capture.hooks.waiting import forget_troubles, our_spool, read, spool_state
 from commonplace.config import Settings
 
 from .firing import COMMAND, SECONDS, argv, environment, fire, names
@@ -133,6 +133,26 @@ def test_a_full_disk_is_counted_and_leaves_no_half_event(settings: Settings) -> 
     assert (done.returncode, done.stdout) == (0, b"")
     assert spool_state(settings).hook_failures == {"disk-full": 1}
     assert [path.name for path in our_spool(settings).iterdir()] == ["troubles"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a small file system of its own")
+def test_what_a_disk_without_any_room_could_not_take_is_counted(settings: Settings) -> None:
+    disk = settings.data_dir
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip("this user may not mount a file system")
+    try:
+        subprocess.run(["dd", "if=/dev/zero", f"of={disk / 'rest'}", "bs=4k"], capture_output=True, check=False)
+        for _ in range(3):
+            done = fire(settings)
+            assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"commonplace hook: disk-full\n")
+        state = spool_state(settings)
+        assert state.hook_failures == {"disk-full": 3} and state.last_trouble_ms
+        forget_troubles(settings)
+        assert spool_state(settings).hook_failures == {}
+    finally:
+        subprocess.run(["umount", disk], check=True)
 
 
 @pytest.mark.parametrize(

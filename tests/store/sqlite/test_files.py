@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from commonplace.errors import StoreReadOnly
+from commonplace.errors import StoreFull, StoreReadOnly
 from commonplace.model import Draft, Scope
 from commonplace.store.sqlite.store import SqliteStore
 
@@ -175,6 +175,31 @@ def lift():
     subprocess.run(["mount", "-o", "remount,size=30m", Path(sys.argv[1]).parent], check=True)
 """
         assert run(limits + FILL, disk / "store.db", "full") == EXPECTED
+        assert sound(disk / "store.db")
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a small file system of its own")
+def test_a_full_disk_can_be_read_though_nothing_can_be_written(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", disk], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip("this user may not mount a file system")
+    try:
+        store = SqliteStore(disk / "store.db")
+        store.put([note("walrus")], 1)
+        store.close()
+        subprocess.run(["dd", "if=/dev/zero", f"of={disk / 'rest'}", "bs=4k"], capture_output=True, check=False)
+        store = SqliteStore(disk / "store.db")
+        assert [item.body for item in store.newest(Scope(), 5)] == ["walrus"]
+        with pytest.raises(StoreFull, match="is full"):
+            store.put([note("seal")], 1)
+        (disk / "rest").unlink()
+        store.put([note("seal")], 1)
+        assert [item.body for item in store.newest(Scope(), 5)] == ["seal", "walrus"]
+        store.close()
         assert sound(disk / "store.db")
     finally:
         subprocess.run(["umount", disk], check=True)

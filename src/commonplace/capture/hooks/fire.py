@@ -11,7 +11,7 @@ import sys
 import time
 
 from commonplace.capture.hooks.payload import FIRST, FIRST_IF_SILENT, FIRST_IF_TOLD, Payload
-from commonplace.capture.hooks.spool import EVENT, SAMPLE, leave, note, reason_of, record, spool_of
+from commonplace.capture.hooks.spool import EVENT, OPENING, SAMPLE, leave, note, reason_of, record, spool_of
 from commonplace.data_folder import data_folder
 
 TYPE_CHECKING = False
@@ -86,7 +86,7 @@ def _opening(data: str, host: str, event: str, cwd: str, payload: bytes, env: Ma
 
         return answer(data, host, event, cwd, payload, env)
     except Exception as error:  # noqa: BLE001 - a session can start without a memory
-        _complain(data, f"opening-{reason_of(error)}")
+        _complain(data, f"{OPENING}{reason_of(error)}")
         return b"{}\n" if host == "gemini" else b""
 
 

@@ -1,7 +1,7 @@
 """The spool: a folder in which a hook leaves what it was told, one small file for each event, and goes.
 
 Names are in the order of time. A file is complete before it has its name, so half of one is never read. What could not
-be left is counted in the file `troubles`, a line each.
+be left is counted in the file `troubles`, a line each; on a full disk by the length of the empty file `unwritten`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SPOOL, TROUBLES, REFUSED = "spool", "troubles", "refused"
+SPOOL, TROUBLES, UNWRITTEN, REFUSED = "spool", "troubles", "unwritten", "refused"
 EVENT, SAMPLE, PART = ".event", ".sample", ".part"
 VERSION = b"1"
 # Beyond this much trouble no more is noted.
@@ -24,8 +24,11 @@ _MOST_TROUBLES = 1 << 20
 _LEFT_FREE = 50 << 20
 _BINARY: int = getattr(os, "O_BINARY", 0)
 _NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
+DISK_FULL = "disk-full"
+# How a trouble begins that kept only a session from being told something.
+OPENING = "opening-"
 _REASONS = {
-    **dict.fromkeys((errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)), "disk-full"),
+    **dict.fromkeys((errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)), DISK_FULL),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "not-writable"),
 }
 
@@ -81,7 +84,21 @@ def note(folder: str, who: str, reason: str) -> bool:
                 os.write(descriptor, f"{time.time_ns() // 1_000_000}\t{who}\t{reason}\n".encode())
         finally:
             os.close(descriptor)
-    except (OSError, NotOurs):
+    except (OSError, NotOurs) as error:
+        return reason_of(error) == DISK_FULL and _count_unwritten(folder)
+    return True
+
+
+def _count_unwritten(folder: str) -> bool:
+    """Make a file longer by a byte that is never written: that takes no room on a disk."""
+    try:
+        path = os.path.join(folder, UNWRITTEN)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | _BINARY | _NO_LINK, 0o600)
+        try:
+            os.ftruncate(descriptor, os.fstat(descriptor).st_size + 1)
+        finally:
+            os.close(descriptor)
+    except OSError:
         return False
     return True
 

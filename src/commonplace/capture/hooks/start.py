@@ -7,7 +7,7 @@ import os
 from commonplace.capture.hooks.afterwards import wait
 from commonplace.capture.hooks.prepared import is_elsewhere, lay_ready, look_up, stamp
 from commonplace.capture.hooks.quick_json import parsed, quoted
-from commonplace.capture.hooks.spool import note, spool_of
+from commonplace.capture.hooks.spool import OPENING, note, spool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,14 +56,14 @@ def _composed(data: str, folder: str, session: str, env: Mapping[str, str]) -> s
         try:
             made.append(compose(data, folder, session, env))
         except Exception as error:  # noqa: BLE001 - counted; a session can start without a memory
-            note(spool_of(data), "hook", f"opening-{getattr(error, 'code', type(error).__name__)}")
+            note(spool_of(data), "hook", f"{OPENING}{getattr(error, 'code', type(error).__name__)}")
             made.append("")
 
     worker = Thread(target=make, daemon=True)
     worker.start()
     worker.join(DEADLINE)
     if not made:
-        note(spool_of(data), "hook", "opening-too-slow")
+        note(spool_of(data), "hook", f"{OPENING}too-slow")
     return made[0] if made else ""
 
 

@@ -11,7 +11,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from commonplace.capture.hooks.spool import EVENT, PART, REFUSED, SAMPLE, TROUBLES, VERSION, NotOurs, note, spool_of
+from commonplace.capture.hooks.spool import (
+    DISK_FULL,
+    EVENT,
+    PART,
+    REFUSED,
+    SAMPLE,
+    TROUBLES,
+    UNWRITTEN,
+    VERSION,
+    NotOurs,
+    note,
+    spool_of,
+)
 from commonplace.config import Settings
 from commonplace.text.redact import redact
 
@@ -135,6 +147,10 @@ def spool_state(settings: Settings) -> SpoolState:
                 if who in counts:
                     counts[who][reason] += 1
                     last = _number(at)
+        with contextlib.suppress(FileNotFoundError):
+            unwritten = (spool / UNWRITTEN).lstat()
+            counts["hook"][DISK_FULL] += unwritten.st_size
+            last = max(last or 0, unwritten.st_mtime_ns // 1_000_000)
     except (OSError, NotOurs) as error:
         return SpoolState(broken=str(error))
     oldest = int(names[0].partition("-")[0]) // 1_000_000 if names and names[0][:20].isdigit() else None
@@ -152,7 +168,8 @@ def _size(spool: Path, names: Sequence[str]) -> int:
 
 def forget_troubles(settings: Settings) -> None:
     """Start counting anew, once somebody has seen what was wrong."""
-    (our_spool(settings) / TROUBLES).unlink(missing_ok=True)
+    for name in (TROUBLES, UNWRITTEN):
+        (our_spool(settings) / name).unlink(missing_ok=True)
 
 
 def _number(text: str) -> int:

@@ -16,16 +16,9 @@ from pathlib import Path
 
 import apsw
 
-from commonplace.errors import (
-    CommonplaceError,
-    StoreBusy,
-    StoreCorrupt,
-    StoreError,
-    StoreFull,
-    StoreReadOnly,
-    TimedOut,
-)
+from commonplace.errors import StoreBusy, StoreCorrupt, StoreError, StoreReadOnly
 from commonplace.store.sqlite.forks import Forks
+from commonplace.store.sqlite.refusals import full, has_no_room, translated
 
 # Below this, two processes that write one WAL file can corrupt it (the WAL-reset bug).
 OLDEST_SAFE_SQLITE = 3051003
@@ -60,15 +53,25 @@ class Database:
         """This thread's connection, opened on first use."""
         self._forks.check()
         connection = self._connections.mine()
+        if connection is not None and not connection.in_transaction and connection.readonly("main"):
+            # The disk was full when it was opened; there may be room now.
+            _close(connection)
+            connection = None
         if connection is None:
             connection = self._open()
             self._connections.keep(connection)
         return connection
 
+    def _writable(self) -> apsw.Connection:
+        connection = self.connection()
+        if connection.readonly("main"):
+            raise full(self.path)
+        return connection
+
     @contextlib.contextmanager
     def read(self, deadline: float | None = None) -> Iterator[apsw.Connection]:
         """A consistent view of the file. After `deadline` seconds the query is interrupted with TimedOut."""
-        with _translated(self.path), self._forks.kept_out():
+        with translated(self.path), self._forks.kept_out():
             connection = self.connection()
             if connection.in_transaction:
                 yield connection
@@ -83,13 +86,13 @@ class Database:
                 if not self._forks.torn:
                     if deadline is not None:
                         connection.set_progress_handler(None)
-                    connection.execute("ROLLBACK")
+                    roll_back(connection)
 
     @contextlib.contextmanager
     def write(self, patience: float | None = None) -> Iterator[apsw.Connection]:
         """One transaction: everything in the block happens, or nothing; StoreBusy if its turn does not come in time."""
-        with _translated(self.path), self._forks.kept_out(), self._turn(patience):
-            connection = self.connection()
+        with translated(self.path), self._forks.kept_out(), self._turn(patience):
+            connection = self._writable()
             if patience is not None:
                 connection.set_busy_timeout(int(patience * 1000))
             try:
@@ -102,16 +105,15 @@ class Database:
                 self._forks.check()
                 connection.execute("COMMIT")
             except BaseException:
-                # A full disk may have rolled back already.
-                if not self._forks.torn and connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                if not self._forks.torn:
+                    roll_back(connection)
                 raise
 
     @contextlib.contextmanager
     def jot(self, patience: float) -> Iterator[apsw.Connection]:
         """A small write that waits only so long for its turn, and not for the disk: a power cut may undo it."""
-        with _translated(self.path), self._forks.kept_out():
-            connection = self.connection()
+        with translated(self.path), self._forks.kept_out():
+            connection = self._writable()
             connection.pragma("synchronous", "NORMAL")
             try:
                 with self.write(patience) as connection:
@@ -134,7 +136,7 @@ class Database:
         """A complete copy through SQLite's online backup; plain file copies lose data and locks."""
         # Several processes may back up to the same name at once; each writes its own and the last one stays.
         partial = target.with_name(f"{target.name}.{os.getpid()}-{threading.get_ident()}.partial")
-        with _translated(self.path), self._forks.kept_out():
+        with translated(self.path), self._forks.kept_out():
             try:
                 _create_private(partial)
                 # A connection of its own: what is committed is copied, even from within a transaction.
@@ -159,7 +161,7 @@ class Database:
 
         False if another process still reads what was there, so that the log cannot be emptied yet.
         """
-        with _translated(self.path), self._forks.kept_out(), self._turn(None):
+        with translated(self.path), self._forks.kept_out(), self._turn(None):
             # A connection of its own: the others keep temporary tables in memory, and a whole store does not fit.
             connection = apsw.Connection(str(self.path))
             try:
@@ -180,6 +182,25 @@ class Database:
         connection = apsw.Connection(str(self.path))
         try:
             self._prepare(connection)
+        except BaseException as error:
+            connection.close()
+            if has_no_room(error) and self._is_settled():
+                return self._open_as_it_lies()
+            raise
+        return connection
+
+    def _is_settled(self) -> bool:
+        """Whether everything is in the file itself, and nothing in its log."""
+        log = self.path.with_name(self.path.name + "-wal")
+        return not log.exists() or not log.stat().st_size
+
+    def _open_as_it_lies(self) -> apsw.Connection:
+        """For reading only, on a disk that has no room for what readers share. Nobody else can write there either."""
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        connection = apsw.Connection(f"{self.path.absolute().as_uri()}?immutable=1", flags=flags)
+        try:
+            self._recognise(connection)
+            _set_up(connection)
         except BaseException:
             connection.close()
             raise
@@ -191,14 +212,8 @@ class Database:
         # Switching a new file to WAL needs a moment alone, for which SQLite does not call the busy handler.
         _patiently(lambda: connection.pragma("journal_mode", "wal"), self._busy_ms / 1000)
         connection.pragma("synchronous", self._synchronous)
-        connection.pragma("foreign_keys", True)
-        connection.pragma("recursive_triggers", True)
-        connection.pragma("trusted_schema", False)
-        connection.pragma("temp_store", 2)
-        connection.pragma("cache_size", -8192)
         connection.pragma("journal_size_limit", 64 * 1024 * 1024)
-        # The full-text rows that a question is limited to (scope.py).
-        connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
+        _set_up(connection)
 
 
 class _Connections:
@@ -224,6 +239,23 @@ class _Connections:
         with self._lock:
             while self._of:
                 _close(self._of.popitem()[1])
+
+
+def _set_up(connection: apsw.Connection) -> None:
+    """What every connection has, also one that only reads."""
+    connection.pragma("foreign_keys", True)
+    connection.pragma("recursive_triggers", True)
+    connection.pragma("trusted_schema", False)
+    connection.pragma("temp_store", 2)
+    connection.pragma("cache_size", -8192)
+    # The full-text rows that a question is limited to (scope.py).
+    connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
+
+
+def roll_back(connection: apsw.Connection) -> None:
+    """End a transaction without it, unless an error ended it already, such as a full disk."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
 
 
 def _close(connection: apsw.Connection) -> None:
@@ -254,28 +286,3 @@ def _patiently(step: Callable[[], object], seconds: float) -> None:
             if time.monotonic() > end:
                 raise
             pause.wait(0.01)
-
-
-@contextlib.contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """SQLite's errors as ours, so that no other room has to know apsw."""
-    try:
-        yield
-    except CommonplaceError:
-        raise
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise StoreBusy(f"The store {path} is locked by another process.") from error
-    except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError) as error:
-        raise StoreReadOnly(f"The store {path} cannot be written: {error}.") from error
-    except apsw.FullError as error:
-        raise StoreFull(f"The disk that holds {path} is full.") from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise StoreCorrupt(f"The file {path} is damaged or is not a Commonplace store: {error}.") from error
-    except apsw.InterruptError as error:
-        raise TimedOut("The query took longer than its deadline and was interrupted.") from error
-    except apsw.IOError as error:
-        full = getattr(error, "extendedresult", 0) in (apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_FSYNC)
-        kind = StoreFull if full else StoreError
-        raise kind(f"The disk that holds {path} refused a write or a read: {error}.") from error
-    except apsw.Error as error:
-        raise StoreError(f"The store {path} refused: {error}.") from error

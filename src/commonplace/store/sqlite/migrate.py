@@ -11,7 +11,7 @@ import apsw
 
 from commonplace.errors import StoreCorrupt, StoreReadOnly, StoreTooNew
 from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.database import Database
+from commonplace.store.sqlite.database import Database, roll_back
 from commonplace.text.words import count_words
 
 # "CmPl": tells our files from other SQLite files.
@@ -38,7 +38,7 @@ def recognise(connection: apsw.Connection) -> None:
         version, application = _version(connection), int(connection.pragma("application_id"))
         used = sql.value(connection, "SELECT EXISTS (SELECT 1 FROM sqlite_schema)")
     finally:
-        connection.execute("ROLLBACK")
+        roll_back(connection)
     if application != APPLICATION_ID and (application or version or used):
         raise StoreCorrupt(f"The file {connection.filename} is a database of another program.")
     newest = migrations()[-1][0]
