@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 RESCORED = 300
 # So many vectors are compared one by one.
-EXACT = 20_000
+EXACT = 10_000
 
 _OF_MODEL = "v.space_id = %(space)s AND v.model_id = %(model)s"
 

@@ -22,9 +22,9 @@ def each(connection: Connection, sql: str, many: Sequence[Bindings]) -> None:
             cursor.executemany(sql, many)
 
 
-def rows(connection: Connection, sql: str, bindings: Bindings = ()) -> list[Any]:
-    """All rows as tuples."""
-    return connection.execute(sql, bindings).fetchall()
+def rows(connection: Connection, sql: str, bindings: Bindings = (), *, binary: bool = False) -> list[Any]:
+    """All rows as tuples; `binary` is quicker where they hold many bytes."""
+    return connection.execute(sql, bindings, binary=binary).fetchall()
 
 
 def first(connection: Connection, sql: str, bindings: Bindings = ()) -> Any:

@@ -26,6 +26,7 @@ def score(
         "  FROM vectors v JOIN passages p ON p.space_id = v.space_id AND p.id = v.passage_id"
         " WHERE v.space_id = %s AND v.passage_id = ANY(%s::bigint[]) AND v.model_id = %s",
         (space_id, list(passage_ids), model_id),
+        binary=True,
     )
     if not rows:
         return []
