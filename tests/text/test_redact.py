@@ -235,6 +235,56 @@ def test_a_megabyte_of_hostile_text_is_cleaned_once_and_for_all(unit: str) -> No
     assert redact(cleaned) == cleaned
 
 
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("[smtp]\npass = " + "smtpPw!82k", "smtpPw"),
+        ('psk="' + 'wifiPw82k"', "wifiPw82k"),
+        ('psk="' + 'my own wifi 99"', "own wifi"),
+        ("network={\n  psk=" + "wifiPw82k\n}", "wifiPw82k"),
+        ('passphrase = "' + 'correct horse battery staple"', "horse"),
+        ("postgresql://app:" + "p%40ss/Wo#rd!7@host/db", "ss/Wo#rd"),
+        ("mysql+pymysql://u:" + "a@b@c/d@host:3306/db", "c/d"),
+        ("Das Passwort lautet " + "Sommer2024!", "Sommer"),
+        ("Das Kennwort für den Server ist " + "Sommer2024!", "Sommer"),
+        ("Le mot de passe est " + "Soleil2024!", "Soleil"),
+        ("La contraseña para el correo es: " + "Verano2024!", "Verano"),
+        ("echo " + "hunter2x | sudo -S apt update", "hunter2x"),
+        ("echo '" + "two words' | sudo -u me -kS true", "two words"),
+        ("printf '%s' " + "dckr9Xyz | docker login -u me --password-stdin", "dckr9Xyz"),
+        ("echo root:" + "newPw99 | chpasswd", "newPw99"),
+    ],
+)
+def test_what_people_type_and_say_is_found(text: str, secret: str) -> None:
+    redacted = redact(text)
+    assert secret not in redacted and "[REDACTED:" in redacted and redact(redacted) == redacted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pass = compute2(x)",
+        "pw = width % 10",
+        "password = password2",
+        'passphrase = "Enter the key for this file"',
+        'passphrase: "must be at least 8 characters"',
+        'echo "$TOKEN" | docker login --password-stdin',
+        "echo $(pass show x) | sudo -S true",
+        "echo done | sudo -s",
+        "echo one | tee log",
+        "Das Passwort ist abgelaufen",
+        "Das Passwort ist mindestens lang",
+        "Le mot de passe est obligatoire",
+        "https://example.com:8080/users/@me",
+        "redis://cache:6379/0",
+        "postgresql://host/db?contact=a@b.com",
+        "mysql://user:${DB_PASSWORD}@host/db",
+    ],
+)
+def test_what_only_speaks_of_passwords_stays(text: str) -> None:
+    assert redact(text) == text
+
+
 BODY = [f"Q2w3E4r5T6y7U8i9O0pAsDfGhJkLzXcVbNmQwErTyUiOpAsDfGhJkLzXcVbNm9{number}" for number in range(4)]
 END = "-----END RSA PRIVATE " + "KEY-----"
 

@@ -15,7 +15,8 @@ from functools import cache
 from commonplace.text.clean_texts import known_clean, not_known_clean, note_clean
 from commonplace.text.private import MARK as PRIVATE
 from commonplace.text.private import without_private
-from commonplace.text.secret_clues import CLUES, Clue
+from commonplace.text.secret_clue import Clue
+from commonplace.text.secret_clues import CLUES
 from commonplace.text.secret_tokens import TOKENS, Token
 
 _MARK = "[REDACTED:"

@@ -5,34 +5,19 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 
-from commonplace.text.secret_shape import looks_secret, stands_out, told_in_prose
-
-Judge = Callable[[re.Match[str]], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Clue:
-    """A kind of secret: hints (lower case), and an expression whose group `secret`, `quoted` or `bare`, or all, goes.
-
-    The expression is tried where a hint stands, or `before` letters earlier, and nowhere else: that is what makes
-    broad ones cheap. Where that is not a fixed number, `begins` tells it from the text and the hint's place.
-    """
-
-    kind: str
-    hints: tuple[str, ...]
-    pattern: str
-    judge: Judge | None = None
-    before: int = 0
-    begins: Callable[[str, int], int] | None = None
+from commonplace.text.secret_clue import Clue
+from commonplace.text.secret_keys import KEYS
+from commonplace.text.secret_sayings import SAYINGS
+from commonplace.text.secret_shape import looks_phrase, looks_secret, looks_setting, stands_out, told_in_prose
 
 
 def _assigned(match: re.Match[str], password: bool) -> bool:
     separator, quoted, bare = match["separator"], match["quoted"], match["bare"]
     before = _name_before(match)
     if quoted is not None:
+        if match["name"].lower() in ("passphrase", "psk") and looks_phrase(quoted):
+            return True
         return looks_secret(quoted, password=password, quoted=True, env=False, loose=False)
     following = match.string[match.end() : match.end() + 1]
     if separator == ">":
@@ -48,6 +33,8 @@ def _assigned(match: re.Match[str], password: bool) -> bool:
         return stands_out(bare, password=password)
     spaced = separator.startswith(" ") or (separator.endswith(" ") and "=" in separator)
     at = match.start() - len(before)
+    if password and spaced and _ALONE.search(match.string, max(0, at - 20), at) and following in ("", "\n", "\r"):
+        return looks_setting(bare)
     parameter = match.string[max(0, at - 1) : at] in ("?", "&", ";") or match.string[max(0, at - 2) : at] == "; "
     env = flag or (name.isupper() and not spaced) or bool(command) or (parameter and "=" in separator and not spaced)
     return looks_secret(bare, password=password, quoted=False, env=env, loose=not spaced)
@@ -101,32 +88,31 @@ def _is_user_and_password(match: re.Match[str]) -> bool:
     return ":" in text[1:-1] and text.isprintable()
 
 
-def _body_before(text: str, end: int) -> int:
-    """Where the lines of a key begin that stand before its end. Its last two, the rest and a sum, may be short."""
-    begin, short = end, 0
-    for _ in range(_KEY_LINES if "PRIVATE KEY" in text[end : end + 50] else 0):
-        line = _KEY_LINE.search(text, max(0, end - _LONGEST_KEY_LINE), end)
-        if line is None or short > 2:
-            break
-        end = line.start()
-        if len(line[1]) < 16 or line[1].isalpha():
-            short += 1
-        else:
-            begin, short = end, 0
-    return begin
-
-
 def _has_random_part(match: re.Match[str]) -> bool:
     parts = re.split(r"[;=\s]+", match["secret"])
     return any(looks_secret(part, password=False, quoted=False, env=False, loose=True) for part in parts)
 
 
 _PUBLIC = re.compile(r"public(?:[_-]?key)?[_-]?\Z|::\w*\Z", re.IGNORECASE)
-# A line of a key and the break after it; as many as the longest key has.
-_KEY_LINE = re.compile(r"(?:(?<![^\s\"'`:>])|(?<=\\[nr]))([A-Za-z0-9+/=]{1,80})(?:\s|\\[nr]){1,24}\Z")
-_LONGEST_KEY_LINE, _KEY_LINES = 110, 400
 _CODE_FOLLOWS = ("(", "{", "[", "<")
 _TOLD = re.compile(r"(?s).*(?:\b(?:is|was|to)(?: now)?|'s):?\s*")
+# How addresses of databases and the like begin, or with a driver end: of theirs, anything before a host is a password.
+_SCHEMES = (
+    *(
+        "postgres",
+        "postgresql",
+        "psycopg",
+        "psycopg2",
+        "asyncpg",
+        "mysql",
+        "mariadb",
+        "mongodb",
+        r"mongodb\+srv",
+        "redis",
+    ),
+    *("rediss", "amqp", "amqps", "smtp", "smtps", "mssql", "ftp", "ftps"),
+)
+_ALONE = re.compile(r"(?:\A|\n)[ \t]*\Z")
 _COMMAND = re.compile(r"(?:^|\s)(?:ENV|ARG) \Z")
 _NAME_BEFORE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _KEY_OWNERS = re.compile(
@@ -162,26 +148,7 @@ def _assignment(names: str) -> str:
 _BREAK = r"(?:(?<![\w-])|(?<=\\[nrt])|(?<=\[\dm)|(?<=\[\d\dm))"
 
 CLUES: tuple[Clue, ...] = (
-    # Keys in a frame.
-    Clue(
-        "private-key",
-        ("-----begin ",),
-        r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
-        r"(?:(?:[^-]++|-(?!----))*+-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
-        r"|(?:(?:\s|\\[nr])*+(?:[A-Z][A-Za-z-]{3,20}: [^\n]{0,200}|[A-Za-z0-9+/=]{16,}+))++)",
-    ),
-    # The end of a key whose beginning was not shown.
-    Clue(
-        "private-key",
-        ("-----end ",),
-        r"(?:[A-Za-z0-9+/=\s]|\\[nr]){16,}+-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----",
-        begins=_body_before,
-    ),
-    Clue(
-        "private-key",
-        ("private-lines:",),
-        r"(?i)private-lines: ?\d{1,3}(?P<secret>(?:(?:\s|\\[nr])++[A-Za-z0-9+/=]{16,}+)++)",
-    ),
+    *KEYS,
     # Tokens with a mark in them.
     Clue("fly-token", ("fm2_",), rf"{_BREAK}fm2_[\w+/=,-]{{40,}}+"),
     Clue("doppler-token", ("dp.st.",), r"dp\.st\.[\w-]{2,35}\.[A-Za-z0-9]{40,}+"),
@@ -199,6 +166,13 @@ CLUES: tuple[Clue, ...] = (
         "azure-key",
         ("sig=", "key="),
         r"(?i)(?:(?<=[?&; ])sig=|(?:(?<=account)|(?<=sharedaccess))key=)(?P<secret>[\w+/%-]{20,}+=*+)",
+    ),
+    Clue(
+        "url-password",
+        ("://",),
+        rf"(?i)(?:{'|'.join(f'(?<={scheme})' for scheme in _SCHEMES)})://[^\s:/@\"'<>`\[]{{0,64}}:(?P<secret>(?:(?!://)[^\s?\"'<>`]){{1,256}})"
+        r"@(?=[\w\[.*%{$-])",
+        _is_literal,
     ),
     Clue(
         "url-password",
@@ -250,6 +224,7 @@ CLUES: tuple[Clue, ...] = (
         _is_typed,
     ),
     Clue("password", ("identified by",), r"(?i)identified by [\"'](?P<secret>[^\"'\n]{4,200})[\"']", _is_typed),
+    *SAYINGS,
     # Files that hold passwords.
     Clue(
         "netrc-password",
@@ -272,8 +247,8 @@ CLUES: tuple[Clue, ...] = (
     # Names that tell.
     Clue(
         "password",
-        ("pass", "pw"),
-        _assignment("pass(?:words?|wd|phrase|code|wort)?|pwd?"),
+        ("pass", "pw", "psk"),
+        _assignment("pass(?:words?|wd|phrase|code|wort)?|pwd?|psk"),
         _is_password,
     ),
     Clue(

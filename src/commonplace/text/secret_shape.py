@@ -29,6 +29,10 @@ _METHOD = re.compile(
     r"(?:base|sha|md|utf|argon|bcrypt|aes|rsa|hmac|pbkdf|ed|http|oauth|v)[-_]?\d{1,4}[a-z]{0,3}(?:[-_][a-z]+)*",
     re.IGNORECASE,
 )
+_SENTENCE_WORDS = frozenset(
+    "the is are was be for to of and or must not your you please this that if with when enter key required"
+    " password passphrase".split()
+)
 _SYMBOL = re.compile(r"[^\w./:\\-]")
 
 
@@ -71,6 +75,18 @@ def stands_out(value: str, *, password: bool) -> bool:
         mixed = value != value.lower() and value != value.upper() and not value.istitle()
         return len(value) >= 8 and (mixed or _SYMBOL.search(value) is not None)
     return len(value) >= 20 and len(_CHANGE.findall(value)) * 5 > len(value)
+
+
+def looks_phrase(value: str) -> bool:
+    """Whether a string literal of several words is a phrase to unlock something with, and no sentence about one."""
+    words = value.lower().split()
+    return len(words) > 2 and not _TEMPLATE.search(value) and _SENTENCE_WORDS.isdisjoint(words)
+
+
+def looks_setting(value: str) -> bool:
+    """Whether what stands alone after `pass =` on a line was typed in, where neither quotes nor code tell."""
+    kinds = (any(map(str.isdigit, value)), any(map(str.isalpha, value)), any(sign in value for sign in "!@#$^~?"))
+    return all(kinds) and not _is_reference(value)
 
 
 def _is_reference(value: str) -> bool:
