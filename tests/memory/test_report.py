@@ -181,6 +181,18 @@ def test_open_ends_are_those_of_the_newest_summary_or_checkpoint(book: Book, clo
     ]
 
 
+def test_each_next_step_is_an_open_end_of_its_own(book: Book) -> None:
+    observe(book, "s", "summary", kind="summary", request="r", next_steps="Add a limit\nStill failing: make — boom")
+    assert [one.text for one in week(book).open_ends] == ["Add a limit", "Still failing: make — boom"]
+
+
+def test_a_session_in_which_nothing_happened_is_counted_only(book: Book, clock: Clock) -> None:
+    forget(book, [observe(book, "gone", session="s2")])
+    observe(book, "Modified a.py", files_modified="a.py")
+    found = week(book)
+    assert [one.request for one in found.sessions] == ["Modified a.py"] and found.quiet == 1
+
+
 def test_a_session_that_ended_with_a_failure_is_an_open_end(book: Book, clock: Clock) -> None:
     observe(book, "make lint", "command", failed=True, facts="make lint")
     clock.forward(minutes=1)

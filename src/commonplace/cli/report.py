@@ -99,6 +99,7 @@ def record(found: Report, place: str | None) -> dict[str, Any]:
             }
             for one in found.sessions
         ],
+        "quiet_sessions": found.quiet,
         "decisions": [
             {"id": one.item_id, "type": one.type, "title": one.title, "project": one.project, "at": iso(one.at_ms)}
             for one in found.decisions

@@ -50,8 +50,8 @@ def show(data: Data) -> None:
             tables.table(tuple(rows[0]), rows)
         else:
             click.secho(nothing, dim=True)
-        if more := data["left_out"].get(name):
-            click.secho(f"and {more:,} more", dim=True)
+        for more in _besides(data, name):
+            click.secho(more, dim=True)
     if not data["complete"]:
         click.secho(f"\nOnly the newest {data['items']:,} items were looked at.", fg="yellow")
 
@@ -92,8 +92,7 @@ def _lines(data: Data) -> Iterator[str]:
     for name, (heading, nothing) in PARTS.items():
         yield f"\n## {heading}\n"
         yield from _listed(name, data[name], everywhere=data["project"] is None) if data[name] else (nothing,)
-        if more := data["left_out"].get(name):
-            yield f"\nand {more:,} more"
+        yield from (f"\n{more}" for more in _besides(data, name))
     if not data["complete"]:
         yield f"\nOnly the newest {data['items']:,} items were looked at."
 
@@ -115,6 +114,14 @@ def _listed(part: str, rows: Sequence[Data], *, everywhere: bool) -> Iterator[st
             yield f"- [ ] {row['what']}: {_escaped(row['text'])}"
         else:
             yield f"- {_escaped(row['name'])} ({row['passages']})"
+
+
+def _besides(data: Data, part: str) -> Iterator[str]:
+    """What there was besides the rows of a part, counted."""
+    if more := data["left_out"].get(part):
+        yield f"and {more:,} more"
+    if part == "sessions" and (quiet := data["quiet_sessions"]):
+        yield f"and {quiet:,} in which nothing was captured"
 
 
 def took(minutes: int) -> str:

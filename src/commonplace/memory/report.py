@@ -60,12 +60,13 @@ class OpenEnd:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is told. `left_out` counts, by the names of the parts, what there was besides."""
+    """What is told. `quiet` counts sessions in which nothing happened; `left_out`, by part, what there was besides."""
 
     from_ms: int
     to_ms: int
     happenings: int
     sessions: tuple[Sitting, ...]
+    quiet: int
     decisions: tuple[Happening, ...]
     files: tuple[Touched, ...]
     failures: tuple[Failure, ...]
@@ -90,6 +91,8 @@ def report(book: Book, scope: Scope, from_ms: int, to_ms: int) -> Report:
     happened = book.store.happened(scope, from_ms, to_ms, LOOKED_AT)
     during = book.store.sessions_during(scope, from_ms, to_ms, LOOKED_AT_SESSIONS)
     failed = failures(happened, lambda ids: {id_: item.body for id_, item in book.store.get(ids).items()})
+    sittings = _sittings(during, happened)
+    busy = [sitting for sitting in sittings if sitting.happenings]
     left: dict[str, int] = {}
 
     def most(name: str, rows: Sequence[T], number: int) -> tuple[T, ...]:
@@ -101,7 +104,8 @@ def report(book: Book, scope: Scope, from_ms: int, to_ms: int) -> Report:
         from_ms,
         to_ms,
         len(happened),
-        most("sessions", _sittings(during, happened), SESSIONS),
+        most("sessions", busy, SESSIONS),
+        len(sittings) - len(busy),
         most("decisions", [one for one in happened if one.type in DECIDED], DECISIONS),
         most("files", _files(happened), FILES),
         most("failures", failed, FAILURES),
@@ -178,10 +182,10 @@ def _left_to_do(happened: Iterable[Happening]) -> Iterator[OpenEnd]:
             continue
         session = one.session_id if one.session_id is not None else f"item {one.item_id}"
         for what, name in _LEFT_TO_DO:
-            text = one.details.get(name, "").strip()
-            if text and (session, name) not in told:
+            lines = [line for line in map(str.strip, one.details.get(name, "").splitlines()) if line]
+            if lines and (session, name) not in told:
                 told.add((session, name))
-                yield OpenEnd(what, shorten(text, LEFT), one.session_id, one.at_ms)
+                yield from (OpenEnd(what, shorten(line, LEFT), one.session_id, one.at_ms) for line in lines)
 
 
 def _topics(book: Book, happened: Iterable[Happening]) -> list[tuple[str, int]]:
