@@ -13,7 +13,7 @@ endif
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint types unit bench bench-recall demo lock build clean
+.PHONY: help install serve test lint types unit test-postgres bench bench-recall demo lock build clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | tr '@' '\t' | expand -t 22
@@ -42,6 +42,9 @@ types: install ## Check types
 
 unit: install ## Run the tests (some of them: make unit ARGS="tests/embed -x")
 	$(BIN)/python -m pytest $(ARGS)
+
+test-postgres: install ## Run all tests of dialects, memory and promises with their stores in PostgreSQL
+	$(BIN)/python -m pytest tests/contract tests/dialects tests/memory tests/promises --engine postgres $(ARGS)
 
 bench: install ## Measure speed and quality
 	$(BIN)/python -m benchmarks.run $(ARGS)

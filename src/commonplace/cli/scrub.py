@@ -52,7 +52,8 @@ def scrub(call: Call, dry_run: bool, text: bool, backups_too: bool) -> None:
             for copy in copies:
                 copy.unlink(missing_ok=True)
         left = still_holding(book, named) if named is not None and not dry_run else []
-    done = Done(found, dry_run, wiped, waiting, copies, backups_too and not dry_run, left)
+    elsewhere = bool(book.settings.database_url)
+    done = Done(found, dry_run, wiped, waiting, copies, backups_too and not dry_run, left, elsewhere)
     if call.json:
         call.reply(done.reply())
     else:
@@ -70,6 +71,7 @@ class Done:
     copies: list[Path]
     gone: bool
     left: list[Path]
+    elsewhere: bool
 
     def reply(self) -> dict[str, Any]:
         return {
@@ -108,5 +110,7 @@ def _tell(call: Call, done: Done) -> None:
         call.say(f"Deleted {len(done.copies)} backup{'' if len(done.copies) == 1 else 's'}.")
     elif done.copies:
         call.note(f"Backups hold what was (--backups deletes them): {', '.join(map(str, done.copies))}")
+    if done.elsewhere:
+        call.note("Logs, replicas and backups of the database server may hold what was, until they are renewed.")
     for path in done.left:
         call.note(f"The text can still be read in {path}.")

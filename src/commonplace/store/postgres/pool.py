@@ -132,8 +132,12 @@ def place_of(url: str) -> str:
     try:
         parts = conninfo_to_dict(url)
     except psycopg.Error:
-        # What the driver says of it may be a piece of the password.
+        parts = {"port": "none"}
+    # A mark that is not escaped in a password makes a host or a port of its rest: what was read is not repeated.
+    marks = url.partition("://")[2].partition("/")[0].count("@")
+    if marks > 1 or not str(parts.get("port") or 0).replace(",", "").isdigit():
         raise InvalidInput(
-            "`database_url` cannot be read.", "Write it as postgresql://user:password@host:5432/database."
-        ) from None
+            "`database_url` cannot be read.",
+            "Write it as postgresql://user:password@host:5432/database, with %40 for @, %3A for : and %2F for /.",
+        )
     return f"PostgreSQL {parts.get('dbname', '')}@{parts.get('host', 'localhost')}"
