@@ -144,7 +144,9 @@ def test_with_a_project_the_context_is_kiros_json(told: Book, profile: str, argu
 @pytest.mark.promise("memories:decided:either-context")
 def test_without_one_it_is_memories_markdown(told: Book, profile: str, arguments: dict[str, Any]) -> None:
     reply = asked(told, profile, **arguments)
-    assert reply == asked(told, "memories", **arguments)
+    alone = asked(told, "memories", **arguments)
+    assert reply.text.startswith(alone.text) and alone.data.items() <= reply.data.items()
+    assert reply == alone or "query" not in arguments
     assert "## Global Rules\n- Be kind" in reply.text
     assert ("## Project Rules\n- Use tabs" in reply.text) is ("project_id" in arguments)
 
@@ -167,3 +169,19 @@ def test_in_a_single_dialect_only_its_own_form_exists(told: Book) -> None:
         asked(told, "memories", project="my-app")
     with pytest.raises(UnknownArgument, match="'project_id'"):
         asked(told, "kiro", project_id="my-app")
+
+
+@pytest.mark.parametrize("profile", ["core", "all"])
+def test_the_first_question_is_told_where_work_stopped_after_the_rules(book: Book, profile: str) -> None:
+    (tool,) = (tool for tool in tools_of(profile) if tool.name == "get_context")
+    assert tool.run(book, {}).text == "No rules yet."
+    remember(book, Note("Amounts are cents.", "memory", "rule", project="my-api"))
+    details = {"task": "Remember people", "progress": "half"}
+    remember(book, Note("", "checkpoint", "checkpoint", title="Login", details=details, project="my-api"))
+    told = tool.run(book, {"project_id": "my-api"})
+    assert told.text.count("Amounts are cents.") == 1
+    assert told.text.index("Amounts are cents.") < told.text.index("## Where work stopped")
+    assert "task: Remember people" in told.data["opening"]
+    assert "opening" not in tool.run(book, {"project_id": "my-api", "query": "amounts"}).data
+    (alone,) = (tool for tool in tools_of("memories") if tool.name == "get_context")
+    assert "Where work stopped" not in alone.run(book, {"project_id": "my-api"}).text

@@ -1,7 +1,8 @@
 """Which tools a server offers: one visible table, chosen by configuration and never by connection.
 
 Two dialects have a tool called `get_context`. Where both are offered, one tool stands for both: with `project` or
-`token_budget` it is Kiro's and answers JSON, otherwise it is memories.sh's and answers Markdown.
+`token_budget` it is Kiro's and answers JSON, otherwise it is memories.sh's and answers Markdown. Without a query that
+one tells, after the rules, what a session is told when it starts: it is the first thing that agents ask.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from commonplace.dialects import ecm, kiro, memories, sekha
+from commonplace.dialects.schema import STRING
 from commonplace.dialects.tool import Arguments, Reply, Tool
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
+from commonplace.memory.opening import opening
 
 DIALECTS: dict[str, tuple[Tool, ...]] = {
     "kiro": kiro.TOOLS,
@@ -33,7 +36,15 @@ def get_context(book: Book, arguments: Arguments) -> Reply:
     given = {name: value for name, value in arguments.items() if value is not None}
     for_kiro = "project" in given or "token_budget" in given
     chosen = _KIRO_CONTEXT if for_kiro else _MEMORIES_CONTEXT
-    return chosen.call(book, chosen.checked(given))
+    reply = chosen.call(book, chosen.checked(given))
+    return reply if for_kiro or (given.get("query") or "").strip() else _with_opening(book, given, reply)
+
+
+def _with_opening(book: Book, given: Arguments, reply: Reply) -> Reply:
+    project = (given.get("project_id") or "").strip() or book.settings.project or None
+    tokens = book.settings.opening_tokens
+    told = opening(book, project, tokens, rules=False).strip() if tokens else ""
+    return Reply(reply.data | {"opening": told}, f"{reply.text}\n\n{told}") if told else reply
 
 
 def _either_context() -> Tool:
@@ -45,9 +56,10 @@ def _either_context() -> Tool:
         _KIRO_CONTEXT,
         title="Context for a task",
         description="What to know before a task. With project: decisions, rules, recent or relevant observations,"
-        " summaries and checkpoint as JSON within token_budget. Without: rules and relevant memories as Markdown.",
+        " summaries and checkpoint as JSON within token_budget. Without: rules, and relevant memories or where work"
+        " stopped, as Markdown.",
         params=tuple(params),
-        output={"type": "object", "properties": shapes[0] | shapes[1]},
+        output={"type": "object", "properties": shapes[0] | shapes[1] | {"opening": STRING}},
         call=get_context,
     )
 
