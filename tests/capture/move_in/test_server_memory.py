@@ -7,6 +7,7 @@ from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -87,6 +88,17 @@ def test_what_is_wrong_is_told_and_the_rest_kept(book: Book, tmp_path: Path) -> 
         ("item", "it is neither an entity nor a relation"): 1,
         ("item", "it is no object"): 1,
     }
+
+
+@pytest.mark.parametrize("bad", ['{"type": "entity", "name": "Bo', "no JSON at all", '{"a": 1} {"b": 2}', "\udcff"])
+@pytest.mark.parametrize("place", [1, 2])
+def test_a_line_that_is_no_json_costs_only_itself(book: Book, tmp_path: Path, bad: str, place: int) -> None:
+    lines = [json.dumps(ADA), json.dumps(WORKS)]
+    lines.insert(place, bad)
+    path = tmp_path / "memory.jsonl"
+    path.write_bytes("\n".join(lines).encode("utf-8", "surrogateescape"))
+    summary = import_path(book, path)
+    assert summary.items.added == 4 and summary.reasons == {("item", "it is not JSON"): 1}
 
 
 anything = st.recursive(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from commonplace.capture.foreign import Found, Skipped, Stream, objects_in, text_in
-from commonplace.capture.json_stream import records
+from commonplace.capture.json_lines import lines_or_records
 from commonplace.capture.move_in.arriving import Plan, arrived, link
 from commonplace.memory.remember import Note
 
@@ -20,7 +20,7 @@ _ENTITY, _RELATION = {"type", "name", "entityType", "observations"}, {"type", "f
 
 def read(stream: Stream, name: str) -> Iterator[Found]:
     """Every fact of `memory.jsonl`, or of a graph as the server's `read_graph` answers it."""
-    for element in records(stream, ()):
+    for element in lines_or_records(stream, name):
         if isinstance(element, Skipped):
             yield element
         elif not isinstance(element.value, dict):
