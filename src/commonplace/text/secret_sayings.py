@@ -19,8 +19,8 @@ def _is_piped(match: re.Match[str]) -> bool:
 SAYINGS: tuple[Clue, ...] = (
     Clue(
         "password",
-        ("pass", "kennwort", "mot de passe", "contrase"),
-        r"(?i)(?:passwort|kennwort|mot de passe|contrase(?:n|ñ|Ñ)a)"
+        ("pass", "kennwort", "contrase"),
+        r"(?i)(?:passwort|kennwort|(?<=mot de )passe|contrase(?:n|ñ|Ñ)a)"
         r"(?: (?:f(?:ü|ue)r|von|vom|zum|am|im|pour|du|de|del|para|en) [^\n.:=]{1,40}?)?"
         r"(?: ?[:=]| (?:lautet|ist|war|est|était|es|era)(?: (?:jetzt|nun|maintenant|ahora))?:?) {0,3}"
         r"[\"'`„«]?(?P<secret>[^\s\"'`“»,;(){}<>]{6,200})",
