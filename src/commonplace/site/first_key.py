@@ -26,6 +26,8 @@ def first_key(book: Book, path: Path) -> str:
     try:
         if kept is not None:
             path.unlink(missing_ok=True)
+        # A store on a server does not need the folder.
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with _create_private(path) as file:
             file.write(_made(book, path) + "\n")
     except FileExistsError:
