@@ -9,8 +9,8 @@ from pathlib import Path
 import anyio
 import httpx2
 import pytest
-from tests.conftest import PostgresServer
 from tests.mcp.conftest import DEADLINE, Served, spawned
+from tests.postgres_server import PostgresServer
 from tests.site.conftest import bearer
 
 
@@ -54,7 +54,7 @@ def test_an_editor_of_another_machine_finds_it_too(two: tuple[Served, Served], a
     httpx2.post(f"{two[0].url}/api/v1/items", json=body, headers=two[0].headers, timeout=DEADLINE)
 
     async def ask() -> str:
-        async with spawned(tmp_path / "editor", COMMONPLACE_DATABASE_URL=address) as client:
+        async with spawned(tmp_path, COMMONPLACE_DATABASE_URL=address) as client:
             return str(await client.call_tool("search_memories", {"query": "tokens"}))
 
     assert "Tokens live an hour" in anyio.run(ask)
