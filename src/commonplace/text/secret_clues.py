@@ -190,7 +190,7 @@ CLUES: tuple[Clue, ...] = (
         _is_credential,
     ),
     Clue("bearer-token", ("bearer",), r"(?i)(?<![\w-])bearer\s{1,4}(?P<secret>[\w.~+/-]{16,}+=*+)", _has_digit),
-    Clue("basic-auth", ("basic ",), r"(?i)basic (?P<secret>[A-Za-z0-9+/]{8,}+={0,2})", _is_user_and_password),
+    Clue("basic-auth", ("basic",), r"(?i)basic (?P<secret>[A-Za-z0-9+/]{8,}+={0,2})", _is_user_and_password),
     Clue(
         "basic-auth",
         ("auth",),
@@ -212,7 +212,7 @@ CLUES: tuple[Clue, ...] = (
     ),
     Clue(
         "command-password",
-        ("curl ",),
+        ("curl",),
         r"curl [^\n|;]{0,300}?(?<=\s)(?:-u|--user|--proxy-user)[ =]?[\"']?[\w.@+-]{1,64}:(?P<secret>[^\s\"'@]{4,200})",
         _is_literal,
     ),
@@ -228,7 +228,7 @@ CLUES: tuple[Clue, ...] = (
     # Files that hold passwords.
     Clue(
         "netrc-password",
-        ("machine ",),
+        ("machine",),
         r"machine\s+(?:[\w-]{1,60}\.[\w.-]{1,140}|localhost)\s+login\s+\S{1,200}\s+password\s+(?P<secret>\S{3,200})",
         _is_literal,
     ),
