@@ -173,3 +173,16 @@ def test_unreadable_files_are_no_reason_to_fail(tmp_path: Path) -> None:
     (root / ".git").rmdir()
     (root / ".git").write_bytes(b"\0 no pointer")
     assert detect_project(root / "not" / "there") in (None, detect_project(tmp_path))
+
+
+def test_a_repository_can_be_given_a_name(tmp_path: Path) -> None:
+    """`git config commonplace.project NAME` tells two without a remote and with the same folder name apart."""
+    for client in ("a", "b"):
+        git = tmp_path / client / "api" / ".git"
+        git.mkdir(parents=True)
+        (git / "HEAD").write_text("ref: refs/heads/main\n", encoding="ascii")
+        (git / "config").write_text('[core]\n\tbare = false\n[remote "old"]\n\turl = x\n', encoding="ascii")
+    with git.joinpath("config").open("a", encoding="ascii") as config:
+        config.write("[Commonplace]\n\tproject = client-b/api ; ours\n")
+    assert detect_project(tmp_path / "b" / "api") == "client-b/api"
+    assert detect_project(tmp_path / "a" / "api") == "x"

@@ -62,13 +62,23 @@ class Call:
 
     def project_here(self) -> str | None:
         """The project of the current folder; None outside any."""
-        from commonplace.text.names import detect_project
-
         try:
-            return detect_project(Path.cwd())
+            return self.project_at(Path.cwd())
         except OSError:
             # The folder was removed under us.
             return None
+
+    def project_at(self, folder: Path) -> str | None:
+        """The project of a folder. What hooks told of it may still wait, and be the first of its project."""
+        from commonplace.capture.hooks.beside import MORE, drain_some
+        from commonplace.memory.whereabouts import project_at
+        from commonplace.text.names import detect_project
+
+        found = detect_project(folder)
+        if found is None:
+            drain_some(self.settings(), MORE)
+            found = project_at(self.settings(), folder)
+        return found
 
     def reply(self, data: Mapping[str, Any], told_once: Mapping[str, str] | None = None) -> None:
         """The answer to a program, without secrets but one that is to be told."""

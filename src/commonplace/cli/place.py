@@ -9,7 +9,6 @@ import click
 from commonplace.cli.call import Call
 from commonplace.errors import InvalidInput
 from commonplace.hosts.folder import exact_folder, project_folder
-from commonplace.text.names import detect_project
 
 root_option = click.option(
     "--root", metavar="FOLDER", help="The project's folder; the repository around this one if omitted."
@@ -28,8 +27,8 @@ def folder_of(root: str | None) -> Path:
 
 
 def project_in(call: Call, folder: Path) -> str | None:
-    """The project of a folder; None outside any repository, which is worth a remark."""
-    found = detect_project(folder)
+    """The project of a folder; None outside any, which is worth a remark."""
+    found = call.project_at(folder)
     if found is None:
         call.note("This folder is no git repository, so this is about every project. --project names one.")
     return found

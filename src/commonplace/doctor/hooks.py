@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from commonplace.capture.hooks.namesakes import ADVICE, namesakes
 from commonplace.capture.hooks.sample import Tried, try_hook
 from commonplace.doctor.connections import again, name_of, reconnect
 from commonplace.doctor.finding import Finding, failure, remark, well
@@ -32,6 +33,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 continue
             if found is not None:
                 yield _of_editor(patient, editor, places, found)
+    for project, roots in namesakes(str(patient.settings.data_dir)).items():
+        yield remark(AREA, project, f"{' and '.join(roots)} are remembered as one project, {project}.", ADVICE)
 
 
 def _of_editor(patient: Patient, editor: Editor, places: Places, found: Connection) -> Finding:

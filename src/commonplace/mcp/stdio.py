@@ -16,7 +16,7 @@ from commonplace.config import Settings
 from commonplace.mcp.lines import Answers, Questions
 from commonplace.mcp.server import build
 from commonplace.memory.shelf import Shelf
-from commonplace.text.names import detect_project
+from commonplace.memory.whereabouts import project_at
 from commonplace.workers import Workers
 
 # Seconds for the client's first questions, which need no store, before ours is opened unasked.
@@ -27,7 +27,7 @@ def run(settings: Settings) -> None:
     """Serve until standard input closes. Standard output carries protocol only; all else goes to standard error."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="commonplace: %(message)s")
     if not settings.project:
-        settings = replace(settings, project=detect_project(Path.cwd()) or "")
+        settings = replace(settings, project=project_at(settings, Path.cwd()) or "")
     shelf = Shelf(settings, tasks=(Draining(),))
     try:
         server = build(shelf.book, settings.profile, Workers())

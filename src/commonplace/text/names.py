@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -25,8 +26,8 @@ _HOST_ALIASES = {
     "altssh.bitbucket.org": "bitbucket.org",
 }
 
-_SECTION = re.compile(r'\s*\[\s*remote\s+"((?:[^"\\]|\\.)*)"\s*\]\s*(.*)', re.IGNORECASE)
-_URL_KEY = re.compile(r"\s*url\s*=\s*(.*)", re.IGNORECASE)
+_SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]\s*(.*)')
+_KEY = re.compile(r"\s*([\w-]+)\s*=\s*(.*)")
 _VALUE = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^#;]*))')
 
 
@@ -60,19 +61,21 @@ def same_project(a: str, b: str) -> bool:
 def detect_project(folder: Path) -> str | None:
     """The project that a folder belongs to, read from the files of its git repository; None outside any.
 
-    It is named after the remote `origin`, or the only remote there is, else after the repository's folder. Worktrees
-    belong to their repository; a submodule is a project of its own.
+    It is called what `git config commonplace.project` says, else like the remote `origin`, or the only remote there is,
+    else like the repository's folder. Worktrees belong to their repository; a submodule is a project of its own.
     """
-    try:
-        start = folder.resolve()
-    except (OSError, RuntimeError, ValueError):
+    found = _around(folder)
+    if found is None:
         return None
-    for root in (start, *start.parents):
-        found = _repository(root)
-        if found:
-            common, home = found
-            return _name_or_none(_remote(common)) or _name_or_none(home)
-    return None
+    common, home = found
+    settings = list(_settings(common))
+    return _name_or_none(_chosen(settings)) or _name_or_none(_remote(settings)) or _name_or_none(home)
+
+
+def repository_of(folder: Path) -> Path | None:
+    """The folder in which git keeps the repository that a folder belongs to; worktrees share it."""
+    found = _around(folder)
+    return found[0] if found else None
 
 
 def _checked(raw: str) -> str:
@@ -134,6 +137,14 @@ def _too_long() -> InvalidInput:
     return InvalidInput(f"The project name is longer than {MAX_NAME} characters.")
 
 
+def _around(folder: Path) -> tuple[Path, str] | None:
+    try:
+        start = folder.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return next((found for root in (start, *start.parents) if (found := _repository(root))), None)
+
+
 def _repository(root: Path) -> tuple[Path, str] | None:
     """The folder that holds a repository's config, and the repository's own folder name, if `root` is its top."""
     marker = root / ".git"
@@ -150,18 +161,38 @@ def _repository(root: Path) -> tuple[Path, str] | None:
     return shared, shared.parent.name if shared.name == ".git" else shared.name
 
 
-def _remote(common: Path) -> str:
-    remotes: dict[str, str] = {}
-    section: str | None = None
+def _settings(common: Path) -> Iterator[tuple[str, str, str, str]]:
+    """(section, what it is about, key, value) of a repository's own configuration."""
+    section = about = ""
     for line in _read(common / "config").splitlines():
         if header := _SECTION.match(line):
-            section, line = header[1], header[2]
+            section, about, line = header[1].lower(), header[2] or "", header[3]
         elif line.lstrip().startswith("["):
-            section = None
-        key = _URL_KEY.match(line)
-        if section is not None and key and (value := _VALUE.match(key[1])):
+            section = about = ""
+        key = _KEY.match(line)
+        if section and key and (value := _VALUE.match(key[2])):
             quoted = value[1]
-            remotes.setdefault(section, value[2].strip() if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
+            yield (
+                section,
+                about,
+                key[1].lower(),
+                value[2].strip() if quoted is None else re.sub(r"\\(.)", r"\1", quoted),
+            )
+
+
+def _chosen(settings: Sequence[tuple[str, str, str, str]]) -> str:
+    """What somebody called the project; the last word counts, as git has it."""
+    names = [
+        value for section, about, key, value in settings if (section, about, key) == ("commonplace", "", "project")
+    ]
+    return names[-1] if names else ""
+
+
+def _remote(settings: Sequence[tuple[str, str, str, str]]) -> str:
+    remotes: dict[str, str] = {}
+    for section, about, key, value in settings:
+        if (section, key) == ("remote", "url"):
+            remotes.setdefault(about, value)
     if "origin" in remotes:
         return remotes["origin"]
     return next(iter(remotes.values())) if len(remotes) == 1 else ""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from commonplace.capture.hooks.event import Event
+from commonplace.capture.hooks.namesakes import warning
 from commonplace.capture.hooks.places import Places
 from commonplace.capture.hooks.prepared import UNKNOWN, lay_ready, lying, stamp
 from commonplace.config import load
@@ -20,6 +21,8 @@ from commonplace.text.redact import redact
 _PATIENCE = 0.05
 # How many are kept ready; those beyond were not asked for in a while.
 _MOST = 40
+# Characters that a token has at least, but for rare cases.
+_FEW = 3
 
 
 def compose(data: str, folder: str, session: str, env: Mapping[str, str]) -> str:
@@ -85,4 +88,7 @@ def _may_be_named(folder: str, session: str) -> bool:
 
 
 def _told(book: Book, folder: str, session: str) -> str:
-    return opening(book, Places().of(folder).project, book.settings.opening_tokens, session)
+    project = Places().of(folder).project
+    mixed = redact(warning(str(book.settings.data_dir), project))
+    text = opening(book, project, book.settings.opening_tokens - len(mixed) // _FEW, session)
+    return f"{text}\n{mixed}\n" if text and mixed else text

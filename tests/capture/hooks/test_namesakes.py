@@ -1,0 +1,56 @@
+"""Two repositories of the same name are not mixed up silently, and a name of its own tells one apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from commonplace.capture.hooks.drain import drain
+from commonplace.capture.hooks.namesakes import namesakes
+from commonplace.capture.hooks.prepared import lay_ready
+from commonplace.capture.hooks.preparing import Openings
+from commonplace.config import Settings
+from commonplace.memory.book import Book
+from commonplace.memory.remember import Note, remember
+
+from .firing import fire
+
+
+def repository(folder: Path, config: str = "") -> Path:
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="ascii")
+    (folder / ".git" / "config").write_text(config, encoding="ascii")
+    return folder
+
+
+def begun(book: Book, settings: Settings, folder: Path) -> str:
+    """What a session is told that starts there, the second time."""
+    fire(settings, event="SessionStart", payload={"session_id": folder.parent.name, "cwd": str(folder)})
+    Openings().keep_true(book, drain(book, settings).starts)
+    told = fire(settings, event="SessionStart", payload={"session_id": "next", "cwd": str(folder)}).stdout
+    return str(json.loads(told)["hookSpecificOutput"]["additionalContext"])
+
+
+def test_a_session_is_told_that_two_folders_are_one_project(book: Book, settings: Settings, tmp_path: Path) -> None:
+    one, other = repository(tmp_path / "a" / "api"), repository(tmp_path / "b" / "api")
+    remember(book, Note("Use tabs", type="rule"))
+    assert "Mixed up" not in begun(book, settings, one)
+    told = begun(book, settings, other)
+    assert "Mixed up here" in told and str(one) in told and str(other) in told
+    assert namesakes(str(settings.data_dir)) == {"api": [str(one), str(other)]}
+    (other / ".git" / "config").write_text("[commonplace]\n\tproject = b/api\n", encoding="ascii")
+    assert namesakes(str(settings.data_dir)) == {}
+
+
+def test_worktrees_and_remotes_are_one_project_on_purpose(settings: Settings, tmp_path: Path) -> None:
+    data = str(settings.data_dir)
+    home = repository(tmp_path / "a" / "api")
+    (home / ".git" / "worktrees" / "w").mkdir(parents=True)
+    (home / ".git" / "worktrees" / "w" / "commondir").write_text("../..\n", encoding="ascii")
+    tree = tmp_path / "w"
+    tree.mkdir()
+    (tree / ".git").write_text(f"gitdir: {home / '.git' / 'worktrees' / 'w'}\n", encoding="utf-8")
+    remote = '[remote "origin"]\n\turl = https://github.com/acme/web.git\n'
+    for folder in (home, tree, repository(tmp_path / "c" / "web", remote), repository(tmp_path / "d" / "web", remote)):
+        lay_ready(data, str(folder), "", "1", "")
+    assert namesakes(data) == {}
