@@ -141,3 +141,12 @@ def test_an_endpoint_is_configured_whole() -> None:
     )
     settings = load(env=env)
     assert (settings.endpoint_url, settings.endpoint_model) == ("http://localhost:11434", "nomic-embed-text")
+
+
+def test_a_password_is_not_shown_with_the_settings() -> None:
+    settings = load(env=environment(COMMONPLACE_DATABASE_URL="postgresql://ann:swordfish@db:5432/team"))
+    assert settings.database_url.endswith("/team") and "swordfish" not in repr(settings)
+    for wrong in ("swordfish", "mysql://ann:swordfish@db/team"):
+        with pytest.raises(InvalidInput) as refused:
+            load(env=environment(COMMONPLACE_DATABASE_URL=wrong))
+        assert "swordfish" not in refused.value.message + refused.value.hint
