@@ -270,3 +270,8 @@ def test_somebody_elses_server_needs_force(run: Run, home: Path) -> None:
 def test_help_names_every_editor(run: Run) -> None:
     told = " ".join(run("connect", "--help").out.split())
     assert [name for name in NAMES if f" {name}" not in told] == []
+
+
+def test_only_hooks_have_to_be_trusted(run: Run) -> None:
+    assert "/hooks" not in run("connect", "codex", "--no-hooks").err
+    assert "/hooks" in run("connect", "codex").err

@@ -184,8 +184,9 @@ def _told(call: Call, planned: Planned, places: Places, *, dry_run: bool) -> dic
         call.say(_line(planned, places, dry_run=dry_run))
         for text in diffs.values() if dry_run else ():
             call.say(text)
-        if planned.changes and planned.editor.afterwards and planned.state != "disconnected" and not dry_run:
-            call.note(planned.editor.afterwards)
+        if planned.changes and planned.state != "disconnected" and not dry_run:
+            for advice in filter(None, (planned.editor.afterwards, planned.editor.after_hooks * bool(planned.events))):
+                call.note(advice)
     return {
         "host": planned.editor.name,
         "state": planned.state,

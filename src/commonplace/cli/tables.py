@@ -162,24 +162,32 @@ def records(rows: Sequence[Row], *, everything: bool) -> None:
 
 
 def context(data: Mapping[str, Any]) -> None:
-    """A context package as Markdown."""
-    _heading(1, f"What to know about {one_line(data['project'])}")
-    if not (data["items"] or data["summaries"] or data["checkpoint"]):
-        click.echo("\nNothing is remembered here yet.")
-    for entry in data["items"]:
-        _heading(2, f"{one_line(entry['title'])}")
-        click.secho(f"{entry['type']} {entry['id']}, {entry['created_at'][:10]}, score {entry['score']:.2f}", dim=True)
-        if entry["content"].strip() != entry["title"].strip():
-            click.echo(plain(entry["content"]))
-    for summary in data["summaries"]:
-        _heading(2, f"Session: {one_line(summary['request'] or '')}")
-        _fields(summary, ("investigated", "learned", "completed", "next_steps", "notes"))
-    if data["checkpoint"]:
-        _heading(2, f"Where it stopped: {one_line(data['checkpoint']['task'] or '')}")
-        _fields(data["checkpoint"], ("progress", "next_steps", "open_questions", "relevant_files"))
+    """A context package as Markdown. What is counted at its end is what was printed."""
+    characters = 0
+    for text, style in _context(data):
+        click.secho(text, **style)
+        characters += len(text) + 1
     left = data["totalCount"] - data["returnedCount"]
-    note = f"{data['tokensUsed']} of {data['tokenBudget']} tokens used" + (f", {left} items left out" if left else "")
-    click.secho(f"\n({note})", dim=True)
+    used = f"{-(-characters // 4)} tokens, {data['tokensUsed']} of {data['tokenBudget']} for what was chosen"
+    click.secho(f"\n({used}{f', {left} items left out' if left else ''})", dim=True)
+
+
+def _context(data: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Lines, and how they look."""
+    yield f"# What to know about {one_line(data['project'])}", {"bold": True}
+    if not (data["items"] or data["summaries"] or data["checkpoint"]):
+        yield "\nNothing is remembered here yet.", {}
+    for entry in data["items"]:
+        yield f"\n## {one_line(entry['title'])}", {"bold": True}
+        yield f"{entry['type']} {entry['id']}, {entry['created_at'][:10]}, score {entry['score']:.2f}", {"dim": True}
+        if entry["content"].strip() != entry["title"].strip():
+            yield plain(entry["content"]), {}
+    for summary in data["summaries"]:
+        yield f"\n## Session: {one_line(summary['request'] or '')}", {"bold": True}
+        yield from _fields(summary, ("investigated", "learned", "completed", "next_steps", "notes"))
+    if data["checkpoint"]:
+        yield f"\n## Where it stopped: {one_line(data['checkpoint']['task'] or '')}", {"bold": True}
+        yield from _fields(data["checkpoint"], ("progress", "next_steps", "open_questions", "relevant_files"))
 
 
 def status(data: Mapping[str, Any]) -> None:
@@ -258,12 +266,7 @@ def _value(value: object) -> str:
     return plain(str(value)).replace("\n", "\n    ")
 
 
-def _heading(level: int, text: str) -> None:
-    click.echo("\n" if level > 1 else "", nl=False)
-    click.secho(f"{'#' * level} {text}", bold=True)
-
-
-def _fields(row: Row, names: Sequence[str]) -> None:
+def _fields(row: Row, names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     for name in names:
         if row.get(name):
-            click.echo(f"- {name.replace('_', ' ')}: {plain(str(row[name]))}")
+            yield f"- {name.replace('_', ' ')}: {plain(str(row[name]))}", {}

@@ -75,6 +75,16 @@ def test_a_host_that_leaves_standard_input_open_is_not_waited_for(settings: Sett
     assert len(names(settings)) == 1
 
 
+def test_a_host_that_leaves_it_open_after_a_whole_event_is_not_waited_for(settings: Settings) -> None:
+    hook = subprocess.Popen(argv(settings, "claude-code", "Stop"), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert hook.stdin is not None and hook.stdout is not None
+    hook.stdin.write(b'{"session_id": "s1", "cwd": "/"}')
+    hook.stdin.flush()
+    hook.wait(timeout=SECONDS)
+    hook.communicate(timeout=SECONDS)
+    assert read(our_spool(settings), names(settings)[0]).ended == "whole"
+
+
 def test_a_host_that_stops_in_the_middle_is_not_waited_for(settings: Settings) -> None:
     with subprocess.Popen(argv(settings, "codex", "Stop"), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as hook:
         assert hook.stdin is not None

@@ -13,6 +13,8 @@ FIRST, ALL = 2.0, 3.0
 # A host that may leave it open, and one that told the prompt in the environment already.
 FIRST_IF_SILENT, FIRST_IF_TOLD = 0.5, 0.05
 _PIECE = 1 << 16
+# Seconds without another word after which it is looked at whether that was all.
+_PAUSE = 0.02
 
 
 class Payload:
@@ -49,6 +51,19 @@ class Payload:
     def seconds_left(self) -> float:
         return max(0.0, self._deadline - time.monotonic())
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything was said that an event has: some hosts leave their end open after it."""
+        if self.size > len(self.kept) or not self.kept.rstrip().endswith(b"}"):
+            return False
+        from json import loads
+
+        try:
+            loads(self.kept)
+        except (ValueError, RecursionError):
+            return False
+        return True
+
     def stall(self) -> None:
         if self.ended == "whole":
             self.ended = "stalled" if self.size else "silent"
@@ -62,6 +77,8 @@ def _read(payload: Payload, descriptor: int) -> None:
         if not piece:
             return
         payload.take(piece)
+        if not select([descriptor], [], [], _PAUSE)[0] and payload.is_complete:
+            return
     payload.stall()
 
 
@@ -82,8 +99,17 @@ def _read_in_thread(payload: Payload, descriptor: int) -> None:
             pieces.put(piece)
 
     Thread(target=read, daemon=True).start()
-    try:
-        while piece := pieces.get(timeout=payload.seconds_left):
-            payload.take(piece)
-    except Empty:
-        payload.stall()
+    pause = payload.seconds_left
+    while payload.seconds_left:
+        try:
+            piece = pieces.get(timeout=pause)
+        except Empty:
+            if payload.is_complete:
+                return
+            pause = payload.seconds_left
+            continue
+        if not piece:
+            return
+        payload.take(piece)
+        pause = _PAUSE
+    payload.stall()

@@ -47,5 +47,5 @@ CODEX = Editor(
         windows="powershell",
     ),
     format="toml",
-    afterwards="Codex runs a new hook only after you trusted it: type /hooks in it.",
+    after_hooks="Codex runs a new hook only after you trusted it: type /hooks in it.",
 )

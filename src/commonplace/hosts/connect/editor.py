@@ -80,6 +80,8 @@ class Editor:
     format: Literal["jsonc", "toml"] = "jsonc"
     # What a person has to do after connecting it, if anything.
     afterwards: str = ""
+    # The same, where hooks were put in.
+    after_hooks: str = ""
 
     def entry(self, server: Server) -> Entry:
         """The server in this editor's words."""
