@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 
 from commonplace.capture.hooks.lock import locked
 from commonplace.capture.hooks.spool import spool_of
@@ -26,7 +25,6 @@ _LOCK = "afterwards.lock"
 _NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
 # Where its lock lies among its open files, above the standard streams.
 _KEPT, _FILES = 10, 1024
-_LOOK_AGAIN = 0.01
 
 
 def start(data: str, env: Mapping[str, str]) -> bool:
@@ -59,13 +57,6 @@ def runs(data: str) -> bool:
     if lock is not None:
         os.close(lock)
     return lock is None
-
-
-def wait(data: str, seconds: float) -> None:
-    """Let it finish, but not for longer than that."""
-    end = time.monotonic() + seconds
-    while runs(data) and time.monotonic() < end:
-        time.sleep(_LOOK_AGAIN)
 
 
 def _taken(data: str) -> int | None:

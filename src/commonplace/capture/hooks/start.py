@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from commonplace.capture.hooks.afterwards import wait
 from commonplace.capture.hooks.prepared import is_elsewhere, lay_ready, look_up, stamp
 from commonplace.capture.hooks.quick_json import parsed, quoted
 from commonplace.capture.hooks.spool import OPENING, note, spool_of
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 
 # Seconds after which a session starts without its opening.
 DEADLINE = 1.0
-# Seconds for what another session left to be remembered, if that is being done just now.
-MOMENT = 0.5
 # Starts that go on with a session, which is then told how far it came.
 _GOES_ON = ("compact", "resume")
 
@@ -33,8 +30,6 @@ def answer(data: str, host: str, event: str, cwd: str, payload: bytes, env: Mapp
 
 
 def _opening(data: str, folder: str, session: str, env: Mapping[str, str]) -> str:
-    # The session before this one may have ended a moment ago.
-    wait(data, MOMENT)
     now, elsewhere = stamp(data, env), is_elsewhere(data, env)
     text = look_up(data, folder, session, now, whenever=elsewhere) if now else ""
     if text is None and elsewhere:
