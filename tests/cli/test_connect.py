@@ -181,7 +181,7 @@ def test_in_a_project(run: Run, home: Path, folder: Path) -> None:
 
 def test_choices_are_written_and_kept(run: Run, home: Path) -> None:
     run("connect", "cursor", "--no-hooks", "--profile", "all")
-    assert sorted(tree(home / ".cursor")) == ["mcp.json"]
+    assert sorted(tree(home / ".cursor")) == [".made-by-commonplace", "mcp.json"]
     assert read(home / ".cursor" / "mcp.json")["mcpServers"]["commonplace"]["args"][-1] == "all"
     assert "Cursor: updated, with 9 hooks" in run("connect", "cursor").out
     assert read(home / ".cursor" / "mcp.json")["mcpServers"]["commonplace"]["args"][-1] == "core"
@@ -275,3 +275,12 @@ def test_help_names_every_editor(run: Run) -> None:
 def test_only_hooks_have_to_be_trusted(run: Run) -> None:
     assert "/hooks" not in run("connect", "codex", "--no-hooks").err
     assert "/hooks" in run("connect", "codex").err
+
+
+def test_a_folder_that_only_we_made_is_no_sign_and_goes_again(run: Run, home: Path) -> None:
+    assert run("connect", "codex", "zed").code == 0
+    assert run("connect", "--json").error["code"] == "NOT_FOUND"
+    (home / ".codex" / "auth.json").write_text("{}", encoding="ascii")
+    assert [host["host"] for host in run("connect", "--json").data["hosts"]] == ["codex"]
+    assert run("disconnect").code == 0
+    assert (home / ".codex" / "auth.json").exists() and not (home / ".config" / "zed").exists()

@@ -14,6 +14,7 @@ from commonplace.hosts.connect.cursor import CURSOR
 from commonplace.hosts.connect.editor import Editor
 from commonplace.hosts.connect.gemini import GEMINI
 from commonplace.hosts.connect.kiro import KIRO
+from commonplace.hosts.connect.made import only_made_here
 from commonplace.hosts.connect.opencode import OPENCODE
 from commonplace.hosts.connect.places import Places
 from commonplace.hosts.connect.vscode import VSCODE
@@ -37,7 +38,9 @@ def editor_called(name: str) -> Editor:
 def installed(editor: Editor, places: Places) -> bool:
     """Whether a sign of it is there, or one of its commands on the PATH."""
     path = places.env.get("PATH", "")
-    return any(sign.exists() for sign in editor.signs(places)) or any(
+    files = (editor.file(places), editor.hooks.file(places) if editor.hooks else None)
+    signs = (sign for sign in editor.signs(places) if not only_made_here(sign, files))
+    return any(sign.exists() for sign in signs) or any(
         shutil.which(program, path=path) for program in editor.programs if path
     )
 

@@ -12,6 +12,7 @@ from commonplace.errors import Conflict, InvalidInput
 from commonplace.hosts.connect.config_file import BACKUP, ConfigFile, check_writable, read_config, read_text
 from commonplace.hosts.connect.connection import described, entry_in
 from commonplace.hosts.connect.editor import NAME, Editor
+from commonplace.hosts.connect.made import mark, unmake
 from commonplace.hosts.connect.ours import Ours, list_of, others, our_hooks, put_ours, take_ours
 from commonplace.hosts.connect.places import Places
 from commonplace.hosts.connect.wanted import Wanted, wanted_entry, wanted_events, wanted_hooks
@@ -79,11 +80,16 @@ def carry_out(planned: Planned, places: Places) -> None:
         path = Path(change.path)
         if (path.read_bytes() if path.exists() else None) != change.before:
             raise Conflict(f"{path} was changed by somebody else just now.", "Call again.")
+    signs = planned.editor.signs(places)
+    new = [sign for sign in signs if not sign.exists()]
     if planned.changes:
         write_all(Path(Path(planned.changes[0].path).anchor), planned.changes)
+    mark(new)
     for change in planned.changes:
         if change.action == "remove":
-            _remove_empty_folders(Path(change.path).parent, {places.top, *planned.editor.signs(places)})
+            _remove_empty_folders(Path(change.path).parent, {places.top, *signs})
+    for sign in signs:
+        unmake(sign)
 
 
 def _parts(editor: Editor, places: Places) -> list[_Part]:
