@@ -119,12 +119,12 @@ def clock() -> Clock:
 @pytest.fixture
 def settings(
     tmp_path: Path, engine_name: str, data_folder: Callable[..., Path], request: pytest.FixtureRequest
-) -> Settings:
+) -> Iterator[Settings]:
     """Settings of a store of its own, searched by words only."""
-    if engine_name == "postgres":
-        server: PostgresServer = request.getfixturevalue("postgres")
-        request.addfinalizer(lambda: server.leave(tmp_path))
-    return config.load({"data_dir": str(data_folder(tmp_path / "data", engine_name)), "embedder": "off"})
+    server: PostgresServer | None = request.getfixturevalue("postgres") if engine_name == "postgres" else None
+    yield config.load({"data_dir": str(data_folder(tmp_path / "data", engine_name)), "embedder": "off"})
+    if server is not None:
+        server.leave(tmp_path)
 
 
 @pytest.fixture
