@@ -186,7 +186,7 @@ def test_choices_are_written_and_kept(run: Run, home: Path) -> None:
     assert "Cursor: updated, with 9 hooks" in run("connect", "cursor").out
     assert read(home / ".cursor" / "mcp.json")["mcpServers"]["commonplace"]["args"][-1] == "core"
     assert "Cursor: updated, without hooks" in run("connect", "cursor", "--no-hooks").out
-    assert sorted(tree(home / ".cursor")) == ["mcp.json"]
+    assert sorted(tree(home / ".cursor")) == [".made-by-commonplace", "mcp.json"]
 
 
 def test_an_address_gets_a_key_of_its_own_once(run: Run, home: Path) -> None:

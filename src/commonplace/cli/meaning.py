@@ -11,12 +11,14 @@ from commonplace.memory.meaning import AT_ONCE
 
 # What a command embeds before it answers, the newest first, in small steps; the rest waits for the next, or a server.
 SECONDS, STEP = 0.5, 4
+# The same for what is made of vectors alone.
+MANY_SECONDS = 10.0
 
 
-def embed_what_waits(book: Book) -> None:
+def embed_what_waits(book: Book, seconds: float = SECONDS) -> None:
     """Let meaning work right after `add`, without any server. A store that cannot be written now still answers."""
     with contextlib.suppress(StoreError):
-        book.meaning.catch_up(batch=STEP, seconds=SECONDS, patience=AT_ONCE)
+        book.meaning.catch_up(batch=STEP, seconds=seconds, patience=AT_ONCE)
 
 
 def warn(call: Call, state: str) -> None:

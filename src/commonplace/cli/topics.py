@@ -9,7 +9,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command, listing
-from commonplace.cli.meaning import embed_what_waits
+from commonplace.cli.meaning import MANY_SECONDS, embed_what_waits
 from commonplace.cli.terminal import one_line
 from commonplace.errors import StoreError
 from commonplace.memory.book import Book
@@ -90,7 +90,7 @@ def _text(central: Central) -> str:
 
 def _built(call: Call, book: Book) -> list[Topic]:
     """The topics as they are now. A store that cannot be written still answers."""
-    embed_what_waits(book)
+    embed_what_waits(book, MANY_SECONDS)
     with contextlib.suppress(StoreError):
         if not topics(book) and tend_topics(book):
             call.note("No topics were built yet: building them now.")
