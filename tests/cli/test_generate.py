@@ -104,11 +104,14 @@ def test_it_works_from_any_folder_of_the_repository(
 
 
 def test_outside_of_a_repository_only_what_holds_everywhere_is_written(run: Run, folder: Path) -> None:
-    run("add", "Use pnpm", "--type", "rule", "--project", "here")
+    run("add", "Use pnpm", "--type", "rule", "--project", "elsewhere")
     run("add", "Never log bodies", "--type", "rule", "--global")
     done = run("generate")
     text = (folder / "AGENTS.md").read_text(encoding="utf-8")
     assert "Never log bodies" in text and "pnpm" not in text and "--project names one" in done.err
+    run("add", "Use tabs", "--type", "rule", "--project", folder.name)
+    assert "--project names one" not in run("generate").err
+    assert "Use tabs" in (folder / "AGENTS.md").read_text(encoding="utf-8")
 
 
 def test_types_may_be_listed_in_either_way(run: Run, repository: Path) -> None:
