@@ -221,7 +221,7 @@ FRAMED: Mapping[str, tuple[Sequence[str], Made]] = {
     ),
     "curl user": (("curl -u admin:{} https://x.io/a", "curl -sS --user 'bot:{}' https://x.io"), password),
     "netrc": (("machine github.com login bot password {}", "machine x.io\n  login bot\n  password {}\n"), password),
-    "npmrc": (("//registry.npmjs.org/:_authToken={}", "//npm.acme.io/:_authToken={}"), uuid),
+    "npmrc": (("//npm.example.org/:_authToken={}", "//npm.acme.io/:_authToken={}"), uuid),
     "pgpass": (("db.acme.io:5432:app:bot:{}", "localhost:5432:*:root:{}\n"), password),
     "docker config": (
         ('{{"auths": {{"https://index.docker.io/v1/": {{"auth": "{}"}}}}}}',),
