@@ -224,7 +224,7 @@ FRAMED: Mapping[str, tuple[Sequence[str], Made]] = {
     "npmrc": (("//npm.example.org/:_authToken={}", "//npm.acme.io/:_authToken={}"), uuid),
     "pgpass": (("db.acme.io:5432:app:bot:{}", "localhost:5432:*:root:{}\n"), password),
     "docker config": (
-        ('{{"auths": {{"https://index.docker.io/v1/": {{"auth": "{}"}}}}}}',),
+        ('{{"auths": {{"https://containers.example.org/v1/": {{"auth": "{}"}}}}}}',),
         lambda rng: base64.b64encode(f"bot:{password(rng)}".encode()).decode(),
     ),
     "kubeconfig": (
