@@ -14,6 +14,7 @@ from commonplace.store.postgres import changes, hiding, items, projects, session
 from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
+from commonplace.store.rows import as_before
 from commonplace.text.sketch import Sketch
 
 # Seconds that a reader waits to have its visit noted.
@@ -268,7 +269,7 @@ def _record(connection: Connection, space_id: int, session: Session, op: str, no
     sql.run(
         connection,
         "INSERT INTO session_history (space_id, session_id, rev, op, at_ms, before) VALUES (%s, %s, %s, %s, %s, %s)",
-        (space_id, session.id, session.rev, op, now_ms, json.dumps(sessions.as_before(session), ensure_ascii=False)),
+        (space_id, session.id, session.rev, op, now_ms, json.dumps(as_before(session), ensure_ascii=False)),
     )
     change = "UPDATE sessions SET rev = rev + 1, updated_ms = %s WHERE space_id = %s AND id = %s"
     sql.run(connection, change, (now_ms, space_id, session.id))

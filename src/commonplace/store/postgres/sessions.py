@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
 
 from commonplace.errors import NotFound
 from commonplace.identity import Ref, new_uid
@@ -13,6 +12,7 @@ from commonplace.model import Draft, Item, Session, SessionDraft, SessionScope
 from commonplace.store.conversations import SessionCounts
 from commonplace.store.postgres import projects, sql
 from commonplace.store.postgres.pool import Connection
+from commonplace.store.rows import session_of
 from commonplace.text.folders import ROOT, names_in
 from commonplace.text.sketch import Sketch, merged, packed, sketch, unpacked
 from commonplace.text.words import count_words
@@ -173,7 +173,7 @@ def get_one(connection: Connection, space_id: int, session_id: int) -> Session:
 
 def selected(connection: Connection, condition: str, bindings: Sequence[object], order: str = "s.id") -> list[Session]:
     """Sessions for which a condition on `sessions s` holds, which names their space."""
-    return [*map(_session, sql.rows(connection, f"{_SELECT} WHERE {condition} ORDER BY {order}", bindings))]
+    return [*map(session_of, sql.rows(connection, f"{_SELECT} WHERE {condition} ORDER BY {order}", bindings))]
 
 
 def condition_of(connection: Connection, space_id: int, scope: SessionScope) -> tuple[str, list[object]]:
@@ -256,15 +256,3 @@ def _labelled(connection: Connection, space_id: int, labels: Sequence[str]) -> l
         for id_, label, folder in rows
         if not wanted.isdisjoint(name.strip().casefold() for name in (label, *label.split("/"), *names_in(folder)))
     ]
-
-
-def as_before(session: Session) -> Mapping[str, object]:
-    """What a change keeps of a session as it was."""
-    names = ("label", "folder", "status", "importance", "meta", "project", "forgotten_ms")
-    return {name: getattr(session, name) for name in names}
-
-
-def _session(row: tuple[Any, ...]) -> Session:
-    id_, uid, key, source, project, label, folder, status, importance, meta = row[:10]
-    kept = {} if meta == "{}" else json.loads(meta)
-    return Session(id_, uid, key, source, project, label, folder, status, importance, kept, *row[10:])

@@ -11,6 +11,7 @@ from commonplace.errors import Conflict, StoreError
 from commonplace.identity import Ref, new_uid
 from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
 from commonplace.store.conversations import SessionCounts
+from commonplace.store.rows import as_before
 from commonplace.store.sqlite import changes, index, items, projects, sessions, sql, writing
 from commonplace.store.sqlite.space import Space
 from commonplace.text.sketch import Sketch
@@ -266,7 +267,7 @@ def _expected(connection: apsw.Connection, space_id: int, session_id: int, expec
 
 
 def _record(connection: apsw.Connection, space_id: int, session: Session, op: str, now_ms: int) -> None:
-    before = json.dumps(sessions.as_before(session), ensure_ascii=False)
+    before = json.dumps(as_before(session), ensure_ascii=False)
     connection.execute(
         "INSERT INTO session_history (space_id, session_id, rev, op, at_ms, before) VALUES (?, ?, ?, ?, ?, ?)",
         (space_id, session.id, session.rev, op, now_ms, before),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -14,11 +13,9 @@ import apsw
 from commonplace.errors import NotFound
 from commonplace.identity import Ref
 from commonplace.model import KINDS, Change, Item, Kind
+from commonplace.store.rows import item_of
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.scope import NO_PROJECT, Filter
-
-# Details of fewer letters are kept as they were read.
-SHORT = 64
 
 _SELECT = """
 SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, s.key,
@@ -136,26 +133,5 @@ def _when(item: Item) -> tuple[int, int]:
 
 
 def _item(row: tuple[Any, ...]) -> Item:
-    """A row of _SELECT, whose columns stand in the order of the fields."""
-    id_, uid, kind, type_, title, body, details, meta, project, session, tags, *rest = row
-    return Item(
-        id_,
-        uid,
-        kind,
-        type_,
-        title,
-        body,
-        _details(details) if len(details) < SHORT else json.loads(details),
-        {} if meta == "{}" else json.loads(meta),
-        project,
-        session,
-        tuple(json.loads(tags)) if tags else (),
-        *rest,
-    )
-
-
-@lru_cache(maxsize=256)
-def _details(text: str) -> Mapping[str, str]:
-    """Short details are much the same from message to message, and read once."""
-    details: Mapping[str, str] = json.loads(text)
-    return details
+    """A row of _SELECT."""
+    return item_of(row, json.loads(row[10]) if row[10] else ())

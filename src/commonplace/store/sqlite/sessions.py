@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import apsw
 
@@ -12,6 +11,7 @@ from commonplace.errors import NotFound
 from commonplace.identity import Ref, new_uid
 from commonplace.model import Draft, Item, Session, SessionScope
 from commonplace.store.conversations import SessionCounts
+from commonplace.store.rows import session_of
 from commonplace.store.sqlite import projects, sql
 from commonplace.text.folders import ROOT, names_in
 from commonplace.text.sketch import Sketch, merged, packed, sketch, unpacked
@@ -110,7 +110,7 @@ def resolve(connection: apsw.Connection, space_id: int, ref: Ref, key: str) -> i
 def get(connection: apsw.Connection, space_id: int, session_ids: Iterable[int]) -> dict[int, Session]:
     select = _SELECT.format(rows="json_each(?2) j CROSS JOIN sessions s ON s.id = j.value")
     rows = sql.rows(connection, f"{select} WHERE s.space_id = ?1", (space_id, json.dumps(list(session_ids))))
-    return {session.id: session for session in map(_session, rows)}
+    return {session.id: session for session in map(session_of, rows)}
 
 
 def get_one(connection: apsw.Connection, space_id: int, session_id: int) -> Session:
@@ -125,7 +125,7 @@ def selected(
 ) -> list[Session]:
     """Sessions for which a condition on `sessions s` holds."""
     select = _SELECT.format(rows="sessions s")
-    return [*map(_session, sql.rows(connection, f"{select} WHERE {condition} ORDER BY {order}", bindings))]
+    return [*map(session_of, sql.rows(connection, f"{select} WHERE {condition} ORDER BY {order}", bindings))]
 
 
 def condition_of(connection: apsw.Connection, space_id: int, scope: SessionScope) -> tuple[str, list[object]]:
@@ -209,15 +209,3 @@ def _labelled(connection: apsw.Connection, space_id: int, labels: Sequence[str])
         for id_, label, folder in rows
         if not wanted.isdisjoint(name.strip().casefold() for name in (label, *label.split("/"), *names_in(folder)))
     ]
-
-
-def as_before(session: Session) -> Mapping[str, object]:
-    """What a change keeps of a session as it was."""
-    names = ("label", "folder", "status", "importance", "meta", "project", "forgotten_ms")
-    return {name: getattr(session, name) for name in names}
-
-
-def _session(row: tuple[Any, ...]) -> Session:
-    id_, uid, key, source, project, label, folder, status, importance, meta = row[:10]
-    kept = {} if meta == "{}" else json.loads(meta)
-    return Session(id_, uid, key, source, project, label, folder, status, importance, kept, *row[10:])
