@@ -25,7 +25,7 @@ ROLE_COLOURS = {"user": "cyan", "assistant": "green", "system": "yellow", "tool"
 @listing(
     "conversations",
     "commonplace conversations",
-    "commonplace conversations --folder /work --status active --status pinned",
+    "commonplace conversations --folder /desk --status active --status pinned",
     "commonplace conversations --label colours --limit 100 --json",
 )
 @click.option("--folder", help="Only this folder and all below it.")

@@ -36,7 +36,7 @@ Whole = tuple[Session, Sequence[Item]]
     "commonplace export 1",
     "commonplace export 1 --format markdown --no-metadata",
     "commonplace export --all --output conversations.json",
-    "commonplace export --folder /work --format markdown --output chats-of-work",
+    "commonplace export --folder /desk --format markdown --output chats-of-desk",
 )
 @click.argument("ids", metavar="[ID]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every conversation, also archived ones.")

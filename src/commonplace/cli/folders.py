@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-@command("folders", "commonplace conversations folders", "commonplace conversations folders --folder /work --json")
+@command("folders", "commonplace conversations folders", "commonplace conversations folders --folder /desk --json")
 @click.option("--folder", help="Only this folder and all below it.")
 def folders(call: Call, folder: str | None) -> None:
     """The tree of folders: how many conversations are in each, and with all below it."""

@@ -29,7 +29,7 @@ NAMED = 3
     "import",
     "commonplace import chatgpt-export.zip",
     "commonplace import chatgpt-export.zip --dry-run --json",
-    "commonplace import chats/ --folder /work/chats --project my-api",
+    "commonplace import chats/ --folder /desk/chats --project my-api",
     "commonplace import --from server-memory --dry-run",
     "cat chats/colours.txt | commonplace import - --format text",
 )

@@ -15,7 +15,7 @@ from commonplace.memory.organise import Arrangement, arrange
 from commonplace.model import Session
 
 
-@command("move", "commonplace conversations move 1 /work/colours")
+@command("move", "commonplace conversations move 1 /desk/colours")
 @click.argument("id_", metavar="ID")
 @click.argument("folder")
 def move(call: Call, id_: str, folder: str) -> None:

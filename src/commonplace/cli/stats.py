@@ -23,7 +23,7 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 NAME, BAR = 30, 24
 
 
-@command("stats", "commonplace stats", "commonplace stats --folder /work", "commonplace stats --json")
+@command("stats", "commonplace stats", "commonplace stats --folder /desk", "commonplace stats --json")
 @click.option("--folder", help="Only this folder and all below it.")
 def stats(call: Call, folder: str | None) -> None:
     """Totals, folders, labels, importance and statuses of conversations, and when their messages were said.

@@ -31,13 +31,13 @@ _SHAPE = 'Write [{"role": "user", "content": "..."}, ...], or an object with suc
 
 @command(
     "store",
-    'commonplace store "Colours" chats/colours.txt --folder /work/design',
+    'commonplace store "Colours" chats/colours.txt --folder /desk/design',
     'commonplace store "Colours" chats/colours.txt --importance 8 --project my-api',
     'echo \'[{"role": "user", "content": "Hello"}]\' | commonplace store "Greetings" - --json',
 )
 @click.argument("label")
 @click.argument("file", required=False)
-@click.option("--folder", default=ROOT, show_default=True, help="Where to keep it, such as /work/design.")
+@click.option("--folder", default=ROOT, show_default=True, help="Where to keep it, such as /desk/design.")
 @click.option("--importance", type=float, help="0 to 10; 5 if omitted, 10 pins it.")
 @click.option("--status", type=click.Choice(STATUSES), help="How it stands; active if omitted.")
 @click.option("--project", help="The project it belongs to; none if omitted.")
