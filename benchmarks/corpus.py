@@ -85,3 +85,26 @@ def common_questions(count: int, seed: int = 13) -> list[str]:
     """Questions made of nothing but the commonest words."""
     chance = random.Random(seed)
     return [" ".join(chance.sample(_COMMON[:12], 3)) for _ in range(count)]
+
+
+def mixed_questions(count: int, seed: int = 29) -> list[str]:
+    """Questions of five words, some of them among the commonest."""
+    chance = random.Random(seed)
+    words = vocabulary()
+    asked = []
+    for _ in range(count):
+        chosen = chance.sample(_COMMON, 2) + [words[chance.randrange(40, 3000)] for _ in range(3)]
+        chance.shuffle(chosen)
+        asked.append(" ".join(chosen))
+    return asked
+
+
+def strict_queries(count: int, seed: int = 31) -> list[str]:
+    """Queries with operators: both words, a column, a prefix, neither a phrase nor a word alone."""
+    chance = random.Random(seed)
+    words = vocabulary()
+    shapes = ("{} AND {}", "title:{} OR {}", "{} NOT {}", '"{} {}"', "{0:.4}* AND {1}")
+    return [
+        shapes[n % len(shapes)].format(words[chance.randrange(0, 300)], words[chance.randrange(0, 3000)])
+        for n in range(count)
+    ]

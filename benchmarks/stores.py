@@ -37,20 +37,25 @@ def store_of(size: int, folder: Path) -> Built:
         return Built(data_dir, size, float((data_dir / "ready").read_text(encoding="ascii")))
     settings = config.load({"data_dir": str(data_dir), "embedder": "off"}, env={})
     book = open_book(settings)
+    seconds = write(book, size)
+    give_vectors(book)
+    book.close()
+    (data_dir / "ready").write_text(str(seconds), encoding="ascii")
+    return Built(data_dir, size, seconds)
+
+
+def write(book: Book, size: int, seed: int = 7) -> float:
+    """Write so many items in batches; returns how many seconds that took."""
     started = time.perf_counter()
     batch = []
-    for note in notes(size):
+    for note in notes(size, seed):
         batch.append(note)
         if len(batch) == BATCH:
             remember_all(book, batch)
             batch = []
     if batch:
         remember_all(book, batch)
-    seconds = time.perf_counter() - started
-    give_vectors(book)
-    book.close()
-    (data_dir / "ready").write_text(str(seconds), encoding="ascii")
-    return Built(data_dir, size, seconds)
+    return time.perf_counter() - started
 
 
 def give_vectors(book: Book) -> None:

@@ -9,7 +9,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ class PostgresServer:
 
 
 @contextlib.contextmanager
-def running_server(configured: str | None) -> Iterator[PostgresServer]:
+def running_server(configured: str | None, settings: Sequence[str] = HASTY) -> Iterator[PostgresServer]:
     """The configured server, or one of our own in a temporary folder."""
     if configured:
         server = PostgresServer(configured)
@@ -104,7 +104,7 @@ def running_server(configured: str | None) -> Iterator[PostgresServer]:
         initdb = ["-U", "postgres", "--auth=trust", "--encoding=utf8", "--no-locale", "--no-sync"]
         _program("initdb", folder, *initdb, **who)
         port, where = _where(folder)
-        options = " ".join([where, *(f"-c {setting}" for setting in HASTY)])
+        options = " ".join([where, *(f"-c {setting}" for setting in settings)])
         _program("pg_ctl", folder, "-w", "-l", str(folder / "log"), "-o", options, "start", **who)
         try:
             host = "127.0.0.1" if port else str(folder)

@@ -1,0 +1,206 @@
+"""Both engines side by side in one run: `python -m benchmarks.engines`, and `--spaces 1000` for many small spaces.
+
+The same items are written to a SQLite file and to a PostgreSQL server, with the same vectors; then every question is
+asked of both in turn, in this process, by the verb behind `search` with its default options. The server is one of our
+own with a gigabyte of shared buffers and everything synced to disk, or the one that `--server` names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.postgres_server import PostgresServer, running_server
+
+from benchmarks.corpus import common_questions, mixed_questions, questions, strict_queries
+from benchmarks.run import table
+from benchmarks.stores import give_vectors, write
+from commonplace import config
+from commonplace.memory.book import Book, open_book
+from commonplace.memory.recall import recall
+from commonplace.model import Scope
+
+ENGINES = ("sqlite", "postgres")
+SETTINGS = ("shared_buffers=1GB", "max_wal_size=4GB")
+FIRST = 10
+WRITTEN = "all of it"
+# So many spaces of those that were written are asked.
+ASKED_SPACES = 50
+
+Row = tuple[str, str, str]
+
+
+@dataclass(slots=True)
+class Asked:
+    """How long each engine took for a sort of questions, and how much of the first ten they have in common."""
+
+    seconds: Mapping[str, list[float]] = field(default_factory=lambda: {engine: [] for engine in ENGINES})
+    overlap: list[float] = field(default_factory=list)
+
+    def median_ms(self, engine: str) -> float:
+        return statistics.median(self.seconds[engine]) * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the stores of a run are: a folder for files, a server for databases."""
+
+    folder: Path
+    server: PostgresServer
+
+    def book(self, engine: str, name: str, space: str = "default", embedder: str = "builtin") -> Book:
+        settings = {"data_dir": str(self.folder / engine / name), "space": space, "embedder": embedder}
+        if engine == "postgres":
+            settings["database_url"] = self.server.address(f"commonplace_bench_{name}")
+        return open_book(config.load(settings, env={}))
+
+    def is_written(self, name: str) -> bool:
+        """Whether an earlier run has written all of it."""
+        said = (
+            f"SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = 'commonplace_bench_{name}'"
+        )
+        return self.server.run(said) == [(WRITTEN,)]
+
+    def set_written(self, name: str) -> None:
+        self.server.run(f"COMMENT ON DATABASE commonplace_bench_{name} IS '{WRITTEN}'")
+
+
+def loaded(places: Places, size: int) -> list[Row]:
+    """Write the same items and vectors to both, and tell how long that took; nothing if they are there already."""
+    name = f"items_{size}"
+    if places.is_written(name):
+        return []
+    places.server.new_database(f"commonplace_bench_{name}")
+    taken: dict[str, dict[str, float]] = {"items": {}, "vectors": {}}
+    for engine in ENGINES:
+        with contextlib.closing(places.book(engine, name, embedder="off")) as book:
+            taken["items"][engine] = write(book, size)
+            began = time.perf_counter()
+            give_vectors(book)
+            taken["vectors"][engine] = time.perf_counter() - began
+    places.set_written(name)
+    return [
+        (f"{size:,} {what}, {engine}", f"{seconds[engine]:.1f} s", f"{seconds[engine] / seconds[ENGINES[0]]:.2f} x")
+        for what, seconds in taken.items()
+        for engine in ENGINES
+    ]
+
+
+def sorts(count: int) -> dict[str, list[tuple[str, Scope]]]:
+    """Questions of several sorts, with where to look."""
+    return {
+        "three words": [(text, Scope()) for text in questions(count)],
+        "five words, two of them common": [(text, Scope()) for text in mixed_questions(count)],
+        "common words only": [(text, Scope()) for text in common_questions(count)],
+        "a sentence": [(f"what did we decide about the {text}?", Scope()) for text in questions(count, seed=37)],
+        "in a project": [
+            (text, Scope(project=f"project-{n % 50}")) for n, text in enumerate(questions(count, seed=17))
+        ],
+        "with operators": [(text, Scope()) for text in strict_queries(count)],
+    }
+
+
+def ask(books: Mapping[str, Book], asked: Sequence[tuple[str, Scope]]) -> Asked:
+    """Ask both engines in turn; who comes first changes with every question."""
+    result = Asked()
+    for number, (text, scope) in enumerate(asked):
+        found: dict[str, set[int]] = {}
+        for engine in ENGINES[:: -1 if number % 2 else 1]:
+            began = time.perf_counter()
+            hits = recall(books[engine], text, scope, FIRST).hits
+            result.seconds[engine].append(time.perf_counter() - began)
+            # Ids may differ; each item was said in a minute of its own.
+            found[engine] = {hit.item.created_ms for hit in hits}
+        most = max(map(len, found.values()))
+        result.overlap.append(len(set.intersection(*found.values())) / most if most else 1.0)
+    return result
+
+
+def compared(books: Mapping[str, Book], count: int) -> list[Row]:
+    """A row for each sort of questions and engine, and for what the answers have in common."""
+    for book in books.values():
+        recall(book, "warm up the model and the matrix", Scope())
+    rows, overlaps, all_of_them = [], [], Asked()
+    for name, asked in sorts(count).items():
+        result = ask(books, asked)
+        rows += _rows(name, result)
+        overlaps.append(_overlap(name, result.overlap))
+        all_of_them.overlap.extend(result.overlap)
+        for engine in ENGINES:
+            all_of_them.seconds[engine].extend(result.seconds[engine])
+    return [*rows, *_rows("all of them", all_of_them), *overlaps, _overlap("all of them", all_of_them.overlap)]
+
+
+def _rows(name: str, result: Asked) -> Iterator[Row]:
+    base = result.median_ms(ENGINES[0])
+    for engine in ENGINES:
+        yield f"{name}, {engine}", f"{result.median_ms(engine):.1f} ms", f"{result.median_ms(engine) / base:.1f} x"
+
+
+def _overlap(name: str, shares: Sequence[float]) -> Row:
+    worst = sum(share < 0.9 for share in shares)
+    return f"first ten in common, {name}", f"{statistics.mean(shares):.1%}", f"{worst} below"
+
+
+def small_spaces(places: Places, spaces: int, items: int, count: int) -> list[Row]:
+    """Many spaces in one database: a search inside one of them."""
+    name = f"spaces_{spaces}_{items}"
+    rows: list[Row] = []
+    if not places.is_written(name):
+        places.server.new_database(f"commonplace_bench_{name}")
+        began = time.perf_counter()
+        for number in range(spaces):
+            with contextlib.closing(places.book("postgres", name, f"space-{number}", "off")) as book:
+                write(book, items, seed=number)
+                give_vectors(book)
+        seconds = time.perf_counter() - began
+        places.set_written(name)
+        rows.append((f"{spaces:,} spaces of {items:,} items written", f"{seconds:.0f} s", ""))
+    taken: dict[str, list[float]] = {}
+    for number in range(0, spaces, max(1, spaces // ASKED_SPACES)):
+        with contextlib.closing(places.book("postgres", name, f"space-{number}")) as book:
+            recall(book, "warm up the model and the matrix", Scope())
+            for sort, asked in sorts(max(1, count // 10)).items():
+                for text, scope in asked:
+                    began = time.perf_counter()
+                    recall(book, text, scope, FIRST)
+                    taken.setdefault(sort, []).append(time.perf_counter() - began)
+    taken["all of them"] = [second for seconds in taken.values() for second in seconds]
+    return rows + [
+        (f"{sort}, one of {spaces:,} spaces", f"{statistics.median(seconds) * 1000:.1f} ms", "")
+        for sort, seconds in taken.items()
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, default=100_000, help="items in each store")
+    parser.add_argument("--questions", type=int, default=40, help="of each sort")
+    parser.add_argument("--spaces", type=int, help="so many small spaces in one database instead")
+    parser.add_argument("--count", type=int, default=1000, help="items in each of them")
+    parser.add_argument("--keep", type=Path, help="folder for the files, for the next run with the same server")
+    parser.add_argument("--server", help="address of a server that keeps the databases; one of our own if omitted")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary, running_server(options.server, SETTINGS) as server:
+        places = Places(options.keep or Path(temporary), server)
+        places.folder.mkdir(parents=True, exist_ok=True)
+        if options.spaces:
+            rows = small_spaces(places, options.spaces, options.count, options.questions)
+            table(f"{options.spaces:,} spaces", rows)
+            return
+        if rows := loaded(places, options.size):
+            table("Written", rows)
+        with contextlib.ExitStack() as open_books:
+            name = f"items_{options.size}"
+            books = {e: open_books.enter_context(contextlib.closing(places.book(e, name))) for e in ENGINES}
+            table(f"Search among {options.size:,} items", compared(books, options.questions))
+
+
+if __name__ == "__main__":
+    main()
