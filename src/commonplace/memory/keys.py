@@ -41,7 +41,7 @@ def create(
     secret = BEGINNING + secrets.token_hex(24)
     place = None if project is None else normalise_project(project)
     key = Key(0, name, secret[:_PREFIX], scope, place, now, expires_ms)
-    return book.store.add_key(key, _digest(secret)), secret
+    return book.store.add_key(key, digest(secret)), secret
 
 
 def listed(book: Book) -> list[Key]:
@@ -71,7 +71,7 @@ def check(book: Book, secret: str) -> Key:
     key = _known(book, secret)
     if key is None:
         raise Unauthorized(_UNKNOWN)
-    return _working(key, book.clock())
+    return working_one(key, book.clock())
 
 
 def is_spent(book: Book, secret: str) -> bool:
@@ -94,12 +94,13 @@ def note_use(book: Book, key: Key) -> None:
 def _known(book: Book, secret: str) -> Key | None:
     if not looks_like_one(secret):
         return None
-    digest = _digest(secret)
+    kept = digest(secret)
     found = book.store.keys_beginning(secret[:_PREFIX])
-    return next((key for key, known in found if hmac.compare_digest(digest, known)), None)
+    return next((key for key, known in found if hmac.compare_digest(kept, known)), None)
 
 
-def _working(key: Key, now_ms: int) -> Key:
+def working_one(key: Key, now_ms: int) -> Key:
+    """The key, if it opens the door now; else why it does not."""
     if key.revoked_ms is not None:
         raise Unauthorized("This key was revoked.")
     if not key.works(now_ms):
@@ -114,5 +115,6 @@ def _is_named(key: Key, named: str) -> bool:
     return len(named) > len(BEGINNING) and (key.prefix.startswith(named) or named.startswith(key.prefix))
 
 
-def _digest(secret: str) -> bytes:
+def digest(secret: str) -> bytes:
+    """What is kept of a secret."""
     return hashlib.sha256(secret.encode()).digest()

@@ -1,4 +1,4 @@
-"""Who calls: the key of each request, and the book that it opens.
+"""Who calls: the key of each request, or the visit of a person to our pages, and the book that it opens.
 
 A key is looked up at most every few seconds, so a revoked one stops working within that time.
 """
@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, StoreError, Unauthorized
-from commonplace.memory import keys
+from commonplace.memory import keys, visits
 from commonplace.memory.book import Book, limited
 from commonplace.model import Key
 from commonplace.rest.refusal import refusal
@@ -34,6 +34,8 @@ MOST_CALLERS = 1_000
 # Wrong keys from one address.
 WRONG_PER_SECOND, WRONG_BURST = 1.0, 20
 SERVICE_UNAVAILABLE = 503
+# What a browser shows on our pages instead of a key.
+VISIT_COOKIE = "commonplace_visit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,20 @@ class Caller:
 
 
 class Who:
-    """Puts `key`, `book` and `address` into the state of each request, or refuses it."""
+    """Puts `key`, `book` and `address` into the state of each request, or refuses it.
 
-    def __init__(self, app: ASGIApp, reach: Callable[[], Book], workers: Workers, settings: Settings) -> None:
-        self._app, self._reach, self._workers = app, reach, workers
+    `is_page` tells which paths are for people: there a visit counts, and whoever has none is let through, to sign in.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        reach: Callable[[], Book],
+        workers: Workers,
+        settings: Settings,
+        is_page: Callable[[str], bool] = lambda _path: False,
+    ) -> None:
+        self._app, self._reach, self._workers, self._is_page = app, reach, workers, is_page
         self._proxies = Proxies(settings.trusted_proxies)
         self._callers: dict[bytes, Caller] = {}
         self._wrong = Buckets(WRONG_PER_SECOND, WRONG_BURST)
@@ -59,11 +71,14 @@ class Who:
             headers = Headers(scope=scope)
             state = scope.setdefault("state", {})
             state["address"] = self._proxies.caller(scope, headers)
+            page = self._is_page(scope["path"])
             try:
-                caller = await self._caller(_secret(headers), state["address"])
+                shown = _secret(headers) or (_visit(headers) if page else "")
+                caller = await self._caller(shown, state["address"])
                 state["key"], state["book"] = caller.key, caller.book
             except CommonplaceError as error:
-                if not is_public(scope["path"]):
+                state["refused"] = error
+                if not page and not is_public(scope["path"]):
                     # Without its store the server knows nobody; that is no fault of the caller.
                     status = SERVICE_UNAVAILABLE if isinstance(error, StoreError) else None
                     await refusal(error, status)(scope, receive, send)
@@ -93,7 +108,7 @@ class Who:
 
     def _checked(self, secret: str) -> Caller:
         book = self._reach()
-        key = keys.check(book, secret)
+        key = visits.check(book, secret) if visits.is_token(secret) else keys.check(book, secret)
         self._workers.later(lambda: _note_use(book, key))
         theirs = book if key.project is None else limited(book, key.project)
         return Caller(key, theirs, time.monotonic() + FRESH_SECONDS)
@@ -114,3 +129,12 @@ def _secret(headers: Headers) -> str:
     if scheme.lower() == "bearer":
         return secret.strip()
     return headers.get("x-api-key", "").strip()
+
+
+def _visit(headers: Headers) -> str:
+    """The token in the cookie that our pages gave."""
+    for part in headers.get("cookie", "").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == VISIT_COOKIE:
+            return value
+    return ""
