@@ -38,7 +38,7 @@ class Database:
         self.space_id = 0
         # Without it row-level security does nothing: see migrate.py.
         self.confined = False
-        self._busy_timeout = busy_timeout
+        self.busy_timeout = busy_timeout
         self._durable = durability == "full"
         self._turn = threading.Lock()
         self._mine = threading.local()
@@ -63,7 +63,7 @@ class Database:
 
         Not `alone`: beside other writers of the space, for those who lock the rows that they change.
         """
-        wait = self._busy_timeout if patience is None else patience
+        wait = self.busy_timeout if patience is None else patience
         begin = [_BEGIN, *self._confining(), f"SET LOCAL lock_timeout = {max(1, int(wait * 1000))}"]
         if not (durable and self._durable):
             begin.append("SET LOCAL synchronous_commit = off")
@@ -89,7 +89,7 @@ class Database:
     @contextlib.contextmanager
     def owning(self) -> Iterator[Connection]:
         """A transaction of whoever owns the tables, alone among all servers: to make tables and spaces."""
-        begin = [_BEGIN, f"SET LOCAL lock_timeout = {int(self._busy_timeout * 1000)}"]
+        begin = [_BEGIN, f"SET LOCAL lock_timeout = {int(self.busy_timeout * 1000)}"]
         begin.append(f"SELECT pg_advisory_xact_lock({LOCKS}, {_MIGRATION})")
         with self._transaction(begin) as connection:
             yield connection
@@ -102,7 +102,7 @@ class Database:
 
     def vacuum(self, tables: Sequence[str]) -> bool:
         """Clear away the rows of these tables that are no more. False if another transaction may still see some."""
-        with translated(self.place), self._pool.connection(self._busy_timeout) as connection:
+        with translated(self.place), self._pool.connection(self.busy_timeout) as connection:
             (since,) = connection.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::xid").fetchone() or (None,)
             connection.execute(f"VACUUM {', '.join(tables)}".encode())
             older = connection.execute(
@@ -139,7 +139,7 @@ class Database:
     @contextlib.contextmanager
     def _begun(self, script: str) -> Iterator[Connection]:
         """A connection in a new transaction. Idle ones may have died with the server: then a new one is made."""
-        with self._pool.connection(self._busy_timeout) as connection:
+        with self._pool.connection(self.busy_timeout) as connection:
             try:
                 connection.execute(script.encode())
                 alive = True
@@ -152,6 +152,6 @@ class Database:
             if alive:
                 yield connection
                 return
-        with self._pool.connection(self._busy_timeout) as connection:
+        with self._pool.connection(self.busy_timeout) as connection:
             connection.execute(script.encode())
             yield connection

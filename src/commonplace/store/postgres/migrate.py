@@ -1,23 +1,29 @@
 """Bring a database to this version's schema: numbered SQL files, all that are missing in one transaction.
 
-Servers that start at once wait for the one that migrates. An interrupted migration leaves nothing behind.
+Servers that start at once wait for the one that migrates. An interrupted migration leaves nothing behind. Beside one
+that calls itself additive, servers that do not know it go on.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from functools import cache
 from importlib import resources
 
 from psycopg import errors
 
-from commonplace.errors import StoreError, StoreReadOnly, StoreTooNew
+from commonplace.errors import StoreBusy, StoreError, StoreReadOnly, StoreTooNew
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.database import MEMBER, Database
 from commonplace.store.postgres.pool import Connection
 
 OLDEST_SERVER = 150000
 OLDEST_VECTOR = (0, 8)
+# The first line of a file with such a migration; docs/team.md has what it has to keep to.
+ADDITIVE = "-- additive\n"
+# A change of a table waits for whoever reads it, and all who come later wait behind it: not for longer than this.
+HOLDING_UP_MS, PAUSE_SECONDS = 1000, 0.2
 
 
 @cache
@@ -34,32 +40,26 @@ def migrations() -> list[tuple[int, str, str]]:
 
 def migrate(database: Database) -> int:
     """Apply what is missing and return the schema's version. Any number of servers may do this at once."""
-    newest = migrations()[-1][0]
     with database.looking() as connection:
         _check_server(connection)
-        version = _version(connection)
-    if version < newest:
-        with database.owning() as connection:
-            version = _version(connection)
-            if not version:
-                _add_extension(connection)
-                _add_member(connection)
-            for number, name, script in migrations():
-                if number > version:
-                    connection.execute(script.encode())
-                    sql.run(connection, "INSERT INTO schema_versions (number, name) VALUES (%s, %s)", (number, name))
-            _let_member_in(connection)
-            version = max(version, newest)
-    _refuse_newer(database, version)
+        version = _known(connection, database.place)
+    until = time.monotonic() + database.busy_timeout
+    while version < migrations()[-1][0]:
+        try:
+            with database.owning() as connection:
+                version = _apply_missing(connection, database.place)
+        except StoreBusy:
+            if time.monotonic() > until:
+                raise
+            time.sleep(PAUSE_SECONDS)
     return version
 
 
 def check(database: Database) -> int:
-    """The schema's version, if it is this version's; nothing is applied."""
+    """The schema's version, if this version can work with it; nothing is applied."""
     with database.looking() as connection:
-        version = _version(connection)
-    _refuse_newer(database, version)
-    if version != migrations()[-1][0]:
+        version = _known(connection, database.place)
+    if version < migrations()[-1][0]:
         raise StoreReadOnly(
             f"{database.place} has schema {version} and waits to be migrated.", "Run `commonplace status` once."
         )
@@ -77,19 +77,34 @@ def confined(connection: Connection) -> bool:
     )
 
 
-def _refuse_newer(database: Database, version: int) -> None:
-    newest = migrations()[-1][0]
-    if version > newest:
-        raise StoreTooNew(
-            f"{database.place} has schema {version}; this version of Commonplace knows up to {newest}.",
-            "Upgrade Commonplace on this machine. The database was not touched.",
-        )
+def _apply_missing(connection: Connection, place: str) -> int:
+    version = _known(connection, place)
+    if not version:
+        _add_extension(connection)
+        _add_member(connection)
+    sql.run(connection, f"SET LOCAL lock_timeout = {HOLDING_UP_MS}")
+    for number, name, script in migrations():
+        if number > version:
+            connection.execute(script.encode())
+            sql.run(connection, "INSERT INTO schema_versions (number, name) VALUES (%s, %s)", (number, name))
+            if script.startswith(ADDITIVE):
+                sql.run(connection, "UPDATE schema_versions SET additive = true WHERE number = %s", (number,))
+    _let_member_in(connection)
+    return max(version, migrations()[-1][0])
 
 
-def _version(connection: Connection) -> int:
+def _known(connection: Connection, place: str) -> int:
+    """The schema's version; an error if it went on in a way that this version of Commonplace cannot work with."""
     if sql.value(connection, "SELECT to_regclass('schema_versions')") is None:
         return 0
-    return int(sql.value(connection, "SELECT coalesce(max(number), 0) FROM schema_versions"))
+    version, newest = sql.value(connection, "SELECT coalesce(max(number), 0) FROM schema_versions"), migrations()[-1][0]
+    strange = "SELECT count(*) FROM schema_versions WHERE number > %s AND NOT additive"
+    if version > newest and sql.value(connection, strange, (newest,)):
+        raise StoreTooNew(
+            f"{place} has schema {version}; this version of Commonplace knows up to {newest}.",
+            "Upgrade Commonplace on this machine. The database was not touched.",
+        )
+    return int(version)
 
 
 def _check_server(connection: Connection) -> None:
