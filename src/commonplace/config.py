@@ -19,6 +19,15 @@ KEY_FILE_NAME = "api-key"
 PROFILES = ("all", "core", "kiro", "memories", "ecm", "sekha")
 EMBEDDERS = ("builtin", "endpoint", "off")
 DURABILITY = ("full", "normal")
+LOG_FORMATS = ("text", "json")
+LOG_LEVELS = ("debug", "info", "warning", "error")
+_CHOICES = (
+    ("profile", PROFILES),
+    ("embedder", EMBEDDERS),
+    ("durability", DURABILITY),
+    ("log_format", LOG_FORMATS),
+    ("log_level", LOG_LEVELS),
+)
 # PostgreSQL's own other spelling, `host=... dbname=...`, will do too.
 DATABASES = ("postgresql://", "postgres://")
 
@@ -54,6 +63,9 @@ class Settings:
     max_body_mb: int = 32
     max_import_mb: int = 2048
     import_dir: str = ""
+    shutdown_grace: float = 5.0
+    log_format: str = "text"
+    log_level: str = "warning"
 
     @property
     def database(self) -> Path:
@@ -165,7 +177,7 @@ def _typed(name: str, value: object) -> object:
 
 
 def _checked(settings: Settings) -> Settings:
-    for name, allowed in (("profile", PROFILES), ("embedder", EMBEDDERS), ("durability", DURABILITY)):
+    for name, allowed in _CHOICES:
         value = getattr(settings, name)
         if value not in allowed:
             raise InvalidInput(f"Setting {name} is {value!r}.", f"Choose one of {', '.join(allowed)}.")
@@ -202,6 +214,8 @@ def _checked(settings: Settings) -> Settings:
     for name, most in (("rate_burst", 1_000_000), ("max_body_mb", 1024), ("max_import_mb", 1024 * 1024)):
         if not 1 <= getattr(settings, name) <= most:
             raise InvalidInput(f"Setting {name} is {getattr(settings, name)}.", f"Choose 1 to {most}.")
+    if not 0 <= settings.shutdown_grace <= 3600:
+        raise InvalidInput(f"Setting shutdown_grace is {settings.shutdown_grace}.", "Choose 0 to 3600 seconds.")
     if not 0 <= settings.port <= 65535:
         raise InvalidInput(f"Setting port is {settings.port}.", "Choose 0 (any free port) to 65535.")
     return settings

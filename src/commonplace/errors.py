@@ -15,6 +15,7 @@ CommonplaceError                INTERNAL_ERROR       exit 1   500
 ├── TooLarge                    TOO_LARGE            exit 2   413
 ├── TimedOut                    TIMEOUT              exit 6   504
 ├── EmbedderUnavailable         EMBEDDER_UNAVAILABLE exit 7   503
+├── ShuttingDown                SHUTTING_DOWN        exit 6   503
 └── StoreError                  DB_ERROR             exit 5   500
     ├── StoreBusy               SERVICE_UNAVAILABLE  exit 5   503
     ├── StoreUnavailable        SERVICE_UNAVAILABLE  exit 5   503
@@ -159,6 +160,15 @@ class EmbedderUnavailable(CommonplaceError):
     exit_code = 7
     http_status = 503
     default_hint = "Keyword search still works. `commonplace status` tells why the embedder is down."
+
+
+class ShuttingDown(CommonplaceError):
+    """The server finishes what it has begun, and ends."""
+
+    code = "SHUTTING_DOWN"
+    exit_code = 6
+    http_status = 503
+    default_hint = "Ask another server, or wait until this one has started again."
 
 
 class StoreError(CommonplaceError):
