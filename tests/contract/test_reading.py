@@ -223,3 +223,4 @@ def test_a_closed_store_keeps_what_it_had(open_store: Opener, draft: Make) -> No
 def test_a_store_says_what_it_is(store: Store) -> None:
     described = store.describe()
     assert described["engine"] and described["version"]
+    assert store.check_schema() == described["schema"]

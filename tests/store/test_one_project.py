@@ -177,6 +177,7 @@ READING: Mapping[str, Callable[[World], object]] = {
     "captured": lambda w: w.part.captured(),
     "waiting_because": lambda w: w.part.waiting_because(),
     "describe": lambda w: w.part.describe(),
+    "check_schema": lambda w: w.part.check_schema(),
     "size": lambda w: w.part.size(),
     "close": lambda w: w.part.close(),
 }

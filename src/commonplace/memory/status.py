@@ -30,8 +30,8 @@ def status(book: Book) -> dict[str, object]:
 
 
 def answers(book: Book) -> str:
-    """The version, if the store answers; else its error."""
-    book.store.get(())
+    """The version, if the store answers and its tables are those of this version; else its error."""
+    book.store.check_schema()
     return commonplace.__version__
 
 

@@ -133,6 +133,9 @@ class Whole(Place):
     def wipe(self) -> bool:
         self._refuse("cleans no store")
 
+    def check_schema(self) -> int:
+        return self._inner.check_schema()
+
     def complaints(self, seconds: float) -> Sequence[str]:
         self._refuse("looks after no store")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commonplace.store.postgres import index, items, jobs, sql
+from commonplace.store.postgres.migrate import check
 from commonplace.store.postgres.space import Space
 from commonplace.store.postgres.words import erase
 from commonplace.store.upkeep import IndexState
@@ -45,6 +46,9 @@ FROM vectors v WHERE v.space_id = %(space)s AND NOT EXISTS (
 
 class Upkeep(Space):
     """Looking after the database."""
+
+    def check_schema(self) -> int:
+        return check(self._database)
 
     def complaints(self, seconds: float) -> Sequence[str]:
         with self._database.read(seconds) as connection:
