@@ -39,8 +39,9 @@ class Settings:
     data_dir: Path
     profile: str = "all"
     space: str = "default"
-    # Holds a password: it is named in no message.
+    # These hold passwords: they are named in no message.
     database_url: str = field(default="", repr=False)
+    database_replicas: str = field(default="", repr=False)
     database_connections: int = 10
     project: str = ""
     durability: str = "full"
@@ -186,12 +187,15 @@ def _checked(settings: Settings) -> Settings:
             "The embedder is an endpoint, but endpoint_url or endpoint_model is not set.",
             "Set both, or choose the embedder builtin or off.",
         )
-    named = settings.database_url
-    if named and not named.startswith(DATABASES) and ("://" in named or "=" not in named):
-        raise InvalidInput(
-            "Setting database_url is no address of a PostgreSQL database.",
-            "Write it as postgresql://user:password@host:5432/database.",
-        )
+    replicas = listed(settings.database_replicas)
+    for name, named in (("database_url", settings.database_url), *(("database_replicas", one) for one in replicas)):
+        if named and not named.startswith(DATABASES) and ("://" in named or "=" not in named):
+            raise InvalidInput(
+                f"Setting {name} is no address of a PostgreSQL database.",
+                "Write it as postgresql://user:password@host:5432/database.",
+            )
+    if replicas and not settings.database_url:
+        raise InvalidInput("Setting database_replicas is set without database_url.", "Name the primary there.")
     if not 1 <= settings.database_connections <= 1000:
         raise InvalidInput(f"Setting database_connections is {settings.database_connections}.", "Choose 1 to 1000.")
     if not 1 <= settings.embedder_threads <= 256:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from commonplace.config import Settings
+from commonplace.config import Settings, listed
 from commonplace.embed import Embedder
 from commonplace.errors import StoreError
 from commonplace.memory.meaning import Meaning
@@ -77,6 +77,7 @@ def _on_a_server(settings: Settings, now_ms: int, as_it_is: bool) -> Store:
     return PostgresStore(
         settings.database_url,
         space=settings.space,
+        replicas=listed(settings.database_replicas),
         durability=settings.durability,
         busy_timeout=settings.busy_timeout,
         query_timeout=settings.query_timeout,

@@ -13,7 +13,7 @@ from commonplace.store.conversations import SessionCounts
 from commonplace.store.postgres import changes, hiding, items, projects, sessions, sql, writing
 from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.space import Space, a_replica_will_do
 from commonplace.store.rows import as_before
 from commonplace.text.sketch import Sketch
 
@@ -107,6 +107,7 @@ class Conversations(Space):
         with self._database.read(self._query_timeout) as connection:
             return items.messages(connection, self._space_id, session_id, limit, after)
 
+    @a_replica_will_do
     def latest_sessions(
         self, scope: SessionScope, limit: int, before: tuple[int, int] | None = None, skip: int = 0
     ) -> list[Session]:
@@ -118,16 +119,19 @@ class Conversations(Space):
             order = "s.ended_ms DESC, s.id DESC LIMIT %s OFFSET %s"
             return sessions.selected(connection, condition, [*bindings, limit, skip], order)
 
+    @a_replica_will_do
     def count_sessions(self, scope: SessionScope) -> int:
         with self._database.read(self._query_timeout) as connection:
             condition, bindings = sessions.condition_of(connection, self._space_id, scope)
             return int(sql.value(connection, f"SELECT count(*) FROM sessions s WHERE {condition}", bindings))
 
+    @a_replica_will_do
     def session_counts(self, scope: SessionScope, most_labels: int) -> SessionCounts:
         with self._database.read(self._query_timeout) as connection:
             condition, bindings = sessions.condition_of(connection, self._space_id, scope)
             return sessions.sums(connection, f"FROM sessions s WHERE {condition}", bindings, most_labels)
 
+    @a_replica_will_do
     def activity(self, scope: SessionScope, since_ms: int) -> Mapping[int, int]:
         with self._database.read(self._query_timeout) as connection:
             return sessions.activity(connection, self._space_id, scope, since_ms)
@@ -142,12 +146,14 @@ class Conversations(Space):
             )
             return [Change(rev, op, at_ms, json.loads(before)) for rev, op, at_ms, before in rows]
 
+    @a_replica_will_do
     def idle_sessions(self, ended_before_ms: int, importance_below: float) -> list[Session]:
         with self._database.read(self._query_timeout) as connection:
             condition = f"s.space_id = %s AND {sessions.LIVE} AND s.status = 'active' AND s.ended_ms <= %s"
             bindings = (self._space_id, ended_before_ms, importance_below)
             return sessions.selected(connection, f"{condition} AND s.importance < %s", bindings)
 
+    @a_replica_will_do
     def sketches(self) -> dict[int, Sketch]:
         with self._database.read(self._query_timeout) as connection:
             return sessions.sketches(connection, self._space_id)

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import psycopg
 
-from commonplace.errors import StoreBusy
-from commonplace.store.postgres.pool import MOST, Connection, borrow, give_back
+from commonplace.errors import StoreBusy, StoreError
+from commonplace.store.postgres import sql
+from commonplace.store.postgres.pool import MOST, Connection, Pool, borrow, give_back
 from commonplace.store.postgres.refusals import is_cut, translated
+from commonplace.store.postgres.replicas import PATIENCE, WRITTEN, Replicas
 
 # Owns nothing and sees one space; made by the first migration.
 MEMBER = "commonplace_member"
@@ -25,15 +28,25 @@ _MIGRATION = 0
 # Who waited for its turn sees what was written before it, whatever the server's default is.
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _SAME_FOR_ALL = "SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_custom_plan"
+_COMMIT = "COMMIT"
+
+_T = TypeVar("_T")
 
 
 class Database:
     """Transactions of one space; the connections belong to the process."""
 
     def __init__(
-        self, url: str, *, durability: str = "full", busy_timeout: float = 30.0, connections: int = MOST
+        self,
+        url: str,
+        *,
+        replicas: Sequence[str] = (),
+        durability: str = "full",
+        busy_timeout: float = 30.0,
+        connections: int = MOST,
     ) -> None:
         self._pool = borrow(url, connections)
+        self.replicas = Replicas(replicas, self._pool, connections)
         self.place = self._pool.place
         self.space_id = 0
         # Without it row-level security does nothing: see migrate.py.
@@ -54,8 +67,23 @@ class Database:
         begin = ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", *self._confining()]
         if deadline is not None:
             begin.append(f"SET LOCAL statement_timeout = {max(1, int(deadline * 1000))}")
-        with self._transaction(begin) as connection:
+        with self._transaction(begin, self.busy_timeout) as connection:
             yield connection
+
+    def elsewhere(self, work: Callable[[], _T]) -> _T:
+        """Have something read from a replica that has come far enough; else, or if that fails, from the primary."""
+        here = getattr(self._mine, "connection", None) is not None or not self.replicas
+        replica = None if here else self.replicas.ready()
+        if replica is None:
+            return work()
+        self._mine.replica = replica
+        try:
+            return work()
+        except StoreError as error:
+            self.replicas.failed(replica, error)
+        finally:
+            self._mine.replica = None
+        return work()
 
     @contextlib.contextmanager
     def write(self, patience: float | None = None, *, alone: bool = True, durable: bool = True) -> Iterator[Connection]:
@@ -67,15 +95,17 @@ class Database:
         begin = [_BEGIN, *self._confining(), f"SET LOCAL lock_timeout = {max(1, int(wait * 1000))}"]
         if not (durable and self._durable):
             begin.append("SET LOCAL synchronous_commit = off")
+        # Where to find it in the log, for those who look for it on a replica; what may be undone is not looked for.
+        commit = f"COMMIT; {WRITTEN}" if durable and self.replicas else _COMMIT
         if not alone:
-            with self._transaction(begin) as connection:
+            with self._transaction(begin, wait, commit) as connection:
                 yield connection
             return
         begin.append(f"SELECT pg_advisory_xact_lock({LOCKS}, {self.space_id})")
         if not self._turn.acquire(timeout=wait):
             raise StoreBusy(f"The space in {self.place} is being written.")
         try:
-            with self._transaction(begin) as connection:
+            with self._transaction(begin, wait, commit) as connection:
                 yield connection
         finally:
             self._turn.release()
@@ -91,13 +121,13 @@ class Database:
         """A transaction of whoever owns the tables, alone among all servers: to make tables and spaces."""
         begin = [_BEGIN, f"SET LOCAL lock_timeout = {int(self.busy_timeout * 1000)}"]
         begin.append(f"SELECT pg_advisory_xact_lock({LOCKS}, {_MIGRATION})")
-        with self._transaction(begin) as connection:
+        with self._transaction(begin, self.busy_timeout) as connection:
             yield connection
 
     @contextlib.contextmanager
     def looking(self) -> Iterator[Connection]:
         """The same to look only."""
-        with self._transaction(["BEGIN READ ONLY"]) as connection:
+        with self._transaction(["BEGIN READ ONLY"], self.busy_timeout) as connection:
             yield connection
 
     def vacuum(self, tables: Sequence[str]) -> bool:
@@ -113,6 +143,7 @@ class Database:
             return older.fetchone() is None
 
     def close(self) -> None:
+        self.replicas.close()
         give_back(self._pool)
 
     def _confining(self) -> list[str]:
@@ -121,13 +152,15 @@ class Database:
         return [space, f"SET LOCAL ROLE {MEMBER}"] if self.confined else [space]
 
     @contextlib.contextmanager
-    def _transaction(self, begin: list[str]) -> Iterator[Connection]:
+    def _transaction(self, begin: list[str], patience: float, commit: str = _COMMIT) -> Iterator[Connection]:
         script = "; ".join([begin[0], _SAME_FOR_ALL, *begin[1:]])
-        with translated(self.place), self._begun(script) as connection:
+        with translated(self.place), self._begun(script, patience) as connection:
             self._mine.connection = connection
             try:
                 yield connection
-                connection.execute("COMMIT")
+                answer = connection.execute(commit.encode())
+                if answer.nextset():
+                    self.replicas.note(*answer.fetchone() or (0,))
             except BaseException:
                 if not connection.closed:
                     with contextlib.suppress(psycopg.Error):
@@ -137,21 +170,31 @@ class Database:
                 self._mine.connection = None
 
     @contextlib.contextmanager
-    def _begun(self, script: str) -> Iterator[Connection]:
+    def _begun(self, script: str, patience: float) -> Iterator[Connection]:
         """A connection in a new transaction. Idle ones may have died with the server: then a new one is made."""
-        with self._pool.connection(self.busy_timeout) as connection:
-            try:
+        replica: Pool | None = getattr(self._mine, "replica", None)
+        if replica is not None:
+            with replica.connection(PATIENCE) as connection:
                 connection.execute(script.encode())
-                alive = True
-            except psycopg.Error as error:
-                if not is_cut(error):
-                    connection.execute("ROLLBACK")
-                    raise
-                alive = False
-                self._pool.drop_idle()
-            if alive:
+                yield connection
+            return
+        with self._pool.connection(patience) as connection:
+            if self._begins(connection, script):
                 yield connection
                 return
-        with self._pool.connection(self.busy_timeout) as connection:
+            connection.close()
+            self._pool.drop_idle()
+        with self._pool.connection(patience) as connection:
             connection.execute(script.encode())
             yield connection
+
+    def _begins(self, connection: Connection, script: str) -> bool:
+        """Not if the connection is gone, or another host has taken over from its server: a new one may do better."""
+        try:
+            connection.execute(script.encode())
+            return not (self._pool.has_many_hosts and sql.value(connection, "SELECT pg_is_in_recovery()"))
+        except psycopg.Error as error:
+            if is_cut(error):
+                return False
+            connection.execute("ROLLBACK")
+            raise

@@ -60,6 +60,7 @@ class News(Space):
                 for row in sql.rows(connection, f"{question} ORDER BY 1 LIMIT %s", bindings):
                     told[place] = row[0]
                     events.append(_event(row, (told[0], told[1], told[2], told[3])))
+            self._database.replicas.note_now(connection)
             return events, write_mark((told[0], told[1], told[2], told[3]))
 
 

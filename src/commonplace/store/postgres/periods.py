@@ -9,7 +9,7 @@ from commonplace.store.periods import Happening
 from commonplace.store.postgres import sessions, sql
 from commonplace.store.postgres.items import walks
 from commonplace.store.postgres.scope import NO_PROJECT, resolve
-from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.space import Space, a_replica_will_do
 
 _HAPPENED = """
 SELECT i.id, i.kind, i.type, i.title, i.details, i.meta, p.name, i.session_id, i.created_ms
@@ -22,6 +22,7 @@ SELECT i.id, i.kind, i.type, i.title, i.details, i.meta, p.name, i.session_id, i
 class Periods(Space):
     """What happened when, in one space."""
 
+    @a_replica_will_do
     def happened(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Happening]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
@@ -34,6 +35,7 @@ class Periods(Space):
                     found.append(Happening(id_, kind, type_, title, json.loads(details), json.loads(meta), *rest))
         return sorted(found, key=lambda one: (one.at_ms, one.item_id), reverse=True)[:limit]
 
+    @a_replica_will_do
     def sessions_during(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Session]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)

@@ -1,7 +1,7 @@
 """The connections of this process to one database, shared by all of its spaces and threads.
 
 Connections are made by whoever needs one, so that an error reaches the caller with its reason, and kept for the next.
-A fork takes none along.
+A fork takes none along. Of several hosts the one is taken that takes writes, so that a promoted replica is found.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 from psycopg.abc import Buffer
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.string import StrDumperUnknown
 
 from commonplace.errors import InvalidInput, StoreBusy
@@ -23,7 +23,15 @@ from commonplace.store.postgres.refusals import not_connected
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 MOST = 10
-CONNECT_SECONDS = 5
+# What an address does not say. A server that vanished without a word is noticed within seconds instead of hours.
+_UNLESS_SAID: dict[str, Any] = {
+    "application_name": "commonplace",
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
 
 
 class _Text(StrDumperUnknown):
@@ -39,7 +47,13 @@ class Pool:
     def __init__(self, url: str, most: int = MOST) -> None:
         self.url = url
         self.place = place_of(url)
+        given = conninfo_to_dict(url)
+        self.has_many_hosts = "," in str(given.get("host") or given.get("hostaddr") or "")
+        wanted = {"target_session_attrs": "read-write"} if self.has_many_hosts else {}
+        self._address = make_conninfo(**(_UNLESS_SAID | wanted | given))
         self._most = most
+        # What replicas.py knows of the server: how far its log is, when it was asked, until when it is left alone.
+        self.reached, self.asked, self.away_until = 0, float("-inf"), 0.0
         self._inherited: list[Connection] = []
         self._empty()
 
@@ -73,9 +87,7 @@ class Pool:
 
     def connect(self) -> Connection:
         try:
-            connection = psycopg.connect(
-                self.url, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="commonplace"
-            )
+            connection = psycopg.connect(self._address, autocommit=True)
         except psycopg.Error as error:
             raise not_connected(self.place, error) from error
         connection.adapters.register_dumper(str, _Text)
@@ -140,4 +152,6 @@ def place_of(url: str) -> str:
             "`database_url` cannot be read.",
             "Write it as postgresql://user:password@host:5432/database, with %40 for @, %3A for : and %2F for /.",
         )
-    return f"PostgreSQL {parts.get('dbname', '')}@{parts.get('host', 'localhost')}"
+    port = str(parts.get("port") or 5432)
+    named = "" if port == "5432" or "," in port else f":{port}"
+    return f"PostgreSQL {parts.get('dbname', '')}@{parts.get('host', 'localhost')}{named}"

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import threading
+from collections.abc import Callable, Sequence
+from typing import Concatenate, ParamSpec, TypeVar
 
 from commonplace.errors import NotFound
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.database import Database
 from commonplace.store.postgres.migrate import check, confined, migrate
 from commonplace.store.postgres.pool import MOST
+
+_Asked = ParamSpec("_Asked")
+_Answer = TypeVar("_Answer")
+_Part = TypeVar("_Part", bound="Space")
 
 
 class Space:
@@ -19,6 +26,7 @@ class Space:
         url: str,
         *,
         space: str = "default",
+        replicas: Sequence[str] = (),
         durability: str = "full",
         busy_timeout: float = 30.0,
         query_timeout: float = 10.0,
@@ -26,7 +34,9 @@ class Space:
         now_ms: int = 0,
         as_it_is: bool = False,
     ) -> None:
-        self._database = Database(url, durability=durability, busy_timeout=busy_timeout, connections=connections)
+        self._database = Database(
+            url, replicas=replicas, durability=durability, busy_timeout=busy_timeout, connections=connections
+        )
         self._query_timeout = query_timeout
         self._lock = threading.Lock()
         try:
@@ -53,3 +63,15 @@ class Space:
                 row = sql.first(connection, select, (name,))
         assert row is not None
         return int(row[0])
+
+
+def a_replica_will_do(
+    reading: Callable[Concatenate[_Part, _Asked], _Answer],
+) -> Callable[Concatenate[_Part, _Asked], _Answer]:
+    """For what is read to be shown: nothing is decided by it that another server could have changed meanwhile."""
+
+    @functools.wraps(reading)
+    def asked(self: _Part, /, *args: _Asked.args, **kwargs: _Asked.kwargs) -> _Answer:
+        return self._database.elsewhere(functools.partial(reading, self, *args, **kwargs))
+
+    return asked

@@ -43,6 +43,7 @@ from commonplace.store.postgres.replies import Replies
 from commonplace.store.postgres.scope import resolve
 from commonplace.store.postgres.scrubbing import Scrubbing
 from commonplace.store.postgres.sources import Sources
+from commonplace.store.postgres.space import a_replica_will_do
 from commonplace.store.postgres.streams import Streams
 from commonplace.store.postgres.topics import Topics
 from commonplace.store.postgres.turns import Turns
@@ -108,11 +109,13 @@ class PostgresStore(
         with self._database.read() as connection:
             return items.get(connection, self._space_id, item_ids)
 
+    @a_replica_will_do
     def newest(self, scope: Scope, limit: int, before: tuple[int, int] | None = None) -> list[Item]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
             return [] if filter_ is None else items.newest(connection, self._space_id, filter_, limit, before)
 
+    @a_replica_will_do
     def around(self, anchor: Item, before: int, after: int, kinds: Sequence[Kind]) -> list[Item]:
         with self._database.read(self._query_timeout) as connection:
             return items.around(connection, self._space_id, anchor, before, after, kinds)
@@ -121,6 +124,7 @@ class PostgresStore(
         with self._database.read() as connection:
             return items.history(connection, self._space_id, item_id)
 
+    @a_replica_will_do
     def projects(self) -> list[Project]:
         with self._database.read(self._query_timeout) as connection:
             return projects.listing(connection, self._space_id)
@@ -129,6 +133,7 @@ class PostgresStore(
         with self._database.read() as connection:
             return projects.canonical_name(connection, self._space_id, name)
 
+    @a_replica_will_do
     def counts(self, project: str | None = None) -> Counts:
         with self._database.read() as connection:
             if project is None:
@@ -137,6 +142,7 @@ class PostgresStore(
 
     # Finding.
 
+    @a_replica_will_do
     def search_text(
         self, query: Query, scope: Scope, k: int, also: Sequence[int] = (), *, shares: bool = True
     ) -> TextAnswer:
@@ -146,6 +152,7 @@ class PostgresStore(
                 return TextAnswer((), {}, 0)
             return fulltext.search(connection, self._space_id, query, filter_, k, also, shares=shares)
 
+    @a_replica_will_do
     def search_vectors(self, query: NDArray[float32], scope: Scope, k: int) -> list[VectorHit]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
@@ -153,6 +160,7 @@ class PostgresStore(
                 return []
             return nearest.nearest(connection, self._space_id, self._model, query, filter_, k)
 
+    @a_replica_will_do
     def cosines(self, query: NDArray[float32], passage_ids: Sequence[int]) -> dict[int, float]:
         with self._database.read(self._query_timeout) as connection:
             if self._model is None:
@@ -236,6 +244,7 @@ class PostgresStore(
                 "path": self._database.place,
                 "schema": self.schema,
                 "row_security": self._database.confined,
+                **({"replicas": self._database.replicas.states()} if self._database.replicas else {}),
             }
 
     def close(self) -> None:

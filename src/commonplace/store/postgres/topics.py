@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from commonplace.store.postgres import jobs, projects, sql
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.space import Space, a_replica_will_do
 from commonplace.store.topics import Centre, Grown, Known, Member, Points, Topic
 
 _SELECT = """
@@ -46,6 +46,7 @@ VALUES (%(space)s, coalesce(%(id)s, nextval(pg_get_serial_sequence('clusters', '
 class Topics(Space):
     """The engine's part about topics."""
 
+    @a_replica_will_do
     def topics(self, project: str | None = None) -> list[Topic]:
         with self._database.read(self._query_timeout) as connection:
             where = ""
@@ -56,6 +57,7 @@ class Topics(Space):
             select = _SELECT.format(more="", rows="clusters c") + where
             return [Topic(*row) for row in sql.rows(connection, f"{select} ORDER BY c.size DESC, c.id", bindings)]
 
+    @a_replica_will_do
     def topics_of(self, passage_ids: Sequence[int]) -> dict[int, Topic]:
         chosen = "cluster_passages m JOIN clusters c ON c.space_id = m.space_id AND c.id = m.cluster_id"
         with self._database.read(self._query_timeout) as connection:
@@ -66,6 +68,7 @@ class Topics(Space):
             )
             return {row[-1]: Topic(*row[:-1]) for row in rows}
 
+    @a_replica_will_do
     def topic_passages(self, topic_id: int, limit: int) -> list[tuple[int, float]]:
         with self._database.read(self._query_timeout) as connection:
             return sql.rows(

@@ -9,7 +9,7 @@ from commonplace.store.postgres import sql
 from commonplace.store.postgres.fulltext import ROWS
 from commonplace.store.postgres.scope import resolve
 from commonplace.store.postgres.sought import Bound, Leaf, condition_of_leaves
-from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.space import Space, a_replica_will_do
 from commonplace.store.postgres.within import Within, narrowed
 from commonplace.store.postgres.words import lexeme, name_token
 from commonplace.store.turns import Turn
@@ -28,6 +28,7 @@ SELECT i.id, i.session_id, coalesce(i.details::json ->> 'speaker', ''), coalesce
 class Turns(Space):
     """Who said what when, in one space."""
 
+    @a_replica_will_do
     def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
         if not words:
             return []
