@@ -83,6 +83,20 @@ def show(connection: Connection, space_id: int, items: Sequence[tuple[int | None
     words.write(connection)
 
 
+def rows_of(
+    connection: Connection, space_id: int, items: Sequence[tuple[int | None, Item]]
+) -> list[tuple[int, tuple[object, ...]]]:
+    """What the index should hold of items (project, item): of each its rows, as they are written."""
+    cut = _cut(connection, space_id, [item.id for _project, item in items])
+    wanted = []
+    for project_id, item in items:
+        columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
+        words = Words(space_id)
+        _derive(words, item.id, project_id, item.kind, columns, cut[item.id])
+        wanted += [(item.id, row) for row in words.rows]
+    return wanted
+
+
 def reword(connection: Connection, space_id: int, project_id: int | None, item: Item) -> None:
     """Write the words of an item anew; its vectors stay."""
     columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)

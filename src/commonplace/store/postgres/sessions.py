@@ -139,6 +139,24 @@ def _bodies(connection: Connection, space_id: int, session_ids: Sequence[int]) -
     return said
 
 
+def counted(connection: Connection, space_id: int, session_id: int) -> tuple[int, int, int]:
+    """How many messages, words and bytes its live messages have, counted anew."""
+    question = (
+        "SELECT body, CASE meta WHEN '{}' THEN 0 ELSE octet_length(meta) END FROM items"
+        " WHERE space_id = %s AND session_id = %s AND kind = 'message'"
+        "   AND forgotten_ms IS NULL AND superseded_by IS NULL"
+    )
+    rows = sql.rows(connection, question, (space_id, session_id))
+    return len(rows), sum(count_words(body) for body, _more in rows), sum(len(b.encode()) + more for b, more in rows)
+
+
+def is_counted(connection: Connection, space_id: int, session_id: int, sums: tuple[int, ...], kept: bytes) -> bool:
+    """Whether a session counts its messages as they are; a sketch that is not kept is none that is wrong."""
+    if sums != counted(connection, space_id, session_id):
+        return False
+    return not kept or kept == packed(sketch(_bodies(connection, space_id, [session_id])[session_id]))
+
+
 def _size(item: Draft | Item) -> int:
     """Bytes of a message's text and metadata, as they are kept."""
     meta = json.dumps(item.meta, ensure_ascii=False, separators=(",", ":")) if item.meta else ""

@@ -64,7 +64,7 @@ class Words:
 
     def __init__(self, space_id: int) -> None:
         self._space_id = space_id
-        self._rows: list[tuple[object, ...]] = []
+        self.rows: list[tuple[object, ...]] = []
         self._jobs: list[int] = []
         self._length = 0
 
@@ -74,7 +74,7 @@ class Words:
         # On SQLite the space is one of the tokens that tell where a row belongs, and the type is not.
         length = sum(map(len, tokens)) + len(scope)
         streams = BORDER.join(f" {column} " if column else "" for column in columns)
-        self._rows.append((rowid, length, streams, _vector(self._space_id, tokens, scope)))
+        self.rows.append((rowid, length, streams, _vector(self._space_id, tokens, scope)))
         self._length += length
 
     def embed(self, passage_ids: Iterable[int]) -> None:
@@ -88,10 +88,10 @@ class Words:
                 "  FROM unnest(%s::bigint[]) AS p (passage_id) ON CONFLICT DO NOTHING",
                 (self._space_id, self._jobs),
             )
-        if self._rows:
-            sql.run(connection, _INSERT, (self._space_id, *map(list, zip(*self._rows, strict=True))))
-            sql.run(connection, _TOTALS, (self._space_id, len(self._rows), self._length))
-        self._rows, self._jobs, self._length = [], [], 0
+        if self.rows:
+            sql.run(connection, _INSERT, (self._space_id, *map(list, zip(*self.rows, strict=True))))
+            sql.run(connection, _TOTALS, (self._space_id, len(self.rows), self._length))
+        self.rows, self._jobs, self._length = [], [], 0
 
 
 def erase(connection: Connection, space_id: int, rowids: Sequence[int]) -> None:

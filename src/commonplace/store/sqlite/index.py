@@ -34,6 +34,10 @@ class Words:
     def add(self, rowid: int, words: Mapping[str, str], scope: str) -> None:
         self._rows.append((rowid, *(words.get(name, "") for name in COLUMNS), scope))
 
+    def rows(self) -> dict[int, Mapping[str, str]]:
+        """What was gathered, by row."""
+        return {int(row[0]): dict(zip((*COLUMNS, "scope"), map(str, row[1:]), strict=True)) for row in self._rows}
+
     def write(self, connection: apsw.Connection) -> None:
         for row in sorted(self._rows):
             connection.execute(_INSERT_FTS, row)
@@ -155,6 +159,16 @@ def _said_often(text: str) -> str:
     return index_text(text)
 
 
+def rows_of(
+    connection: apsw.Connection, space_id: int, project_id: int | None, item: Item
+) -> dict[int, Mapping[str, str]]:
+    """What the index should hold of an item: its rows, with the words of each column and of where it belongs."""
+    columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
+    gathered = Words()
+    _gather(gathered, space_id, item.id, project_id, item.kind, columns, _cut(connection, space_id, item.id))
+    return gathered.rows()
+
+
 def _derive(
     connection: apsw.Connection,
     space_id: int,
@@ -167,9 +181,28 @@ def _derive(
     words: Words | None = None,
 ) -> None:
     """Write the words of an item, and a job for each passage but those that have been embedded before."""
+    gathered = words or Words()
+    _gather(gathered, space_id, item_id, project_id, kind, columns, passages)
+    if words is None:
+        gathered.write(connection)
+    for passage_id, _text in passages[known:]:
+        connection.execute(
+            "INSERT OR IGNORE INTO jobs (space_id, kind, passage_id) VALUES (?, 'embed', ?)", (space_id, passage_id)
+        )
+
+
+def _gather(
+    gathered: Words,
+    space_id: int,
+    item_id: int,
+    project_id: int | None,
+    kind: Kind,
+    columns: Mapping[str, str],
+    passages: Sequence[tuple[int, str | None]],
+) -> None:
+    """The words of an item, for each of its rows."""
     place = project_id or NO_PROJECT
     scope = f"{space_token(space_id)} {project_token(space_id, place)} {kind_token(space_id, kind)}"
-    gathered = words or Words()
     parts = [index_text(text or "") for _id, text in passages] if len(passages) > 1 else []
     # The passages of a message are its text, cut at blanks: their words are its words.
     known_words = {"text": " ".join(parts)} if parts and kind == "message" else {}
@@ -185,9 +218,3 @@ def _derive(
         head = {name: whole[name] for name in ("title", "files", "tags", "type", "speaker") if name in whole}
         for (passage_id, _text), part in zip(passages, parts, strict=True):
             gathered.add(passage_id, head | {"text": part}, f"{scope} {PART}")
-    if words is None:
-        gathered.write(connection)
-    for passage_id, _text in passages[known:]:
-        connection.execute(
-            "INSERT OR IGNORE INTO jobs (space_id, kind, passage_id) VALUES (?, 'embed', ?)", (space_id, passage_id)
-        )

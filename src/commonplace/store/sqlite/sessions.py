@@ -88,6 +88,26 @@ def _bodies(connection: apsw.Connection, session_id: int) -> list[str]:
     return [row[0] for row in rows]
 
 
+def counted(connection: apsw.Connection, session_id: int) -> tuple[int, int, int]:
+    """How many messages, words and bytes its live messages have, counted anew."""
+    question = (
+        "SELECT body, iif(meta = '{}', 0, octet_length(meta)) FROM items WHERE session_id = ? AND kind = 'message'"
+    )
+    messages = words = size = 0
+    for body, more in connection.execute(
+        f"{question} AND forgotten_ms IS NULL AND superseded_by IS NULL", (session_id,)
+    ):
+        messages, words, size = messages + 1, words + count_words(body), size + len(body.encode()) + more
+    return messages, words, size
+
+
+def is_counted(connection: apsw.Connection, session_id: int, sums: tuple[int, ...], kept: bytes) -> bool:
+    """Whether a session counts its messages as they are; a sketch that is not kept is none that is wrong."""
+    if sums != counted(connection, session_id):
+        return False
+    return not kept or kept == packed(sketch(_bodies(connection, session_id)))
+
+
 def _size(item: Draft | Item) -> int:
     """Bytes of a message's text and metadata, as they are kept."""
     meta = json.dumps(item.meta, ensure_ascii=False, separators=(",", ":")) if item.meta else ""

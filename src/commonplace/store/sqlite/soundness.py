@@ -1,0 +1,152 @@
+"""The engine's part about soundness: rows held against what always holds, and what is derived made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from commonplace.model import Item, Passage
+from commonplace.store.invariants import CUT, DERIVED, LIVE, SEARCHED, TRUTH, UNCUT, Invariant, worded
+from commonplace.store.soundness import Advance, Breaches, Damage
+from commonplace.store.sqlite import changes, index, indexed_words, items, sessions, sql
+from commonplace.store.sqlite.space import Space
+
+EXAMPLES = 5
+MOST_COMPLAINTS = 100
+WORDS = "passages_fts"
+# What SQLite says of an index that disagrees with its table; the rest is about the pages themselves.
+_OF_INDEXES = ("missing from index", "wrong # of entries in index", "values differ from index", "rowid not at end")
+# The ids of the rows that the full-text index holds are in this table of its own.
+_WORDED = "passages_fts_docsize"
+# Of an item that was cut, the whole has a row too.
+WORDLESS = f"""{SEARCHED} AND (NOT EXISTS (SELECT 1 FROM {_WORDED} d WHERE d.id = p.id)
+   OR (p.seq > 0 AND NOT EXISTS (SELECT 1 FROM {_WORDED} d WHERE d.id = -p.item_id)))"""
+# Asked of the rows of every space: whose a stray one is, nobody can tell.
+STRAY_WORDS = f"""FROM {_WORDED} d WHERE NOT EXISTS (
+    SELECT 1 FROM items i WHERE {LIVE}
+       AND i.id = iif(d.id < 0, -d.id, (SELECT p.item_id FROM passages p WHERE p.id = d.id)))"""
+_UNREADABLE = "NOT (json_valid(i.details) AND json_valid(i.meta))"
+_OWN = (
+    Invariant(
+        "rows",
+        "items have fields that cannot be read",
+        f"FROM items i WHERE i.space_id = {{space}} AND {_UNREADABLE}",
+        "i.id",
+        "item {}",
+    ),
+    Invariant(
+        "rows",
+        "items are in a space that is not there",
+        "FROM items i WHERE NOT EXISTS (SELECT 1 FROM spaces s WHERE s.id = i.space_id)",
+        "i.id",
+        "item {}",
+    ),
+    Invariant(
+        "topics",
+        "members are of no topic",
+        "FROM cluster_passages m WHERE NOT EXISTS (SELECT 1 FROM clusters c WHERE c.id = m.cluster_id)",
+        "m.passage_id",
+        "passage {}",
+        "DELETE FROM cluster_passages WHERE cluster_id NOT IN (SELECT id FROM clusters)",
+        derived=True,
+    ),
+)
+_MODEL = "(SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'model:' || :space)"
+_LAST = {"p.id": "passages", "i.id": "items"}
+
+
+def filled(statement: str) -> str:
+    """A statement about invariants as this engine takes it."""
+    return statement.format(space=":space", model=_MODEL, limit=":limit")
+
+
+class Soundness(Space):
+    """Checking the file."""
+
+    def invariants(self) -> Sequence[Invariant]:
+        return (*TRUTH, *_OWN, CUT, *worded(WORDLESS, STRAY_WORDS, "d.id"), *DERIVED)
+
+    def breaches(self, kept: Invariant, newest: int | None = None) -> Breaches:
+        rows, bindings = filled(kept.rows), {"space": self._space_id, "newest": newest}
+        if newest is not None and kept.newest:
+            rows += f" AND {kept.newest} > (SELECT max(id) FROM {_LAST[kept.newest]}) - :newest"
+        with self._database.read() as connection:
+            count = int(sql.value(connection, f"SELECT count(*) {rows}", bindings))
+            some = sql.rows(connection, f"SELECT {kept.key} {rows} LIMIT {EXAMPLES}", bindings) if count else ()
+        return Breaches(count, tuple(kept.named.format(row[0]) for row in some))
+
+    def cure(self, kept: Invariant, limit: int) -> int:
+        with self._database.write() as connection:
+            connection.execute(filled(kept.cure), {"space": self._space_id, "limit": limit})
+            return connection.changes()
+
+    def damage(self, *, quick: bool) -> Sequence[Damage]:
+        pragma = "quick_check" if quick else "integrity_check"
+        with self._database.read() as connection:
+            lines = [str(row[0]) for row in sql.rows(connection, f"PRAGMA {pragma}({MOST_COMPLAINTS})")]
+        return [] if lines == ["ok"] else [*map(_damage, lines)]
+
+    def reindex(self) -> None:
+        with self._database.write() as connection:
+            connection.execute("REINDEX")
+
+    def walk(self, after: int, limit: int) -> list[Item]:
+        question = f"SELECT id FROM items i WHERE space_id = ? AND id > ? AND NOT {_UNREADABLE} ORDER BY id LIMIT ?"
+        with self._database.read() as connection:
+            ids = [row[0] for row in sql.rows(connection, question, (self._space_id, after, limit))]
+            return [*items.get(connection, self._space_id, ids).values()]
+
+    def uncut(self, limit: int) -> list[Item]:
+        with self._database.read() as connection:
+            question = filled(f"SELECT i.id {UNCUT} LIMIT {{limit}}")
+            ids = [row[0] for row in sql.rows(connection, question, self._some(limit))]
+            return [*items.get(connection, self._space_id, ids).values()]
+
+    def recut(self, item_id: int, passages: Sequence[Passage]) -> None:
+        with self._database.write() as connection:
+            item, place = items.get_one(connection, self._space_id, item_id), changes.place_of(connection, item_id)
+            index.drop_passages(connection, self._space_id, item_id)
+            index.add_passages(connection, self._space_id, item_id, passages)
+            if item.forgotten_ms is None and item.superseded_by is None:
+                index.show(connection, self._space_id, place.project_id, item)
+
+    def misworded(self, advance: Advance) -> list[int]:
+        with self._database.read() as connection:
+            return indexed_words.differing(connection, self._space_id, advance)
+
+    def reword(self, item_ids: Sequence[int]) -> None:
+        with self._database.write() as connection:
+            for item in items.get(connection, self._space_id, item_ids).values():
+                project_id = changes.place_of(connection, item.id).project_id
+                if item.forgotten_ms is None and item.superseded_by is None:
+                    index.reword(connection, self._space_id, project_id, item)
+
+    def miscounted(self, after: int, limit: int) -> tuple[list[int], int | None]:
+        question = (
+            "SELECT id, messages, words, bytes, sketch FROM sessions WHERE space_id = ? AND id > ? ORDER BY id LIMIT ?"
+        )
+        with self._database.read() as connection:
+            rows = sql.rows(connection, question, (self._space_id, after, limit))
+            wrong = [
+                id_
+                for id_, *sums, sketch in rows
+                if not sessions.is_counted(connection, id_, tuple(sums), bytes(sketch))
+            ]
+        return wrong, rows[-1][0] if rows else None
+
+    def recount(self, session_ids: Sequence[int]) -> None:
+        with self._database.write() as connection:
+            for id_ in session_ids:
+                # The sketch is made of what is said when somebody asks for it.
+                connection.execute(
+                    "UPDATE sessions SET messages = ?, words = ?, bytes = ?, sketch = x'' WHERE id = ?",
+                    (*sessions.counted(connection, id_), id_),
+                )
+
+    def _some(self, limit: int) -> Mapping[str, int]:
+        return {"space": self._space_id, "limit": limit}
+
+
+def _damage(line: str) -> Damage:
+    if WORDS in line:
+        return Damage(line, "words")
+    return Damage(line, "indexes" if any(mark in line for mark in _OF_INDEXES) else "")
