@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -17,35 +17,42 @@ from commonplace.errors import CommonplaceError, InvalidInput, NotFound, StoreEr
 from commonplace.mcp.http import protocol
 from commonplace.memory.book import Book
 from commonplace.memory.status import answers, status
+from commonplace.rest.metrics import Requests
 from commonplace.rest.refusal import refusal
 from commonplace.rest.routes import routes as rest
+from commonplace.site.access import Access
+from commonplace.site.front import Front
 from commonplace.site.guard import Guard
 from commonplace.site.limits import Limits
+from commonplace.site.probes import Probes
 from commonplace.site.who import SERVICE_UNAVAILABLE, Who
+from commonplace.web.login import Tickets
+from commonplace.web.routes import is_page
+from commonplace.web.routes import routes as web
 from commonplace.workers import Workers
 
-WELCOME = """\
-Commonplace is running.
-
-Agents:    {address}/mcp     (Model Context Protocol, streamable HTTP)
-Programs:  {address}/api/v1  (REST; try it at {address}/api/v1/docs)
-Health:    {address}/health
-People:    commonplace --help
-
-Calls need a key: Authorization: Bearer <key>. `commonplace keys create NAME` makes one.
-"""
 # Where the store lies, and what it is about, is not for those without a key.
 _OUT_OF_ORDER = StoreError("The store cannot be used now.", "`commonplace status` on the server tells why.")
 
 
-def application(reach: Callable[[], Book], settings: Settings, ending: Callable[[], bool] = lambda: False) -> ASGIApp:
-    """The site over the book, reached for at each call. `ending` tells those who listen that it is about to stop."""
-    workers = Workers()
+def application(
+    reach: Callable[[], Book],
+    settings: Settings,
+    ending: Callable[[], bool] = lambda: False,
+    tickets: Tickets | None = None,
+) -> ASGIApp:
+    """The site over the book, reached for at each call. `ending` tells those who listen that it is about to stop.
+
+    `tickets` sign in whoever was given one.
+    """
+    workers, glances, requests = Workers(), Workers(1), Requests()
     agents = protocol(settings, workers)
+    pages = web(workers, ending, lambda secret, address: who.caller(secret, address), tickets or Tickets())
     routes = [
-        Route("/", _front),
+        Route("/", Front(pages)),
+        *pages,
         Route("/health", _health(reach, workers)),
-        *rest(workers, ending),
+        *rest(workers, requests, ending),
         *agents.routes,
     ]
 
@@ -55,13 +62,11 @@ def application(reach: Callable[[], Book], settings: Settings, ending: Callable[
             yield
         # Before the store is closed, so that no thread opens it again.
         workers.close()
+        glances.close()
 
     site = Starlette(routes=routes, lifespan=lifespan, exception_handlers=_HANDLERS)
-    return Guard(Who(Limits(site, settings), reach, workers, settings), settings)
-
-
-async def _front(request: Request) -> Response:
-    return PlainTextResponse(WELCOME.format(address=str(request.base_url).rstrip("/")))
+    who = Who(Limits(site, settings), reach, workers, settings, is_page)
+    return Access(Probes(Guard(who, settings), reach, ending, glances), routes, requests)
 
 
 def _health(reach: Callable[[], Book], workers: Workers) -> Callable[[Request], Awaitable[Response]]:

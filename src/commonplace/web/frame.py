@@ -1,0 +1,205 @@
+"""The frame of every page: who is there, whether a form is one of ours, what is shown, and how errors are told."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs, quote
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, TooLarge, Unauthorized, WrongMethod
+from commonplace.memory import visits
+from commonplace.memory.book import Book
+from commonplace.model import Key
+from commonplace.web.page import Asked, Gone, House, Page, Reply, Sent
+from commonplace.web.render import Templates
+
+log = logging.getLogger(__name__)
+
+VISIT_COOKIE, THEME_COOKIE = "commonplace_visit", "commonplace_theme"
+THEMES = ("light", "dark")
+# A part of a page is asked for by its name in this header.
+PART = "x-part"
+# An item of a megabyte, written so that every character takes three.
+LONGEST_FORM = 4 * 1024 * 1024
+MOST_FIELDS = 5_000
+SAFE = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+        " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_MENU = ("home", "search", "timeline", "conversations", "rules", "topics", "prune", "feed", "settings")
+
+
+class Frame:
+    """One path, and the pages behind it by their methods."""
+
+    def __init__(self, path: str, pages: Mapping[str, Page], house: House, templates: Templates) -> None:
+        self._path, self._pages, self._house, self._templates = path, pages, house, templates
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            response = await self._response(request)
+        except ClientDisconnect:
+            response = Response(status_code=400)
+        response.headers.update(SAFE)
+        await response(scope, receive, send)
+
+    async def _response(self, request: Request) -> Response:
+        page = self._pages.get("GET" if request.method == "HEAD" else request.method)
+        common = self._common(request, page)
+        try:
+            if page is None:
+                raise WrongMethod(f"{request.method[:20]} is not for {self._path}.", "Go back, and try it from there.")
+            form = await form_of(request) if page.method == "POST" else {}
+            key: Key | None = getattr(request.state, "key", None)
+            if key is None:
+                return self._sign_in(request, form, common)
+            check_form(request, form)
+            if not key.allows(page.scope):
+                raise Forbidden(f"Your key may only {key.scope}; this takes one that may {page.scope}.")
+            asked = Asked(request.path_params, query_of(request), form, key, self._house, request.headers)
+            book = request.state.book
+            return await self._house.workers.do(lambda: self._answer(page, book, asked, common, request))
+        except CommonplaceError as error:
+            return self._told(error, common, request)
+        except ClientDisconnect:
+            raise
+        except Exception as error:
+            log.exception("the page %s failed", self._path)
+            return self._told(CommonplaceError(f"The page failed: {type(error).__name__}."), common, request)
+
+    def _answer(self, page: Page, book: Book, asked: Asked, common: Mapping[str, Any], request: Request) -> Response:
+        book.meaning.somebody_asks()
+        reply = page.call(book, asked)
+        return self._rendered(page, reply, {**common, "now": book.clock(), "asked": asked}, request)
+
+    def _rendered(self, page: Page, reply: Reply, common: Mapping[str, Any], request: Request) -> Response:
+        if isinstance(reply, Gone):
+            response: Response = RedirectResponse(reply.address, 303)
+            for name, value in reply.cookies.items():
+                set_cookie(response, request, name, value)
+            return response
+        if isinstance(reply, Sent):
+            return _sent(reply)
+        values = {**common, **reply.values}
+        part = request.headers.get(PART, "")
+        if part and part in page.parts:
+            return HTMLResponse(self._templates.part(reply.template, part, values), reply.status)
+        return HTMLResponse(self._templates.page(reply.template, values), reply.status)
+
+    def _told(self, error: CommonplaceError, common: Mapping[str, Any], request: Request) -> Response:
+        values = {**common, "error": error, "now": 0}
+        if request.headers.get(PART):
+            return HTMLResponse(self._templates.part("error", "told", values), error.http_status)
+        return HTMLResponse(self._templates.page("error", values), error.http_status)
+
+    def _sign_in(self, request: Request, form: Mapping[str, list[str]], common: Mapping[str, Any]) -> Response:
+        """Nobody is there: to the door, or, if something was being sent, hold it until they have signed in."""
+        refused = getattr(request.state, "refused", None)
+        if refused is not None and not isinstance(refused, Unauthorized):
+            return self._told(refused, common, request)
+        here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        if not form and not request.headers.get(PART):
+            expired = "&over=1" if VISIT_COOKIE in request.cookies else ""
+            return RedirectResponse(f"/login?next={quote(here, safe='')}{expired}", 303)
+        values = {**common, "next": here, "carried": _carried(form), "over": True, "wrong": ""}
+        if request.headers.get(PART):
+            return HTMLResponse(self._templates.part("login", "over", values), 401)
+        return HTMLResponse(self._templates.page("login", values), 401)
+
+    def _common(self, request: Request, page: Page | None) -> dict[str, Any]:
+        """What every template can use."""
+        key: Key | None = getattr(request.state, "key", None)
+        query = query_of(request)
+        return {
+            "menu": _MENU,
+            "place": page.place if page is not None else "",
+            "key": key,
+            "theme": theme_of(request),
+            "form_mark": visits.mark_of(request.cookies.get(VISIT_COOKIE, "")),
+            "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+            "did": (query.get("did") or [""])[-1],
+            "about": (query.get("about") or [""])[-1],
+        }
+
+
+def theme_of(request: Request) -> str:
+    theme = request.cookies.get(THEME_COOKIE, "")
+    return theme if theme in THEMES else ""
+
+
+def query_of(request: Request) -> dict[str, list[str]]:
+    return _fields(request.scope["query_string"])
+
+
+async def form_of(request: Request) -> dict[str, list[str]]:
+    """The fields of a form; TooLarge before it fills the memory."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LONGEST_FORM:
+            raise TooLarge("The form is too long.", f"Send at most {LONGEST_FORM // 1024 // 1024} MB.")
+    return _fields(bytes(body))
+
+
+def check_form(request: Request, form: Mapping[str, list[str]]) -> None:
+    """Refuse what another site, or another program on this machine, had a browser send."""
+    if request.method != "POST":
+        return
+    check_sender(request)
+    token = request.cookies.get(VISIT_COOKIE, "")
+    mark = (form.get("form_mark") or [""])[-1]
+    # Who shows a key in a header is no browser that can be misled.
+    if "authorization" not in request.headers and mark != visits.mark_of(token):
+        raise Forbidden("The form is not one of this visit.", "Go back, load the page again and send it once more.")
+
+
+def check_sender(request: Request) -> None:
+    site = request.headers.get("sec-fetch-site", "")
+    origin = request.headers.get("origin", "")
+    if site not in ("", "same-origin", "none") or (origin and origin.rpartition("/")[2] != request.headers["host"]):
+        raise Forbidden("Pages of other sites may not send anything here.", "Open the page here and send it from it.")
+
+
+def set_cookie(response: Response, request: Request, name: str, value: str, seconds: int = 365 * 86_400) -> None:
+    """A cookie for our pages only. An empty one is taken away."""
+    response.set_cookie(
+        name,
+        value,
+        max_age=seconds if value else 0,
+        httponly=name != THEME_COOKIE,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+
+
+def _fields(raw: bytes) -> dict[str, list[str]]:
+    try:
+        text = raw.decode("utf-8")
+        return parse_qs(text, keep_blank_values=True, errors="replace", max_num_fields=MOST_FIELDS)
+    except ValueError as error:
+        raise InvalidInput("The form cannot be read.", "Go back, and send it from the page.") from error
+
+
+def _carried(form: Mapping[str, list[str]]) -> list[tuple[str, str]]:
+    return [(name, value) for name, values in form.items() if name != "form_mark" for value in values]
+
+
+def _sent(reply: Sent) -> Response:
+    headers = {}
+    if reply.name:
+        headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(reply.name, safe='')}"
+    if reply.stream is not None:
+        return StreamingResponse(reply.stream(), headers=headers, media_type=reply.media)
+    return Response(reply.content, headers=headers, media_type=reply.media)

@@ -1,0 +1,127 @@
+"""Signing in and out: a key opens a visit, and what was being sent when the last one ended is not lost."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from commonplace.errors import CommonplaceError, Unauthorized
+from commonplace.memory import visits
+from commonplace.memory.book import Book
+from commonplace.web.frame import SAFE, VISIT_COOKIE, check_sender, form_of, query_of, set_cookie, theme_of
+from commonplace.web.page import House, own_path
+from commonplace.web.render import Templates
+
+PATH = "/login"
+TICKET_SECONDS = 600.0
+_AFTER = ("key", "next", "form_mark")
+
+
+class Welcomed(Protocol):
+    """Whoever has a good key."""
+
+    @property
+    def book(self) -> Book: ...
+
+
+# The caller that a secret opens the door to, or the error that keeps it shut; wrong keys from an address are counted.
+Welcome = Callable[[str, str], Awaitable[Welcomed]]
+
+
+class Tickets:
+    """Links that sign in whoever starts the server, each once and soon: a secret in an address is seen by many."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, tuple[str, float]] = {}
+
+    def issue(self, secret: str) -> str:
+        """A ticket for the owner of this key."""
+        ticket = secrets.token_urlsafe(24)
+        self._open[ticket] = secret, time.monotonic() + TICKET_SECONDS
+        return ticket
+
+    def redeem(self, ticket: str) -> str:
+        """The key that it stands for; the ticket is no good any more."""
+        secret, until = self._open.pop(ticket, ("", 0.0))
+        if time.monotonic() >= until:
+            raise Unauthorized("This link was used already, or is too old.", "Sign in with a key.")
+        return secret
+
+
+class Login:
+    """The door that people come in by."""
+
+    def __init__(self, welcome: Welcome, house: House, templates: Templates, tickets: Tickets) -> None:
+        self._welcome, self._house, self._templates, self._tickets = welcome, house, templates, tickets
+
+    async def form(self, request: Request) -> Response:
+        """Ask for a key."""
+        query = query_of(request)
+        target = own_path((query.get("next") or ["/"])[-1])
+        return self._asking(request, target, over=bool(query.get("over")))
+
+    async def enter(self, request: Request) -> Response:
+        """Sign in with what the form holds."""
+        try:
+            form = await form_of(request)
+            check_sender(request)
+        except CommonplaceError as error:
+            return self._asking(request, "/", wrong=error)
+        target = own_path((form.get("next") or ["/"])[-1])
+        carried = [(name, value) for name, values in form.items() if name not in _AFTER for value in values]
+        secret = (form.get("key") or [""])[-1].strip()
+        try:
+            token = await self._token(secret, request)
+        except CommonplaceError as error:
+            return self._asking(request, target, wrong=error, carried=carried)
+        if not carried:
+            return self._let_in(RedirectResponse(target, 303), request, token)
+        values = {"theme": theme_of(request), "next": target, "carried": carried}
+        page = self._templates.page("resend", {**values, "form_mark": visits.mark_of(token)})
+        return self._let_in(HTMLResponse(page), request, token)
+
+    async def ticket(self, request: Request) -> Response:
+        """Sign in by the link that the server told when it started."""
+        try:
+            secret = self._tickets.redeem((query_of(request).get("ticket") or [""])[-1])
+            return self._let_in(RedirectResponse("/", 303), request, await self._token(secret, request))
+        except CommonplaceError as error:
+            return self._asking(request, "/", wrong=error)
+
+    async def leave(self, request: Request) -> Response:
+        """Sign out."""
+        try:
+            check_sender(request)
+        except CommonplaceError as error:
+            return self._asking(request, "/", wrong=error)
+        response = RedirectResponse(PATH, 303)
+        response.headers.update(SAFE)
+        set_cookie(response, request, VISIT_COOKIE, "")
+        return response
+
+    async def _token(self, secret: str, request: Request) -> str:
+        caller = await self._welcome(secret, request.state.address)
+        return await self._house.workers.do(lambda: visits.begin(caller.book, secret))
+
+    def _let_in(self, response: Response, request: Request, token: str) -> Response:
+        response.headers.update(SAFE)
+        set_cookie(response, request, VISIT_COOKIE, token, visits.VISIT_MS // 1000)
+        return response
+
+    def _asking(
+        self,
+        request: Request,
+        target: str,
+        *,
+        over: bool = False,
+        wrong: CommonplaceError | None = None,
+        carried: list[tuple[str, str]] | None = None,
+    ) -> Response:
+        values = {"theme": theme_of(request), "next": target, "carried": carried or [], "over": over, "wrong": wrong}
+        status = 200 if wrong is None else wrong.http_status
+        return HTMLResponse(self._templates.page("login", values), status, SAFE)

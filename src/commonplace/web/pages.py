@@ -1,0 +1,12 @@
+"""Every page, in the order of the menu. To add one: a function, its template, its words, and a row here."""
+
+from __future__ import annotations
+
+from commonplace.web import home, search, theme
+from commonplace.web.page import Page
+
+PAGES: tuple[Page, ...] = (
+    Page("GET", "/", "read", home.home, "home"),
+    Page("GET", "/search", "read", search.search, "search", parts=("results",)),
+    Page("POST", "/theme", "read", theme.choose),
+)

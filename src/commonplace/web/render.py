@@ -1,0 +1,77 @@
+"""Templates and what they can use: words, times, numbers, Markdown, marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from commonplace.text.redact import redact
+from commonplace.text.times import ago, iso
+from commonplace.web.markdown import markdown
+from commonplace.web.static import address_of
+from commonplace.web.words import counted, words
+
+KILO = 1024
+
+
+class Templates:
+    """The templates of the dashboard, escaped wherever they show a value."""
+
+    def __init__(self) -> None:
+        self._all = Environment(
+            loader=PackageLoader("commonplace.web"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._all.globals.update(say=words(), static=address_of, counted=counted)
+        self._all.filters.update(
+            ago=ago, iso=iso, day=day, clock=clock, size=size, markdown=_markdown, clean=redact, number=number
+        )
+
+    def page(self, name: str, values: Mapping[str, Any]) -> str:
+        """A whole page."""
+        return self._all.get_template(f"{name}.html").render(values)
+
+    def part(self, name: str, block: str, values: Mapping[str, Any]) -> str:
+        """One block of a page, to be put into one that is open."""
+        template = self._all.get_template(f"{name}.html")
+        context = template.new_context(dict(values))
+        return "".join(template.blocks[block](context))
+
+
+def day(ms: int) -> str:
+    """A day as people write it: 15 Mar 2025."""
+    return _date(ms).strftime("%d %b %Y").lstrip("0") if 0 <= ms < 253_402_300_800_000 else iso(ms)[:10]
+
+
+def clock(ms: int) -> str:
+    """The time of the day, UTC: 14:30."""
+    return iso(ms)[11:16]
+
+
+def size(bytes_: int) -> str:
+    """So many bytes, as people say it."""
+    amount = float(bytes_)
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if amount < KILO or unit == "GB":
+            break
+        amount /= KILO
+    return f"{bytes_:,} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
+
+
+def number(value: int) -> str:
+    return f"{value:,}"
+
+
+def _markdown(text: str) -> Markup:
+    return markdown(redact(text))
+
+
+def _date(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)
