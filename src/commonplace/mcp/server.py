@@ -87,17 +87,27 @@ class _Answers:
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, redact(f"Unknown tool: {params.name}"), {"known": sorted(self._tools)})
+        state = getattr(context.request, "state", None)
+        if state is not None:
+            # For whoever counts and logs calls over HTTP.
+            state.tool = tool.name
+        result = await self._called(context, tool, params.arguments or {})
+        if state is not None and result.is_error:
+            state.error = (result.structured_content or {})["error"]["code"]
+        return result
+
+    async def _called(self, context: _Context, tool: Tool, arguments: dict[str, Any]) -> types.CallToolResult:
         reach = self._reach_of(context)
         if not tool.read_only:
             if not _may_write(context):
                 return _failed(error_body(tool.dialect, Forbidden(f"This key may read only, and {tool.name} writes.")))
             async with self._writing if self._one_caller else contextlib.nullcontext():
-                return await self._workers.do(lambda: _call(reach, tool, params.arguments or {}))
+                return await self._workers.do(lambda: _call(reach, tool, arguments))
         if self._one_caller and self._writing.locked():
             with anyio.move_on_after(WAIT_FOR_WRITES):
                 async with self._writing:
                     pass
-        return await self._workers.do(lambda: _call(reach, tool, params.arguments or {}))
+        return await self._workers.do(lambda: _call(reach, tool, arguments))
 
     async def list_resources(self, context: _Context, _params: object) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=await self._from_book(context, resources.listed))

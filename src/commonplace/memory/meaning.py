@@ -5,6 +5,7 @@ If the embedder cannot work, keyword recall goes on, and `state` says why to who
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -30,6 +31,9 @@ POLL_SECONDS = 0.5
 CACHED_QUESTIONS = 256
 # A question does not wait for whoever writes.
 AT_ONCE = 0.0
+# How long the batch that is under way is waited for at the end.
+STOP_SECONDS = 5.0
+ENDED = "the process that had it ended"
 OUSTED = "another process made this store use a different model"
 
 
@@ -46,6 +50,14 @@ class Meaning:
         self._wake, self._stop = threading.Event(), threading.Event()
         self._worker: threading.Thread | None = None
         self._lock = threading.Lock()
+        self._leased: dict[int, Job] = {}
+        self._caught_up = time.monotonic()
+        self.embedded = self.failed = 0
+        """Passages whose vectors were made here, and those of which none could be made."""
+
+    def lag(self) -> float:
+        """Seconds since nothing waited; 0 if no vectors are made."""
+        return 0.0 if self._embedder is None else time.monotonic() - self._caught_up
 
     @property
     def state(self) -> str:
@@ -107,6 +119,7 @@ class Meaning:
         """
         end = time.monotonic() + seconds
         if self._embedder is None or not self._anything_waits(self._embedder, patience):
+            self._caught_up = time.monotonic()
             return 0
         done = 0
         while (limit is None or done < limit) and time.monotonic() < end and not self._stop.is_set():
@@ -115,13 +128,19 @@ class Meaning:
             self._ousted = self._adopted and not self._store.uses_model(self._embedder.name)
             if not jobs:
                 break
+            self._leased |= {job.id: job for job in jobs}
             try:
                 finished = self._do(jobs, patience)
             except EmbedderUnavailable as error:
                 self._failure = error.message
+                self.failed += len(jobs)
                 self._store.release_jobs(jobs, self._owner, error.message, patience)
                 break
+            finally:
+                for job in jobs:
+                    self._leased.pop(job.id, None)
             self._failure = ""
+            self.embedded += finished
             if not finished and not self._store.uses_model(self._embedder.name):
                 self._store.release_jobs(jobs, self._owner, OUSTED, patience)
             done += finished
@@ -164,10 +183,14 @@ class Meaning:
         self._wake.set()
 
     def stop(self) -> None:
+        """After the batch that is under way; one that takes too long is left to other processes at once."""
         self._stop.set()
         self._wake.set()
         if self._worker is not None:
-            self._worker.join(timeout=5)
+            self._worker.join(timeout=STOP_SECONDS)
+        if leased := list(self._leased.values()):
+            with contextlib.suppress(CommonplaceError):
+                self._store.release_jobs(leased, self._owner, ENDED, AT_ONCE)
 
     def _work(self) -> None:
         while not self._stop.is_set():

@@ -34,8 +34,8 @@ class House:
     workers: Workers
     # What is here, as OpenAPI tells it.
     document: Callable[[], bytes]
-    # What was counted, as Prometheus reads it.
-    counted: Callable[[], bytes]
+    # What was counted, and what this book holds, as Prometheus reads it.
+    counted: Callable[[Book], bytes]
     # Whether the server is about to end.
     ending: Callable[[], bool]
 

@@ -1,4 +1,4 @@
-"""The frame of every endpoint: who may, what was asked, doing it once, what is answered, and what is counted."""
+"""The frame of every endpoint: who may, what was asked, doing it once, and what is answered."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 import re
-import time
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -28,7 +27,6 @@ from commonplace.memory.book import Book
 from commonplace.memory.replies import Answered, once
 from commonplace.model import Key
 from commonplace.rest.endpoint import WRITING, Answer, Asked, Endpoint, House
-from commonplace.rest.metrics import Requests
 from commonplace.rest.reading import body_of, query_of
 from commonplace.rest.refusal import JSON, as_bytes, error_bytes, refusal
 from commonplace.rest.uploads import Received, received
@@ -42,17 +40,13 @@ _TAG = re.compile(r'(?:W/)?("[^"]*")')
 class Door:
     """One path, and the endpoints behind it by their methods."""
 
-    def __init__(self, path: str, endpoints: Mapping[str, Endpoint], house: House, requests: Requests) -> None:
-        self._path, self._endpoints = path, endpoints
-        self._house, self._requests = house, requests
+    def __init__(self, path: str, endpoints: Mapping[str, Endpoint], house: House) -> None:
+        self._path, self._endpoints, self._house = path, endpoints, house
         also = ("HEAD", "OPTIONS") if "GET" in endpoints else ("OPTIONS",)
         self._allow = ", ".join((*endpoints, *also))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = time.perf_counter()
-        request = Request(scope, receive)
-        response = await self._response(request)
-        self._requests.count(request.method, self._path, response.status_code, time.perf_counter() - started)
+        response = await self._response(Request(scope, receive))
         await response(scope, receive, send)
 
     async def _response(self, request: Request) -> Response:
@@ -137,19 +131,22 @@ def _once(book: Book, endpoint: Endpoint, asked: Asked[object, object], name: st
     if not IDEMPOTENCY_KEY.fullmatch(name):
         raise InvalidInput("The Idempotency-Key is not a name.", "Use 1 to 200 visible ASCII characters.")
     made: list[Answer] = []
+    refused: list[CommonplaceError] = []
 
     def work() -> Answered:
         try:
             answer = endpoint.call(book, asked)
         except CommonplaceError as error:
-            made.append(Answer(content=error_bytes(error, error.http_status), status=error.http_status))
-            return Answered(error.http_status, "{}", made[0].content)
+            refused.append(error)
+            return Answered(error.http_status, "{}", error_bytes(error, error.http_status))
         made.append(_safe(answer))
         kept = as_bytes(_shown(answer))
         headers = {**answer.headers, **({"ETag": answer.etag} if answer.etag else {})}
         return Answered(answer.status, json.dumps(headers), kept)
 
     first, repeated = once(book, who, name, print_, work)
+    if refused:
+        raise refused[0]
     if not repeated:
         return made[0]
     headers = {**json.loads(first.headers), "Idempotency-Replayed": "true"}

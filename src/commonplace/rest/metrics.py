@@ -1,85 +1,172 @@
-"""Metrics: what was called and how long it took, and how much the memory holds, as Prometheus reads it."""
+"""Metrics: what was called and how long it took, and how much the memory holds, as Prometheus reads it.
+
+docs/operations.md has the table of them. Labels are routes, tools, codes and kinds: never what somebody wrote.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import contextlib
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from prometheus_client import (
     CollectorRegistry,
     Counter,
+    Gauge,
     GCCollector,
     Histogram,
     PlatformCollector,
     ProcessCollector,
+    disable_created_metrics,
     generate_latest,
 )
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from commonplace.errors import CommonplaceError
 from commonplace.memory.book import Book
 from commonplace.memory.status import status
 from commonplace.rest.endpoint import Answer, Asked
 
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"
+# Counting the rows of a large memory takes a while: it is done this often at most.
+HELD_SECONDS = 5.0
+_MOST_HELD = 100
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+_FINE = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A request whose answer began after so many seconds; the tool and the code of the error if there was one."""
+
+    method: str
+    route: str
+    status: int
+    seconds: float
+    tool: str | None = None
+    error: str | None = None
 
 
 class Requests:
     """Those that one server answered, counted and timed. A route is its template, so that ids make no new series."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        self._requests = Counter(
-            "commonplace_requests", "Requests answered.", ("method", "route", "status"), registry=self._registry
-        )
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._registry = registry = CollectorRegistry()
+        of_request, of_tool = ("method", "route", "status"), ("tool", "code")
+        self._requests = Counter("commonplace_requests", "Requests answered.", of_request, registry=registry)
         self._seconds = Histogram(
-            "commonplace_request_seconds",
-            "Time to an answer.",
-            ("method", "route"),
+            *("commonplace_request_seconds", "Time until the answer began.", of_request),
             buckets=_SECONDS,
-            registry=self._registry,
+            registry=registry,
         )
-        ProcessCollector(registry=self._registry)
-        PlatformCollector(registry=self._registry)
-        GCCollector(registry=self._registry)
+        self._now = Gauge("commonplace_requests_in_progress", "Requests being answered.", registry=registry)
+        self._calls = Counter("commonplace_tool_calls", "Calls of tools over MCP.", of_tool, registry=registry)
+        self._call_seconds = Histogram(
+            *("commonplace_tool_call_seconds", "Time until a tool's answer began.", ("tool",)),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._errors = Counter("commonplace_errors", "Refusals and faults.", ("code",), registry=registry)
+        for collector in (ProcessCollector, PlatformCollector, GCCollector):
+            collector(registry=registry)
+        self._held: dict[int, tuple[float, Book, bytes]] = {}
 
-    def count(self, method: str, route: str, status_: int, seconds: float) -> None:
-        method = method if method in _METHODS else "other"
-        self._requests.labels(method, route, str(status_)).inc()
-        self._seconds.labels(method, route).observe(seconds)
+    def in_progress(self) -> contextlib.AbstractContextManager[None]:
+        return self._now.track_inprogress()
 
-    def text(self) -> bytes:
-        return generate_latest(self._registry)
+    def count(self, seen: Seen) -> None:
+        which = (seen.method, seen.route, str(seen.status))
+        self._requests.labels(*which).inc()
+        self._seconds.labels(*which).observe(seen.seconds)
+        if seen.tool is not None:
+            self._calls.labels(seen.tool, seen.error or _FINE).inc()
+            self._call_seconds.labels(seen.tool).observe(seen.seconds)
+        if seen.error is not None:
+            self._errors.labels(seen.error).inc()
+
+    def text(self, book: Book) -> bytes:
+        """Everything, as one reads who may use this book."""
+        return generate_latest(self._registry) + self._holds(book)
+
+    def _holds(self, book: Book) -> bytes:
+        known = self._held.get(id(book.store))
+        if known is not None and known[1].store is book.store and time.monotonic() < known[0]:
+            return known[2]
+        registry = CollectorRegistry()
+        registry.register(_Held(book))
+        made = generate_latest(registry)
+        if len(self._held) >= _MOST_HELD:
+            self._held.clear()
+        self._held[id(book.store)] = time.monotonic() + HELD_SECONDS, book, made
+        return made
 
 
 class _Held(Collector):
-    """What a memory holds at this moment."""
+    """What a memory holds at this moment; of one that does not answer, only that it does not."""
 
-    def __init__(self, held: Mapping[str, Any]) -> None:
-        self._held = held
+    def __init__(self, book: Book) -> None:
+        self._book = book
 
-    def collect(self) -> Iterable[GaugeMetricFamily]:
-        counts = self._held["counts"]
-        items = GaugeMetricFamily("commonplace_items", "Live items.", labels=("kind",))
-        for kind, number in sorted(counts["items"].items()):
-            items.add_metric([kind], number)
-        yield items
+    def collect(self) -> Iterable[Metric]:
+        held: Mapping[str, Any] | None = None
+        with contextlib.suppress(CommonplaceError):
+            held = status(self._book)
+        yield GaugeMetricFamily("commonplace_store_up", "Whether the store answers.", value=held is not None)
+        if held is not None:
+            yield from _counts(held)
+            yield from _connections(held["store"])
+        yield from self._embedding()
+
+    def _embedding(self) -> Iterator[Metric]:
+        meaning = self._book.meaning
         for name, what, number in (
-            ("passages", "Passages that are searched.", counts["passages"]),
-            ("vectors", "Passages that are found by meaning.", counts["vectors"]),
-            ("pending_vectors", "Passages that wait for their vector.", self._held["pending"]),
-            ("projects", "Projects.", counts["projects"]),
-            ("sessions", "Sessions.", counts["sessions"]),
-            ("forgotten_items", "Items that can be restored.", counts["forgotten"]),
-            ("database_bytes", "Size of the database.", counts["bytes"]),
+            ("embedded_passages", "Passages whose vectors this server made.", meaning.embedded),
+            ("embedding_failures", "Passages of which it could make none, and gave them back.", meaning.failed),
         ):
-            yield GaugeMetricFamily(f"commonplace_{name}", what, value=number)
+            yield CounterMetricFamily(f"commonplace_{name}", what, value=number)
+        yield GaugeMetricFamily(
+            "commonplace_embedding_lag_seconds", "Time since nothing waited for its vector.", value=meaning.lag()
+        )
+
+
+def _counts(held: Mapping[str, Any]) -> Iterator[Metric]:
+    counts = held["counts"]
+    items = GaugeMetricFamily("commonplace_items", "Live items.", labels=("kind",))
+    for kind, number in sorted(counts["items"].items()):
+        items.add_metric([kind], number)
+    yield items
+    for name, what, number in (
+        ("passages", "Passages that are searched.", counts["passages"]),
+        ("vectors", "Passages that are found by meaning.", counts["vectors"]),
+        ("pending_vectors", "Passages that wait for their vector.", held["pending"]),
+        ("projects", "Projects.", counts["projects"]),
+        ("sessions", "Sessions.", counts["sessions"]),
+        ("forgotten_items", "Items that can be restored.", counts["forgotten"]),
+        ("database_bytes", "Size of the database.", counts["bytes"]),
+    ):
+        yield GaugeMetricFamily(f"commonplace_{name}", what, value=number)
+
+
+def _connections(store: Mapping[str, Any]) -> Iterator[Metric]:
+    """Of a store on a server: those of this process to it."""
+    told = store.get("connections")
+    if told is None:
+        return
+    connections = GaugeMetricFamily("commonplace_database_connections", "Connections by state.", labels=("state",))
+    for state in ("in_use", "idle"):
+        connections.add_metric([state], told[state])
+    yield connections
+    yield GaugeMetricFamily("commonplace_database_waiting", "Calls that wait for a connection.", value=told["waiting"])
+    yield GaugeMetricFamily("commonplace_database_connections_limit", "Connections at most.", value=told["most"])
+    yield CounterMetricFamily(
+        "commonplace_replica_fallbacks", "Questions that no replica answered.", value=told.get("replica_fallbacks", 0)
+    )
 
 
 def metrics(book: Book, asked: Asked[None, None]) -> Answer:
     """Everything that is measured."""
-    held = CollectorRegistry()
-    held.register(_Held(status(book)))
-    return Answer(content=asked.house.counted() + generate_latest(held))
+    return Answer(content=asked.house.counted(book))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from commonplace.dialects.tool import redacted
 from commonplace.errors import CommonplaceError, RateLimited, StoreBusy, Unauthorized
@@ -12,6 +13,16 @@ from commonplace.errors import CommonplaceError, RateLimited, StoreBusy, Unautho
 JSON = "application/json"
 # Seconds after which another try may find the store free.
 _BUSY = "1"
+
+
+class Refusal(Response):
+    """Notes the code of its error in the state of the request, for those who count and tell what became of it."""
+
+    error = CommonplaceError.code
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope.setdefault("state", {})["error"] = self.error
+        await super().__call__(scope, receive, send)
 
 
 def refusal(error: CommonplaceError, status: int | None = None) -> Response:
@@ -22,7 +33,9 @@ def refusal(error: CommonplaceError, status: int | None = None) -> Response:
     if isinstance(error, (RateLimited, StoreBusy)):
         headers["Retry-After"] = str(error.retry_after) if isinstance(error, RateLimited) else _BUSY
     status = status or error.http_status
-    return Response(error_bytes(error, status), status, headers, JSON)
+    response = Refusal(error_bytes(error, status), status, headers, JSON)
+    response.error = error.code
+    return response
 
 
 def error_bytes(error: CommonplaceError, status: int) -> bytes:

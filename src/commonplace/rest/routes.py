@@ -21,18 +21,15 @@ from commonplace.workers import Workers
 _PACKED = Middleware(GZipMiddleware, minimum_size=4096, compresslevel=3)
 
 
-def routes(workers: Workers, ending: Callable[[], bool] = lambda: False) -> list[BaseRoute]:
+def routes(workers: Workers, requests: Requests, ending: Callable[[], bool]) -> list[BaseRoute]:
     """Everything under /api/v1, and /metrics. `ending` tells those who listen that the server is about to stop."""
-    requests = Requests()
     house = House(
         workers=workers,
         document=functools.cache(lambda: as_bytes(document(ENDPOINTS))),
         counted=requests.text,
         ending=ending,
     )
-    doors = [
-        Route(path, Door(path, behind, house, requests), middleware=[_PACKED]) for path, behind in _by_path().items()
-    ]
+    doors = [Route(path, Door(path, behind, house), middleware=[_PACKED]) for path, behind in _by_path().items()]
     nowhere = Nowhere()
     return [*doors, Route("/api/v1", nowhere), Route("/api/v1/{rest:path}", nowhere)]
 

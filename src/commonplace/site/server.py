@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ipaddress
 import logging
 import signal
 import socket
 import sys
+import time
+from math import ceil
 
 import uvicorn
 
@@ -16,10 +19,12 @@ from commonplace.capture.inbox import watching
 from commonplace.config import Settings, listed
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.memory.shelf import Shelf
+from commonplace.site import logs
 from commonplace.site.application import application
 from commonplace.site.first_key import first_key
 
-GRACE_SECONDS = 5
+# What comes while requests are finished is given this long at least.
+_REST_SECONDS = 1
 
 
 def run(settings: Settings) -> None:
@@ -29,26 +34,41 @@ def run(settings: Settings) -> None:
             f"{settings.host!r} is not a loopback address, and nothing says by which names others call this server.",
             "Use 127.0.0.1, ::1 or localhost, or set allowed_hosts to those names, such as memory.example.com.",
         )
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="commonplace: %(message)s")
+    logs.set_up(settings)
     with contextlib.closing(Shelf(settings, tasks=(Draining(),))) as shelf:
         config = uvicorn.Config(
             application(shelf.book, settings, lambda: server.should_exit),
             lifespan="on",
-            log_level="warning",
+            log_config=None,
+            log_level=settings.log_level,
             access_log=False,
             # Whom to believe about addresses is for the setting trusted_proxies to say.
             proxy_headers=False,
             ws="none",
-            timeout_graceful_shutdown=GRACE_SECONDS,
         )
-        server = uvicorn.Server(config)
+        server = _Server(config, settings.shutdown_grace)
         with _listening(settings.host, settings.port) as sock:
             # The server stops gracefully on a signal and then raises it again: by then it means "leave", not "die".
             signal.signal(signal.SIGTERM, _leave)
-            _greet(_address(sock), _about_keys(shelf, settings))
+            _greet(_address(sock), _about_keys(shelf, settings), settings.log_format)
             inbox = watching(shelf.book, settings.import_dir, logging.getLogger("commonplace").warning)
             with contextlib.suppress(KeyboardInterrupt, _Leave), inbox:
                 server.run(sockets=[sock])
+
+
+class _Server(uvicorn.Server):
+    """Goes on answering while it finishes what had begun, so that whoever asks /ready hears that it is ending."""
+
+    def __init__(self, config: uvicorn.Config, grace: float) -> None:
+        super().__init__(config)
+        self._grace = grace
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        end, begun = time.monotonic() + self._grace, set(self.server_state.tasks)
+        while begun and time.monotonic() < end and not self.force_exit:
+            _done, begun = await asyncio.wait(begun, timeout=min(0.1, max(0.0, end - time.monotonic())))
+        self.config.timeout_graceful_shutdown = max(_REST_SECONDS, ceil(end - time.monotonic()))
+        await super().shutdown(sockets)
 
 
 class _Leave(Exception):
@@ -67,7 +87,10 @@ def _about_keys(shelf: Shelf, settings: Settings) -> str:
         return f"{error.message} {error.hint}"
 
 
-def _greet(address: str, more: str) -> None:
+def _greet(address: str, more: str, log_format: str) -> None:
+    if log_format == "json":
+        logs.announce("started", address=address, keys=more)
+        return
     sys.stderr.write(f"Commonplace is at {address}/mcp (REST: {address}/api/v1/docs). Ctrl-C ends it.\n{more}\n")
     sys.stderr.flush()
 
