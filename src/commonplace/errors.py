@@ -21,6 +21,7 @@ CommonplaceError                INTERNAL_ERROR       exit 1   500
     ├── StoreUnavailable        SERVICE_UNAVAILABLE  exit 5   503
     ├── StoreReadOnly           DB_READ_ONLY         exit 5   503
     ├── StoreFull               DB_FULL              exit 5   507
+    ├── QuotaExceeded           QUOTA_EXCEEDED       exit 5   507
     ├── StoreCorrupt            DB_CORRUPT           exit 5   500
     └── StoreTooNew             DB_TOO_NEW           exit 5   500
 
@@ -204,11 +205,22 @@ class StoreReadOnly(StoreError):
 
 
 class StoreFull(StoreError):
-    """The disk or the quota is full; the write was rolled back."""
+    """The disk is full; the write was rolled back."""
 
     code = "DB_FULL"
     http_status = 507
     default_hint = "Free disk space and try again. Nothing was lost; the write was rolled back."
+
+
+class QuotaExceeded(StoreError):
+    """The space may not hold more; the write was rolled back."""
+
+    code = "QUOTA_EXCEEDED"
+    http_status = 507
+    default_hint = (
+        "Nothing was written. Forget what is not needed (`commonplace prune` proposes conversations), or ask whoever"
+        " runs the server to raise it: `commonplace spaces limit SPACE`."
+    )
 
 
 class StoreCorrupt(StoreError):

@@ -21,6 +21,8 @@ DETAIL_FIELDS: Mapping[Kind, tuple[str, ...]] = {
 KNOWLEDGE_TYPES = frozenset({"decision", "constraint", "heuristic", "rejected"})
 # What a key may do; each includes those before it.
 KEY_SCOPES = ("read", "write", "admin")
+# What people call whoever has a key of that scope.
+ROLES = {"read": "reader", "write": "writer", "admin": "admin"}
 MEMORY_TYPES = ("rule", "decision", "fact", "note", "skill", "constraint", "heuristic", "rejected")
 
 
@@ -280,6 +282,10 @@ class Key:
     expires_ms: int | None = None
     revoked_ms: int | None = None
     used_ms: int | None = None
+
+    @property
+    def role(self) -> str:
+        return ROLES[self.scope]
 
     def allows(self, scope: str) -> bool:
         return KEY_SCOPES.index(scope) <= KEY_SCOPES.index(self.scope)

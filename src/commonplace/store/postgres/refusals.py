@@ -10,6 +10,7 @@ from psycopg import errors
 
 from commonplace.errors import (
     CommonplaceError,
+    QuotaExceeded,
     StoreBusy,
     StoreCorrupt,
     StoreError,
@@ -27,6 +28,8 @@ _NOT_LET_IN: Mapping[str, str] = {
     "role": "Correct the user in `database_url`, or create the role.",
     "database": "Create the database, or correct its name in `database_url`.",
 }
+# What `use_space` says, in words for people.
+_QUOTA = "CPQ01"
 _TOO_MANY = ("too many clients", "remaining connection slots", "too many connections")
 
 _KINDS: tuple[tuple[tuple[type[psycopg.Error], ...], type[CommonplaceError], str, str | None], ...] = (
@@ -96,6 +99,8 @@ def is_cut(error: psycopg.Error) -> bool:
 
 
 def _told(place: str, error: psycopg.Error) -> CommonplaceError:
+    if error.sqlstate == _QUOTA:
+        return QuotaExceeded(str(error.diag.message_primary))
     said = _sentence(error)
     for kinds, ours, sentence, hint in _KINDS:
         if isinstance(error, kinds):

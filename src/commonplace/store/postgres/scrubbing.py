@@ -11,6 +11,7 @@ from commonplace.store.holders import ITEMS, PARTS, Part, holder_of, said, what_
 from commonplace.store.postgres import changes, index, items, sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.spaces import unlimited
 from commonplace.store.scrubbing import Holder, Mark
 
 
@@ -32,7 +33,7 @@ class Scrubbing(Space):
                 _clean_row(connection, self._space_id, PARTS[part], mark, clean)
 
     def clean_items(self, marks: Sequence[Mark], redraft: Callable[[Item], Draft]) -> None:
-        with self._database.write() as connection:
+        with self._database.write() as connection, unlimited(connection, self._space_id):
             for item in items.get(connection, self._space_id, [mark[0] for mark in marks]).values():
                 _clean_item(connection, self._space_id, item, redraft(item))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Sequence
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from commonplace.errors import NotFound
 from commonplace.store.postgres import sql
@@ -37,6 +37,15 @@ class Space:
         self._database = Database(
             url, replicas=replicas, durability=durability, busy_timeout=busy_timeout, connections=connections
         )
+        # For a store of another space.
+        self._opened: dict[str, Any] = {
+            "url": url,
+            "replicas": replicas,
+            "durability": durability,
+            "busy_timeout": busy_timeout,
+            "query_timeout": query_timeout,
+            "connections": connections,
+        }
         self._query_timeout = query_timeout
         self._lock = threading.Lock()
         try:

@@ -10,6 +10,7 @@ import apsw
 
 from commonplace.errors import (
     CommonplaceError,
+    QuotaExceeded,
     StoreBusy,
     StoreCorrupt,
     StoreError,
@@ -34,6 +35,11 @@ def translated(path: Path) -> Iterator[None]:
         raise StoreReadOnly(f"The store {path} cannot be written: {error}.") from error
     except apsw.FullError as error:
         raise full(path) from error
+    except apsw.ConstraintError as error:
+        if getattr(error, "extendedresult", 0) == apsw.SQLITE_CONSTRAINT_TRIGGER:
+            # The only one that refuses is `space_full`, in words for people.
+            raise QuotaExceeded(str(error)) from error
+        raise StoreError(f"The store {path} refused: {error}.") from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise StoreCorrupt(f"The file {path} is damaged or is not a Commonplace store: {error}.") from error
     except apsw.InterruptError as error:

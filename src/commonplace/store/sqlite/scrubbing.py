@@ -14,6 +14,7 @@ from commonplace.store.scrubbing import Holder, Mark
 from commonplace.store.sqlite import changes, index, items, sql
 from commonplace.store.sqlite.content_mark import WIPED
 from commonplace.store.sqlite.space import Space
+from commonplace.store.sqlite.spaces import unlimited
 
 
 class Scrubbing(Space):
@@ -34,7 +35,7 @@ class Scrubbing(Space):
                 _clean_row(connection, self._space_id, PARTS[part], mark, clean)
 
     def clean_items(self, marks: Sequence[Mark], redraft: Callable[[Item], Draft]) -> None:
-        with self._database.write() as connection:
+        with self._database.write() as connection, unlimited(connection, self._space_id):
             for item in items.get(connection, self._space_id, [mark[0] for mark in marks]).values():
                 _clean_item(connection, self._space_id, item, redraft(item))
 

@@ -24,8 +24,10 @@ class Space:
         query_timeout: float = 10.0,
         now_ms: int = 0,
         as_it_is: bool = False,
+        shared: Database | None = None,
     ) -> None:
-        self._database = Database(path, durability=durability, busy_timeout=busy_timeout, recognise=recognise)
+        self._shares = shared is not None
+        self._database = shared or Database(path, durability=durability, busy_timeout=busy_timeout, recognise=recognise)
         self._query_timeout = query_timeout
         self._lock = threading.Lock()
         # As it is: whoever opens it so wants to read at once, and leaves what has to be written first to others.
