@@ -16,7 +16,7 @@ import psycopg
 
 from commonplace.errors import StoreBusy, StoreError
 from commonplace.store.postgres import sql
-from commonplace.store.postgres.pool import MOST, Connection, Pool, borrow, give_back
+from commonplace.store.postgres.pool import MOST, Connection, Pool, borrow, give_back, place_of
 from commonplace.store.postgres.refusals import is_cut, translated
 from commonplace.store.postgres.replicas import PATIENCE, WRITTEN, Replicas
 
@@ -45,6 +45,8 @@ class Database:
         busy_timeout: float = 30.0,
         connections: int = MOST,
     ) -> None:
+        for address in (url, *replicas):
+            place_of(address)
         self._pool = borrow(url, connections)
         self.replicas = Replicas(replicas, self._pool, connections)
         self.place = self._pool.place
