@@ -19,7 +19,7 @@ from commonplace.web.render import Templates
 
 PATH = "/login"
 TICKET_SECONDS = 600.0
-_AFTER = ("key", "next", "form_mark")
+_AFTER = ("key", "who", "next", "form_mark")
 
 
 class Welcomed(Protocol):

@@ -1,0 +1,51 @@
+"""A real Chromium for the tests of the dashboard: one that is there, or, on Debian, one that is installed for them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "msedge", "chrome")
+# No sandbox for those who are root, and no calls to its maker.
+QUIET = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--disable-default-apps",
+)  # fmt: skip
+INSTALL_SECONDS = 600
+
+
+def chromium() -> str:
+    """The program; the tests fail where there is none and none can be installed."""
+    named = os.environ.get("CHROMIUM")
+    if found := named or next(filter(None, map(shutil.which, NAMES)), None):
+        return found
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        pytest.fail("These tests need Chromium: install it, or name its program in CHROMIUM.")
+    _apt("update")
+    _apt("install", "--yes", "--no-install-recommends", "chromium")
+    return chromium_there()
+
+
+def chromium_there() -> str:
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    assert found, "Chromium was installed, but is not on the path"
+    return found
+
+
+def pictures() -> Path:
+    """Where pictures of the pages are kept by a run, to be looked at."""
+    folder = Path(__file__).parents[2] / "build" / "pictures"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _apt(*arguments: str) -> Sequence[str]:
+    command = ["apt-get", "-qq", *arguments]
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    subprocess.run(command, check=True, timeout=INSTALL_SECONDS, env=environment, stdout=subprocess.DEVNULL)
+    return command

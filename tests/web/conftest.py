@@ -1,0 +1,122 @@
+"""The dashboard as people see it: a `commonplace serve` process and a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from tests.mcp.conftest import Served, environment
+from tests.web.browser import QUIET, chromium, pictures
+
+from commonplace import config
+from commonplace.memory.book import Book, open_book
+
+WIDE, NARROW = (1280, 800), (360, 740)
+WAIT_MS = 15_000
+# WCAG 2.2, levels A and AA.
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        program = playwright.chromium.launch(executable_path=chromium(), args=list(QUIET))
+        yield program
+        program.close()
+
+
+@dataclass
+class Visitor:
+    """Somebody with a browser: where they are, and what went wrong there, which is nothing."""
+
+    page: Page
+    served: Served
+    faults: list[str] = field(default_factory=list)
+    strangers: list[str] = field(default_factory=list)
+
+    def listen(self) -> None:
+        """Note what a page complains about, and whom it asks besides our server."""
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("request", self._asked)
+        self.page.set_default_timeout(WAIT_MS)
+
+    def go(self, path: str) -> Page:
+        self.page.goto(self.served.url + path)
+        return self.page
+
+    def sign_in(self, key: str | None = None) -> None:
+        self.go("/login")
+        self.page.fill("#key", key or self.served.key)
+        self.page.press("#key", "Enter")
+        self.page.wait_for_selector("header.top")
+
+    def picture(self, name: str) -> None:
+        """Keep a picture of the page as it is, for people to look at."""
+        self.page.screenshot(path=pictures() / f"{name}.png", full_page=True)
+
+    def check_access(self) -> None:
+        """Nothing on the page keeps out those who cannot see, hear or point well."""
+        found = Axe().run(self.page, options={"runOnly": {"type": "tag", "values": RULES}})
+        assert found.violations_count == 0, found.generate_report()
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and "status of 4" not in message.text:
+            self.faults.append(message.text)
+
+    def _asked(self, request: Request) -> None:
+        if not request.url.startswith((self.served.url, "data:")):
+            self.strangers.append(request.url)
+
+
+Visit = Callable[..., Visitor]
+
+
+@pytest.fixture
+def visit(browser: Browser, served: Served) -> Iterator[Visit]:
+    """Opens a browser window, signed in unless `key` is "". Pages that complain or ask strangers fail the test."""
+    contexts: list[BrowserContext] = []
+    visitors: list[Visitor] = []
+
+    def start(
+        size: tuple[int, int] = WIDE, theme: str = "light", key: str | None = None, *, script: bool = True
+    ) -> Visitor:
+        width, height = size
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if theme == "dark" else "light",
+            java_script_enabled=script,
+        )
+        contexts.append(context)
+        visitor = Visitor(context.new_page(), served)
+        visitors.append(visitor)
+        visitor.listen()
+        if key != "":
+            visitor.sign_in(key)
+        return visitor
+
+    yield start
+    for context in contexts:
+        context.close()
+    for visitor in visitors:
+        assert not visitor.strangers, visitor.strangers
+        assert not visitor.faults, visitor.faults
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One server for the tests of a module."""
+    server = Served(tmp_path_factory.mktemp("served"), "--port", "0")
+    yield server
+    server.end()
+
+
+@pytest.fixture(scope="module")
+def memory(served: Served) -> Iterator[Book]:
+    """The server's memory, opened beside it, to put things into."""
+    book = open_book(config.load(env=environment(served.folder)))
+    yield book
+    book.close()

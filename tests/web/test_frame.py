@@ -1,0 +1,92 @@
+"""Signing in, both themes, narrow and wide, without scripts, and what the frame refuses."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+from tests.mcp.conftest import Served
+from tests.web.conftest import NARROW, WIDE, Visit
+
+from commonplace.memory.book import Book
+from commonplace.memory.remember import Note, remember
+
+HTML = {"accept": "text/html"}
+
+
+def test_whoever_has_no_visit_is_asked_for_a_key(visit: Visit) -> None:
+    visitor = visit(key="")
+    visitor.go("/search?q=redis")
+    assert "/login?next=%2Fsearch%3Fq%3Dredis" in visitor.page.url
+    visitor.check_access()
+    visitor.picture("login")
+    visitor.page.fill("#key", "sk-sekha-" + "0" * 48)
+    visitor.page.press("#key", "Enter")
+    visitor.page.wait_for_selector(".wrong")
+    assert "not known" in visitor.page.inner_text(".wrong")
+    visitor.page.fill("#key", visitor.served.key)
+    visitor.page.press("#key", "Enter")
+    visitor.page.wait_for_url("**/search?q=redis")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_the_first_page_in_both_themes_wide_and_narrow(
+    visit: Visit, memory: Book, theme: str, size: tuple[int, int]
+) -> None:
+    remember(memory, Note("Sessions are kept in Redis", type="decision", project="my-api"))
+    visitor = visit(size, theme)
+    visitor.go("/")
+    visitor.check_access()
+    visitor.picture(f"home-{theme}-{size[0]}")
+    assert visitor.page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+
+def test_a_theme_is_chosen_for_the_browser(visit: Visit) -> None:
+    visitor = visit()
+    visitor.go("/")
+    visitor.page.click('.side button[value="dark"]')
+    visitor.page.wait_for_selector('html[data-theme="dark"]')
+    visitor.go("/search")
+    assert visitor.page.get_attribute("html", "data-theme") == "dark"
+
+
+def test_pages_work_without_scripts(visit: Visit, memory: Book) -> None:
+    remember(memory, Note("The queue moved to PostgreSQL", type="decision"))
+    visitor = visit(script=False)
+    visitor.go("/search")
+    visitor.page.fill("#q", "queue")
+    visitor.page.press("#q", "Enter")
+    assert "The queue moved" in visitor.page.inner_text("#results").replace("\n", " ")
+
+
+def test_a_form_that_no_page_of_this_visit_made_is_refused(visit: Visit, served: Served) -> None:
+    visitor = visit()
+    cookies = {cookie["name"]: cookie["value"] for cookie in visitor.page.context.cookies()}
+    with httpx2.Client(base_url=served.url, cookies=cookies) as client:
+        assert client.get("/", headers=HTML).status_code == 200
+        without = client.post("/theme", data={"theme": "dark"})
+        assert without.status_code == 403 and "not one of this visit" in without.text
+        foreign = client.post("/theme", data={"theme": "dark"}, headers={"sec-fetch-site": "same-site"})
+        assert foreign.status_code == 403
+        # The cookie is for pages, not for programs.
+        assert client.get("/api/v1/items").status_code == 401
+
+
+def test_every_page_tells_browsers_to_run_nothing_but_ours(served: Served) -> None:
+    for path in ("/", "/login", "/search"):
+        reply = httpx2.get(served.url + path, headers={**served.headers, **HTML})
+        policy = reply.headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "unsafe" not in policy
+        assert reply.headers["x-content-type-options"] == "nosniff"
+
+
+def test_programs_are_told_where_to_go(served: Served) -> None:
+    assert "/api/v1" in httpx2.get(served.url + "/").text
+
+
+def test_after_signing_out_the_pages_are_shut(visit: Visit) -> None:
+    visitor = visit()
+    visitor.page.click(".side .who >> text=Sign out")
+    visitor.page.wait_for_url("**/login")
+    visitor.go("/search")
+    assert "/login" in visitor.page.url
