@@ -23,6 +23,7 @@ CommonplaceError                INTERNAL_ERROR       exit 1   500
     ├── StoreFull               DB_FULL              exit 5   507
     ├── QuotaExceeded           QUOTA_EXCEEDED       exit 5   507
     ├── StoreCorrupt            DB_CORRUPT           exit 5   500
+    ├── StoreLocked             DB_LOCKED            exit 5   500
     └── StoreTooNew             DB_TOO_NEW           exit 5   500
 
 Front doors render these; nothing below them prints or formats an error.
@@ -230,6 +231,13 @@ class StoreCorrupt(StoreError):
     default_hint = (
         "Keep the file. Restore the newest copy from the `backups` folder beside it, or choose another --data-dir."
     )
+
+
+class StoreLocked(StoreError):
+    """The file is encrypted, and the key at hand is none or another one."""
+
+    code = "DB_LOCKED"
+    default_hint = "Check `encryption` and `encryption_key_file`: it needs the key that it was encrypted with."
 
 
 class StoreTooNew(StoreError):

@@ -112,7 +112,7 @@ def draft_of(note: Note, now_ms: int, *, dated: bool = True, identity: bytes | N
         importance=checked_importance(note.importance),
         tokens=count_tokens(content or details.get("narrative", "")),
         created_ms=now_ms if note.created_ms is None else checked_time(note.created_ms),
-        passages=_passages(note.kind, type_, title, content, details, tags),
+        passages=cut(note.kind, type_, title, content, details, tags),
         uid=checked_uid(note.uid),
     )
     if identity is not None:
@@ -157,9 +157,15 @@ def redraft(item: Item, note: Note, now_ms: int) -> Draft:
     return draft
 
 
-def _passages(
+def hashes_of(item: Item) -> tuple[bytes, ...]:
+    """What its text may have made it: the same whenever it is said, or at its time."""
+    return _hash(item, None), _hash(item, item.created_ms)
+
+
+def cut(
     kind: Kind, type_: str, title: str, body: str, details: Mapping[str, str], tags: tuple[str, ...]
 ) -> tuple[Passage, ...]:
+    """The passages that an item is searched by."""
     if len(title) + len(body) + sum(map(len, details.values())) <= SHORT:
         return (Passage(0),)
     pieces = split(standing_text(kind, type_, title, body, details, tags))

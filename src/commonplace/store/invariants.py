@@ -224,6 +224,11 @@ DERIVED = (
     ),
 )
 
+# What a space holds, as it is counted by triggers.
+USED = f"""FROM (SELECT count(*) AS n, coalesce(sum(octet_length(i.title) + octet_length(i.body)
+        + octet_length(i.details) + octet_length(i.meta)), 0) AS size FROM items i WHERE i.{_HERE} AND {LIVE}) g
+  LEFT JOIN space_use u ON u.{_HERE} WHERE coalesce(u.items, -1) <> g.n OR coalesce(u.bytes, -1) <> g.size"""
+
 # How an item is cut: into a first passage, and others after it without a gap, each with its text.
 UNCUT = f"""FROM items i WHERE i.{_HERE} AND (
     NOT EXISTS (SELECT 1 FROM passages p WHERE p.{_HERE} AND p.item_id = i.id AND p.seq = 0)
@@ -239,3 +244,9 @@ def worded(wordless: str, stray: str, row: str) -> tuple[Invariant, Invariant]:
         Invariant("words", "passages are not indexed", wordless, "p.id", "passage {}", newest="p.id", derived=True),
         Invariant("words", "rows of the index belong to nothing", stray, row, "row {}", derived=True),
     )
+
+
+def used(cure: str) -> Invariant:
+    """That a space knows how much it holds; each engine writes that down in its own way."""
+    says = "spaces count wrongly how much they hold"
+    return Invariant("counts", says, USED, "g.n", "a space of {} items", cure, derived=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commonplace.model import Item, Passage
-from commonplace.store.invariants import CUT, DERIVED, LIVE, SEARCHED, TRUTH, UNCUT, Invariant, worded
+from commonplace.store.invariants import CUT, DERIVED, LIVE, SEARCHED, TRUTH, UNCUT, USED, Invariant, used, worded
 from commonplace.store.postgres import changes, index, items, sessions, sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
@@ -40,6 +40,10 @@ _OWN = (
         f"INSERT INTO word_totals (space_id, rows, length) SELECT {{space}}, g.n, g.length {_TOTALS}"
         " ON CONFLICT (space_id) DO UPDATE SET rows = excluded.rows, length = excluded.length",
         derived=True,
+    ),
+    used(
+        f"INSERT INTO space_use (space_id, items, bytes) SELECT {{space}}, g.n, g.size {USED}"
+        " ON CONFLICT (space_id) DO UPDATE SET items = excluded.items, bytes = excluded.bytes"
     ),
 )
 _MODEL = "(SELECT value::integer FROM meta WHERE space_id = %(space)s AND key = 'model')"

@@ -8,7 +8,6 @@ connection (see `forks.py`).
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +15,9 @@ from pathlib import Path
 
 import apsw
 
-from commonplace.errors import StoreBusy, StoreCorrupt, StoreError, StoreReadOnly
+from commonplace.errors import StoreBusy, StoreError
+from commonplace.store.sqlite.copying import make
+from commonplace.store.sqlite.files import READ_ONLY, connect, create_private, locked
 from commonplace.store.sqlite.forks import Forks
 from commonplace.store.sqlite.refusals import full, has_no_room, translated
 
@@ -37,11 +38,13 @@ class Database:
         *,
         durability: str = "full",
         busy_timeout: float = 30.0,
+        key: str = "",
         recognise: Recognise = lambda _connection: None,
     ) -> None:
         if apsw.SQLITE_VERSION_NUMBER < OLDEST_SAFE_SQLITE:
             raise StoreError(f"SQLite {apsw.sqlite_lib_version()} is too old to share a file safely.", "Upgrade apsw.")
         self.path = path
+        self._key = key
         self._synchronous = {"full": "FULL", "normal": "NORMAL"}[durability]
         self._busy_ms = int(busy_timeout * 1000)
         self._recognise = recognise
@@ -132,29 +135,10 @@ class Database:
         finally:
             self._writing.release()
 
-    def backup(self, target: Path) -> None:
-        """A complete copy through SQLite's online backup; plain file copies lose data and locks."""
-        # Several processes may back up to the same name at once; each writes its own and the last one stays.
-        partial = target.with_name(f"{target.name}.{os.getpid()}-{threading.get_ident()}.partial")
+    def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None:
+        """A complete copy of what is committed, with the store's key or another; see copying.py."""
         with translated(self.path), self._forks.kept_out():
-            try:
-                _create_private(partial)
-                # A connection of its own: what is committed is copied, even from within a transaction.
-                source = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
-                source.set_busy_timeout(self._busy_ms)
-                copy = apsw.Connection(str(partial))
-                try:
-                    with copy.backup("main", source, "main") as backup:
-                        backup.step(-1)
-                    if copy.pragma("quick_check") != "ok":
-                        raise StoreCorrupt(f"The backup {target} of {self.path} failed its check.")
-                finally:
-                    copy.close()
-                    source.close()
-                partial.replace(target)
-            finally:
-                for leftover in (partial, *(partial.with_name(partial.name + end) for end in ("-wal", "-shm"))):
-                    leftover.unlink(missing_ok=True)
+            make(self.path, target, self._key, self._busy_ms, to_key=to_key, checked=checked)
 
     def compact(self) -> bool:
         """Write the file anew without what was deleted from it, and empty its log.
@@ -163,7 +147,7 @@ class Database:
         """
         with translated(self.path), self._forks.kept_out(), self._turn(None):
             # A connection of its own: the others keep temporary tables in memory, and a whole store does not fit.
-            connection = apsw.Connection(str(self.path))
+            connection = connect(self.path, self._key)
             try:
                 connection.set_busy_timeout(self._busy_ms)
                 connection.execute("VACUUM")
@@ -178,12 +162,14 @@ class Database:
         connections.close()
 
     def _open(self) -> apsw.Connection:
-        _create_private(self.path)
-        connection = apsw.Connection(str(self.path))
+        create_private(self.path)
+        connection = connect(self.path, self._key)
         try:
             self._prepare(connection)
         except BaseException as error:
             connection.close()
+            if self._key and isinstance(error, apsw.NotADBError):
+                raise locked(self.path) from error
             if has_no_room(error) and self._is_settled():
                 return self._open_as_it_lies()
             raise
@@ -196,8 +182,7 @@ class Database:
 
     def _open_as_it_lies(self) -> apsw.Connection:
         """For reading only, on a disk that has no room for what readers share. Nobody else can write there either."""
-        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        connection = apsw.Connection(f"{self.path.absolute().as_uri()}?immutable=1", flags=flags)
+        connection = connect(self.path, self._key, READ_ONLY, "immutable=1")
         try:
             self._recognise(connection)
             _set_up(connection)
@@ -261,17 +246,6 @@ def roll_back(connection: apsw.Connection) -> None:
 def _close(connection: apsw.Connection) -> None:
     with contextlib.suppress(apsw.Error):
         connection.close()
-
-
-def _create_private(path: Path) -> None:
-    """Make the file readable by its owner only before SQLite would make it by the umask."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except FileExistsError:
-        return
-    except OSError as error:
-        raise StoreReadOnly(f"The data folder {path.parent} cannot be written: {error.strerror}.") from error
 
 
 def _patiently(step: Callable[[], object], seconds: float) -> None:

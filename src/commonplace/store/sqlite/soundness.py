@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from commonplace.model import Item, Passage
-from commonplace.store.invariants import CUT, DERIVED, LIVE, SEARCHED, TRUTH, UNCUT, Invariant, worded
+from commonplace.store.invariants import CUT, DERIVED, LIVE, SEARCHED, TRUTH, UNCUT, USED, Invariant, used, worded
 from commonplace.store.soundness import Advance, Breaches, Damage
 from commonplace.store.sqlite import changes, index, indexed_words, items, sessions, sql
 from commonplace.store.sqlite.space import Space
@@ -26,6 +26,8 @@ STRAY_WORDS = f"""FROM {_WORDED} d WHERE NOT EXISTS (
        AND i.id = iif(d.id < 0, -d.id, (SELECT p.item_id FROM passages p WHERE p.id = d.id)))"""
 _UNREADABLE = "NOT (json_valid(i.details) AND json_valid(i.meta))"
 _OWN = (
+    # Replaced, since a change would be refused where it is more than the space may hold.
+    used(f"INSERT OR REPLACE INTO space_use (space_id, items, bytes) SELECT {{space}}, g.n, g.size {USED}"),
     Invariant(
         "rows",
         "items have fields that cannot be read",

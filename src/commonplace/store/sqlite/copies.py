@@ -1,0 +1,97 @@
+"""Copies of a store: looked into, compared with it, and put back in its place."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from commonplace.errors import StoreBusy, StoreCorrupt
+from commonplace.store.copies import Difference, Held
+from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.copying import COUNTED, HELD
+from commonplace.store.sqlite.files import READ_ONLY, connect, create_private, locked
+from commonplace.store.sqlite.migrate import recognise
+from commonplace.store.sqlite.refusals import translated
+
+EXAMPLES = 5
+_NEWEST = "SELECT created_ms, title FROM items ORDER BY id DESC LIMIT 1"
+_ITEMS = "SELECT space_id, uid, rev, title FROM items ORDER BY space_id, uid"
+
+
+def look(path: Path, key: str) -> Held:
+    """What a store or a copy holds, after a check of it."""
+    with _reading(path, key) as connection:
+        whole = connection.pragma("quick_check") == "ok"
+        counts = dict(zip(COUNTED, sql.first(connection, HELD), strict=True))
+        newest = sql.first(connection, _NEWEST)
+        return Held(whole, int(connection.pragma("user_version")), counts, *(newest or (None, "")))
+
+
+def compare(current: Path, other: Path, key: str, other_key: str) -> Difference:
+    """What would be lost, come back or change if the other took the place of the current one."""
+    lost, back, changed, examples = 0, 0, 0, []
+    with _reading(current, key) as ours, _reading(other, other_key) as theirs:
+        for mine, its in _side_by_side(ours.execute(_ITEMS), theirs.execute(_ITEMS)):
+            if its is None:
+                lost += 1
+                if len(examples) < EXAMPLES:
+                    examples.append(str(mine[3]))
+            elif mine is None:
+                back += 1
+            else:
+                changed += mine[2] != its[2]
+    return Difference(lost, back, changed, tuple(examples))
+
+
+def put_back(path: Path, copy: Path, key: str, busy_ms: int) -> None:
+    """Let a store be what a copy is, all of it or nothing. StoreBusy if another process has it open."""
+    with translated(path), alone(path, key, busy_ms) as live:
+        with contextlib.closing(connect(copy, key, READ_ONLY)) as source, live.backup("main", source, "main") as backup:
+            backup.step(-1)
+        if live.pragma("quick_check") != "ok":
+            raise StoreCorrupt(f"The store {path} failed its check after {copy.name} was put back.")
+
+
+@contextlib.contextmanager
+def alone(path: Path, key: str, busy_ms: int) -> Iterator[apsw.Connection]:
+    """A connection that keeps all others out, and is refused while there are any."""
+    create_private(path)
+    with contextlib.closing(connect(path, key)) as connection:
+        connection.set_busy_timeout(busy_ms)
+        connection.pragma("locking_mode", "exclusive")
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+        except apsw.BusyError as error:
+            stop = "Stop servers and editors that use this memory, and do it again."
+            raise StoreBusy(f"Another process has the store {path} open.", stop) from error
+        connection.execute("COMMIT")
+        yield connection
+
+
+@contextlib.contextmanager
+def _reading(path: Path, key: str) -> Iterator[apsw.Connection]:
+    with translated(path), contextlib.closing(connect(path, key, READ_ONLY)) as connection:
+        try:
+            recognise(connection)
+        except apsw.NotADBError as error:
+            raise (locked(path) if key else error) from error
+        yield connection
+
+
+def _side_by_side(mine: Iterator[Any], its: Iterator[Any]) -> Iterator[tuple[Any, Any]]:
+    """Rows of two walks in the same order, together where they are of the same item."""
+    one, other = next(mine, None), next(its, None)
+    while one is not None or other is not None:
+        if other is None or (one is not None and one[:2] < other[:2]):
+            yield one, None
+            one = next(mine, None)
+        elif one is None or other[:2] < one[:2]:
+            yield None, other
+            other = next(its, None)
+        else:
+            yield one, other
+            one, other = next(mine, None), next(its, None)

@@ -1,0 +1,64 @@
+"""Files that SQLite is to open: readable by their owner only, and unlocked with their key if they have one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import apsw
+
+from commonplace.errors import StoreError, StoreLocked, StoreReadOnly
+
+LOG_ENDS = ("-wal", "-shm")
+READ_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+READ_ONLY = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+_PLAIN = b"SQLite format 3\0"
+INSTALL = "Install it in place of apsw: pip uninstall apsw; pip install 'commonplace[encrypted]'."
+
+
+def create_private(path: Path) -> None:
+    """Make the file readable by its owner only before SQLite would make it by the umask."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise StoreReadOnly(f"The data folder {path.parent} cannot be written: {error.strerror}.") from error
+
+
+def connect(path: Path, key: str = "", flags: int = READ_WRITE, more: str = "") -> apsw.Connection:
+    """A connection to a file, unlocked. `more` is added to its address, such as `immutable=1`."""
+    if key and not can_encrypt():
+        raise StoreError("The store is to be encrypted, and this SQLite cannot do that.", INSTALL)
+    connection = apsw.Connection(address(path, more), flags=flags)
+    if key:
+        connection.pragma("hexkey", key)
+    return connection
+
+
+def address(path: Path, more: str = "") -> str:
+    """A file as SQLite is told of it."""
+    return path.absolute().as_uri() + (f"?{more}" if more else "")
+
+
+def can_encrypt() -> bool:
+    """Whether this SQLite is the one with ciphers (apsw-sqlite3mc), which has the same name."""
+    return hasattr(apsw, "mc_version")
+
+
+def is_plain(path: Path) -> bool:
+    """Whether a file can be read without a key. One that is new or empty can."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_PLAIN)) in (_PLAIN, b"")
+    except FileNotFoundError:
+        return True
+
+
+def locked(path: Path) -> StoreLocked:
+    """Why a key does not open a file: to SQLite neither is a database then."""
+    if is_plain(path):
+        hint = "`commonplace encrypt` encrypts it; or set `encryption` to off."
+        return StoreLocked(f"The store {path} is not encrypted, and a key is set for it.", hint)
+    return StoreLocked(f"The key that is set does not open the store {path}.")
