@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from commonplace.web import home, search, theme
+from commonplace.web import home, prune, search, theme
 from commonplace.web.page import Page
 
 PAGES: tuple[Page, ...] = (
     Page("GET", "/", "read", home.home, "home"),
     Page("GET", "/search", "read", search.search, "search", parts=("results",)),
+    Page("GET", "/prune", "read", prune.candidates, "prune"),
+    Page("POST", "/prune/archive", "write", prune.archive, "prune"),
+    Page("POST", "/prune/undo", "write", prune.bring_back, "prune"),
     Page("POST", "/theme", "read", theme.choose),
 )
