@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from commonplace.memory import keys
 from commonplace.memory.book import open_book
 from commonplace.memory.remember import Note, remember
-from commonplace.rest import events
+from commonplace.rest import events, metrics
 
 from .conftest import DEADLINE, Remembered, Site, refused, running, settings_in
 
@@ -162,10 +162,15 @@ def test_requests_are_counted_by_their_templates(api: httpx2.Client, remembered:
     assert "/api/v1/items/0" not in api.get("/metrics").text
 
 
-def test_what_the_memory_holds_is_measured(api: httpx2.Client, remembered: Remembered) -> None:
-    before = metric(api, "commonplace_items", kind="memory")
-    remembered()
-    assert metric(api, "commonplace_items", kind="memory") == before + 1
-    for name in ("passages", "database_bytes"):
-        assert metric(api, f"commonplace_{name}") > 0
-    assert "commonplace_pending_vectors" in api.get("/metrics").text
+def test_what_the_memory_holds_is_measured_every_few_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(settings_in(tmp_path)) as site, site.client("read") as client:
+        assert metric(client, "commonplace_items", kind="memory") == 0
+        remember(site.book, Note("Counted a little later"))
+        assert metric(client, "commonplace_items", kind="memory") == 0
+    monkeypatch.setattr(metrics, "HELD_SECONDS", 0.0)
+    with running(settings_in(tmp_path / "another")) as site, site.client("read") as client:
+        assert metric(client, "commonplace_items", kind="memory") == 0
+        remember(site.book, Note("Counted at once"))
+        assert metric(client, "commonplace_items", kind="memory") == 1
+        for name in ("passages", "database_bytes", "store_up"):
+            assert metric(client, f"commonplace_{name}") > 0
