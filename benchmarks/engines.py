@@ -126,7 +126,8 @@ def compared(books: Mapping[str, Book], count: int) -> list[Row]:
     """A row for each sort of questions and engine, and for what the answers have in common."""
     for book in books.values():
         recall(book, "warm up the model and the matrix", Scope())
-    rows, overlaps, all_of_them = [], [], Asked()
+    rows: list[Row] = []
+    overlaps, all_of_them = [], Asked()
     for name, asked in sorts(count).items():
         result = ask(books, asked)
         rows += _rows(name, result)

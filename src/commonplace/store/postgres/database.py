@@ -27,7 +27,10 @@ LOCKS = 0x436D506C
 _MIGRATION = 0
 # Who waited for its turn sees what was written before it, whatever the server's default is.
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
-_SAME_FOR_ALL = "SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_custom_plan"
+# Plans are made for what is asked; no plan of ours is worth compiling, or starting other processes for.
+_SAME_FOR_ALL = (
+    "SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL max_parallel_workers_per_gather = 0"
+)
 _COMMIT = "COMMIT"
 
 _T = TypeVar("_T")

@@ -1,27 +1,32 @@
 """Finding the nearest vectors: by their signs first, as on SQLite, and then by the vectors themselves.
 
-The signs of a few ten thousand vectors are compared one by one, exactly. Of a larger space the older ones are in an
-index (HNSW over Hamming distances), and the newest are still compared one by one until they get there, a few with each
-batch of new vectors. A filter that leaves only few is served without the index, which would have to look for them.
+The signs of the newest vectors are kept by each process and compared there, exactly (store/signs.py): for all but very
+large spaces those are all of them. The older ones of such a space are in an index of the server (HNSW over Hamming
+distances), a few more with each batch of new vectors. A filter that leaves only few of them is served without the
+index, which would have to look for them.
 """
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from commonplace.model import KINDS, VectorHit
-from commonplace.store.postgres import sql
+from commonplace.store.postgres import passages, sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.scope import Filter
-from commonplace.store.postgres.vectors import score, signs
+from commonplace.store.postgres.vectors import cosines, signs
+from commonplace.store.signs import GONE_SHARE, RESCORED, Signs
 
 if TYPE_CHECKING:
-    from numpy import float32
+    import numpy as np
     from numpy.typing import NDArray
 
-RESCORED = 300
-# So many vectors are compared one by one.
-EXACT = 10_000
+# So many of the newest vectors of a space are not in the index.
+LOOSE = 200_000
+READ_ROWS = 20_000
+# So many vectors of the index are compared one by one by the server, if a filter leaves no more.
+FEW = 10_000
 
 _OF_MODEL = "v.space_id = %(space)s AND v.model_id = %(model)s"
 
@@ -38,8 +43,8 @@ def add_index(connection: Connection, dim: int) -> None:
 def catch_up(connection: Connection, space_id: int, model_id: int, most: int) -> None:
     """Let the index have the oldest vectors of a space that has too many to compare all of them."""
     loose = f"SELECT v.seq FROM vectors v WHERE {_OF_MODEL} AND NOT v.indexed ORDER BY v.seq"
-    bindings = {"space": space_id, "model": model_id, "exact": EXACT, "most": most}
-    last = sql.first(connection, f"{loose} DESC OFFSET %(exact)s LIMIT 1", bindings)
+    bindings = {"space": space_id, "model": model_id, "loose": LOOSE, "most": most}
+    last = sql.first(connection, f"{loose} DESC OFFSET %(loose)s LIMIT 1", bindings)
     if last is None:
         return
     chosen = [row[0] for row in sql.rows(connection, f"{loose} LIMIT %(most)s", bindings) if row[0] <= last[0]]
@@ -50,67 +55,109 @@ def catch_up(connection: Connection, space_id: int, model_id: int, most: int) ->
     )
 
 
-def nearest(
-    connection: Connection, space_id: int, model: tuple[int, int], query: NDArray[float32], filter_: Filter, k: int
-) -> list[VectorHit]:
-    """The `k` passages inside the filter whose vectors are nearest to the query."""
-    model_id, dim = model
-    inside, bindings = _inside(filter_)
-    bindings |= {
-        "space": space_id,
-        "model": model_id,
-        "signs": signs(query),
-        "most": max(RESCORED, k),
-        "exact": EXACT,
-    }
-    one_by_one = f"""
-        SELECT passage_id FROM (
-            SELECT v.passage_id, v.seq, hamming_distance(v.bits, %(signs)s::varbit) AS far
-              FROM vectors v WHERE {_OF_MODEL} AND {{some}} AND {inside}) v
-         ORDER BY far, seq DESC LIMIT %(most)s
-        """
-    if _few(connection, inside, bindings):
-        near = sql.rows(connection, one_by_one.format(some="true"), bindings)
-    else:
-        sql.run(connection, "SET LOCAL hnsw.iterative_scan = relaxed_order")
-        sql.run(connection, "SET LOCAL hnsw.ef_search = 400")
-        near = sql.rows(
-            connection,
-            f"""
-            ({one_by_one.format(some="NOT v.indexed")}) UNION ALL
-            (SELECT v.passage_id FROM vectors v
-              WHERE {_OF_MODEL} AND v.indexed AND length(v.bits) = {dim:d} AND {inside}
-              ORDER BY v.bits::bit({dim:d}) <~> %(signs)s::bit({dim:d}) LIMIT %(most)s)
-            """,
-            bindings,
-        )
-    return score(connection, space_id, model_id, query, [row[0] for row in near])[:k]
+class Nearest:
+    """The vectors of one model in one space, caught up with the server before each use."""
 
+    def __init__(self, space_id: int, model_id: int, dim: int) -> None:
+        self.space_id, self.model_id, self.dim = space_id, model_id, dim
+        self._lock = threading.Lock()
+        self._signs = Signs(dim)
 
-def _few(connection: Connection, inside: str, bindings: dict[str, object]) -> bool:
-    """Whether so few vectors are inside that each of them can be compared."""
-    counted = f"SELECT 1 FROM vectors v WHERE {_OF_MODEL} AND {inside} LIMIT 2 * %(exact)s"
-    return int(sql.value(connection, f"SELECT count(*) FROM ({counted}) counted", bindings)) < 2 * EXACT
+    def __call__(
+        self, connection: Connection, query: NDArray[np.float32], filter_: Filter, k: int, *, afresh: bool = False
+    ) -> list[VectorHit]:
+        """The `k` passages inside the filter whose vectors are nearest to the query."""
+        most = max(RESCORED, k)
+        with self._lock:
+            self._catch_up(connection)
+            among = self._among(connection, filter_)
+            near = self._signs.nearest(query, filter_.projects, filter_.kinds, among, most)
+        older = self._older(connection, query, filter_, most)
+        either = {*near, *older}
+        found = cosines(connection, self.space_id, self.model_id, query, either) if either else []
+        if afresh or len(found) >= len(either) * (1 - GONE_SHARE):
+            items = passages.items_of(connection, self.space_id, [id_ for id_, _cosine in found[:k]])
+            return [VectorHit(id_, items[id_], cosine) for id_, cosine in found[:k] if id_ in items]
+        with self._lock:
+            self._signs = Signs(self.dim)
+        return self(connection, query, filter_, k, afresh=True)
+
+    def _catch_up(self, connection: Connection) -> None:
+        """Read the signs of what is new. Rows become visible in the order of their numbers (database.py)."""
+        import numpy as np
+
+        if self._signs.size > 2 * LOOSE:
+            # Half of them are in the index by now.
+            self._signs = Signs(self.dim)
+        while True:
+            rows = sql.rows(
+                connection,
+                f"SELECT v.seq, v.passage_id, v.project_id, v.kind, v.bits FROM vectors v WHERE {_OF_MODEL}"
+                " AND NOT v.indexed AND v.seq > %(seen)s ORDER BY v.seq LIMIT %(most)s",
+                {"space": self.space_id, "model": self.model_id, "seen": self._signs.seen, "most": READ_ROWS},
+                binary=True,
+            )
+            if not rows:
+                return
+            seqs, ids, projects, kinds, bits = zip(*rows, strict=True)
+            # The server tells first how many bits there are.
+            told = np.frombuffer(b"".join(bits), np.uint8).reshape(len(rows), -1)[:, 4:]
+            words = np.pad(told, ((0, 0), (0, -told.shape[1] % 8))).view(np.uint64)
+            self._signs.add(seqs[-1], ids, projects, kinds, words)
+
+    def _among(self, connection: Connection, filter_: Filter) -> list[int] | None:
+        """The passages inside what is not kept with the signs, None if that is all of them."""
+        inside, bindings = _beyond_signs(filter_)
+        if not inside:
+            return None
+        return [row[0] for row in sql.rows(connection, inside, bindings | {"space": self.space_id})]
+
+    def _older(self, connection: Connection, query: NDArray[np.float32], filter_: Filter, most: int) -> list[int]:
+        """The nearest passages of those that are in the index."""
+        bindings: dict[str, object] = {"space": self.space_id, "model": self.model_id, "most": most, "few": FEW}
+        indexed = f"SELECT 1 FROM vectors v WHERE {_OF_MODEL} AND v.indexed"
+        if not sql.value(connection, f"SELECT EXISTS ({indexed})", bindings):
+            return []
+        inside, inside_bindings = _inside(filter_)
+        bindings |= inside_bindings | {"signs": signs(query)}
+        some = f"FROM vectors v WHERE {_OF_MODEL} AND v.indexed AND {inside}"
+        if sql.value(connection, f"SELECT count(*) FROM (SELECT 1 {some} LIMIT %(few)s) counted", bindings) < FEW:
+            nearest = f"SELECT v.passage_id {some} ORDER BY hamming_distance(v.bits, %(signs)s::varbit), v.seq DESC"
+        else:
+            sql.run(connection, "SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = 400")
+            nearest = (
+                f"SELECT v.passage_id {some} AND length(v.bits) = {self.dim:d}"
+                f" ORDER BY v.bits::bit({self.dim:d}) <~> %(signs)s::bit({self.dim:d})"
+            )
+        return [row[0] for row in sql.rows(connection, f"{nearest} LIMIT %(most)s", bindings)]
 
 
 def _inside(filter_: Filter) -> tuple[str, dict[str, object]]:
     """A condition on `vectors v`."""
     clauses: list[str] = ["true"]
-    bindings: dict[str, object] = {}
+    among, bindings = _beyond_signs(filter_)
+    if among:
+        clauses.append(f"v.passage_id IN ({among})")
     if filter_.projects:
         clauses.append("v.project_id = ANY(%(projects)s::bigint[])")
         bindings["projects"] = list(filter_.projects)
     if filter_.kinds:
         clauses.append("v.kind = ANY(%(kinds)s::smallint[])")
         bindings["kinds"] = [KINDS.index(kind) for kind in filter_.kinds]
-    if filter_.types or filter_.tag or filter_.sessions is not None:
-        condition, values = Filter(types=filter_.types, tag=filter_.tag, sessions=filter_.sessions).sql()
-        for n, value in enumerate(values):
-            condition = condition.replace("%s", f"%(inside{n})s", 1)
-            bindings[f"inside{n}"] = value
-        clauses.append(
-            "v.passage_id IN (SELECT p.id FROM items i"
-            " JOIN passages p ON p.space_id = i.space_id AND p.item_id = i.id"
-            f" WHERE i.space_id = %(space)s AND {condition})"
-        )
     return " AND ".join(clauses), bindings
+
+
+def _beyond_signs(filter_: Filter) -> tuple[str, dict[str, object]]:
+    """A question for the passages of some types, tags or sessions; empty if all of them will do."""
+    if not (filter_.types or filter_.tag or filter_.sessions is not None):
+        return "", {}
+    condition, values = Filter(types=filter_.types, tag=filter_.tag, sessions=filter_.sessions).sql()
+    bindings: dict[str, object] = {}
+    for n, value in enumerate(values):
+        condition = condition.replace("%s", f"%(inside{n})s", 1)
+        bindings[f"inside{n}"] = value
+    chosen = (
+        "SELECT p.id FROM items i JOIN passages p ON p.space_id = i.space_id AND p.item_id = i.id"
+        f" WHERE i.space_id = %(space)s AND {condition}"
+    )
+    return chosen, bindings

@@ -67,3 +67,9 @@ def of_items(connection: Connection, space_id: int, item_ids: Sequence[int]) -> 
     for item_id, passage_id in rows:
         found.setdefault(item_id, []).append(passage_id)
     return found
+
+
+def items_of(connection: Connection, space_id: int, passage_ids: Sequence[int]) -> dict[int, int]:
+    """The item of each passage."""
+    question = "SELECT id, item_id FROM passages WHERE space_id = %s AND id = ANY(%s::bigint[])"
+    return dict(sql.rows(connection, question, (space_id, list(passage_ids))))

@@ -42,8 +42,10 @@ from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.replies import Replies
 from commonplace.store.postgres.scope import resolve
 from commonplace.store.postgres.scrubbing import Scrubbing
+from commonplace.store.postgres.soundness import Soundness
 from commonplace.store.postgres.sources import Sources
 from commonplace.store.postgres.space import a_replica_will_do
+from commonplace.store.postgres.spaces import Spaces
 from commonplace.store.postgres.streams import Streams
 from commonplace.store.postgres.topics import Topics
 from commonplace.store.postgres.turns import Turns
@@ -57,11 +59,26 @@ if TYPE_CHECKING:
 
 
 class PostgresStore(
-    Captures, Conversations, Keyring, Links, News, Periods, Replies, Scrubbing, Sources, Streams, Topics, Turns, Upkeep
+    Captures,
+    Conversations,
+    Keyring,
+    Links,
+    News,
+    Periods,
+    Replies,
+    Scrubbing,
+    Soundness,
+    Sources,
+    Spaces,
+    Streams,
+    Topics,
+    Turns,
+    Upkeep,
 ):
     """One space of one PostgreSQL database, shared with any number of other servers."""
 
     _model: tuple[int, int] | None = None
+    _nearest: nearest.Nearest | None = None
 
     # Writing.
 
@@ -156,17 +173,16 @@ class PostgresStore(
     def search_vectors(self, query: NDArray[float32], scope: Scope, k: int) -> list[VectorHit]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
-            if filter_ is None or self._model is None or not self._is_current(connection):
+            if filter_ is None or self._nearest is None or not self._is_current(connection):
                 return []
-            return nearest.nearest(connection, self._space_id, self._model, query, filter_, k)
+            return self._nearest(connection, query, filter_, k)
 
     @a_replica_will_do
     def cosines(self, query: NDArray[float32], passage_ids: Sequence[int]) -> dict[int, float]:
         with self._database.read(self._query_timeout) as connection:
             if self._model is None:
                 return {}
-            hits = vectors.score(connection, self._space_id, self._model[0], query, passage_ids)
-            return {hit.passage_id: hit.cosine for hit in hits}
+            return dict(vectors.cosines(connection, self._space_id, self._model[0], query, passage_ids))
 
     def passages_of(self, item_ids: Sequence[int]) -> dict[int, list[int]]:
         with self._database.read() as connection:
@@ -188,7 +204,8 @@ class PostgresStore(
         if not settled:
             with self._database.write(patience) as connection:
                 jobs.use_model(connection, self._space_id, model)
-        self._model = (model, dim)
+        if self._model != (model, dim):
+            self._model, self._nearest = (model, dim), nearest.Nearest(self._space_id, model, dim)
 
     def uses_model(self, name: str) -> bool:
         with self._database.read() as connection:
@@ -246,6 +263,9 @@ class PostgresStore(
                 "row_security": self._database.confined,
                 **({"replicas": self._database.replicas.states()} if self._database.replicas else {}),
             }
+
+    def beside(self, name: str) -> PostgresStore:
+        return PostgresStore(**self._opened, space=name, as_it_is=True)
 
     def close(self) -> None:
         self._database.close()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from commonplace.model import VectorHit
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Connection
 
@@ -14,27 +13,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def score(
-    connection: Connection, space_id: int, model_id: int, query: NDArray[np.float32], passage_ids: Sequence[int]
-) -> list[VectorHit]:
-    """Cosine of the query to each of these passages that has a vector, best first."""
+def cosines(
+    connection: Connection, space_id: int, model_id: int, query: NDArray[np.float32], passage_ids: Collection[int]
+) -> list[tuple[int, float]]:
+    """Each of these passages that has a vector with its cosine to the query, best first."""
     import numpy as np
 
     rows = sql.rows(
         connection,
-        "SELECT v.passage_id, p.item_id, v.scale, v.v"
-        "  FROM vectors v JOIN passages p ON p.space_id = v.space_id AND p.id = v.passage_id"
+        "SELECT v.passage_id, v.scale, v.v FROM vectors v"
         " WHERE v.space_id = %s AND v.passage_id = ANY(%s::bigint[]) AND v.model_id = %s",
         (space_id, list(passage_ids), model_id),
         binary=True,
     )
     if not rows:
         return []
-    passages, items, scales, blobs = zip(*rows, strict=True)
+    passages, scales, blobs = zip(*rows, strict=True)
     values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), len(query))
-    cosines = np.clip(values.astype(np.float32) @ query * np.asarray(scales, np.float32), -1.0, 1.0)
-    hits = [VectorHit(p, i, float(c)) for p, i, c in zip(passages, items, cosines, strict=True)]
-    return sorted(hits, key=lambda hit: (-hit.cosine, -hit.passage_id))
+    found = np.clip(values.astype(np.float32) @ query * np.asarray(scales, np.float32), -1.0, 1.0)
+    return sorted(zip(passages, found.tolist(), strict=True), key=lambda one: (-one[1], -one[0]))
 
 
 def quantised(vector: NDArray[np.float32]) -> tuple[float, bytes, str]:
