@@ -124,6 +124,7 @@ def test_spaces_wait_for_vectors_and_for_links(open_store: Opener, embed: Embed,
     while there.link(10, references, THEN):
         pass
     assert list(here.waiting_spaces(THEN)) == ["here", "there"], "its vector waits"
+    assert list(here.waiting_spaces(THEN, vectors=False)) == ["here"]
     assert embed(there, lambda _passage: pointing(1.0)) == 1
     assert list(here.waiting_spaces(THEN)) == ["here"]
     assert embed(here, lambda _passage: pointing(1.0)) == 1

@@ -18,6 +18,7 @@ from commonplace.store.columns import QUERY_COLUMNS
 from commonplace.store.one_project.store import OneProject
 from commonplace.store.protocol import Store
 from commonplace.store.replies import Answered, Claim
+from commonplace.store.spaces import Limits
 from commonplace.store.sqlite.store import SqliteStore
 from commonplace.store.topics import Centre, Known
 from commonplace.text.query import parse, plain_words
@@ -203,6 +204,12 @@ REFUSED: Mapping[str, Callable[[World], object]] = {
     "add_key": lambda w: w.part.add_key(key(), b"x"),
     "all_keys": lambda w: w.part.all_keys(),
     "keys_beginning": lambda w: w.part.keys_beginning("sk-sekha-1"),
+    "add_space": lambda w: w.part.add_space("team", THEN, Limits()),
+    "spaces": lambda w: w.part.spaces(THEN),
+    "limit_space": lambda w: w.part.limit_space("default", Limits(1)),
+    "spaces_of_key": lambda w: w.part.spaces_of_key("sk-sekha-1"),
+    "waiting_spaces": lambda w: w.part.waiting_spaces(THEN),
+    "beside": lambda w: w.part.beside("default"),
     "revoke_key": lambda w: w.part.revoke_key(1, THEN),
     "touch_key": lambda w: w.part.touch_key(1, THEN),
     "use_model": lambda w: w.part.use_model("other", 8),

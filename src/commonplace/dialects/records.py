@@ -101,6 +101,7 @@ def key_record(key: Key, now_ms: int) -> dict[str, Any]:
         "name": key.name,
         "prefix": key.prefix,
         "scope": key.scope,
+        "role": key.role,
         "project": key.project,
         "state": "revoked" if key.revoked_ms is not None else "works" if key.works(now_ms) else "expired",
         "created_at": iso(key.created_ms),

@@ -10,6 +10,7 @@ from commonplace.config import Settings, listed
 from commonplace.embed import Embedder
 from commonplace.errors import StoreError
 from commonplace.memory.meaning import Meaning
+from commonplace.memory.neighbours import Neighbours
 from commonplace.store.protocol import Store
 
 Clock = Callable[[], int]
@@ -28,9 +29,11 @@ class Book:
     store: Store
     meaning: Meaning
     clock: Clock
+    neighbours: Neighbours
 
     def close(self) -> None:
         self.meaning.stop()
+        self.neighbours.close()
         self.store.close()
 
 
@@ -41,13 +44,27 @@ def limited(book: Book, project: str) -> Book:
     return replace(book, store=OneProject(book.store, project), settings=replace(book.settings, project=project))
 
 
+def beside(book: Book, space: str) -> Book:
+    """The memory of another space of the same store; closing is left to whoever opened the first. NotFound if none."""
+    if space == book.settings.space:
+        return book
+
+    def opened() -> Book:
+        store = book.store.beside(space)
+        return replace(
+            book, store=store, meaning=book.meaning.beside(store), settings=replace(book.settings, space=space)
+        )
+
+    return book.neighbours.book(space, opened)
+
+
 def open_book(settings: Settings, clock: Clock = wall_clock, *, as_it_is: bool = False) -> Book:
     """Open the store of these settings, creating or migrating it where needed. Loads no model.
 
     `as_it_is` is for those who only want to read at once: a store that would have to be written first is an error.
     """
     store = (_on_a_server if settings.database_url else _in_a_file)(settings, clock(), as_it_is)
-    return Book(settings, store, Meaning(store, _embedder(settings), clock), clock)
+    return Book(settings, store, Meaning(store, _embedder(settings), clock), clock, Neighbours(settings.space))
 
 
 def _in_a_file(settings: Settings, now_ms: int, as_it_is: bool) -> Store:

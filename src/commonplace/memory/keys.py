@@ -10,7 +10,7 @@ import secrets
 from commonplace.errors import InvalidInput, NotFound, Unauthorized
 from commonplace.memory.book import Book
 from commonplace.memory.remember import LATEST_MS
-from commonplace.model import KEY_SCOPES, Key
+from commonplace.model import ROLES, Key
 from commonplace.text.names import normalise_project
 from commonplace.text.redact import redact
 
@@ -31,8 +31,7 @@ def create(
     name = redact(" ".join(name.split()))
     if not 0 < len(name) <= MAX_NAME or not name.isprintable():
         raise InvalidInput(f"A key's name has 1 to {MAX_NAME} characters.", "Name it after who uses it.")
-    if scope not in KEY_SCOPES:
-        raise InvalidInput(f"{scope[:60]!r} is not a scope.", f"Choose one of {', '.join(KEY_SCOPES)}.")
+    scope = scope_of(scope)
     now = book.clock()
     if expires_ms is not None and expires_ms <= now:
         raise InvalidInput("The key would have expired already.", "Choose a later time.")
@@ -40,8 +39,16 @@ def create(
         raise InvalidInput("The key would expire after the year 9999.", "Leave its end out.")
     secret = BEGINNING + secrets.token_hex(24)
     place = None if project is None else normalise_project(project)
-    key = Key(0, name, secret[:_PREFIX], scope, place, now, expires_ms)
+    key = Key(0, name, prefix_of(secret), scope, place, now, expires_ms)
     return book.store.add_key(key, digest(secret)), secret
+
+
+def scope_of(word: str) -> str:
+    """What a key may do, said by its scope or by the role of whoever has it."""
+    scope = next((scope for scope, role in ROLES.items() if word in (scope, role)), None)
+    if scope is None:
+        raise InvalidInput(f"{word[:60]!r} is not a role.", f"Choose one of {', '.join(ROLES.values())}.")
+    return scope
 
 
 def listed(book: Book) -> list[Key]:
@@ -80,6 +87,11 @@ def is_spent(book: Book, secret: str) -> bool:
     return key is not None and not key.works(book.clock())
 
 
+def prefix_of(secret: str) -> str:
+    """How a secret begins: what its key is looked up by."""
+    return secret[:_PREFIX]
+
+
 def looks_like_one(secret: str) -> bool:
     return _SECRET.fullmatch(secret) is not None
 
@@ -95,7 +107,7 @@ def _known(book: Book, secret: str) -> Key | None:
     if not looks_like_one(secret):
         return None
     kept = digest(secret)
-    found = book.store.keys_beginning(secret[:_PREFIX])
+    found = book.store.keys_beginning(prefix_of(secret))
     return next((key for key, known in found if hmac.compare_digest(kept, known)), None)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.embed import Embedder
 from commonplace.errors import CommonplaceError, EmbedderUnavailable, StoreError
+from commonplace.memory.quiet import Quiet
 from commonplace.store.protocol import Job, Store
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BATCH, BACKGROUND_BATCH = 16, 4
-# Whoever asks comes first: before each batch the worker waits until nobody asked for a moment, but not for ever.
-QUIET_SECONDS, MOST_QUIET_SECONDS = 0.2, 1.0
 LEASE_MS = 60_000
 # How often a living process looks for what others wrote without embedding it: vectors are to follow within a second.
 POLL_SECONDS = 0.5
@@ -40,13 +39,16 @@ OUSTED = "another process made this store use a different model"
 class Meaning:
     """Turns text into vectors for one store. `start` runs the background worker; without it, `catch_up` does."""
 
-    def __init__(self, store: Store, embedder: Embedder | None, clock: Callable[[], int]) -> None:
+    def __init__(
+        self, store: Store, embedder: Embedder | None, clock: Callable[[], int], quiet: Quiet | None = None
+    ) -> None:
         self._store, self._embedder, self._clock = store, embedder, clock
+        # Whoever asks comes first: before each batch the worker waits until nobody asked for a moment.
+        self._quiet = quiet or Quiet()
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._questions: dict[str, NDArray[float32]] = {}
         self._adopted = self._ousted = False
         self._failure, self._told = "", False
-        self._asked = float("-inf")
         self._wake, self._stop = threading.Event(), threading.Event()
         self._worker: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -54,6 +56,10 @@ class Meaning:
         self._caught_up = time.monotonic()
         self.embedded = self.failed = 0
         """Passages whose vectors were made here, and those of which none could be made."""
+
+    def beside(self, store: Store) -> Meaning:
+        """The same model for another store, whose passages somebody else has embedded."""
+        return Meaning(store, self._embedder, self._clock, self._quiet)
 
     def lag(self) -> float:
         """Seconds since nothing waited; 0 if no vectors are made."""
@@ -80,13 +86,11 @@ class Meaning:
 
     def somebody_asks(self) -> None:
         """Somebody waits for an answer, whatever it is about: work in the background is to stand back."""
-        self._asked = time.monotonic()
+        self._quiet.somebody_asks()
 
     def until_quiet(self, stop: threading.Event) -> None:
         """Wait until nobody asked for a moment, but not for ever, and not when it is time to stop."""
-        latest = time.monotonic() + MOST_QUIET_SECONDS
-        while (left := min(latest, self._asked + QUIET_SECONDS) - time.monotonic()) > 0 and not stop.is_set():
-            stop.wait(left)
+        self._quiet.wait(stop)
 
     def of_question(self, text: str) -> NDArray[float32] | None:
         """The vector of a question, or None when meaning is not available."""

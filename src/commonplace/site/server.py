@@ -18,6 +18,7 @@ from commonplace.capture.hooks.beside import Draining
 from commonplace.capture.inbox import watching
 from commonplace.config import Settings, listed
 from commonplace.errors import CommonplaceError, InvalidInput
+from commonplace.memory.rounds import Rounds
 from commonplace.memory.shelf import Shelf
 from commonplace.site import logs
 from commonplace.site.application import application
@@ -35,7 +36,7 @@ def run(settings: Settings) -> None:
             "Use 127.0.0.1, ::1 or localhost, or set allowed_hosts to those names, such as memory.example.com.",
         )
     logs.set_up(settings)
-    with contextlib.closing(Shelf(settings, tasks=(Draining(),))) as shelf:
+    with contextlib.closing(Shelf(settings, tasks=(Draining(), Rounds()))) as shelf:
         config = uvicorn.Config(
             application(shelf.book, settings, lambda: server.should_exit),
             lifespan="on",

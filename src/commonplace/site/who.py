@@ -1,4 +1,4 @@
-"""Who calls: the key of each request, or the visit of a person to our pages, and the book that it opens.
+"""Who calls: the key of each request, or the visit of a person to our pages, and the book of the space it belongs to.
 
 A key is looked up at most every few seconds, so a revoked one stops working within that time.
 """
@@ -6,6 +6,7 @@ A key is looked up at most every few seconds, so a revoked one stops working wit
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import time
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, StoreError, Unauthorized
-from commonplace.memory import keys, visits
+from commonplace.memory import keys, spaces, visits
 from commonplace.memory.book import Book, limited
 from commonplace.model import Key
 from commonplace.rest.refusal import refusal
@@ -108,11 +109,18 @@ class Who:
         return caller
 
     def _checked(self, secret: str) -> Caller:
-        book = self._reach()
-        key = visits.check(book, secret) if visits.is_token(secret) else keys.check(book, secret)
-        self._workers.later(lambda: _note_use(book, key))
-        theirs = book if key.project is None else limited(book, key.project)
-        return Caller(key, theirs, time.monotonic() + FRESH_SECONDS)
+        check, refused = visits.check if visits.is_token(secret) else keys.check, Unauthorized("A key is needed here.")
+        # Nearly always one: the spaces whose keys begin like this.
+        for book in spaces.books_of(self._reach(), secret):
+            try:
+                key = check(book, secret)
+            except Unauthorized as error:
+                refused = error
+                continue
+            self._workers.later(functools.partial(_note_use, book, key))
+            theirs = book if key.project is None else limited(book, key.project)
+            return Caller(key, theirs, time.monotonic() + FRESH_SECONDS)
+        raise refused
 
 
 def is_public(path: str) -> bool:

@@ -31,7 +31,9 @@ from commonplace.store.news import News
 from commonplace.store.periods import Periods
 from commonplace.store.replies import Replies
 from commonplace.store.scrubbing import Scrubbing
+from commonplace.store.soundness import Soundness
 from commonplace.store.sources import Sources
+from commonplace.store.spaces import Spaces
 from commonplace.store.topics import Topics
 from commonplace.store.turns import Turns
 from commonplace.store.upkeep import Upkeep
@@ -85,7 +87,21 @@ StreamCheck = Callable[[Stream | None], Stream]
 
 
 class Store(
-    Captures, Conversations, Keyring, Links, News, Periods, Replies, Scrubbing, Sources, Topics, Turns, Upkeep, Protocol
+    Captures,
+    Conversations,
+    Keyring,
+    Links,
+    News,
+    Periods,
+    Replies,
+    Scrubbing,
+    Soundness,
+    Sources,
+    Spaces,
+    Topics,
+    Turns,
+    Upkeep,
+    Protocol,
 ):
     """One space of one database."""
 

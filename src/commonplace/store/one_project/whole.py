@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from commonplace.model import Draft, Item, Key, SessionDraft
+from commonplace.model import Draft, Item, Key, Passage, SessionDraft
 from commonplace.store.captures import Captured, Thread
+from commonplace.store.invariants import Invariant
 from commonplace.store.links import Describe
 from commonplace.store.news import Event
 from commonplace.store.one_project.place import Place
-from commonplace.store.protocol import Job
+from commonplace.store.protocol import Job, Store
 from commonplace.store.replies import Answered, Claim, Known
 from commonplace.store.scrubbing import Holder, Mark
+from commonplace.store.soundness import Advance, Breaches, Damage
+from commonplace.store.spaces import Limits, SpaceEntry
 from commonplace.store.upkeep import IndexState
 
 if TYPE_CHECKING:
@@ -53,6 +56,24 @@ class Whole(Place):
 
     def touch_key(self, key_id: int, now_ms: int) -> None:
         self._refuse("changes no keys")
+
+    def add_space(self, name: str, now_ms: int, limits: Limits) -> bool:
+        self._refuse("makes no spaces")
+
+    def spaces(self, now_ms: int, name: str | None = None) -> list[SpaceEntry]:
+        self._refuse("lists no spaces")
+
+    def limit_space(self, name: str, limits: Limits) -> bool:
+        self._refuse("limits no spaces")
+
+    def spaces_of_key(self, prefix: str) -> Sequence[str]:
+        self._refuse("checks no keys")
+
+    def waiting_spaces(self, now_ms: int, *, vectors: bool = True) -> Sequence[str]:
+        self._refuse("does no work for others")
+
+    def beside(self, name: str) -> Store:
+        self._refuse("opens no other space")
 
     def source_mark(self, path: str) -> Mapping[str, Any] | None:
         self._refuse("reads no files")
@@ -146,6 +167,42 @@ class Whole(Place):
         self._refuse("looks after no store")
 
     def mend_words(self, limit: int) -> int:
+        self._refuse("looks after no store")
+
+    def invariants(self) -> Sequence[Invariant]:
+        self._refuse("looks after no store")
+
+    def breaches(self, kept: Invariant, newest: int | None = None) -> Breaches:
+        self._refuse("looks after no store")
+
+    def cure(self, kept: Invariant, limit: int) -> int:
+        self._refuse("looks after no store")
+
+    def damage(self, *, quick: bool) -> Sequence[Damage]:
+        self._refuse("looks after no store")
+
+    def reindex(self) -> None:
+        self._refuse("looks after no store")
+
+    def walk(self, after: int, limit: int) -> list[Item]:
+        self._refuse("looks after no store")
+
+    def uncut(self, limit: int) -> list[Item]:
+        self._refuse("looks after no store")
+
+    def recut(self, item_id: int, passages: Sequence[Passage]) -> None:
+        self._refuse("looks after no store")
+
+    def misworded(self, advance: Advance) -> list[int]:
+        self._refuse("looks after no store")
+
+    def reword(self, item_ids: Sequence[int]) -> None:
+        self._refuse("looks after no store")
+
+    def miscounted(self, after: int, limit: int) -> tuple[list[int], int | None]:
+        self._refuse("looks after no store")
+
+    def recount(self, session_ids: Sequence[int]) -> None:
         self._refuse("looks after no store")
 
     def size(self) -> int:

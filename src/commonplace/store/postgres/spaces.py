@@ -24,8 +24,8 @@ SELECT s.name, s.created_ms, u.items, u.bytes,
 """
 _WAITING = f"""
 SELECT s.name FROM spaces s
- WHERE EXISTS (SELECT 1 FROM jobs j WHERE j.space_id = s.id AND j.kind = 'embed' AND j.tries < {MAX_TRIES}
-                  AND j.lease_until_ms <= %s)
+ WHERE %(vectors)s AND EXISTS (SELECT 1 FROM jobs j WHERE j.space_id = s.id AND j.kind = 'embed'
+                                AND j.tries < {MAX_TRIES} AND j.lease_until_ms <= %(now)s)
     OR (SELECT max(p.id) FROM passages p WHERE p.space_id = s.id)
        > coalesce((SELECT m.value::bigint FROM meta m WHERE m.space_id = s.id AND m.key = 'linked'), 0)
  ORDER BY s.id
@@ -61,9 +61,9 @@ class Spaces(Space):
         with self._database.looking() as connection:
             return [row[0] for row in sql.rows(connection, question, (prefix,))]
 
-    def waiting_spaces(self, now_ms: int) -> Sequence[str]:
+    def waiting_spaces(self, now_ms: int, *, vectors: bool = True) -> Sequence[str]:
         with self._database.looking() as connection:
-            return [row[0] for row in sql.rows(connection, _WAITING, (now_ms,))]
+            return [row[0] for row in sql.rows(connection, _WAITING, {"now": now_ms, "vectors": vectors})]
 
 
 def _entry(

@@ -21,7 +21,7 @@ SELECT s.name, s.created_ms, u.items, u.bytes,
 """
 _WAITING = f"""
 SELECT name FROM spaces s
- WHERE EXISTS (SELECT 1 FROM jobs j WHERE j.space_id = s.id AND j.kind = 'embed' AND j.tries < {MAX_TRIES}
+ WHERE ?2 AND EXISTS (SELECT 1 FROM jobs j WHERE j.space_id = s.id AND j.kind = 'embed' AND j.tries < {MAX_TRIES}
                   AND j.lease_until_ms <= ?1)
     OR (SELECT max(p.id) FROM passages p WHERE p.space_id = s.id)
        > coalesce((SELECT CAST(m.value AS INTEGER) FROM meta m WHERE m.key = 'linked:' || s.id), 0)
@@ -57,9 +57,9 @@ class Spaces(Space):
         with self._database.read() as connection:
             return [row[0] for row in sql.rows(connection, question, (prefix,))]
 
-    def waiting_spaces(self, now_ms: int) -> Sequence[str]:
+    def waiting_spaces(self, now_ms: int, *, vectors: bool = True) -> Sequence[str]:
         with self._database.read(self._query_timeout) as connection:
-            return [row[0] for row in sql.rows(connection, _WAITING, (now_ms,))]
+            return [row[0] for row in sql.rows(connection, _WAITING, (now_ms, vectors))]
 
 
 def _entry(

@@ -32,7 +32,9 @@ from commonplace.store.sqlite.periods import Periods
 from commonplace.store.sqlite.replies import Replies
 from commonplace.store.sqlite.scope import resolve
 from commonplace.store.sqlite.scrubbing import Scrubbing
+from commonplace.store.sqlite.soundness import Soundness
 from commonplace.store.sqlite.sources import Sources
+from commonplace.store.sqlite.spaces import Spaces
 from commonplace.store.sqlite.streams import Streams
 from commonplace.store.sqlite.topics import Topics
 from commonplace.store.sqlite.turns import Turns
@@ -45,7 +47,21 @@ if TYPE_CHECKING:
 
 
 class SqliteStore(
-    Captures, Conversations, Keyring, Links, News, Periods, Replies, Scrubbing, Sources, Streams, Topics, Turns, Upkeep
+    Captures,
+    Conversations,
+    Keyring,
+    Links,
+    News,
+    Periods,
+    Replies,
+    Scrubbing,
+    Soundness,
+    Sources,
+    Spaces,
+    Streams,
+    Topics,
+    Turns,
+    Upkeep,
 ):
     """One space of one SQLite file, shared with any number of other processes."""
 
@@ -225,11 +241,17 @@ class SqliteStore(
             "schema": self.schema,
         }
 
-    def backup(self, target: Path) -> None:
-        self._database.backup(target)
+    def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None:
+        self._database.backup(target, to_key=to_key, checked=checked)
+
+    def beside(self, name: str) -> SqliteStore:
+        path, timeout = self._database.path, self._query_timeout
+        return SqliteStore(path, space=name, query_timeout=timeout, as_it_is=True, shared=self._database)
 
     def close(self) -> None:
-        self._database.close()
+        # Spaces share the connections of whoever opened the first.
+        if not self._shares:
+            self._database.close()
 
     def _is_current(self, connection: apsw.Connection) -> bool:
         """Whether the space still uses the model that this handle adopted."""
