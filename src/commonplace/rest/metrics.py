@@ -163,7 +163,7 @@ def _connections(store: Mapping[str, Any]) -> Iterator[Metric]:
     yield GaugeMetricFamily("commonplace_database_waiting", "Calls that wait for a connection.", value=told["waiting"])
     yield GaugeMetricFamily("commonplace_database_connections_limit", "Connections at most.", value=told["most"])
     yield CounterMetricFamily(
-        "commonplace_replica_fallbacks", "Questions that no replica answered.", value=told.get("replica_fallbacks", 0)
+        "commonplace_replica_fallbacks", "Questions that no replica answered.", value=told["replica_fallbacks"]
     )
 
 

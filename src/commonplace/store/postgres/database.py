@@ -147,6 +147,10 @@ class Database:
             )
             return older.fetchone() is None
 
+    def connections(self) -> dict[str, int]:
+        """How this process uses those to the primary, and how often it asked there for want of a replica."""
+        return {**self._pool.figures(), "replica_fallbacks": self.replicas.fallbacks}
+
     def close(self) -> None:
         self.replicas.close()
         give_back(self._pool)

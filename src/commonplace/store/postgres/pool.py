@@ -62,6 +62,11 @@ class Pool:
         self._idle: list[Connection] = []
         self._lock = threading.Lock()
         self._free = threading.Semaphore(self._most)
+        self._used = self._waiting = 0
+
+    def figures(self) -> dict[str, int]:
+        """Connections in use and kept for later, how many callers wait for one, and how many there are at most."""
+        return {"in_use": self._used, "idle": len(self._idle), "waiting": self._waiting, "most": self._most}
 
     @contextlib.contextmanager
     def connection(self, patience: float) -> Iterator[Connection]:
@@ -71,7 +76,7 @@ class Pool:
             self._inherited = self._idle
             self._empty()
         free = self._free
-        if not free.acquire(timeout=patience):
+        if not self._has_turn(free, patience):
             raise StoreBusy(
                 f"All {self._most} connections to {self.place} are in use.",
                 "Try again, or raise `database_connections`.",
@@ -83,7 +88,22 @@ class Pool:
             finally:
                 self._give(connection)
         finally:
+            self._note(used=-1)
             free.release()
+
+    def _has_turn(self, free: threading.Semaphore, patience: float) -> bool:
+        if free.acquire(blocking=False):
+            self._note(used=1)
+            return True
+        self._note(waiting=1)
+        got = free.acquire(timeout=patience)
+        self._note(waiting=-1, used=int(got))
+        return got
+
+    def _note(self, used: int = 0, waiting: int = 0) -> None:
+        with self._lock:
+            self._used += used
+            self._waiting += waiting
 
     def connect(self) -> Connection:
         try:

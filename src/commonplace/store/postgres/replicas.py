@@ -40,6 +40,8 @@ class Replicas:
         self._pools = [borrow(url, connections) for url in urls]
         self._turns = itertools.count()
         self._seen = 0
+        self.fallbacks = 0
+        """How often the primary was asked in their place."""
 
     def __bool__(self) -> bool:
         return bool(self._pools)
@@ -61,10 +63,12 @@ class Replicas:
             now = time.monotonic()
             if pool.away_until <= now and self._has_come_far_enough(pool, now):
                 return pool
+        self.fallbacks += 1
         return None
 
     def failed(self, pool: Pool, error: StoreError) -> None:
         """Leave one alone for a while, unless it only had too much to do."""
+        self.fallbacks += 1
         if not isinstance(error, StoreBusy):
             pool.away_until = time.monotonic() + AWAY_SECONDS
             pool.reached = 0

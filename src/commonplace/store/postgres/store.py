@@ -261,6 +261,7 @@ class PostgresStore(
                 "path": self._database.place,
                 "schema": self.schema,
                 "row_security": self._database.confined,
+                "connections": self._database.connections(),
                 **({"replicas": self._database.replicas.states()} if self._database.replicas else {}),
             }
 
