@@ -60,7 +60,10 @@ def answering() -> Iterator[Callable[[str, str], str]]:
         ("3D000", 'database "team" does not exist', StoreError, "Create the database"),
         ("28000", 'no pg_hba.conf entry for host "127.0.0.1"', StoreError, "pg_hba.conf"),
         ("53300", "sorry, too many clients already", StoreUnavailable, "max_connections"),
+        ("42501", 'permission denied for database "team"', StoreError, "connect"),
         ("57P03", "the database system is starting up", StoreUnavailable, "Wait"),
+        ("57P03", "the database system is not yet accepting connections", StoreUnavailable, "Wait"),
+        ("57P03", "the database system is in recovery mode", StoreUnavailable, "Wait"),
     ],
 )
 def test_a_server_that_lets_nobody_in_says_why(

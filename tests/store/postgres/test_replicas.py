@@ -10,10 +10,10 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 from tests.contract.conftest import make_draft
-from tests.postgres_process import PostgresProcess, running
+from tests.postgres_process import PostgresProcess, any_of, running
 from tests.postgres_server import HASTY
 
-from commonplace.errors import InvalidInput
+from commonplace.errors import InvalidInput, StoreReadOnly, StoreUnavailable
 from commonplace.model import Scope
 from commonplace.store.postgres import replicas
 from commonplace.store.postgres.store import PostgresStore
@@ -150,8 +150,30 @@ def test_an_address_of_a_replica_that_is_none_is_refused_without_repeating_it(pr
     assert "swordfish" not in told.value.message
 
 
+def test_a_connection_whose_server_became_a_replica_is_changed_for_one_that_takes_writes(
+    pair: tuple[PostgresProcess, PostgresProcess], other: PostgresStore
+) -> None:
+    _until_replayed(*pair)
+    # As a service leaves it that turns a primary into a replica without ending its sessions.
+    left = [psycopg.connect(pair[1].address(DATABASE), autocommit=True) for _ in range(2)]
+    with closing(PostgresStore(any_of(pair, DATABASE))) as store:
+        store._database._pool._idle.append(left[0])
+        assert store.put([make_draft("written")], NOW)[0].id and left[0].closed
+    other._database._pool._idle.append(left[1])
+    with pytest.raises(StoreReadOnly, match="takes no writes"):
+        other.put([make_draft("written nowhere else")], NOW)
+
+
+def test_where_only_replicas_are_left_whoever_asks_is_told_to_promote_one(
+    pair: tuple[PostgresProcess, PostgresProcess], primary: str
+) -> None:
+    with pytest.raises(StoreUnavailable) as told:
+        PostgresStore(any_of([pair[1], pair[1]], DATABASE))
+    assert "promote" in told.value.hint
+
+
 def _found(store: PostgresStore) -> set[int]:
-    return {hit.item_id for hit in store.search_text(parse("walnut", ()), Scope(), 10).hits}
+    return {hit.item_id for hit in store.search_text(parse("walnut", {}), Scope(), 10).hits}
 
 
 def _states(store: PostgresStore) -> set[str]:

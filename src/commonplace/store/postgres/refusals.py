@@ -25,12 +25,25 @@ _NOT_LET_IN: Mapping[str, str] = {
     "authentication failed": "Correct the user and the password in `database_url`.",
     "no password supplied": "Name a password in `database_url`.",
     "no pg_hba.conf entry": "Let this host in by the server's pg_hba.conf, or use another user.",
-    "role": "Correct the user in `database_url`, or create the role.",
-    "database": "Create the database, or correct its name in `database_url`.",
+    'FATAL: role "': "Correct the user in `database_url`, or create the role.",
+    'FATAL: database "': "Create the database, or correct its name in `database_url`.",
+    "permission denied for database": "Let the user of `database_url` connect to it, or use another user.",
+}
+# What passes by itself, or when somebody looks after the server.
+_NOT_NOW: Mapping[tuple[str, ...], tuple[str, str]] = {
+    ("too many clients", "remaining connection slots", "too many connections"): (
+        "has no connection left",
+        "Raise its max_connections, or run fewer servers. Try again.",
+    ),
+    # Starting up, shutting down, in recovery mode, not yet accepting connections.
+    ("the database system is",): ("is not ready", "Wait until it has started, then try again."),
+    ("session is read-only", "server is in hot standby mode"): (
+        "has no host that takes writes",
+        "Wait until a replica was promoted, or promote one. Then try again; nothing has to be restarted.",
+    ),
 }
 # What `use_space` says, in words for people.
 _QUOTA = "CPQ01"
-_TOO_MANY = ("too many clients", "remaining connection slots", "too many connections")
 
 _KINDS: tuple[tuple[tuple[type[psycopg.Error], ...], type[CommonplaceError], str, str | None], ...] = (
     ((errors.QueryCanceled,), TimedOut, "The query took longer than its deadline and was interrupted", None),
@@ -80,14 +93,11 @@ def translated(place: str) -> Iterator[None]:
 def not_connected(place: str, error: psycopg.Error) -> StoreError:
     """Why no connection came about."""
     said = _sentence(error)
-    if any(mark in said for mark in _TOO_MANY):
-        return StoreUnavailable(
-            f"{place} has no connection left: {said}.", "Raise its max_connections, or run fewer servers. Try again."
-        )
-    if "starting up" in said or "shutting down" in said or "recovery mode" in said:
-        return StoreUnavailable(f"{place} is not ready: {said}.", "Wait until it has started, then try again.")
+    for marks, (sentence, hint) in _NOT_NOW.items():
+        if any(mark in said for mark in marks):
+            return StoreUnavailable(f"{place} {sentence}: {said}.", hint)
     for mark, hint in _NOT_LET_IN.items():
-        if mark in said and "FATAL" in said:
+        if mark in said:
             return StoreError(f"{place} lets nobody in: {said}.", hint)
     return StoreUnavailable(f"{place} cannot be reached: {said}.")
 

@@ -1,0 +1,80 @@
+"""The database server dies while two servers write: they follow by themselves, and what was acknowledged is there."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.mcp.conftest import Served
+from tests.postgres_process import PostgresProcess, any_of, running
+from tests.store.postgres.writers import writing
+
+from commonplace.store.postgres.store import PostgresStore
+
+# Commits are waited for, though not by the disk: the processes die, the machine does not.
+SETTINGS = ("fsync=off", "full_page_writes=off", "wal_retrieve_retry_interval=100ms")
+DATABASE = "team"
+SOME = 5
+
+
+@pytest.fixture
+def primary() -> Iterator[PostgresProcess]:
+    with running(SETTINGS) as server:
+        server.run(f"CREATE DATABASE {DATABASE}")
+        yield server
+
+
+@pytest.fixture
+def replica(primary: PostgresProcess) -> Iterator[PostgresProcess]:
+    """A server that follows, without which the primary acknowledges nothing."""
+    PostgresStore(primary.address(DATABASE)).close()
+    with running(SETTINGS, following=primary) as server:
+        primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
+        yield server
+
+
+@contextlib.contextmanager
+def two_servers(folder: Path, database_url: str) -> Iterator[list[Served]]:
+    def serve(_number: int) -> Served:
+        return Served(folder, "--port", "0", COMMONPLACE_DATABASE_URL=database_url)
+
+    with ThreadPoolExecutor() as threads, contextlib.ExitStack() as ending:
+        servers = list(threads.map(serve, range(2)))
+        for server in servers:
+            ending.callback(server.end)
+        yield servers
+
+
+def test_servers_wait_for_a_server_that_was_killed_and_lose_nothing(primary: PostgresProcess, tmp_path: Path) -> None:
+    with (
+        two_servers(tmp_path, primary.address(DATABASE)) as servers,
+        writing(servers, servers[0].key) as writers,
+    ):
+        writers.wait_for_writes(SOME)
+        primary.kill()
+        writers.wait_for_refusals()
+        primary.start()
+        writers.wait_for_writes(SOME)
+        writers.stop()
+        assert writers.strange == []
+        assert writers.lost() == []
+
+
+def test_servers_follow_a_promoted_replica_and_lose_nothing(
+    primary: PostgresProcess, replica: PostgresProcess, tmp_path: Path
+) -> None:
+    with (
+        two_servers(tmp_path, any_of([primary, replica], DATABASE)) as servers,
+        writing(servers, servers[0].key) as writers,
+    ):
+        writers.wait_for_writes(SOME)
+        primary.kill()
+        writers.wait_for_refusals()
+        replica.promote()
+        writers.wait_for_writes(SOME)
+        writers.stop()
+        assert writers.strange == []
+        assert writers.lost() == []
