@@ -141,7 +141,7 @@ class Conversations(Space):
             rows = sql.rows(
                 connection,
                 "SELECT rev, op, at_ms, before FROM session_history"
-                " WHERE space_id = %s AND session_id = %s ORDER BY id",
+                " WHERE space_id = %s AND session_id = %s ORDER BY rev, id",
                 (self._space_id, session_id),
             )
             return [Change(rev, op, at_ms, json.loads(before)) for rev, op, at_ms, before in rows]
@@ -253,7 +253,7 @@ def _restore(connection: Connection, space_id: int, session: Session, now_ms: in
     last = sql.first(
         connection,
         "SELECT at_ms FROM session_history WHERE space_id = %s AND session_id = %s AND op = 'forget'"
-        " ORDER BY id DESC LIMIT 1",
+        " ORDER BY rev DESC LIMIT 1",
         (space_id, session.id),
     )
     gone = [] if last is None else _item_ids(connection, space_id, session.id, "forgotten_ms = %s", last)

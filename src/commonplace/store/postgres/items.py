@@ -108,7 +108,7 @@ def resolve(connection: Connection, space_id: int, ref: Ref) -> int | None:
 def history(connection: Connection, space_id: int, item_id: int) -> list[Change]:
     rows = sql.rows(
         connection,
-        "SELECT rev, op, at_ms, before FROM history WHERE space_id = %s AND item_id = %s ORDER BY id",
+        "SELECT rev, op, at_ms, before FROM history WHERE space_id = %s AND item_id = %s ORDER BY rev, id",
         (space_id, item_id),
     )
     return [Change(rev, op, at_ms, json.loads(before)) for rev, op, at_ms, before in rows]

@@ -136,7 +136,8 @@ class Conversations(Space):
         with self._database.read() as connection:
             rows = sql.rows(
                 connection,
-                "SELECT rev, op, at_ms, before FROM session_history WHERE space_id = ? AND session_id = ? ORDER BY id",
+                "SELECT rev, op, at_ms, before FROM session_history WHERE space_id = ? AND session_id = ?"
+                " ORDER BY rev, id",
                 (self._space_id, session_id),
             )
             return [Change(rev, op, at_ms, json.loads(before)) for rev, op, at_ms, before in rows]
@@ -248,7 +249,7 @@ def _by_uid(connection: apsw.Connection, space_id: int, session_id: int, uid: st
 
 def _restore(connection: apsw.Connection, space_id: int, session: Session, now_ms: int) -> None:
     """Bring back a session and what was forgotten with it and has not come back by itself."""
-    question = "SELECT at_ms FROM session_history WHERE session_id = ? AND op = 'forget' ORDER BY id DESC LIMIT 1"
+    question = "SELECT at_ms FROM session_history WHERE session_id = ? AND op = 'forget' ORDER BY rev DESC LIMIT 1"
     last = sql.first(connection, question, (session.id,))
     gone = [] if last is None else _item_ids(connection, session.id, f"forgotten_ms = {last[0]}")
     if session.forgotten_ms is None and not gone:

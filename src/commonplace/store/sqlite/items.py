@@ -110,7 +110,7 @@ def resolve(connection: apsw.Connection, space_id: int, ref: Ref) -> int | None:
 def history(connection: apsw.Connection, space_id: int, item_id: int) -> list[Change]:
     rows = sql.rows(
         connection,
-        "SELECT rev, op, at_ms, before FROM history WHERE space_id = ? AND item_id = ? ORDER BY id",
+        "SELECT rev, op, at_ms, before FROM history WHERE space_id = ? AND item_id = ? ORDER BY rev, id",
         (space_id, item_id),
     )
     return [Change(rev, op, at_ms, json.loads(before)) for rev, op, at_ms, before in rows]
