@@ -106,7 +106,49 @@ def test_sessions_of_a_project_and_of_none(store: Store) -> None:
     assert during(store, Scope(project="acme"), 0, 1) == []
 
 
+def test_items_are_counted_by_day_and_kind(store: Store) -> None:
+    midnight = THEN // DAY * DAY
+    ids = [
+        stored.id
+        for stored in store.put(
+            [
+                make_draft("a", project="acme", at=midnight),
+                make_draft("b", project="acme", at=midnight + DAY - 1),
+                make_draft("c", project="acme", at=midnight - 1, kind="summary", type="summary"),
+                make_draft("d", at=midnight + 400 * DAY, kind="observation", type="command"),
+                make_draft("e", at=-1),
+                make_draft("f", at=-DAY),
+                make_draft("g", at=-DAY - 1),
+            ],
+            THEN,
+        )
+    ]
+    today = midnight // DAY
+    acme = {today: {"memory": 2}, today - 1: {"summary": 1}}
+    ever = (-9 * DAY, THEN + 500 * DAY)
+    assert store.items_per_day(Scope(), *ever) == {
+        -2: {"memory": 1},
+        -1: {"memory": 2},
+        today + 400: {"observation": 1},
+        **acme,
+    }
+    assert store.items_per_day(Scope(project="acme"), *ever) == acme
+    assert store.items_per_day(Scope(project="acme", kinds=("summary",)), *ever) == {today - 1: {"summary": 1}}
+    assert store.items_per_day(Scope(types=("command",)), *ever) == {today + 400: {"observation": 1}}
+    assert store.items_per_day(Scope(only_global=True), 0, ever[1]) == {today + 400: {"observation": 1}}
+    assert store.items_per_day(Scope(project="acme", with_global=True), midnight, ever[1]) == {
+        today: {"memory": 2},
+        today + 400: {"observation": 1},
+    }
+    assert store.items_per_day(Scope(), midnight + 1, midnight + DAY - 1) == {}
+    assert store.items_per_day(Scope(), midnight + 1, midnight + DAY) == {today: {"memory": 1}}
+    assert store.items_per_day(Scope(project="nobody"), *ever) == {}
+    store.forget(ids[:1], THEN)
+    assert store.items_per_day(Scope(project="acme"), midnight, ever[1]) == {today: {"memory": 1}}
+
+
 def test_spaces_are_apart(open_store: Opener) -> None:
     ours, theirs = open_store("ours"), open_store("theirs")
     keep(theirs, "theirs", 0, 1)
     assert during(ours, Scope(), 0, 1) == titles(ours, Scope(), 0, 1) == []
+    assert ours.items_per_day(Scope(), 0, 2 * THEN) == {}

@@ -17,6 +17,7 @@ from commonplace.model import KINDS, Draft, Key, Scope, SessionDraft, SessionSco
 from commonplace.store.columns import QUERY_COLUMNS
 from commonplace.store.one_project.store import OneProject
 from commonplace.store.protocol import Store
+from commonplace.store.records import Arrival, Name, Peer
 from commonplace.store.replies import Answered, Claim
 from commonplace.store.spaces import Limits
 from commonplace.store.sqlite.store import SqliteStore
@@ -138,6 +139,7 @@ READING: Mapping[str, Callable[[World], object]] = {
     "sessions_during": lambda w: [
         w.part.sessions_during(scope, 0, 2 * THEN, 50) for scope in (Scope(), Scope(project=THEIRS))
     ],
+    "items_per_day": lambda w: [w.part.items_per_day(Scope(project=THEIRS), 0, 2 * THEN)],
     "history": lambda w: [w.part.history(w.theirs), w.part.history(w.everywhere)],
     "projects": lambda w: w.part.projects(),
     "find_project": lambda w: [w.part.find_project(name) for name in ("theirs", THEIRS, "nobody")],
@@ -177,6 +179,12 @@ READING: Mapping[str, Callable[[World], object]] = {
     "turns": lambda w: w.part.turns([w.theirs, *(m.id for m in w.whole.messages_of(w.their_session))]),
     "captured": lambda w: w.part.captured(),
     "waiting_because": lambda w: w.part.waiting_because(),
+    "space_uid": lambda w: w.part.space_uid(),
+    "last_change": lambda w: w.part.last_change(),
+    "records_since": lambda w: w.part.records_since(0, 100),
+    "records_named": lambda w: w.part.records_named(
+        [("item", UID), ("session", "s-theirs"), ("project", THEIRS), *_named(w, w.everywhere)]
+    ),
     "describe": lambda w: w.part.describe(),
     "check_schema": lambda w: w.part.check_schema(),
     "size": lambda w: w.part.size(),
@@ -231,6 +239,9 @@ REFUSED: Mapping[str, Callable[[World], object]] = {
     "clean_holders": lambda w: w.part.clean_holders("history", [(1,)], str.upper),
     "clean_items": lambda w: w.part.clean_items([(w.theirs,)], lambda _item: make_draft("x")),
     "wipe": lambda w: w.part.wipe(),
+    "merge_records": lambda w: w.part.merge_records(_arrivals(w, ("item", UID)), THEN),
+    "peer": lambda w: w.part.peer("x", ""),
+    "note_peer": lambda w: w.part.note_peer("x", "", Peer()),
     "complaints": lambda w: w.part.complaints(9.0),
     "index_state": lambda w: w.part.index_state(9.0),
     "clear_words": lambda w: w.part.clear_words(),
@@ -256,10 +267,28 @@ MORE_REFUSED: Mapping[str, Callable[[World], object]] = {
         [(session(None, "s-theirs"), [message("x", "s-theirs", None)])], THEN
     ),
     "their conversation by its uid": lambda w: w.part.keep_sessions([_with_their_uid(w)], THEN),
+    "a record of their session": lambda w: w.part.merge_records(_arrivals(w, ("session", "s-theirs")), THEN),
+    "a record of their project": lambda w: w.part.merge_records(_arrivals(w, ("project", THEIRS)), THEN),
+    "a record that is to be theirs": lambda w: w.part.merge_records(
+        _arrivals(w, *_named(w, w.ours), project=THEIRS), THEN
+    ),
     "a message of theirs in ours": lambda w: w.part.append_messages(
         w.our_session, [message("x", "s-ours", THEIRS)], THEN
     ),
 }
+
+
+def _named(world: World, item_id: int) -> list[Name]:
+    return [("item", world.whole.get([item_id])[item_id].uid)]
+
+
+def _arrivals(world: World, *names: Name, project: str | None = None) -> list[Arrival]:
+    """Records of the whole store as they would come back, said to be of a project."""
+    records = [
+        replace(one, fields={**one.fields, "project": project} if one.what != "project" else one.fields)
+        for one in world.whole.records_named(names)
+    ]
+    return [Arrival(one, make_draft("zebra", uid=one.name) if one.what == "item" else None) for one in records]
 
 
 def _by_key(world: World, name: str) -> int | None:

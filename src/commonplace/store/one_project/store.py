@@ -10,6 +10,7 @@ from commonplace.identity import Ref, ref
 from commonplace.model import Change, Draft, Item, Kind, PassageText, Project, Scope, Session, Stored, VectorHit
 from commonplace.store.links import Edge
 from commonplace.store.one_project.conversations import Conversations
+from commonplace.store.one_project.records import Records
 from commonplace.store.one_project.streams import Streams
 from commonplace.store.one_project.topics import Topics
 from commonplace.store.one_project.whole import Whole
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class OneProject(Conversations, Streams, Topics, Whole):
+class OneProject(Conversations, Records, Streams, Topics, Whole):
     """The part of another store that belongs to one project."""
 
     def _checked(self, *item_ids: int) -> None:
@@ -96,6 +97,10 @@ class OneProject(Conversations, Streams, Topics, Whole):
     def sessions_during(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Session]:
         narrowed = self._narrowed(scope)
         return [] if narrowed is None else self._inner.sessions_during(narrowed, from_ms, to_ms, limit)
+
+    def items_per_day(self, scope: Scope, from_ms: int, to_ms: int) -> dict[int, dict[Kind, int]]:
+        narrowed = self._narrowed(scope)
+        return {} if narrowed is None else self._inner.items_per_day(narrowed, from_ms, to_ms)
 
     def history(self, item_id: int) -> list[Change]:
         if not self.get([item_id]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from commonplace.model import Scope, Session
+from commonplace.model import Kind, Scope, Session
 from commonplace.store.periods import Happening
 from commonplace.store.postgres import sessions, sql
 from commonplace.store.postgres.items import walks
@@ -16,6 +16,10 @@ SELECT i.id, i.kind, i.type, i.title, i.details, i.meta, p.name, i.session_id, i
   FROM items i LEFT JOIN projects p ON p.space_id = i.space_id AND p.id = i.project_id
  WHERE i.space_id = %s AND {condition} AND i.created_ms >= %s AND i.created_ms < %s
  ORDER BY i.created_ms DESC, i.id DESC LIMIT %s
+"""
+_DAYS = """
+SELECT floor(i.created_ms / 86400000.0)::bigint AS day, i.kind, count(*) FROM items i
+ WHERE i.space_id = %s AND {condition} AND i.created_ms >= %s AND i.created_ms < %s GROUP BY day, i.kind
 """
 
 
@@ -48,3 +52,16 @@ class Periods(Space):
                 bindings.append([*filter_.projects])
             order = "s.ended_ms DESC, s.id DESC LIMIT %s"
             return sessions.selected(connection, condition, [*bindings, limit], order)
+
+    @a_replica_will_do
+    def items_per_day(self, scope: Scope, from_ms: int, to_ms: int) -> dict[int, dict[Kind, int]]:
+        days: dict[int, dict[Kind, int]] = {}
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, scope)
+            if filter_ is None:
+                return {}
+            condition, bindings = filter_.sql()
+            part = [self._space_id, *bindings, from_ms, to_ms]
+            for day, kind, count in sql.rows(connection, _DAYS.format(condition=condition), part):
+                days.setdefault(day, {})[kind] = count
+        return days

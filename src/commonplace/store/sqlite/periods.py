@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
-from commonplace.model import Scope, Session
+from commonplace.model import KINDS, Kind, Scope, Session
 from commonplace.store.periods import Happening
 from commonplace.store.sqlite import sessions, sql
 from commonplace.store.sqlite.items import walks
 from commonplace.store.sqlite.scope import NO_PROJECT, resolve
 from commonplace.store.sqlite.space import Space
 
+_DAY, _SHIFT = 86_400_000, 1_000_000
 _HAPPENED = """
 SELECT i.id, i.kind, i.type, i.title, i.details, i.meta, p.name, i.session_id, i.created_ms
   FROM items i LEFT JOIN projects p ON p.id = i.project_id
  WHERE i.space_id = ? AND {condition} AND i.created_ms >= ? AND i.created_ms < ?
  ORDER BY i.created_ms DESC, i.id DESC LIMIT ?
+"""
+# From one day with something to the next along the index: grouping everything would sort everything. Shifted, because
+# SQLite rounds to zero and days before 1970 are to be rounded down.
+_DAYS = f"""
+WITH RECURSIVE days(day) AS (
+    VALUES (?)
+    UNION ALL
+    SELECT (
+        SELECT (i.created_ms + {_SHIFT * _DAY}) / {_DAY} - {_SHIFT} FROM items i
+         WHERE i.space_id = ? AND {{condition}} AND i.created_ms >= max(?, (day + 1) * {_DAY}) AND i.created_ms < ?
+         ORDER BY i.created_ms LIMIT 1
+    ) FROM days WHERE day IS NOT NULL
+)
+SELECT day, (
+    SELECT count(*) FROM items i
+     WHERE i.space_id = ? AND {{condition}} AND i.created_ms >= max(?, day * {_DAY})
+       AND i.created_ms < min(?, (day + 1) * {_DAY})
+) AS items FROM days WHERE items > 0
 """
 
 
@@ -47,3 +67,19 @@ class Periods(Space):
                 bindings.append(json.dumps(filter_.projects))
             order = "s.ended_ms DESC, s.id DESC LIMIT ?"
             return sessions.selected(connection, condition, [*bindings, limit], order)
+
+    def items_per_day(self, scope: Scope, from_ms: int, to_ms: int) -> dict[int, dict[Kind, int]]:
+        days: dict[int, dict[Kind, int]] = {}
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, scope)
+            if filter_ is None:
+                return {}
+            for kind in filter_.kinds or KINDS:
+                for walk in walks(replace(filter_, kinds=(kind,))):
+                    condition, bindings = walk.sql()
+                    part = [self._space_id, *bindings, from_ms, to_ms]
+                    before = from_ms // _DAY - 1
+                    for day, count in sql.rows(connection, _DAYS.format(condition=condition), [before, *part, *part]):
+                        of_day = days.setdefault(day, {})
+                        of_day[kind] = of_day.get(kind, 0) + count
+        return days
