@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from commonplace.web import home, prune, search, theme
+from commonplace.web import home, prune, rules, search, theme
 from commonplace.web.page import Page
 
 PAGES: tuple[Page, ...] = (
     Page("GET", "/", "read", home.home, "home"),
     Page("GET", "/search", "read", search.search, "search", parts=("results",)),
+    Page("GET", "/rules", "read", rules.rules, "rules"),
+    Page("POST", "/rules", "write", rules.add, "rules"),
+    Page("GET", "/rules/preview", "read", rules.preview, "rules"),
+    Page("POST", "/rules/{id}", "write", rules.change, "rules"),
+    Page("POST", "/rules/{id}/forget", "write", rules.drop, "rules"),
+    Page("POST", "/rules/{id}/restore", "write", rules.bring_back, "rules"),
+    Page("POST", "/rules/{id}/settle", "write", rules.settle, "rules"),
     Page("GET", "/prune", "read", prune.candidates, "prune"),
     Page("POST", "/prune/archive", "write", prune.archive, "prune"),
     Page("POST", "/prune/undo", "write", prune.bring_back, "prune"),

@@ -1,0 +1,98 @@
+"""The page of rules: by place and path, changed in place, compared, settled, and seen as files."""
+
+from __future__ import annotations
+
+import pytest
+from tests.mcp.conftest import Served
+from tests.web.conftest import NARROW, WIDE, Visit
+
+from commonplace.memory.book import Book
+from commonplace.memory.edit import Changes, edit
+from commonplace.memory.fetch import fetch_one, history
+from commonplace.memory.keys import create
+from commonplace.memory.remember import Note, remember
+from commonplace.model import Item, Scope
+
+HOSTILE = "Never <img src=x onerror=alert(1)> <script>document.title='hit'</script> [x](javascript:alert(1)) {{7*7}}"
+
+
+def rule(book: Book, text: str, project: str | None = None, paths: str = "") -> Item:
+    stored = remember(book, Note(text, type="rule", project=project, details={"paths": paths}))
+    return fetch_one(book, stored.id)
+
+
+def test_a_rule_is_written_changed_forgotten_and_brought_back(visit: Visit, memory: Book) -> None:
+    visitor = visit()
+    page = visitor.go("/rules")
+    visitor.check_access()
+    assert "No rules here yet" in page.inner_text("main")
+    page.fill("#new", "Use tabs in **Go** files")
+    page.fill("#new-paths", "src/**/*.{go,mod}\ncmd/**")
+    page.fill("#new-project", "my-api")
+    page.click("text=Add rule")
+    page.wait_for_selector(".done")
+    page = visitor.go("/rules?project=my-api&file=src/a/b.go")
+    assert "cmd/**" in page.inner_text("main") and page.inner_text(".rule strong") == "Go"
+    page.click(".rule summary")
+    page.fill(".rule textarea[name=content]", "Use gofmt in Go files")
+    page.click(".rule >> text=Save")
+    page.wait_for_selector(".done >> text=Changed")
+    assert "Use gofmt" in page.inner_text(".rule .text")
+    page.click(".rule >> text=Forget")
+    page.wait_for_selector(".done >> text=Forgotten")
+    assert not page.query_selector(".rule")
+    page.click(".done >> text=Undo")
+    page.wait_for_selector(".rule")
+    (id_,) = [item.id for item in memory.store.newest(Scope(project="my-api", types=("rule",)), 9)]
+    assert len(history(memory, id_)) == 3
+
+
+def test_two_tabs_change_one_rule_and_nothing_is_lost(visit: Visit, memory: Book) -> None:
+    kept = rule(memory, "Deploy on Fridays never")
+    visitor = visit()
+    page = visitor.go("/rules")
+    page.click(f"#r{kept.short_id} summary")
+    edit(memory, kept.id, Changes(content="Deploy on Mondays only"))
+    page.fill(f"#r{kept.short_id} textarea[name=content]", "Deploy on Tuesdays only")
+    page.click(f"#r{kept.short_id} >> text=Save")
+    page.wait_for_selector("text=Somebody changed this rule")
+    visitor.check_access()
+    visitor.picture("rules-conflict")
+    assert "Mondays" in page.inner_text(".wrong") and page.input_value("#mine") == "Deploy on Tuesdays only"
+    page.click("text=Save mine over it")
+    page.wait_for_selector(".done >> text=Changed")
+    assert fetch_one(memory, kept.id).body == "Deploy on Tuesdays only"
+    assert "Mondays" in str(history(memory, kept.id)[-1].before)
+
+
+def test_contradictions_stand_side_by_side_and_are_settled(visit: Visit, memory: Book) -> None:
+    old = rule(memory, "Always use tabs for indentation", "style")
+    new = rule(memory, "Never use tabs for indentation", "style")
+    visitor = visit()
+    page = visitor.go("/rules?project=style&check=1")
+    visitor.check_access()
+    visitor.picture("rules")
+    page.click(f".pair form[action$='{new.short_id}/settle'] button")
+    page.wait_for_selector(".done >> text=Settled")
+    assert fetch_one(memory, old.id, forgotten=True).superseded_by == new.id
+
+
+@pytest.mark.parametrize(("size", "theme"), [(WIDE, "dark"), (NARROW, "light")])
+def test_hostile_rules_are_only_read(visit: Visit, memory: Book, size: tuple[int, int], theme: str) -> None:
+    rule(memory, HOSTILE, "gefährlich-危险-خطر", "src/**")
+    visitor = visit(size, theme)
+    for path in ("/rules?project=gefährlich-危险-خطر", "/rules/preview?project=gefährlich-危险-خطر&target=claude"):
+        page = visitor.go(path)
+        visitor.check_access()
+        assert page.title() != "hit" and not page.query_selector("main img, a[href^=javascript]")
+        assert "49" not in page.inner_text("main .text, main pre")
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    visitor.picture(f"rules-preview-{theme}-{size[0]}")
+
+
+def test_whoever_may_only_read_sees_rules_and_no_buttons(visit: Visit, memory: Book, served: Served) -> None:
+    kept = rule(memory, "Readers read this")
+    _key, secret = create(memory, "reader", "read")
+    page = visit(key=secret).go("/rules")
+    assert "Readers read this" in page.inner_text("main")
+    assert not page.query_selector("main textarea") and page.query_selector(f"#r{kept.short_id}")
