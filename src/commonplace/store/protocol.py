@@ -29,6 +29,7 @@ from commonplace.store.keyring import Keyring
 from commonplace.store.links import Links
 from commonplace.store.news import News
 from commonplace.store.periods import Periods
+from commonplace.store.records import Records
 from commonplace.store.replies import Replies
 from commonplace.store.scrubbing import Scrubbing
 from commonplace.store.soundness import Soundness
@@ -93,6 +94,7 @@ class Store(
     Links,
     News,
     Periods,
+    Records,
     Replies,
     Scrubbing,
     Soundness,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ from commonplace.store.postgres import (
     passages,
     projects,
     sql,
+    statistics,
     vectors,
     writing,
 )
@@ -39,6 +41,7 @@ from commonplace.store.postgres.links import Links
 from commonplace.store.postgres.news import News
 from commonplace.store.postgres.periods import Periods
 from commonplace.store.postgres.pool import Connection
+from commonplace.store.postgres.records import Records
 from commonplace.store.postgres.replies import Replies
 from commonplace.store.postgres.scope import resolve
 from commonplace.store.postgres.scrubbing import Scrubbing
@@ -65,6 +68,7 @@ class PostgresStore(
     Links,
     News,
     Periods,
+    Records,
     Replies,
     Scrubbing,
     Soundness,
@@ -79,6 +83,10 @@ class PostgresStore(
 
     _model: tuple[int, int] | None = None
     _nearest: nearest.Nearest | None = None
+
+    @functools.cached_property
+    def _remembered(self) -> statistics.Remembered:
+        return statistics.Remembered()
 
     # Writing.
 
@@ -167,7 +175,8 @@ class PostgresStore(
             filter_ = resolve(connection, self._space_id, scope)
             if filter_ is None:
                 return TextAnswer((), {}, 0)
-            return fulltext.search(connection, self._space_id, query, filter_, k, also, shares=shares)
+            known = self._remembered
+            return fulltext.search(connection, self._space_id, known, query, filter_, k, also, shares=shares)
 
     @a_replica_will_do
     def search_vectors(self, query: NDArray[float32], scope: Scope, k: int) -> list[VectorHit]:

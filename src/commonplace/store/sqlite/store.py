@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import apsw
@@ -29,6 +28,7 @@ from commonplace.store.sqlite.keyring import Keyring
 from commonplace.store.sqlite.links import Links
 from commonplace.store.sqlite.news import News
 from commonplace.store.sqlite.periods import Periods
+from commonplace.store.sqlite.records import Records
 from commonplace.store.sqlite.replies import Replies
 from commonplace.store.sqlite.scope import resolve
 from commonplace.store.sqlite.scrubbing import Scrubbing
@@ -53,6 +53,7 @@ class SqliteStore(
     Links,
     News,
     Periods,
+    Records,
     Replies,
     Scrubbing,
     Soundness,
@@ -240,9 +241,6 @@ class SqliteStore(
             "path": str(self._database.path),
             "schema": self.schema,
         }
-
-    def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None:
-        self._database.backup(target, to_key=to_key, checked=checked)
 
     def beside(self, name: str) -> SqliteStore:
         path, timeout = self._database.path, self._query_timeout

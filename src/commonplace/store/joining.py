@@ -1,0 +1,236 @@
+"""Joining: records of another store are taken in, each as new, as the later version, or as known. For every engine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from commonplace.model import Change, Draft
+from commonplace.store.records import WHATS, Arrival, Name, Outcome, Record, What, before_of
+from commonplace.store.settling import Settled, lacking, settle
+
+# Items that are written in one go.
+_MOST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A record that is here, and the number of its row."""
+
+    id: int
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An item as it is to be. `by` is the number of what took its place; `awaits` its uid while it has none."""
+
+    record: Record
+    draft: Draft
+    by: int | None = None
+    awaits: str | None = None
+
+    @property
+    def live(self) -> bool:
+        return self.by is None and self.record.fields["forgotten_ms"] is None
+
+
+class Hands(Protocol):
+    """What an engine does to its rows in one transaction. Nothing here takes a decision."""
+
+    def find(self, names: Sequence[Name]) -> dict[Name, Found]: ...
+    def find_session(self, uid: str) -> Found | None: ...
+    # The item that says the same in the same project, apart from the one of this uid.
+    def twin(self, draft: Draft) -> Found | None: ...
+    def number(self, uid: str) -> int | None: ...
+    # (number, uid) of the items that wait for one of these to take their place.
+    def awaiting(self, uids: Sequence[str]) -> list[tuple[int, str]]: ...
+    # Whether the other item is this one, or was replaced by it over any number of others.
+    def leads_to(self, other_id: int, item_id: int) -> bool: ...
+
+    # The name of a project here; it is made if it is new.
+    def project(self, name: str) -> str: ...
+    # How many of the names are new: one that another project has stays with that.
+    def add_aliases(self, name: str, aliases: Sequence[str]) -> int: ...
+    def add_session(self, record: Record) -> int: ...
+    def change_session(self, session_id: int, record: Record) -> None: ...
+    def add_items(self, items: Sequence[Written]) -> list[int]: ...
+    def change_item(self, item_id: int, item: Written) -> None: ...
+    # Nothing is said of these two in a history.
+    def replace_item(self, item_id: int, by: int) -> None: ...
+    def step_aside(self, item_id: int, content_hash: bytes, awaits: str | None) -> None: ...
+    # Numbers all lines of the history anew, up to the revision, which grows if they are more.
+    def add_lines(self, what: What, id_: int, lines: Sequence[Change], rev: int) -> None: ...
+    def set_version(self, what: What, id_: int, version: int) -> None: ...
+
+
+def join(hands: Hands, arrivals: Sequence[Arrival], now_ms: int) -> list[Outcome]:
+    """Take records in, in an order in which none lacks another."""
+    return _Joining(hands, now_ms).all(arrivals)
+
+
+class _Joining:
+    def __init__(self, hands: Hands, now_ms: int) -> None:
+        self._hands, self._now = hands, now_ms
+        # Read or to be written in one go.
+        self._known: dict[Name, Found] = {}
+        self._fresh: dict[str, Written] = {}
+        self._taken: set[tuple[str | None, bytes]] = set()
+
+    def all(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
+        outcomes: dict[int, Outcome] = {}
+        take_in = {"project": self._project, "session": self._session, "item": self._item}
+        for what in WHATS:
+            ours = {number: one for number, one in enumerate(arrivals) if one.record.what == what}
+            self._known = self._hands.find([(what, one.record.name) for one in ours.values()])
+            outcomes |= {number: take_in[what](one) for number, one in ours.items()}
+        self._flush()
+        return [outcomes[number] for number in range(len(arrivals))]
+
+    def _project(self, arrival: Arrival) -> Outcome:
+        record = arrival.record
+        added = self._hands.add_aliases(self._hands.project(record.name), record.fields["aliases"])
+        if ("project", record.name) not in self._known:
+            return Outcome("project", record.name, "added", took=True)
+        return Outcome("project", record.name, "updated" if added else "unchanged", took=bool(added))
+
+    def _session(self, arrival: Arrival) -> Outcome:
+        record = self._placed(arrival.record)
+        found = self._known.pop(("session", record.name), None) or self._hands.find_session(record.fields["uid"])
+        if found is None:
+            number = self._hands.add_session(record)
+            self._hands.add_lines("session", number, record.history, record.fields["rev"])
+            self._hands.set_version("session", number, record.version)
+            return Outcome("session", record.name, "added", took=True)
+        settled = settle(found.record, record)
+        if settled.takes:
+            record = _with(record, rev=_next_rev(found.record, record))
+            self._hands.change_session(found.id, record)
+        return self._settled(found, record, settled)
+
+    def _item(self, arrival: Arrival) -> Outcome:
+        assert arrival.draft is not None
+        record = self._placed(arrival.record)
+        draft = replace(arrival.draft, project=record.fields["project"])
+        if record.name in self._fresh:
+            self._flush()
+        name: Name = ("item", record.name)
+        found = self._known.pop(name, None) or self._hands.find([name]).get(name)
+        if found is None:
+            return self._new(Written(record, draft))
+        settled = settle(found.record, record)
+        if not settled.takes:
+            return self._settled(found, record, settled)
+        record = _with(record, rev=_next_rev(found.record, record))
+        item, other = self._alone(Written(record, draft))
+        self._hands.change_item(found.id, self._linked(item, found.id))
+        lines = (*settled.lines, *lacking(found.record, item.record.history, settled.lines))
+        version = max(settled.version, item.record.version)
+        outcome = self._settled(found, item.record, replace(settled, lines=lines, version=version))
+        self._link_awaiting([record.name])
+        return outcome if other is None else replace(outcome, result="same_as", other=other)
+
+    def _new(self, item: Written) -> Outcome:
+        item, other = self._alone(item)
+        self._fresh[item.record.name] = self._linked(item)
+        self._taken.add((item.draft.project, item.draft.content_hash))
+        if len(self._fresh) >= _MOST:
+            self._flush()
+        result: Any = "added" if other is None else "same_as"
+        return Outcome("item", item.record.name, result, took=True, other=other)
+
+    def _flush(self) -> None:
+        """Write what is new."""
+        items = [*self._fresh.values()]
+        self._fresh, self._taken = {}, set()
+        if not items:
+            return
+        for number, item in zip(self._hands.add_items(items), items, strict=True):
+            if item.record.history:
+                self._hands.add_lines("item", number, item.record.history, item.record.fields["rev"])
+                self._hands.set_version("item", number, item.record.version)
+        self._link_awaiting([item.record.name for item in items])
+
+    def _settled(self, found: Found, record: Record, settled: Settled) -> Outcome:
+        changed = settled.takes or bool(settled.lines)
+        if settled.lines:
+            rev = (record if settled.takes else found.record).fields["rev"]
+            self._hands.add_lines(record.what, found.id, settled.lines, rev)
+        if changed or settled.version != found.record.version:
+            self._hands.set_version(record.what, found.id, settled.version)
+        result: Any = "conflict" if settled.conflict else "updated" if changed else "unchanged"
+        return Outcome(record.what, record.name, result, took=settled.takes)
+
+    def _placed(self, record: Record) -> Record:
+        """A record as it is called here, with no time that has not come yet."""
+        project = record.fields["project"]
+        here = None if project is None else self._hands.project(project)
+        return _with(record, project=here, updated_ms=min(record.fields["updated_ms"], self._now))
+
+    def _alone(self, item: Written) -> tuple[Written, str | None]:
+        """Of two items that say the same in one place one is seen: the older. Tells the uid of the other one."""
+        if (item.draft.project, item.draft.content_hash) in self._taken:
+            self._flush()
+        twin = self._hands.twin(item.draft)
+        if twin is None:
+            return item, None
+        name, aside = item.record.name, _apart(item.draft.content_hash, item.record.name)
+        if not _is_live(item.record):
+            return replace(item, draft=replace(item.draft, content_hash=aside)), None
+        gives_way = _is_live(twin.record) and name < twin.record.name
+        if _is_live(twin.record) and not gives_way:
+            replaced = _replaced(item.record, twin.record.name)
+            return replace(item, record=replaced, draft=replace(item.draft, content_hash=aside)), twin.record.name
+        there = _apart(item.draft.content_hash, twin.record.name)
+        self._hands.step_aside(twin.id, there, name if gives_way else None)
+        if gives_way:
+            replaced = _replaced(twin.record, name)
+            self._hands.add_lines("item", twin.id, lacking(twin.record, replaced.history), replaced.fields["rev"])
+            self._hands.set_version("item", twin.id, replaced.version)
+        self._known.pop(("item", twin.record.name), None)
+        return item, twin.record.name if gives_way else None
+
+    def _linked(self, item: Written, own: int | None = None) -> Written:
+        """The item with the number of what took its place, if that is here and did not give way to it."""
+        uid = item.record.fields["superseded_by"]
+        if uid in self._fresh:
+            self._flush()
+        by = None if uid is None else self._hands.number(uid)
+        if by is None or (own is not None and self._hands.leads_to(by, own)):
+            return replace(item, awaits=uid)
+        return replace(item, by=by)
+
+    def _link_awaiting(self, uids: Sequence[str]) -> None:
+        """Let those that came take the place of what waited for them."""
+        for number, uid in self._hands.awaiting(uids):
+            by = self._hands.number(uid)
+            if by is not None and not self._hands.leads_to(by, number):
+                self._hands.replace_item(number, by)
+
+
+def _replaced(record: Record, by: str) -> Record:
+    """A record that gives way to another one, told in the same words in every store."""
+    line = Change(record.fields["rev"], "supersede", record.version, before_of(record))
+    rev = record.fields["rev"] + 1
+    return replace(
+        _with(record, superseded_by=by, rev=rev), version=record.version + 1, history=(*record.history, line)
+    )
+
+
+def _with(record: Record, **fields: object) -> Record:
+    return replace(record, fields={**record.fields, **fields})
+
+
+def _next_rev(here: Record, arriving: Record) -> int:
+    return int(max(here.fields["rev"], arriving.fields["rev"])) + 1
+
+
+def _is_live(record: Record) -> bool:
+    return record.fields["forgotten_ms"] is None and record.fields["superseded_by"] is None
+
+
+def _apart(content_hash: bytes, uid: str) -> bytes:
+    """The hash of an item that says the same as another and stays beside it."""
+    return hashlib.sha256(content_hash + uid.encode()).digest()

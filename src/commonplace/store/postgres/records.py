@@ -1,0 +1,154 @@
+"""The engine's part about records: walked in the order of their changes, read by name, and joined with others.
+
+The writers of a space take turns (database.py), so that no change appears behind one that was read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from commonplace.model import Change
+from commonplace.store.joining import Found, join
+from commonplace.store.postgres import items, sessions, sql
+from commonplace.store.postgres.joining import Hands
+from commonplace.store.postgres.pool import Connection
+from commonplace.store.postgres.space import Space
+from commonplace.store.records import (
+    Arrival,
+    Name,
+    Outcome,
+    Peer,
+    Record,
+    What,
+    item_record,
+    project_record,
+    replacing,
+    session_record,
+)
+
+_ROW = "SELECT what, id, seq, version, awaits FROM records"
+# Where the names of records are.
+_NAMED = {"item": ("items", "uid"), "session": ("sessions", "key"), "project": ("projects", "name")}
+_HISTORY = {"item": ("history", "item_id"), "session": ("session_history", "session_id")}
+
+Row = tuple[What, int, int, int, str | None]
+
+
+class Records(Space):
+    """Records of one space."""
+
+    def space_uid(self) -> str:
+        with self._database.read() as connection:
+            return str(sql.value(connection, "SELECT uid FROM spaces WHERE id = %s", (self._space_id,)))
+
+    def last_change(self) -> int:
+        with self._database.read() as connection:
+            question = "SELECT coalesce(max(seq), 0) FROM records WHERE space_id = %s"
+            return int(sql.value(connection, question, (self._space_id,)))
+
+    def records_since(self, after: int, limit: int) -> tuple[list[Record], int]:
+        with self._database.read() as connection:
+            walk = f"{_ROW} WHERE space_id = %s AND seq > %s ORDER BY seq LIMIT %s"
+            rows = sql.rows(connection, walk, (self._space_id, after, limit))
+            records = [one.record for one in read(connection, self._space_id, rows)]
+            return sorted(records, key=lambda record: record.seq), rows[-1][2] if rows else after
+
+    def records_named(self, names: Sequence[Name]) -> list[Record]:
+        with self._database.read() as connection:
+            return [one.record for one in find(connection, self._space_id, names).values()]
+
+    def merge_records(self, arrivals: Sequence[Arrival], now_ms: int) -> list[Outcome]:
+        with self._database.write() as connection:
+            hands = Hands(connection, self._space_id, now_ms, lambda names: find(connection, self._space_id, names))
+            return join(hands, arrivals, now_ms)
+
+    def peer(self, uid: str, extent: str) -> Peer:
+        question = "SELECT pulled, pushed, refused FROM peers WHERE space_id = %s AND peer = %s AND extent = %s"
+        with self._database.read() as connection:
+            row = sql.first(connection, question, (self._space_id, uid, extent))
+        return Peer() if row is None else Peer(row[0], row[1], tuple(map(tuple, json.loads(row[2]))))
+
+    def note_peer(self, uid: str, extent: str, peer: Peer) -> None:
+        with self._database.write() as connection:
+            sql.run(
+                connection,
+                "INSERT INTO peers (space_id, peer, extent, pulled, pushed, refused) VALUES (%s, %s, %s, %s, %s, %s)"
+                " ON CONFLICT (space_id, peer, extent) DO UPDATE SET pulled = excluded.pulled,"
+                " pushed = excluded.pushed, refused = excluded.refused",
+                (self._space_id, uid, extent, peer.pulled, peer.pushed, json.dumps(peer.refused)),
+            )
+
+
+def find(connection: Connection, space_id: int, names: Sequence[Name]) -> dict[Name, Found]:
+    """The records of these names that are there."""
+    rows: list[Row] = []
+    for what, (table, column) in _NAMED.items():
+        asked = [name for kind, name in names if kind == what]
+        if asked:
+            rows += sql.rows(
+                connection,
+                f"SELECT r.what, r.id, r.seq, r.version, r.awaits FROM {table} t"
+                f" JOIN records r ON r.space_id = t.space_id AND r.what = '{what}' AND r.id = t.id"
+                f" WHERE t.space_id = %s AND t.{column} = ANY(%s::text[])",
+                (space_id, asked),
+            )
+    return {(one.record.what, one.record.name): one for one in read(connection, space_id, rows)}
+
+
+def read(connection: Connection, space_id: int, rows: Sequence[Row]) -> list[Found]:
+    """Records of their rows, with all that belongs to them."""
+    of: defaultdict[str, dict[int, tuple[Any, ...]]] = defaultdict(dict)
+    for what, id_, *row in rows:
+        of[what][id_] = tuple(row)
+    return [
+        *(_items(connection, space_id, of["item"]) if of["item"] else ()),
+        *(_sessions(connection, space_id, of["session"]) if of["session"] else ()),
+        *(_projects(connection, space_id, of["project"]) if of["project"] else ()),
+    ]
+
+
+def _items(connection: Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[Found]:
+    found = items.get(connection, space_id, rows)
+    histories = _histories(connection, space_id, "item", rows)
+    numbers = sorted(replacing([*found.values()], histories))
+    question = "SELECT id, uid FROM items WHERE space_id = %s AND id = ANY(%s::bigint[])"
+    uids = dict(sql.rows(connection, question, (space_id, numbers))) if numbers else {}
+    return [Found(id_, item_record(item, histories[id_], uids, rows[id_])) for id_, item in found.items()]
+
+
+def _sessions(connection: Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[Found]:
+    histories = _histories(connection, space_id, "session", rows)
+    found = sessions.get(connection, space_id, rows)
+    return [Found(id_, session_record(session, histories[id_], rows[id_])) for id_, session in found.items()]
+
+
+def _projects(connection: Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[Found]:
+    found = sql.rows(
+        connection,
+        "SELECT p.id, p.name, p.created_ms, ARRAY(SELECT alias FROM project_aliases a"
+        " WHERE a.space_id = p.space_id AND a.project_id = p.id)"
+        "  FROM projects p WHERE p.space_id = %s AND p.id = ANY(%s::bigint[])",
+        (space_id, [*rows]),
+    )
+    return [
+        Found(id_, project_record(name, aliases, created_ms, rows[id_])) for id_, name, created_ms, aliases in found
+    ]
+
+
+def _histories(
+    connection: Connection, space_id: int, what: str, ids: dict[int, tuple[Any, ...]]
+) -> defaultdict[int, list[Change]]:
+    table, column = _HISTORY[what]
+    histories: defaultdict[int, list[Change]] = defaultdict(list)
+    rows = sql.rows(
+        connection,
+        f"SELECT {column}, rev, op, at_ms, before FROM {table}"
+        f" WHERE space_id = %s AND {column} = ANY(%s::bigint[]) ORDER BY rev, id",
+        (space_id, [*ids]),
+    )
+    for id_, rev, op, at_ms, before in rows:
+        histories[id_].append(Change(rev, op, at_ms, json.loads(before)))
+    return histories

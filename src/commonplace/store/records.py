@@ -1,0 +1,181 @@
+"""Records: all of a space that is not derived, told without any number of its engine, so that stores can be joined.
+
+An item is known by its uid, a session by its key and a project by its name. Whatever changes one of them moves it to
+the end of the walk, so that who has read up to a mark finds there all that is new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from commonplace.model import Change, Draft, Item, Session
+
+What = Literal["item", "session", "project"]
+WHATS: tuple[What, ...] = ("project", "session", "item")
+"""In the order in which one needs the other."""
+Name = tuple[What, str]
+
+Result = Literal["added", "updated", "unchanged", "conflict", "same_as"]
+
+# What a line of a history keeps, and so what two versions are compared by.
+_KEPT: Mapping[What, tuple[str, ...]] = {
+    "item": ("type", "title", "body", "details", "meta", "project", "tags", "importance"),
+    "session": ("label", "folder", "status", "importance", "meta", "project"),
+    "project": (),
+}
+# What besides makes two records different.
+_MORE: Mapping[What, tuple[str, ...]] = {
+    "item": ("kind", "session", "status", "created_ms"),
+    "session": ("source", "started_ms"),
+    "project": ("aliases",),
+}
+_SESSION = (
+    *("uid", "source", "project", "label", "folder", "status", "importance", "meta"),
+    *("started_ms", "updated_ms", "accessed_ms", "rev", "forgotten_ms"),
+)
+_ITEM = (
+    *("kind", "type", "title", "body", "details", "meta", "project", "session", "importance", "status", "tokens"),
+    *("created_ms", "updated_ms", "rev", "forgotten_ms"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One item, session or project, with what it was before each change.
+
+    `version` is when it changed: later than the version it was made of, whatever clocks say. `seq` is its place in
+    the walk of the store that it was read from.
+    """
+
+    what: What
+    name: str
+    version: int
+    fields: Mapping[str, Any]
+    history: tuple[Change, ...] = ()
+    seq: int = 0
+
+    @property
+    def digest(self) -> str:
+        """The same wherever it says the same, times and numbers of revisions aside."""
+        return _hash([state_of(self), sorted(map(line_id, self.history))])
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A record to take in, checked and cleaned; an item comes with the draft that it is written from."""
+
+    record: Record
+    draft: Draft | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an arrival. `took`: it is what the record says now; `other` is the item that says the same."""
+
+    what: What
+    name: str
+    result: Result
+    took: bool = False
+    other: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """How far another space has been read and told, and the names of what it would not take."""
+
+    pulled: int = 0
+    pushed: int = 0
+    refused: tuple[Name, ...] = field(default=())
+
+
+class Records(Protocol):
+    """The records of one space."""
+
+    def space_uid(self) -> str: ...
+    def last_change(self) -> int: ...
+    # In the order of their last changes: up to so many after a mark, and the mark to go on from.
+    def records_since(self, after: int, limit: int) -> tuple[list[Record], int]: ...
+    # Those that are there, in any order.
+    def records_named(self, names: Sequence[Name]) -> list[Record]: ...
+    # All of them in one transaction; what is taken in twice changes nothing the second time.
+    def merge_records(self, arrivals: Sequence[Arrival], now_ms: int) -> list[Outcome]: ...
+    def peer(self, uid: str, extent: str) -> Peer: ...
+    def note_peer(self, uid: str, extent: str, peer: Peer) -> None: ...
+
+
+def item_record(item: Item, history: Sequence[Change], uids: Mapping[int, str], row: Sequence[Any]) -> Record:
+    """An item as a record; `uids` has those of items that took another's place, `row` is seq, version and awaits."""
+    seq, version, awaits = row
+    fields = {name: getattr(item, name) for name in _ITEM}
+    superseded = awaits if item.superseded_by is None else uids.get(item.superseded_by)
+    fields |= {
+        "tags": sorted(item.tags),
+        "superseded_by": superseded,
+        "content_hash": item.content_hash.hex(),
+    }
+    lines = (Change(one.rev, one.op, one.at_ms, _named(one.before, uids)) for one in history)
+    return Record("item", item.uid, version, fields, tuple(lines), seq)
+
+
+def session_record(session: Session, history: Sequence[Change], row: Sequence[Any]) -> Record:
+    fields = {name: getattr(session, name) for name in _SESSION}
+    return Record("session", session.key, row[1], fields, tuple(history), row[0])
+
+
+def project_record(name: str, aliases: Sequence[str], created_ms: int, row: Sequence[Any]) -> Record:
+    fields = {"aliases": sorted(alias for alias in aliases if alias != name.casefold()), "created_ms": created_ms}
+    return Record("project", name, row[1], fields, (), row[0])
+
+
+def replacing(items: Sequence[Item], histories: Mapping[int, Sequence[Change]]) -> set[int]:
+    """The numbers of all items that took the place of one of these, now or once."""
+    before = (line.before.get("superseded_by") for lines in histories.values() for line in lines)
+    return {one for one in (*(item.superseded_by for item in items), *before) if isinstance(one, int)}
+
+
+def before_of(record: Record) -> dict[str, Any]:
+    """What a line of its history keeps of a record."""
+    names = (*_KEPT[record.what], "forgotten_ms", *(("superseded_by",) if record.what == "item" else ()))
+    return {name: record.fields[name] for name in names}
+
+
+def said_of(what: What, told: Mapping[str, Any]) -> list[Any]:
+    """What a record, or a line of its history, says; when it was forgotten, and by what replaced, aside."""
+    said = [_plain(name, told.get(name)) for name in _KEPT[what]]
+    return [*said, told.get("forgotten_ms") is not None, told.get("superseded_by") is not None]
+
+
+def state_of(record: Record) -> list[Any]:
+    return [said_of(record.what, record.fields), [record.fields.get(name) for name in _MORE[record.what]]]
+
+
+def state_hash(record: Record) -> str:
+    return _hash(state_of(record))
+
+
+def line_id(line: Change) -> str:
+    """What tells a line of a history from others, in every store."""
+    what: What = "item" if "body" in line.before else "session"
+    return _hash([line.op, line.at_ms, said_of(what, line.before)])
+
+
+def _named(before: Mapping[str, Any], uids: Mapping[int, str]) -> Mapping[str, Any]:
+    number = before.get("superseded_by")
+    return {**before, "superseded_by": uids.get(number)} if isinstance(number, int) else before
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name == "tags":
+        return sorted(value or ())
+    if name == "details":
+        return {key: text for key, text in (value or {}).items() if text}
+    return float(value) if name == "importance" and value is not None else value
+
+
+def _hash(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]

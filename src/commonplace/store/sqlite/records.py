@@ -1,0 +1,151 @@
+"""The engine's part about records: walked in the order of their changes, read by name, and joined with others."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from commonplace.model import Change
+from commonplace.store.joining import Found, join
+from commonplace.store.records import (
+    Arrival,
+    Name,
+    Outcome,
+    Peer,
+    Record,
+    What,
+    item_record,
+    project_record,
+    replacing,
+    session_record,
+)
+from commonplace.store.sqlite import items, sessions, sql
+from commonplace.store.sqlite.joining import Hands
+from commonplace.store.sqlite.space import Space
+
+_ROW = "SELECT what, id, seq, version, awaits FROM records"
+# Where the names of records are.
+_NAMED = {"item": ("items", "uid"), "session": ("sessions", "key"), "project": ("projects", "name")}
+_HISTORY = {"item": ("history", "item_id"), "session": ("session_history", "session_id")}
+
+Row = tuple[What, int, int, int, str | None]
+
+
+class Records(Space):
+    """Records of one space."""
+
+    def space_uid(self) -> str:
+        with self._database.read() as connection:
+            return str(sql.value(connection, "SELECT uid FROM spaces WHERE id = ?", (self._space_id,)))
+
+    def last_change(self) -> int:
+        with self._database.read() as connection:
+            question = "SELECT coalesce(max(seq), 0) FROM records WHERE space_id = ?"
+            return int(sql.value(connection, question, (self._space_id,)))
+
+    def records_since(self, after: int, limit: int) -> tuple[list[Record], int]:
+        with self._database.read() as connection:
+            walk = f"{_ROW} WHERE space_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+            rows = sql.rows(connection, walk, (self._space_id, after, limit))
+            records = [one.record for one in read(connection, self._space_id, rows)]
+            return sorted(records, key=lambda record: record.seq), rows[-1][2] if rows else after
+
+    def records_named(self, names: Sequence[Name]) -> list[Record]:
+        with self._database.read() as connection:
+            return [one.record for one in find(connection, self._space_id, names).values()]
+
+    def merge_records(self, arrivals: Sequence[Arrival], now_ms: int) -> list[Outcome]:
+        with self._database.write() as connection:
+            hands = Hands(connection, self._space_id, now_ms, lambda names: find(connection, self._space_id, names))
+            return join(hands, arrivals, now_ms)
+
+    def peer(self, uid: str, extent: str) -> Peer:
+        question = "SELECT pulled, pushed, refused FROM peers WHERE space_id = ? AND peer = ? AND extent = ?"
+        with self._database.read() as connection:
+            row = sql.first(connection, question, (self._space_id, uid, extent))
+        return Peer() if row is None else Peer(row[0], row[1], tuple(map(tuple, json.loads(row[2]))))
+
+    def note_peer(self, uid: str, extent: str, peer: Peer) -> None:
+        with self._database.write() as connection:
+            connection.execute(
+                "INSERT INTO peers (space_id, peer, extent, pulled, pushed, refused) VALUES (?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT (space_id, peer, extent) DO UPDATE SET pulled = excluded.pulled,"
+                " pushed = excluded.pushed, refused = excluded.refused",
+                (self._space_id, uid, extent, peer.pulled, peer.pushed, json.dumps(peer.refused)),
+            )
+
+
+def find(connection: apsw.Connection, space_id: int, names: Sequence[Name]) -> dict[Name, Found]:
+    """The records of these names that are there."""
+    rows: list[Row] = []
+    for what, (table, column) in _NAMED.items():
+        asked = json.dumps([name for kind, name in names if kind == what])
+        if asked != "[]":
+            rows += sql.rows(
+                connection,
+                f"SELECT r.what, r.id, r.seq, r.version, r.awaits FROM json_each(?2) j"
+                f" CROSS JOIN {table} t ON t.space_id = ?1 AND t.{column} = j.value"
+                f" CROSS JOIN records r ON r.space_id = ?1 AND r.what = '{what}' AND r.id = t.id",
+                (space_id, asked),
+            )
+    return {(one.record.what, one.record.name): one for one in read(connection, space_id, rows)}
+
+
+def read(connection: apsw.Connection, space_id: int, rows: Sequence[Row]) -> list[Found]:
+    """Records of their rows, with all that belongs to them."""
+    of: defaultdict[str, dict[int, tuple[Any, ...]]] = defaultdict(dict)
+    for what, id_, *row in rows:
+        of[what][id_] = tuple(row)
+    return [
+        *_items(connection, space_id, of["item"]),
+        *_sessions(connection, space_id, of["session"]),
+        *_projects(connection, space_id, of["project"]),
+    ]
+
+
+def _items(connection: apsw.Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[Found]:
+    found = items.get(connection, space_id, rows)
+    histories = _histories(connection, "item", rows)
+    numbers = json.dumps(sorted(replacing([*found.values()], histories)))
+    uids = sql.rows(connection, "SELECT i.id, i.uid FROM json_each(?) j JOIN items i ON i.id = j.value", (numbers,))
+    return [Found(id_, item_record(item, histories[id_], dict(uids), rows[id_])) for id_, item in found.items()]
+
+
+def _sessions(connection: apsw.Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[Found]:
+    histories = _histories(connection, "session", rows)
+    found = sessions.get(connection, space_id, rows)
+    return [Found(id_, session_record(session, histories[id_], rows[id_])) for id_, session in found.items()]
+
+
+def _projects(connection: apsw.Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[Found]:
+    found = sql.rows(
+        connection,
+        "SELECT p.id, p.name, p.created_ms, (SELECT json_group_array(alias) FROM project_aliases a"
+        " WHERE a.space_id = p.space_id AND a.project_id = p.id)"
+        "  FROM json_each(?2) j CROSS JOIN projects p ON p.id = j.value WHERE p.space_id = ?1",
+        (space_id, json.dumps([*rows])),
+    )
+    return [
+        Found(id_, project_record(name, json.loads(aliases), created_ms, rows[id_]))
+        for id_, name, created_ms, aliases in found
+    ]
+
+
+def _histories(
+    connection: apsw.Connection, what: str, ids: dict[int, tuple[Any, ...]]
+) -> defaultdict[int, list[Change]]:
+    table, column = _HISTORY[what]
+    histories: defaultdict[int, list[Change]] = defaultdict(list)
+    rows = sql.rows(
+        connection,
+        f"SELECT h.{column}, h.rev, h.op, h.at_ms, h.before FROM json_each(?) j"
+        f" CROSS JOIN {table} h ON h.{column} = j.value ORDER BY h.rev, h.id",
+        (json.dumps([*ids]),),
+    )
+    for id_, rev, op, at_ms, before in rows:
+        histories[id_].append(Change(rev, op, at_ms, json.loads(before)))
+    return histories
