@@ -55,6 +55,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("projects", "commonplace.cli.projects:projects", "Projects and the names they answer to."),
     ("clusters", "commonplace.cli.topics:clusters", "Topics: what each project is about, by its own words."),
     ("keys", "commonplace.cli.keys:keys", "Who may call the HTTP server, and what for."),
+    ("spaces", "commonplace.cli.spaces:spaces", "Whose memories a shared server keeps, and who may use them."),
     ("status", "commonplace.cli.status:status", "What is kept where, and whether everything works."),
     ("scrub", "commonplace.cli.scrub:scrub", "Take secrets out of what is already kept."),
     ("doctor", "commonplace.cli.doctor:doctor", "Try whether everything works, and mend what does not."),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from commonplace.dialects.tool import redacted
 from commonplace.memory.export import conversation_data
+from commonplace.memory.spaces import SpaceEntry
 from commonplace.memory.staleness import is_stale
 from commonplace.model import DETAIL_FIELDS, Change, Item, Key, Project, Session, Stream
 from commonplace.text.redact import redact
@@ -109,6 +110,19 @@ def key_record(key: Key, now_ms: int) -> dict[str, Any]:
         "revoked_at": None if key.revoked_ms is None else iso(key.revoked_ms),
         "used_at": None if key.used_ms is None else iso(key.used_ms),
         "used_at_epoch": key.used_ms,
+    }
+
+
+def space_record(space: SpaceEntry) -> dict[str, Any]:
+    """A space as a program reads it: what it holds and may hold, and how many keys to it work."""
+    return {
+        "name": space.name,
+        "created_at": iso(space.created_ms),
+        "items": space.items,
+        "bytes": space.bytes,
+        "keys": space.keys,
+        "max_items": space.limits.items,
+        "max_bytes": space.limits.bytes,
     }
 
 

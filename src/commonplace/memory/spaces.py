@@ -7,7 +7,6 @@ started for, its home. An admin of another space looks after that one; everybody
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 
 from commonplace.errors import Conflict, Forbidden, InvalidInput, NotFound
@@ -19,10 +18,10 @@ from commonplace.text.redact import redact
 
 __all__ = ["Limits", "SpaceEntry", "books_of", "create", "invite", "limit", "listed", "one", "people", "revoke"]
 
-MAX_NAME = 64
 # More than any database can hold, and no more than every program can count.
 MOST = 10**15
-_NAME = re.compile(r"[^\W_][\w.-]*")
+# It stands in addresses and on command lines.
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 _ASK = "Ask whoever runs the server: it takes an admin's key of its own space."
 
 
@@ -47,7 +46,7 @@ def one(book: Book, name: str, key: Key | None = None) -> SpaceEntry:
     known = _looks_after_all(book, key) or name == book.settings.space
     found = book.store.spaces(book.clock(), name) if known else []
     if not found:
-        raise NotFound(f"There is no space {name[:MAX_NAME]!r}.", "`commonplace spaces` lists them.")
+        raise NotFound(f"There is no space {name[:64]!r}.", "`commonplace spaces` lists them.")
     return found[0]
 
 
@@ -101,11 +100,11 @@ def _book_of(book: Book, name: str, key: Key | None) -> Book:
 
 
 def _checked_name(name: str) -> str:
-    name = unicodedata.normalize("NFC", name).strip()
-    if len(name) > MAX_NAME or not _NAME.fullmatch(name) or redact(name) != name:
+    name = name.strip()
+    if not re.fullmatch(NAME, name) or redact(name) != name:
         raise InvalidInput(
-            f"{name[:MAX_NAME]!r} cannot be the name of a space.",
-            f"Use up to {MAX_NAME} letters, digits and . - _, beginning with a letter or digit, such as `team`.",
+            f"{redact(name)[:64]!r} cannot be the name of a space.",
+            "Use up to 64 letters from a to z, digits and . - _, beginning with a letter or digit, such as `team`.",
         )
     return name
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from commonplace.dialects.schema import Schema
 from commonplace.errors import Conflict
 from commonplace.memory.book import Book
-from commonplace.model import Item, Session
+from commonplace.model import Item, Key, Session
 from commonplace.workers import Workers
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -42,13 +42,17 @@ class House:
 
 @dataclass(frozen=True, slots=True)
 class Asked(Generic[_Query, _Body]):
-    """A request after every check: what was in its path, its query and its body. `files` is a body that was kept."""
+    """A request after every check: who asks, and what was in its path, its query and its body.
+
+    `files` is a body that was kept.
+    """
 
     path: Mapping[str, str]
     query: _Query
     body: _Body
     headers: Mapping[str, str]
     house: House
+    key: Key | None = None
     files: tuple[Path, ...] = ()
 
     def rev_of(self, item: Item | Session, named: int | None = None) -> int | None:

@@ -83,6 +83,7 @@ class Door:
             body=body_of(endpoint, received.raw, headers.get("content-type", "")),
             headers=headers,
             house=self._house,
+            key=key,
             files=received.files,
         )
         name = headers.get("idempotency-key")

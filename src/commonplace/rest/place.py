@@ -13,9 +13,13 @@ from commonplace.memory.book import Book
 from commonplace.memory.browse import add_alias
 from commonplace.memory.browse import projects as all_projects
 from commonplace.memory.status import status as status_of
+from commonplace.model import Key
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, Asked
 from commonplace.rest.fields import Strict
+
+KeyName = Annotated[str, Field(pattern=r"^[!-~]([ -~]{0,98}[!-~])?$", max_length=keys.MAX_NAME)]
+Days = Annotated[int, Field(ge=1, le=3650), fields.WHOLE]
 
 
 class Alias(Strict):
@@ -28,10 +32,10 @@ class Alias(Strict):
 class NewKey(Strict):
     """Whose key it is, what it allows, where and how long."""
 
-    name: Annotated[str, Field(pattern=r"^[!-~]([ -~]{0,98}[!-~])?$", max_length=keys.MAX_NAME)]
-    scope: Literal["read", "write", "admin"] = "write"
+    name: KeyName
+    scope: Literal["read", "write", "admin", "reader", "writer"] = "write"
     project: fields.Place | None = Field(None, description="The only project it may touch; all if omitted.")
-    expires_in_days: Annotated[int, Field(ge=1, le=3650), fields.WHOLE] | None = None
+    expires_in_days: Days | None = None
 
 
 def projects(book: Book, _asked: Asked[None, None]) -> Answer:
@@ -58,12 +62,18 @@ def key_list(book: Book, _asked: Asked[None, None]) -> Answer:
 def key_create(book: Book, asked: Asked[None, NewKey]) -> Answer:
     """A new key. Its secret is in this reply and nowhere else."""
     wanted = asked.body
-    days = wanted.expires_in_days
-    expires = None if days is None else book.clock() + days * 86_400_000
-    key, secret = keys.create(book, wanted.name, wanted.scope, wanted.project, expires)
+    expires = ends_in(book, wanted.expires_in_days)
+    return new_key(book, *keys.create(book, wanted.name, wanted.scope, wanted.project, expires))
+
+
+def new_key(book: Book, key: Key, secret: str) -> Answer:
     return Answer(
         {**key_record(key, book.clock()), "secret": None}, status=201, ours=True, told_once={"secret": secret}
     )
+
+
+def ends_in(book: Book, days: int | None) -> int | None:
+    return None if days is None else book.clock() + days * 86_400_000
 
 
 def key_revoke(book: Book, asked: Asked[None, None]) -> Answer:

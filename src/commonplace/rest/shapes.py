@@ -146,6 +146,7 @@ _KEY: Schema = {
     "name": STRING,
     "prefix": STRING,
     "scope": STRING,
+    "role": {"enum": ["reader", "writer", "admin"]},
     "project": STRING_OR_NULL,
     "state": {"enum": ["works", "expired", "revoked"]},
     "created_at": TIME,
@@ -162,6 +163,18 @@ NEW_KEY = record(
         "secret": {"type": ["string", "null"], "description": "Told this once; null where the answer is repeated."},
     }
 )
+SPACE = record(
+    {
+        "name": STRING,
+        "created_at": TIME,
+        "items": INTEGER,
+        "bytes": INTEGER,
+        "keys": INTEGER,
+        "max_items": INTEGER_OR_NULL,
+        "max_bytes": INTEGER_OR_NULL,
+    }
+)
+SPACES = record({"spaces": array(SPACE)})
 ERROR = record(
     {
         "error": record({"code": STRING, "message": STRING, "details": STRING}),
@@ -195,6 +208,8 @@ NAMED: dict[str, Schema] = {
     "Key": KEY,
     "Keys": KEYS,
     "KeyWithSecret": NEW_KEY,
+    "Space": SPACE,
+    "Spaces": SPACES,
     "Error": ERROR,
     **CONVERSATIONS,
 }

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from commonplace.dialects.kiro_schemas import CONTEXT
-from commonplace.rest import conversation_table, docs, events, items, metrics, notes, place, search, shapes, streams
+from commonplace.rest import (
+    conversation_table,
+    docs,
+    events,
+    items,
+    metrics,
+    notes,
+    place,
+    search,
+    shapes,
+    spaces,
+    streams,
+)
 from commonplace.rest.endpoint import Endpoint
 
 _ITEMS = "/api/v1/items"
@@ -114,6 +126,29 @@ PLACE = (
     Endpoint("DELETE", "/api/v1/keys/{id}", "Revoke a key", "Place", "admin", place.key_revoke, shapes.KEY),
 )
 
+_SPACE = "/api/v1/spaces/{name}"
+SPACES = (
+    Endpoint("GET", "/api/v1/spaces", "Spaces", "Spaces", "read", spaces.listing, shapes.SPACES),
+    Endpoint(
+        *("POST", "/api/v1/spaces", "Make a space", "Spaces", "admin", spaces.create, shapes.SPACE),
+        body=spaces.NewSpace,
+        status=201,
+    ),
+    Endpoint("GET", _SPACE, "A space", "Spaces", "read", spaces.read, shapes.SPACE),
+    Endpoint(
+        *("PATCH", _SPACE, "Limit a space", "Spaces", "admin", spaces.limit, shapes.SPACE), body=spaces.SpaceLimits
+    ),
+    Endpoint("GET", f"{_SPACE}/keys", "Who has a key to a space", "Spaces", "admin", spaces.people, shapes.KEYS),
+    Endpoint(
+        *("POST", f"{_SPACE}/keys", "Invite into a space", "Spaces", "admin", spaces.invite, shapes.NEW_KEY),
+        body=spaces.Invitation,
+        status=201,
+    ),
+    Endpoint(
+        *("DELETE", f"{_SPACE}/keys/{{id}}", "Revoke a key to a space", "Spaces", "admin", spaces.revoke, shapes.KEY)
+    ),
+)
+
 WATCHING = (
     Endpoint(
         *("GET", "/api/v1/events", "What happens", "Watching", "read", events.events),
@@ -137,6 +172,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *STREAMS,
     *conversation_table.ENDPOINTS,
     *PLACE,
+    *SPACES,
     *WATCHING,
     *DOCS,
 )
