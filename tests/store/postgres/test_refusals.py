@@ -20,7 +20,6 @@ from commonplace.errors import (
     StoreBusy,
     StoreError,
     StoreReadOnly,
-    StoreTooNew,
     StoreUnavailable,
     TimedOut,
 )
@@ -109,40 +108,6 @@ def test_a_server_that_is_too_old_is_refused(bare: str, monkeypatch: pytest.Monk
     with pytest.raises(StoreError, match="too old") as told:
         PostgresStore(bare)
     assert "PostgreSQL 99" in told.value.hint
-
-
-def test_a_database_of_a_newer_version_is_left_alone(url: str) -> None:
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("INSERT INTO schema_versions (number, name) VALUES (999, 'later')")
-        try:
-            with pytest.raises(StoreTooNew):
-                PostgresStore(url)
-        finally:
-            connection.execute("DELETE FROM schema_versions WHERE number = 999")
-
-
-def test_an_interrupted_migration_leaves_nothing_and_is_done_the_next_time(
-    bare: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps = migrate.migrations()
-    with monkeypatch.context() as broken:
-        broken.setattr(migrate, "migrations", lambda: [*steps, (999, "broken", "CREATE TABLE x (); SELECT 1 / 0")])
-        with pytest.raises(StoreError):
-            PostgresStore(bare)
-    with psycopg.connect(bare) as connection:
-        left = connection.execute("SELECT count(*) FROM pg_class WHERE relname IN ('items', 'x')").fetchall()
-    assert left == [(0,)]
-    with closing(PostgresStore(bare)) as store:
-        assert store.schema == steps[-1][0]
-
-
-def test_many_may_open_an_empty_database_at_once(bare: str) -> None:
-    def schema(_number: int) -> int:
-        with closing(PostgresStore(bare)) as store:
-            return store.schema
-
-    with ThreadPoolExecutor(4) as threads:
-        assert len(set(threads.map(schema, range(4)))) == 1
 
 
 def test_who_finds_all_connections_in_use_is_told_so(url: str) -> None:
