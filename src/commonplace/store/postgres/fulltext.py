@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from commonplace.model import TextHit
-from commonplace.store.postgres import sql
+from commonplace.store.postgres import passages, sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.scope import Filter
 from commonplace.store.postgres.sought import (
@@ -27,8 +27,18 @@ from commonplace.store.postgres.sought import (
     sought,
     sought_leaves,
 )
-from commonplace.store.postgres.statistics import COMMON_MOST, Statistics, counted, estimated, scored
-from commonplace.store.postgres.within import Within, bound_condition, narrowed
+from commonplace.store.postgres.statistics import (
+    COMMON_MOST,
+    Counts,
+    Leaves,
+    Remembered,
+    Scored,
+    Statistics,
+    counted,
+    scored,
+    shares,
+)
+from commonplace.store.postgres.within import Within, narrowed
 from commonplace.store.postgres.words import PART, lexeme
 from commonplace.store.protocol import TextAnswer
 from commonplace.text.query import Query, Word
@@ -36,8 +46,11 @@ from commonplace.text.query import Query, Word
 # A word in more rows than this share, within these bounds, is common.
 COMMON_SHARE, COMMON_LEAST = 0.2, 2_000
 NEWEST = 2_000
-# In a space of so many items, the newest tell which words are common before anything is counted.
-JUDGED_FROM = 20_000
+# In a space of so many items, words are counted so far before the newest are asked whether they are clearly common:
+# whether so many times as many rows as are needed for that would have them.
+JUDGED_FROM, GLANCE, CLEARLY = 20_000, 2_000, 1.5
+# Of how many passages it is looked up whether a common word stands in them, as on SQLite.
+READ = 32
 
 ROWS = "FROM searched_words w WHERE w.space_id = %(space)s AND "
 
@@ -45,6 +58,7 @@ ROWS = "FROM searched_words w WHERE w.space_id = %(space)s AND "
 def search(
     connection: Connection,
     space_id: int,
+    remembered: Remembered,
     query: Query,
     filter_: Filter,
     k: int,
@@ -53,7 +67,8 @@ def search(
     shares: bool = True,
 ) -> TextAnswer:
     """The best `k` passages inside the filter, and, with `shares`, the share of the words in them and in `also`."""
-    asked = Asked(connection, space_id, filter_, narrowed(connection, space_id, filter_), k)
+    within = narrowed(connection, space_id, filter_)
+    asked = Asked(connection, space_id, within, remembered.counts(within.all_rows), k)
     if query.strict and query.tree is not None:
         return asked.strictly(query)
     if not query.words:
@@ -67,13 +82,12 @@ def search(
 class _Weighed:
     """A plain question's words by how many rows hold them, what each is worth, and the rows of the commonest."""
 
-    leaves: Sequence[Sequence[Leaf]]
+    leaves: Sequence[Leaves]
     together: Sequence[Sequence[Leaf]]
     rare: tuple[int, ...]
     common: tuple[int, ...]
     worth: tuple[float, ...]
     most: int = 0
-    known: Mapping[Leaf, int] = field(default_factory=dict)
 
     def any_of(self, numbers: Iterable[int]) -> list[Leaf]:
         return [leaf for n in numbers for leaf in self.leaves[n]]
@@ -85,8 +99,8 @@ class Asked:
 
     connection: Connection
     space_id: int
-    filter: Filter
     within: Within
+    counts: Counts
     k: int
 
     def strictly(self, query: Query) -> TextAnswer:
@@ -94,7 +108,7 @@ class Asked:
         assert query.tree is not None
         found = sought(query.tree, self.space_id)
         leaves = [] if query.inverted else [*leaves_of(query.tree)]
-        statistics = Statistics.of(self.connection, self.space_id, leaves)
+        statistics = self._statistics(leaves)
         part = lexeme(self.space_id, PART)
         total, scores = 0, []
         for side, newest in ((">", "DESC"), ("<", "ASC")):
@@ -110,96 +124,134 @@ class Asked:
             elif not found.exact:
                 clauses.append(condition(query.tree, bound))
             rows = f"{ROWS}{' AND '.join(clauses)} ORDER BY w.id {newest} LIMIT {NEWEST}"
-            here, ranked = scored(self.connection, rows, bound, leaves, statistics, self.k)
-            total += here
-            scores += ranked
-        hits = self._inside(scores)
+            here = scored(self.connection, rows, bound, leaves, statistics, self.k)
+            total += here.total
+            scores += here.best
+        hits = self._hits(scores)
         hits.sort(key=lambda hit: (-hit.score, -hit.passage_id))
         return TextAnswer(tuple(hits[: self.k]), {hit.passage_id: 1.0 for hit in hits[: self.k]}, total)
 
     def plainly(self, words: Sequence[Word], also: Sequence[int], *, shares: bool) -> TextAnswer:
         weighed = self._weigh(words, shares=shares)
-        hits, matches = self._best(weighed)
-        if not shares:
-            return TextAnswer(tuple(hits), {}, len(hits))
-        found = self._found(weighed, list(dict.fromkeys([*(hit.passage_id for hit in hits), *also])))
-        if not weighed.rare:
-            matches = self._matches(weighed)
-        return TextAnswer(tuple(hits), found, max(matches, len(hits)))
-
-    def _best(self, weighed: _Weighed) -> tuple[list[TextHit], int]:
-        """The best passages, and how many hold any of the rare words."""
-        scores: list[tuple[int, float]] = []
-        matches = 0
-        if weighed.rare:
-            leaves = weighed.any_of(weighed.rare)
-            bound = Bound(self.space_id)
-            rows = ROWS + self._holding(leaves, bound)
-            statistics = Statistics.of(self.connection, self.space_id, leaves, weighed.known)
-            matches, scores = scored(self.connection, rows, bound, leaves, statistics, self.k)
+        rare = self._rare(weighed, also)
+        scores = rare.best
+        together: list[int] = []
         if len(weighed.common) > 1 or not weighed.rare:
             together = self._newest(weighed, "AND")
             either = self._newest(weighed, "OR") if len(together) < self.k and not weighed.rare else []
             known = {rowid for rowid, _score in scores}
             value = sum(weighed.worth[n] for n in weighed.common)
-            scores += [(rowid, value) for rowid in dict.fromkeys([*together, *either]) if rowid not in known]
-        return self._inside(scores)[: self.k], matches
+            scores = scores + [(rowid, value) for rowid in dict.fromkeys([*together, *either]) if rowid not in known]
+        hits = self._hits(scores[: self.k])
+        if not shares:
+            return TextAnswer(tuple(hits), {}, len(hits))
+        asked = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
+        found = self._found(weighed, rare.has, frozenset(together), asked)
+        matches = rare.total if weighed.rare else self._matches(weighed)
+        return TextAnswer(tuple(hits), found, max(matches, len(hits)))
+
+    def _rare(self, weighed: _Weighed, also: Sequence[int]) -> Scored:
+        """The best passages that hold any of the rare words, and which of them those and `also` hold."""
+        if not weighed.rare:
+            return Scored([], 0, {})
+        leaves = weighed.any_of(weighed.rare)
+        bound = Bound(self.space_id)
+        rows = ROWS + self._holding(leaves, bound)
+        return scored(self.connection, rows, bound, leaves, self._statistics(leaves), self.k, also)
 
     def _weigh(self, words: Sequence[Word], *, shares: bool) -> _Weighed:
-        leaves = [leaves_of_word(word) for word in words]
+        leaves = [tuple(leaves_of_word(word)) for word in words]
         together = [leaves_of_word(word, with_parts=False) for word in words]
-        if not shares and self.within.rows < COMMON_LEAST:
+        rows = self.within.rows
+        if not shares and rows < COMMON_LEAST:
             # So few rows that no word can be common, and nobody asks what it is worth.
             return _Weighed(leaves, together, tuple(range(len(words))), (), ())
-        rows = self.within.rows
-        common_from = int(min(max(rows * COMMON_SHARE, COMMON_LEAST), COMMON_MOST))
-        # What is clearly common among the newest rows need not be counted.
-        judged = self._judged(leaves) if self.within.everything and rows >= JUDGED_FROM else [0] * len(words)
-        doubtful = [n for n, found in enumerate(judged) if found < 2 * common_from]
-        counts = dict(zip(doubtful, self._counted([leaves[n] for n in doubtful], common_from), strict=True))
-        count = [counts[n][0] if n in counts else found for n, found in enumerate(judged)]
+        common_from = _common_from(rows)
+        if self.within.everything and rows >= JUDGED_FROM:
+            count = self._judged(leaves, common_from)
+        else:
+            count = self._counted(leaves, common_from)
         rare = tuple(n for n, found in enumerate(count) if 0 < found < common_from)
         common = tuple(n for n, found in enumerate(count) if found >= common_from)
-        for n, found in zip(common, self._judged([leaves[n] for n in common]), strict=True):
-            count[n] = found
-        known = {leaves[n][0]: counts[n][1] for n in rare if self.within.everything and len(leaves[n]) == 1}
+        for n, share in zip(common, self._shares([leaves[n] for n in common]), strict=True):
+            count[n] = int(rows * share)
         worth = tuple(_worth(rows, found) for found in count)
-        return _Weighed(leaves, together, rare, common, worth, max(count, default=0), known)
+        return _Weighed(leaves, together, rare, common, worth, max(count, default=0))
 
-    def _judged(self, sought: Sequence[Sequence[Leaf]]) -> list[int]:
-        """How many passages hold any of each, judged by the newest."""
-        return [int(self.within.rows * share) for share in estimated(self.connection, self.space_id, sought)]
+    def _judged(self, words: Sequence[Leaves], common_from: int) -> list[int]:
+        """How many passages hold each word: counted only as far as the newest do not tell that it is common."""
+        known = self.counts.of_words
+        unknown = [word for word in dict.fromkeys(words) if word not in known]
+        for word, found in zip(unknown, self._counted(unknown, GLANCE // 2), strict=True):
+            known[word] = found
+        many = [word for word in unknown if known[word] >= GLANCE // 2]
+        for word, share in zip(many, self._shares(many), strict=True):
+            known[word] = int(self.within.rows * share)
+        doubtful = [word for word in many if known[word] < CLEARLY * common_from]
+        for word, found in zip(doubtful, self._counted(doubtful, common_from), strict=True):
+            known[word] = found
+        return [known[word] for word in words]
 
-    def _counted(self, sought: Sequence[Sequence[Leaf]], limit: int) -> list[tuple[int, int]]:
-        """How many passages inside the filter hold any of each, up to a limit; without a filter also how many rows."""
+    def _counted(self, words: Sequence[Leaves], limit: int) -> list[int]:
+        """How many passages inside the filter hold each word, up to a limit."""
         bound = Bound(self.space_id)
         if not self.within.everything:
-            return counted(self.connection, [ROWS + self._holding(some, bound) for some in sought], bound, limit)
+            rows = [ROWS + self._holding(word, bound) for word in words]
+            return [found for found, _rows in counted(self.connection, rows, bound, limit)]
         # A word that stands in the whole of an item stands in a passage of it: at most half of the rows are wholes.
-        held = [ROWS + self._holding(some, bound, wholes=True) for some in sought]
-        return counted(self.connection, held, bound, 2 * limit)
+        rows = [ROWS + self._holding(word, bound, wholes=True) for word in words]
+        both = counted(self.connection, rows, bound, 2 * limit)
+        self.counts.of_leaves.update(
+            (word[0], all_)
+            for word, (_some, all_) in zip(words, both, strict=True)
+            if len(word) == 1 and all_ < 2 * limit
+        )
+        return [found for found, _rows in both]
 
-    def _found(self, weighed: _Weighed, asked: Sequence[int]) -> dict[int, float]:
+    def _shares(self, words: Sequence[Leaves]) -> list[float]:
+        return shares(self.connection, self.space_id, words, self.counts)
+
+    def _statistics(self, leaves: Sequence[Leaf]) -> Statistics:
+        of = self.within
+        return Statistics.of(self.connection, self.space_id, leaves, of.all_rows, of.all_words, self.counts)
+
+    def _found(
+        self, weighed: _Weighed, has: Mapping[int, frozenset[Leaf]], together: frozenset[int], asked: Sequence[int]
+    ) -> dict[int, float]:
         """The share of the words' worth in each of the passages asked about."""
+        value = {
+            passage: sum(weighed.worth[n] for n in weighed.rare if not has[passage].isdisjoint(weighed.leaves[n]))
+            if passage in has
+            else 0.0
+            for passage in asked
+        }
+        if weighed.common:
+            read = self._read(weighed, [passage for passage in asked if passage not in together])
+            for passage in asked:
+                held = weighed.common if passage in together else read.get(passage, ())
+                value[passage] += sum(weighed.worth[n] for n in held)
+        whole = sum(weighed.worth) or 1.0
+        return {passage: worth / whole for passage, worth in value.items()}
+
+    def _read(self, weighed: _Weighed, unread: Sequence[int]) -> dict[int, list[int]]:
+        """Which common words stand in the first and the last few of these passages."""
+        half = READ // 2
         bound = Bound(self.space_id)
-        sought_ones = (*weighed.rare, *weighed.common)
-        holds = ", ".join(condition_of_leaves(weighed.leaves[n], bound) for n in sought_ones)
-        clauses = [f"w.id = ANY({bound.add(list(asked))}::bigint[])", self.within.among(bound)]
+        holds = ", ".join(condition_of_leaves(weighed.leaves[n], bound) for n in weighed.common)
+        clauses = [f"w.id = ANY({bound.add([*unread[:half], *unread[half:][-half:]])}::bigint[])"]
         if self.within.query:
             clauses.append(f"w.v @@ {bound.add(self.within.query)}::tsquery")
-        found = dict.fromkeys(asked, 0.0)
-        whole = sum(weighed.worth) or 1.0
-        if sought_ones:
-            rows = sql.rows(self.connection, f"SELECT w.id, {holds} {ROWS}{' AND '.join(clauses)}", bound.values)
-            for rowid, *held in rows:
-                found[rowid] = sum(weighed.worth[n] for n, has in zip(sought_ones, held, strict=True) if has) / whole
-        return found
+        clauses.append(self.within.among(bound))
+        rows = sql.rows(self.connection, f"SELECT w.id, {holds} {ROWS}{' AND '.join(clauses)}", bound.values)
+        return {id_: [n for n, has in zip(weighed.common, held, strict=True) if has] for id_, *held in rows}
 
     def _matches(self, weighed: _Weighed) -> int:
         """How many passages hold any of the common words: counted as far as that is quick, and judged beyond."""
-        bound = Bound(self.space_id)
-        rows = ROWS + self._holding(weighed.any_of(weighed.common), bound)
-        ((found, _rows),) = counted(self.connection, [rows], bound)
+        found = COMMON_MOST
+        if weighed.common and _common_from(self.within.rows) < COMMON_MOST:
+            bound = Bound(self.space_id)
+            rows = ROWS + self._holding(weighed.any_of(weighed.common), bound)
+            ((found, _rows),) = counted(self.connection, [rows], bound)
         return found if found < COMMON_MOST else max(found, weighed.most)
 
     def _newest(self, weighed: _Weighed, operator: Literal["AND", "OR"]) -> list[int]:
@@ -227,28 +279,18 @@ class Asked:
             clauses.append(condition_of_leaves(leaves, bound))
         return " AND ".join([*clauses, self.within.among(bound)])
 
-    def _inside(self, scores: Sequence[tuple[int, float]]) -> list[TextHit]:
-        """Scored rows as hits, in the order given."""
-        bound = Bound(self.space_id)
-        score = dict(scores)
-        of = bound.add(list(score))
-        inside = bound_condition(self.filter, bound)
-        rows = sql.rows(
-            self.connection,
-            f"""
-            SELECT p.id, p.id, i.id
-              FROM passages p JOIN items i ON i.space_id = p.space_id AND i.id = p.item_id
-             WHERE p.space_id = %(space)s AND p.id = ANY({of}::bigint[]) AND {inside}
-            UNION ALL
-            SELECT -i.id, p.id, i.id
-              FROM unnest({of}::bigint[]) j(id) JOIN items i ON i.space_id = %(space)s AND i.id = -j.id
-              JOIN passages p ON p.space_id = i.space_id AND p.item_id = i.id AND p.seq = 0
-             WHERE j.id < 0 AND {inside}
-            """,
-            bound.values,
-        )
-        found = {rowid: TextHit(passage_id, item_id, score[rowid]) for rowid, passage_id, item_id in rows}
-        return [found[rowid] for rowid in score if rowid in found]
+    def _hits(self, scores: Sequence[tuple[int, float]]) -> list[TextHit]:
+        """Scored rows as hits, in the order given; the whole of an item is found by its first passage."""
+        items = passages.items_of(self.connection, self.space_id, [rowid for rowid, _score in scores if rowid > 0])
+        firsts = passages.firsts_of(self.connection, self.space_id, [-rowid for rowid, _score in scores if rowid < 0])
+        found = {id_: (id_, item_id) for id_, item_id in items.items()}
+        found |= {-item_id: (id_, item_id) for item_id, id_ in firsts.items()}
+        return [TextHit(*found[rowid], score) for rowid, score in scores if rowid in found]
+
+
+def _common_from(rows: int) -> int:
+    """In so many of the rows inside a filter a word is common."""
+    return int(min(max(rows * COMMON_SHARE, COMMON_LEAST), COMMON_MOST))
 
 
 def _worth(rows: int, with_word: int) -> float:

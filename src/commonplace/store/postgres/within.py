@@ -12,6 +12,10 @@ from commonplace.store.postgres.scope import Filter
 from commonplace.store.postgres.sought import Bound
 from commonplace.store.postgres.words import kind_token, lexeme, project_token, type_token
 
+_TALLY = """
+SELECT t.project_id, t.kind, t.items, coalesce(w.rows, 0), coalesce(w.length, 0)
+  FROM tally t LEFT JOIN word_totals w ON w.space_id = t.space_id WHERE t.space_id = %s
+"""
 _ITEMS = "SELECT {} FROM items i WHERE i.space_id = %(space)s AND {}"
 _PASSAGES = """
 SELECT {} FROM items i JOIN passages p ON p.space_id = i.space_id AND p.item_id = i.id
@@ -21,11 +25,16 @@ SELECT {} FROM items i JOIN passages p ON p.space_id = i.space_id AND p.item_id 
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """A filter as the index can apply it; `rows` is how many it leaves, `rest` what the index cannot apply."""
+    """A filter as the index can apply it; `rows` is how many it leaves, `rest` what the index cannot apply.
+
+    `all_rows` of words has the space, with or without the filter, and `all_words` are in them.
+    """
 
     query: str
     rest: Filter | None
     rows: int
+    all_rows: int
+    all_words: int
 
     @property
     def everything(self) -> bool:
@@ -36,7 +45,7 @@ class Within:
         return f"({query}) & {self.query}" if query and self.query else query or self.query
 
     def among(self, bound: Bound, *, wholes: bool = False) -> str:
-        """A condition on rows `w` for what the index cannot apply: sessions and tags."""
+        """A condition on rows `w` for what the index cannot apply: sessions, tags and times."""
         if self.rest is None:
             return "true"
         condition = bound_condition(self.rest, bound)
@@ -47,7 +56,9 @@ class Within:
 
 def narrowed(connection: Connection, space_id: int, filter_: Filter) -> Within:
     """The filter, with how many rows are inside."""
-    tally = sql.rows(connection, "SELECT project_id, kind, items FROM tally WHERE space_id = %s", (space_id,))
+    counted = sql.rows(connection, _TALLY, (space_id,))
+    all_rows, all_words = counted[0][3:] if counted else (0, 0)
+    tally = [row[:3] for row in counted]
     total = sum(row[2] for row in tally)
     parts, rows = [], total
     if filter_.projects:
@@ -62,14 +73,12 @@ def narrowed(connection: Connection, space_id: int, filter_: Filter) -> Within:
             parts.append(_any(space_id, map(kind_token, filter_.kinds)))
     if filter_.types:
         parts.append(_any(space_id, map(type_token, filter_.types)))
-    rest = None
-    if filter_.sessions is not None or filter_.tag:
-        rest = Filter(tag=filter_.tag, sessions=filter_.sessions)
-    if filter_.sessions is not None:
+    rest = filter_.unindexed
+    if rest is not None:
         bound = Bound(space_id)
-        chosen = _PASSAGES.format("count(*)", bound_condition(Filter(sessions=filter_.sessions), bound))
+        chosen = _PASSAGES.format("count(*)", bound_condition(rest, bound))
         rows = min(rows, int(sql.value(connection, chosen, bound.values)))
-    return Within(" & ".join(parts), rest, rows)
+    return Within(" & ".join(parts), rest, rows, all_rows, all_words)
 
 
 def bound_condition(filter_: Filter, bound: Bound) -> str:
