@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,8 @@ VECTOR = np.ones(8, np.float32) / np.float32(np.sqrt(8))
 class World:
     """A whole store with something of everything in two projects and in none, and the part of it that is ours."""
 
-    whole: SqliteStore
-    part: OneProject
+    whole: Store
+    part: Store
     ours: int
     theirs: int
     everywhere: int
@@ -69,7 +70,12 @@ def seen(stream: Stream | None) -> Stream:
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    whole = SqliteStore(tmp_path / "store.db", now_ms=THEN)
+    with closing(SqliteStore(tmp_path / "store.db", now_ms=THEN)) as whole:
+        yield filled(whole, OneProject(whole, "ours"))
+
+
+def filled(whole: Store, part: Store) -> World:
+    """Something of everything."""
     mark = whole.news(None, 10)[1]
     ours, theirs, everywhere = (
         stored.id
@@ -107,8 +113,7 @@ def world(tmp_path: Path) -> Iterator[World]:
         assert whole.claim_topics(place.place, "w", THEN, 1000)
         members = [(0, passage, 1.0) for passage in points.passages.tolist()]
         assert whole.replace_topics(place.place, "w", built, members, len(members), THEN)
-    yield World(whole, OneProject(whole, "ours"), ours, theirs, everywhere, mine.id, yours.id, mark)
-    whole.close()
+    return World(whole, part, ours, theirs, everywhere, mine.id, yours.id, mark)
 
 
 def key() -> Key:
