@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.web import home, prune, rules, search, theme
+from commonplace.web import feed, home, prune, rules, search, theme
 from commonplace.web.page import Page
 
 PAGES: tuple[Page, ...] = (
@@ -18,5 +18,6 @@ PAGES: tuple[Page, ...] = (
     Page("GET", "/prune", "read", prune.candidates, "prune"),
     Page("POST", "/prune/archive", "write", prune.archive, "prune"),
     Page("POST", "/prune/undo", "write", prune.bring_back, "prune"),
+    Page("GET", "/feed", "read", feed.feed, "feed"),
     Page("POST", "/theme", "read", theme.choose),
 )

@@ -16,6 +16,9 @@ from commonplace.web.pages import PAGES
 from commonplace.web.render import Templates
 from commonplace.workers import Workers
 
+_DOORS = ("/login", "/logout", "/enter")
+# The news of REST, which pages listen to: reading it takes no more than a visit.
+_EVENTS = "/api/v1/events"
 _PACKED = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=4)
 
 
@@ -39,7 +42,7 @@ def routes(workers: Workers, ending: Callable[[], bool], welcome: Welcome, ticke
 
 def is_page(path: str) -> bool:
     """Whether a path is for people, who sign in, rather than for programs, which show a key."""
-    return path in ("/login", "/logout", "/enter") or any(pattern.match(path) for pattern in _PATTERNS)
+    return path in (*_DOORS, _EVENTS) or any(pattern.match(path) for pattern in _PATTERNS)
 
 
 def _by_path() -> dict[str, dict[str, Page]]:
