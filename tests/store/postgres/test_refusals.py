@@ -120,6 +120,26 @@ def test_who_finds_all_connections_in_use_is_told_so(url: str) -> None:
         threads.submit(store.pending).result(WAIT)
 
 
+def test_noting_a_visit_does_not_wait_for_a_connection(url: str) -> None:
+    """The patience of whoever reads is its own: that of a write would be half a minute."""
+    with (
+        closing(PostgresStore(url, connections=1, busy_timeout=600)) as store,
+        ThreadPoolExecutor(1) as threads,
+        store._database.read(),
+    ):
+        threads.submit(store.touch_session, 1, NOW).result(WAIT)
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\\\0", "\\u0000 stays"])
+def test_metadata_with_characters_that_the_server_does_not_have_is_kept_without_them(url: str, text: str) -> None:
+    said = make_draft("said", kind="message", session="s", details={"role": text}, meta={"told": text})
+    with closing(PostgresStore(url)) as store:
+        [kept] = store.put([said], NOW)
+        item = store.get([kept.id])[kept.id]
+        assert item.meta == {"told": text.replace("\0", "\ufffd")} and item.details["role"] == item.meta["told"]
+        assert store.turns([kept.id])[kept.id].role == item.meta["told"]
+
+
 def test_who_does_not_get_a_turn_to_write_is_told_so(url: str) -> None:
     with (
         closing(PostgresStore(url)) as store,

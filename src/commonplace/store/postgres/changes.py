@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,9 +11,9 @@ from commonplace.model import Draft, Item
 from commonplace.store.postgres import index, projects, sessions, sql
 from commonplace.store.postgres.items import get_one
 from commonplace.store.postgres.pool import Connection
+from commonplace.store.postgres.sql import as_json
 
 # Made once: making one takes longer than writing a few fields with it.
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 SAME = "space_id = %s AND coalesce(project_id, 0) = %s AND content_hash = %s"
 
 
@@ -170,7 +169,3 @@ def write_tags(connection: Connection, space_id: int, item_id: int, tags: tuple[
         "INSERT INTO item_tags (space_id, tag, item_id) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
         [(space_id, tag, item_id) for tag in tags],
     )
-
-
-def as_json(value: object) -> str:
-    return _ENCODER.encode(value) if value else "{}"

@@ -50,7 +50,7 @@ class Conversations(Space):
             for name, value in changed.items():
                 column, kept = name, value
                 if name == "meta":
-                    kept = json.dumps(value, ensure_ascii=False)
+                    kept = sql.as_json(value)
                 elif name == "project":
                     column = "project_id"
                     kept = projects.find_or_create(connection, self._space_id, str(value), now_ms) if value else None
@@ -190,7 +190,7 @@ def _keep(
 def _learn(connection: Connection, space_id: int, session: Session, draft: SessionDraft) -> None:
     """What a source says of its session by now, as long as no person said otherwise."""
     if session.rev == 1:
-        meta = json.dumps({**session.meta, **draft.meta}, ensure_ascii=False)
+        meta = sql.as_json({**session.meta, **draft.meta})
         change = "UPDATE sessions SET label = %s, meta = %s WHERE space_id = %s AND id = %s"
         sql.run(connection, change, (draft.label, meta, space_id, session.id))
 

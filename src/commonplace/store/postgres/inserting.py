@@ -8,9 +8,10 @@ from commonplace.errors import Conflict
 from commonplace.identity import new_uid
 from commonplace.model import Draft, Stored
 from commonplace.store.postgres import index, sql
-from commonplace.store.postgres.changes import SAME, Place, as_json, write_tags
+from commonplace.store.postgres.changes import SAME, Place, write_tags
 from commonplace.store.postgres.hiding import restore
 from commonplace.store.postgres.pool import Connection
+from commonplace.store.postgres.sql import as_json
 
 Placed = Sequence[tuple[Place, Draft]]
 

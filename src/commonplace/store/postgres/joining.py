@@ -10,7 +10,6 @@ from commonplace.store.postgres import index, items, projects, sessions, sql
 from commonplace.store.postgres.changes import (
     SAME,
     Place,
-    as_json,
     count_item,
     count_items,
     place_of,
@@ -19,6 +18,7 @@ from commonplace.store.postgres.changes import (
 )
 from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.pool import Connection
+from commonplace.store.postgres.sql import as_json
 from commonplace.store.records import Name, Record, What
 
 _TABLES = {"item": ("items", "history", "item_id"), "session": ("sessions", "session_history", "session_id")}

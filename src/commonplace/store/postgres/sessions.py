@@ -62,7 +62,7 @@ def insert(connection: Connection, space_id: int, draft: SessionDraft, project_i
             draft.folder,
             draft.status,
             draft.importance,
-            json.dumps(draft.meta, ensure_ascii=False) if draft.meta else "{}",
+            sql.as_json(draft.meta),
             draft.started_ms,
             draft.started_ms,
             draft.accessed_ms,
@@ -214,6 +214,12 @@ def condition_of(connection: Connection, space_id: int, scope: SessionScope) -> 
     if scope.labels:
         clauses.append("s.id = ANY(%s::bigint[])")
         bindings.append(_labelled(connection, space_id, scope.labels))
+    if scope.named:
+        clauses.append("s.id = ANY(%s::bigint[])")
+        bindings.append(_named(connection, space_id, scope.named))
+    if scope.ids is not None:
+        clauses.append("s.id = ANY(%s::bigint[])")
+        bindings.append([*scope.ids])
     return " AND ".join(clauses), bindings
 
 
@@ -249,6 +255,7 @@ def sums(connection: Connection, rows: str, bindings: Sequence[object], most_lab
     folders = sql.rows(connection, by.format("folder", rows), [*bindings, None])
     labels = sql.rows(connection, by.format("label", f"{rows} AND label <> ''"), [*bindings, most_labels])
     statuses = sql.rows(connection, by.format("status", rows), [*bindings, None])
+    sources = sql.rows(connection, by.format("source", f"{rows} AND source <> ''"), [*bindings, None])
     count, messages, words, size, importance, oldest, newest, all_labels = whole
     return SessionCounts(
         sessions=count,
@@ -262,6 +269,7 @@ def sums(connection: Connection, rows: str, bindings: Sequence[object], most_lab
         labels=dict(labels),
         all_labels=all_labels,
         statuses=dict(statuses),
+        sources=dict(sources),
     )
 
 
@@ -274,3 +282,10 @@ def _labelled(connection: Connection, space_id: int, labels: Sequence[str]) -> l
         for id_, label, folder in rows
         if not wanted.isdisjoint(name.strip().casefold() for name in (label, *label.split("/"), *names_in(folder)))
     ]
+
+
+def _named(connection: Connection, space_id: int, part: str) -> list[int]:
+    """Sessions that are called something with this in it."""
+    wanted = part.strip().casefold()
+    rows = sql.rows(connection, "SELECT id, label, key FROM sessions WHERE space_id = %s", (space_id,))
+    return [id_ for id_, label, key in rows if wanted in (label or key).casefold()]

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from commonplace.store.postgres import sql
-from commonplace.store.postgres.changes import as_json
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.sql import as_json
 
 # What being left behind adds to the text of a message's metadata, which its session counts.
 _MARK = ',"off_path":true'

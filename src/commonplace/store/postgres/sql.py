@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from commonplace.store.postgres.pool import Connection
 
 Bindings = Sequence[Any] | Mapping[str, Any]
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def run(connection: Connection, sql: str, bindings: Bindings = ()) -> int:
@@ -37,3 +41,9 @@ def value(connection: Connection, sql: str, bindings: Bindings = ()) -> Any:
     row = first(connection, sql, bindings)
     assert row is not None
     return row[0]
+
+
+def as_json(value: object) -> str:
+    """As the database can read it: PostgreSQL has no NUL characters, also not spelled as JSON does."""
+    text = _ENCODER.encode(value) if value else "{}"
+    return re.sub(r"(\\\\)|\\u0000", lambda found: found[1] or "\ufffd", text) if "\\u0000" in text else text
