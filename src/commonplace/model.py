@@ -141,7 +141,7 @@ class SessionScope:
     """Which sessions a question is about. Empty fields mean "no restriction".
 
     `folder` means its whole tree. A label is met, in any case, by a session's label, by a part of it between slashes,
-    or by a name along its folder.
+    or by a name along its folder; `named` is met by what contains it in its label, or in its key if it has none.
     """
 
     folder: str = ""
@@ -150,6 +150,8 @@ class SessionScope:
     project: str | None = None
     source: str = ""
     empty: bool = False
+    named: str = ""
+    ids: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +180,9 @@ class SessionDraft:
 class Scope:
     """Which part of a space a question is about. Empty tuples and None mean "no restriction".
 
-    `project` is any spelling of a project; `with_global` adds the items that belong to none. `tag` narrows lists to
-    items with a tag that contains it, or one of its comma separated parts. `sessions` narrows to some sessions' items.
+    `project` is any spelling of a project; `with_global` adds the items that belong to none. `tag` narrows to items
+    with a tag that contains it, or one of its comma separated parts. `sessions` narrows to some sessions' items, and
+    `since_ms` and `until_ms` to those of a time, from the one up to but without the other.
     """
 
     project: str | None = None
@@ -189,6 +192,8 @@ class Scope:
     types: tuple[str, ...] = ()
     tag: str = ""
     sessions: SessionScope | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
 
     @classmethod
     def inside(cls, project: str | None, kinds: tuple[Kind, ...] = (), types: tuple[str, ...] = ()) -> Scope:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,6 +98,7 @@ def test_vector_search_keeps_to_its_scope(store: Store, draft: Make, embed: Embe
     drafts = [draft(f"{n} degrees big", project="github.com/x/big", type=("rule", "note")[n % 2]) for n in range(6)]
     drafts += [draft(f"{n} degrees small", project="small", kind="message", type="chat") for n in range(3)]
     drafts += [draft("7 degrees global", type="rule"), draft("8 degrees seen", kind="observation", type="fix")]
+    drafts = [replace(one, created_ms=NOW + n, tags=(("ocean", "tusks")[n % 2],)) for n, one in enumerate(drafts)]
     store.put(drafts, NOW)
     embed(store, toward)
     scopes = [
@@ -109,6 +111,10 @@ def test_vector_search_keeps_to_its_scope(store: Store, draft: Make, embed: Embe
         Scope(types=("rule", "chat"), kinds=("memory",), project="big", with_global=True),
         Scope(project="nowhere"),
         Scope(kinds=("summary",)),
+        Scope(tag="cean"),
+        Scope(since_ms=NOW + 4),
+        Scope(until_ms=NOW + 4, project="big"),
+        Scope(since_ms=NOW + 2, until_ms=NOW + 9, tag="tusks", types=("rule", "note")),
     ]
     for scope in scopes:
         assert set(near(store, pointing(1.0), scope)) == {i.id for i in store.newest(scope, 100)}, scope
@@ -223,3 +229,19 @@ def test_a_vector_of_nothing_harms_nobody(store: Store, draft: Make, embed: Embe
     embed(store, lambda p: pointing(0.0) if p.text == "empty" else pointing(1.0))
     assert near(store, pointing(1.0)) == [full.id, empty.id]
     assert store.search_vectors(pointing(0.0), Scope(), 5)[0].cosine == 0.0
+
+
+def test_a_long_stretch_of_time_is_kept_to_wherever_the_nearest_are(
+    store: Store, draft: Make, embed: Embed, pointing: Pointing
+) -> None:
+    many, near_ones = 2_300, 1_000
+    # The newest are all nearer than the others.
+    drafts = [draft(f"{0 if n >= many - near_ones else 9} degrees {n}", at=NOW + n) for n in range(many)]
+    ids = [stored.id for stored in store.put(drafts, NOW)]
+    embed(store, toward)
+    for since, until in ((200, many), (0, 2_100), (200, 2_200)):
+        found = near(store, pointing(1.0), Scope(since_ms=NOW + since, until_ms=NOW + until), k=20)
+        assert len(found) == 20 and set(found) <= set(ids[many - near_ones : until])
+    store.forget(ids[many - near_ones : 2_100], NOW)
+    found = near(store, pointing(1.0), Scope(until_ms=NOW + 2_100), k=20)
+    assert len(found) == 20 and set(found) <= set(ids[: many - near_ones])

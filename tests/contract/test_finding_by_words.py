@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -255,6 +256,14 @@ SCOPES = [
     Scope(project="nowhere", with_global=True),
     Scope(kinds=("summary",)),
     Scope(kinds=KINDS),
+    Scope(tag="ocean"),
+    Scope(tag="OCE, tusk", project="big"),
+    Scope(tag="desert"),
+    Scope(since_ms=NOW + 8),
+    Scope(until_ms=NOW + 3),
+    Scope(since_ms=NOW + 2, until_ms=NOW + 11, kinds=("memory",)),
+    Scope(since_ms=NOW + 2, until_ms=NOW + 11, tag="ocean", types=("rule",)),
+    Scope(since_ms=NOW + 5, until_ms=NOW + 5),
 ]
 
 
@@ -268,6 +277,7 @@ def test_a_scope_holds_exactly_what_reading_it_by_time_holds(
     drafts += [draft(f"walrus sea small {n}", project="small", kind="message", type="chat") for n in range(3)]
     drafts += [draft(f"walrus sea {n}", type="rule") for n in range(2)]
     drafts += [draft("walrus sea seen", kind="observation", type="fix", project="big")]
+    drafts = [replace(one, created_ms=NOW + n, tags=(("Ocean", "tusks")[n % 2],)) for n, one in enumerate(drafts)]
     stored = store.put(drafts, NOW)
     store.forget([stored[0].id, stored[10].id], NOW)
     expected = {item.id for item in store.newest(scope, 100)}
@@ -283,6 +293,19 @@ def test_better_matches_outside_the_scope_do_not_hide_those_inside(
     store.put([draft(f"walrus walrus {n}", title="walrus", project="theirs") for n in range(50)], NOW)
     assert by_words(store, query, Scope(project="mine"), k=5) == [mine.id]
     assert by_words(store, query, Scope(types=("note",), project="mine"), k=5) == [mine.id]
+
+
+@pytest.mark.parametrize("query", ["walrus", "walrus NOT desert"])
+def test_better_matches_of_other_tags_and_times_do_not_hide_those_asked_for(
+    store: Store, draft: Make, by_words: Words, query: str
+) -> None:
+    store.put([draft(f"about something else entirely, {n}", at=NOW - n, tags=("mine",)) for n in range(60)], NOW)
+    said = "somewhere in a long sentence there was once a walrus, they say"
+    (mine,) = store.put([draft(said, at=NOW - 30, tags=("mine",))], NOW)
+    store.put([draft(f"walrus walrus {n}", title="walrus", at=NOW + n, tags=("theirs",)) for n in range(50)], NOW)
+    assert by_words(store, query, Scope(tag="mine"), k=5) == [mine.id]
+    assert by_words(store, query, Scope(until_ms=NOW), k=5) == [mine.id]
+    assert by_words(store, query, Scope(since_ms=NOW - 30, until_ms=NOW - 29), k=5) == [mine.id]
 
 
 def test_a_type_that_only_begins_alike_is_outside(store: Store, draft: Make, by_words: Words) -> None:
@@ -347,3 +370,27 @@ def test_a_common_word_fills_a_large_project(crowd: Store, query: str) -> None:
 def test_a_filter_over_a_common_word_still_finds_its_one_row(crowd: Store) -> None:
     (hit,) = ask(crowd, "timeout AND walrus", k=10).hits
     assert crowd.get([hit.item_id])[hit.item_id].body == "timeout error walrus"
+
+
+@pytest.mark.parametrize("query", ["timeout", "timeout error", "timeout AND error", "time*"])
+@pytest.mark.parametrize(("since", "until"), [(None, NOW + 2_100), (NOW + 300, None), (NOW + 100, NOW + 2_400)])
+def test_a_common_word_keeps_to_a_long_stretch_of_time(
+    crowd: Store, query: str, since: int | None, until: int | None
+) -> None:
+    scope = Scope(since_ms=since, until_ms=until, project="many")
+    answer = ask(crowd, query, scope, k=20)
+    items = crowd.get(hit.item_id for hit in answer.hits)
+    assert len(items) == 20 and answer.total >= 20
+    assert all((since or 0) <= item.created_ms < (until or NOW + ROWS) for item in items.values())
+
+
+@pytest.mark.parametrize("query", ["walrus", "timeout AND walrus", "error walrus"])
+def test_a_rare_word_is_found_in_a_long_stretch_of_time_and_not_outside(crowd: Store, query: str) -> None:
+    inside, outside = Scope(until_ms=NOW + 2_100), Scope(since_ms=NOW + 1_201)
+    best = ask(crowd, query, inside, k=10).hits[0]
+    assert crowd.get([best.item_id])[best.item_id].body == "timeout error walrus"
+    others = crowd.get(hit.item_id for hit in ask(crowd, query, outside, k=10).hits)
+    assert "timeout error walrus" not in {item.body for item in others.values()}
+    if "error" not in query:
+        answer = ask(crowd, query, outside, k=10)
+        assert (answer.hits, answer.total) == ((), 0)

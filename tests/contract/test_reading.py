@@ -126,6 +126,9 @@ def test_newest_keeps_to_its_scope(store: Store, draft: Make) -> None:
     assert newest(store, kinds=("message", "observation")) == ["q message", "p observation"]
     assert newest(store, kinds=KINDS, project="q") == ["q message", "q rule"]
     assert newest(store, kinds=("summary",)) == []
+    assert newest(store, since_ms=3, until_ms=5) == ["p rule", "p observation"]
+    assert newest(store, since_ms=5, project="q") == ["q message", "q rule"]
+    assert newest(store, until_ms=4, types=("rule",)) == ["global rule"]
     assert newest(store, project="nowhere") == []
     assert newest(store, project="nowhere", with_global=True) == ["global note", "global rule"]
     with pytest.raises(InvalidInput):

@@ -17,9 +17,11 @@ from commonplace.model import TextHit
 from commonplace.store.postgres import passages, sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.scope import Filter
+from commonplace.store.postgres.scoring import Rows, Scored
 from commonplace.store.postgres.sought import (
     Bound,
     Leaf,
+    Leaves,
     condition,
     condition_of_leaves,
     leaves_of,
@@ -27,17 +29,7 @@ from commonplace.store.postgres.sought import (
     sought,
     sought_leaves,
 )
-from commonplace.store.postgres.statistics import (
-    COMMON_MOST,
-    Counts,
-    Leaves,
-    Remembered,
-    Scored,
-    Statistics,
-    counted,
-    scored,
-    shares,
-)
+from commonplace.store.postgres.statistics import COMMON_MOST, Remembered, Space, counted
 from commonplace.store.postgres.within import Within, narrowed
 from commonplace.store.postgres.words import PART, lexeme
 from commonplace.store.protocol import TextAnswer
@@ -46,9 +38,8 @@ from commonplace.text.query import Query, Word
 # A word in more rows than this share, within these bounds, is common.
 COMMON_SHARE, COMMON_LEAST = 0.2, 2_000
 NEWEST = 2_000
-# In a space of so many items, words are counted so far before the newest are asked whether they are clearly common:
-# whether so many times as many rows as are needed for that would have them.
-JUDGED_FROM, GLANCE, CLEARLY = 20_000, 2_000, 1.5
+# What so many times as many of the newest rows hold as make a word common need not be counted.
+GLANCE, CLEARLY = 1_000, 1.5
 # Of how many passages it is looked up whether a common word stands in them, as on SQLite.
 READ = 32
 
@@ -68,7 +59,8 @@ def search(
 ) -> TextAnswer:
     """The best `k` passages inside the filter, and, with `shares`, the share of the words in them and in `also`."""
     within = narrowed(connection, space_id, filter_)
-    asked = Asked(connection, space_id, within, remembered.counts(within.all_rows), k)
+    space = Space(connection, space_id, within.all_rows, within.all_words, remembered.counts(within.all_rows))
+    asked = Asked(connection, space_id, within, space, k)
     if query.strict and query.tree is not None:
         return asked.strictly(query)
     if not query.words:
@@ -80,17 +72,17 @@ def search(
 
 @dataclass(frozen=True, slots=True)
 class _Weighed:
-    """A plain question's words by how many rows hold them, what each is worth, and the rows of the commonest."""
+    """A plain question's words, what each is worth, and how many rows hold the commonest."""
 
     leaves: Sequence[Leaves]
-    together: Sequence[Sequence[Leaf]]
+    together: Sequence[Leaves]
     rare: tuple[int, ...]
     common: tuple[int, ...]
     worth: tuple[float, ...]
-    most: int = 0
+    most: int
 
-    def any_of(self, numbers: Iterable[int]) -> list[Leaf]:
-        return [leaf for n in numbers for leaf in self.leaves[n]]
+    def any_of(self, numbers: Iterable[int]) -> Leaves:
+        return tuple(leaf for n in numbers for leaf in self.leaves[n])
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +92,7 @@ class Asked:
     connection: Connection
     space_id: int
     within: Within
-    counts: Counts
+    space: Space
     k: int
 
     def strictly(self, query: Query) -> TextAnswer:
@@ -108,7 +100,7 @@ class Asked:
         assert query.tree is not None
         found = sought(query.tree, self.space_id)
         leaves = [] if query.inverted else [*leaves_of(query.tree)]
-        statistics = self._statistics(leaves)
+        worth = self.space.worth(leaves)
         part = lexeme(self.space_id, PART)
         total, scores = 0, []
         for side, newest in ((">", "DESC"), ("<", "ASC")):
@@ -124,7 +116,8 @@ class Asked:
             elif not found.exact:
                 clauses.append(condition(query.tree, bound))
             rows = f"{ROWS}{' AND '.join(clauses)} ORDER BY w.id {newest} LIMIT {NEWEST}"
-            here = scored(self.connection, rows, bound, leaves, statistics, self.k)
+            scoring = Rows(rows, bound, self.space.rows, self.space.average, worth)
+            here = scoring.scored(self.connection, [(leaf,) for leaf in leaves], self.k)
             total += here.total
             scores += here.best
         hits = self._hits(scores)
@@ -132,16 +125,17 @@ class Asked:
         return TextAnswer(tuple(hits[: self.k]), {hit.passage_id: 1.0 for hit in hits[: self.k]}, total)
 
     def plainly(self, words: Sequence[Word], also: Sequence[int], *, shares: bool) -> TextAnswer:
-        weighed = self._weigh(words, shares=shares)
-        rare = self._rare(weighed, also)
-        scores = rare.best
+        leaves = [leaves_of_word(word) for word in words]
+        rare, common = self._rare(leaves, also)
+        weighed = self._weighed(words, leaves, rare, common)
+        scores = [*rare.best]
         together: list[int] = []
         if len(weighed.common) > 1 or not weighed.rare:
             together = self._newest(weighed, "AND")
             either = self._newest(weighed, "OR") if len(together) < self.k and not weighed.rare else []
             known = {rowid for rowid, _score in scores}
             value = sum(weighed.worth[n] for n in weighed.common)
-            scores = scores + [(rowid, value) for rowid in dict.fromkeys([*together, *either]) if rowid not in known]
+            scores += [(rowid, value) for rowid in dict.fromkeys([*together, *either]) if rowid not in known]
         hits = self._hits(scores[: self.k])
         if not shares:
             return TextAnswer(tuple(hits), {}, len(hits))
@@ -150,71 +144,20 @@ class Asked:
         matches = rare.total if weighed.rare else self._matches(weighed)
         return TextAnswer(tuple(hits), found, max(matches, len(hits)))
 
-    def _rare(self, weighed: _Weighed, also: Sequence[int]) -> Scored:
-        """The best passages that hold any of the rare words, and which of them those and `also` hold."""
-        if not weighed.rare:
-            return Scored([], 0, {})
-        leaves = weighed.any_of(weighed.rare)
-        bound = Bound(self.space_id)
-        rows = ROWS + self._holding(leaves, bound)
-        return scored(self.connection, rows, bound, leaves, self._statistics(leaves), self.k, also)
-
-    def _weigh(self, words: Sequence[Word], *, shares: bool) -> _Weighed:
-        leaves = [tuple(leaves_of_word(word)) for word in words]
-        together = [leaves_of_word(word, with_parts=False) for word in words]
-        rows = self.within.rows
-        if not shares and rows < COMMON_LEAST:
-            # So few rows that no word can be common, and nobody asks what it is worth.
-            return _Weighed(leaves, together, tuple(range(len(words))), (), ())
-        common_from = _common_from(rows)
-        if self.within.everything and rows >= JUDGED_FROM:
-            count = self._judged(leaves, common_from)
-        else:
-            count = self._counted(leaves, common_from)
-        rare = tuple(n for n, found in enumerate(count) if 0 < found < common_from)
-        common = tuple(n for n, found in enumerate(count) if found >= common_from)
-        for n, share in zip(common, self._shares([leaves[n] for n in common]), strict=True):
-            count[n] = int(rows * share)
-        worth = tuple(_worth(rows, found) for found in count)
-        return _Weighed(leaves, together, rare, common, worth, max(count, default=0))
-
-    def _judged(self, words: Sequence[Leaves], common_from: int) -> list[int]:
-        """How many passages hold each word: counted only as far as the newest do not tell that it is common."""
-        known = self.counts.of_words
-        unknown = [word for word in dict.fromkeys(words) if word not in known]
-        for word, found in zip(unknown, self._counted(unknown, GLANCE // 2), strict=True):
-            known[word] = found
-        many = [word for word in unknown if known[word] >= GLANCE // 2]
-        for word, share in zip(many, self._shares(many), strict=True):
-            known[word] = int(self.within.rows * share)
-        doubtful = [word for word in many if known[word] < CLEARLY * common_from]
-        for word, found in zip(doubtful, self._counted(doubtful, common_from), strict=True):
-            known[word] = found
-        return [known[word] for word in words]
-
-    def _counted(self, words: Sequence[Leaves], limit: int) -> list[int]:
-        """How many passages inside the filter hold each word, up to a limit."""
-        bound = Bound(self.space_id)
-        if not self.within.everything:
-            rows = [ROWS + self._holding(word, bound) for word in words]
-            return [found for found, _rows in counted(self.connection, rows, bound, limit)]
-        # A word that stands in the whole of an item stands in a passage of it: at most half of the rows are wholes.
-        rows = [ROWS + self._holding(word, bound, wholes=True) for word in words]
-        both = counted(self.connection, rows, bound, 2 * limit)
-        self.counts.of_leaves.update(
-            (word[0], all_)
-            for word, (_some, all_) in zip(words, both, strict=True)
-            if len(word) == 1 and all_ < 2 * limit
-        )
-        return [found for found, _rows in both]
-
-    def _shares(self, words: Sequence[Leaves]) -> list[float]:
-        return shares(self.connection, self.space_id, words, self.counts)
-
-    def _statistics(self, leaves: Sequence[Leaf]) -> Statistics:
-        of = self.within
-        return Statistics.of(self.connection, self.space_id, leaves, of.all_rows, of.all_words, self.counts)
-
+    def _rare(self, leaves: Sequence[Leaves], also: Sequence[int]) -> tuple[Scored, frozenset[int]]:
+        """The best passages that hold any of the rare words, and the numbers of the common ones."""
+        common_from = _common_from(self.within.rows)
+        common = self._known_as_common(leaves, common_from)
+        while True:
+            rare = [word for n, word in enumerate(leaves) if n not in common]
+            found = self._scored(rare, also)
+            counts = dict(zip(rare, found.passages, strict=True))
+            if self.within.everything:
+                self.space.counts.of_words.update(counts)
+            more = {n for n, word in enumerate(leaves) if counts.get(word, 0) >= common_from}
+            if more <= common:
+                return found, common
+            common |= more
     def _found(
         self, weighed: _Weighed, has: Mapping[int, frozenset[Leaf]], together: frozenset[int], asked: Sequence[int]
     ) -> dict[int, float]:
@@ -247,6 +190,8 @@ class Asked:
 
     def _matches(self, weighed: _Weighed) -> int:
         """How many passages hold any of the common words: counted as far as that is quick, and judged beyond."""
+        if not weighed.common:
+            return 0
         found = COMMON_MOST
         if weighed.common and _common_from(self.within.rows) < COMMON_MOST:
             bound = Bound(self.space_id)

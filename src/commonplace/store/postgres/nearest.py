@@ -9,6 +9,7 @@ index, which would have to look for them.
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from commonplace.model import KINDS, VectorHit
@@ -148,10 +149,11 @@ def _inside(filter_: Filter) -> tuple[str, dict[str, object]]:
 
 
 def _beyond_signs(filter_: Filter) -> tuple[str, dict[str, object]]:
-    """A question for the passages of some types, tags or sessions; empty if all of them will do."""
-    if not (filter_.types or filter_.tag or filter_.sessions is not None):
+    """A question for the passages of some types, tags, sessions or times; empty if all of them will do."""
+    beyond = replace(filter_, projects=(), kinds=())
+    if beyond == Filter():
         return "", {}
-    condition, values = Filter(types=filter_.types, tag=filter_.tag, sessions=filter_.sessions).sql()
+    condition, values = beyond.sql()
     bindings: dict[str, object] = {}
     for n, value in enumerate(values):
         condition = condition.replace("%s", f"%(inside{n})s", 1)

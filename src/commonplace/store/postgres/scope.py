@@ -1,8 +1,8 @@
-"""A question's scope as this engine can filter by it: ids of projects and sessions, kinds and types."""
+"""A question's scope as this engine can filter by it: ids of projects and sessions, kinds and types, tags and times."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.model import KINDS, Kind, Scope
 from commonplace.store.postgres import projects, sessions
@@ -21,6 +21,14 @@ class Filter:
     types: tuple[str, ...] = ()
     tag: str = ""
     sessions: tuple[int, ...] | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+    @property
+    def unindexed(self) -> Filter | None:
+        """The part that the index of words does not know; None if there is none."""
+        rest = replace(self, projects=(), kinds=(), types=())
+        return None if rest == Filter() else rest
 
     def sql(self) -> tuple[str, list[object]]:
         """A condition on `items i` for what is live and inside, with its bindings."""
@@ -40,6 +48,10 @@ class Filter:
         if self.sessions is not None:
             clauses.append("i.session_id = ANY(%s::bigint[])")
             bindings.append(list(self.sessions))
+        for border, ms in ((">=", self.since_ms), ("<", self.until_ms)):
+            if ms is not None:
+                clauses.append(f"i.created_ms {border} %s")
+                bindings.append(ms)
         tags = [part.strip() for part in self.tag.split(",") if part.strip()]
         if tags:
             tagged = " OR ".join(['position(lower(%s COLLATE "C") in lower(t.tag)) > 0'] * len(tags))
@@ -63,4 +75,4 @@ def resolve(connection: Connection, space_id: int, scope: Scope) -> Filter | Non
         if not found:
             return None
     chosen = None if scope.sessions is None else tuple(sessions.ids_in(connection, space_id, scope.sessions))
-    return Filter(found, kinds, scope.types, scope.tag, chosen)
+    return Filter(found, kinds, scope.types, scope.tag, chosen, scope.since_ms, scope.until_ms)

@@ -48,7 +48,11 @@ def search(
     """The best `k` passages inside the filter, and, with `shares`, the share of the words in them and in `also`."""
     if query.strict and query.tree is not None:
         within = narrowed(connection, space_id, filter_, exact=True)
-        return _strict(connection, space_id, query, filter_, within, k)
+        answer = _strict(connection, space_id, query, filter_, within, k)
+        if within.share < 1.0 and len(answer.hits) < min(k, answer.total):
+            within = narrowed(connection, space_id, filter_, exact=True, timely=True)
+            answer = _strict(connection, space_id, query, filter_, within, k)
+        return answer
     if not query.words:
         return TextAnswer((), {}, 0)
     within = narrowed(connection, space_id, filter_)
@@ -60,12 +64,12 @@ def search(
             weighed = _Weighed(query.words, tuple(range(len(query.words))), (), ())
         else:
             weighed = _weigh(connection, query.words, within)
-        hits, _together = _best(connection, space_id, weighed, filter_, within, k)
+        hits, *_seen = _best(connection, space_id, weighed, filter_, within, k)
         return TextAnswer(tuple(hits), {}, len(hits))
     answer = _plain(connection, space_id, query.words, filter_, within, k, also)
     if within.loose and len(answer.hits) < min(k, answer.total):
         # Better matches outside took the places: worth the cost of keeping them out from the start.
-        within = narrowed(connection, space_id, filter_, exact=True)
+        within = narrowed(connection, space_id, filter_, exact=True, timely=True)
         answer = _plain(connection, space_id, query.words, filter_, within, k, also)
     return answer
 
@@ -78,7 +82,7 @@ def _strict(
     if query.inverted:
         expression = f"{scope_of([space_token(space_id)])} NOT {expression}"
     whole = within.around(expression)
-    total, scored = 0, []
+    total, scored, all_seen = 0, [], True
     # Items that are one passage, then the wholes of those that were cut (0001_everything.sql); the newest of each.
     for side, newest, match in ((">", "DESC", f"{whole} NOT {scope_of([PART])}"), ("<", "ASC", whole)):
         rows = sql.rows(
@@ -90,6 +94,7 @@ def _strict(
         if not rows:
             continue
         total += len(rows)
+        all_seen = all_seen and len(rows) < min(NEWEST, within.reach(k))
         scored += sql.rows(
             connection,
             f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ? AND rowid BETWEEN ? AND ?"
@@ -97,6 +102,8 @@ def _strict(
             (match, *sorted((rows[0][0], rows[-1][0])), within.reach(k)),
         )
     hits = _inside(connection, space_id, filter_, scored)
+    if within.share < 1.0 and all_seen:
+        total = len(hits)
     hits.sort(key=lambda hit: (-hit.score, -hit.passage_id))
     return TextAnswer(tuple(hits[:k]), {hit.passage_id: 1.0 for hit in hits[:k]}, total)
 
@@ -125,18 +132,20 @@ def _plain(
     also: Sequence[int],
 ) -> TextAnswer:
     weighed = _weigh(connection, words, within)
-    hits, together = _best(connection, space_id, weighed, filter_, within, k)
+    hits, together, all_seen = _best(connection, space_id, weighed, filter_, within, k)
     asked = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
     found, matches = _found(connection, space_id, weighed, within, frozenset(together), asked)
     if not weighed.rare:
         matches = _matches(connection, within, weighed)
+    if within.share < 1.0 and all_seen:
+        matches = len(hits)
     return TextAnswer(tuple(hits), found, max(matches, len(hits)))
 
 
 def _best(
     connection: apsw.Connection, space_id: int, weighed: _Weighed, filter_: Filter, within: Within, k: int
-) -> tuple[list[TextHit], list[int]]:
-    """The best passages, and those of them that hold all the common words."""
+) -> tuple[list[TextHit], list[int], bool]:
+    """The best passages, those of them that hold all the common words, and whether nothing else holds a rare one."""
     reach = within.reach(k)
     scored: list[tuple[int, float]] = []
     if weighed.rare:
@@ -146,6 +155,7 @@ def _best(
             " ORDER BY score DESC, rowid DESC LIMIT ?",
             (within.around(words_to_fts5(weighed.of(weighed.rare))), reach),
         )
+    rare = len(scored)
     together: list[int] = []
     if len(weighed.common) > 1 or not weighed.rare:
         common = weighed.of(weighed.common)
@@ -154,7 +164,7 @@ def _best(
         known = {rowid for rowid, _score in scored}
         value = sum(weighed.worth[n] for n in weighed.common)
         scored += [(rowid, value) for rowid in dict.fromkeys([*together, *either]) if rowid not in known]
-    return _inside(connection, space_id, filter_, scored)[:k], together
+    return _inside(connection, space_id, filter_, scored)[:k], together, 0 < rare < reach
 
 
 def _weigh(connection: apsw.Connection, words: Sequence[Word], within: Within) -> _Weighed:

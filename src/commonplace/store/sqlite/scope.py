@@ -1,18 +1,21 @@
-"""A question's scope as this engine can filter by it: ids of projects and sessions, kinds and types."""
+"""A question's scope as this engine can filter by it: ids of projects and sessions, kinds and types, tags and times."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import apsw
 
 from commonplace.model import KINDS, Kind, Scope
-from commonplace.store.sqlite import projects, sessions
+from commonplace.store.sqlite import projects, sessions, sql
 
 # Stored where a project id is expected, for items that belong to no project.
 NO_PROJECT = 0
+
+# A stretch of time that holds so many items, and this share of all, is cheaper to check at the end than to choose from.
+WIDE, WIDE_SHARE = 2_000, 0.1
 
 # Said of each full-text row of an item that was cut: queries that filter look at the whole of it instead. The double
 # mark keeps this and the tokens below apart from any word of a text.
@@ -28,6 +31,14 @@ class Filter:
     types: tuple[str, ...] = ()
     tag: str = ""
     sessions: tuple[int, ...] | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+    @property
+    def unindexed(self) -> Filter | None:
+        """The part that no index of words or vectors knows; None if there is none."""
+        rest = replace(self, projects=(), kinds=(), types=())
+        return None if rest == Filter() else rest
 
     def sql(self) -> tuple[str, list[object]]:
         """A condition on `items i` for what is live and inside, with its bindings."""
@@ -47,6 +58,10 @@ class Filter:
         if self.sessions is not None:
             clauses.append("i.session_id IN (SELECT value FROM json_each(?))")
             bindings.append(json.dumps(self.sessions))
+        for border, ms in ((">=", self.since_ms), ("<", self.until_ms)):
+            if ms is not None:
+                clauses.append(f"i.created_ms {border} ?")
+                bindings.append(ms)
         tags = [part.strip() for part in self.tag.split(",") if part.strip()]
         if tags:
             tagged = " OR ".join(["instr(lower(t.tag), lower(?))"] * len(tags))
@@ -68,19 +83,52 @@ def resolve(connection: apsw.Connection, space_id: int, scope: Scope) -> Filter 
         if not found:
             return None
     chosen = None if scope.sessions is None else tuple(sessions.ids_in(connection, space_id, scope.sessions))
-    return Filter(found, kinds, scope.types, scope.tag, chosen)
+    return Filter(found, kinds, scope.types, scope.tag, chosen, scope.since_ms, scope.until_ms)
+
+
+def wide_share(connection: apsw.Connection, space_id: int, filter_: Filter, total: int) -> float:
+    """The share of all items that a stretch of time holds; 0 if that is little, or more than a time is asked for."""
+    if filter_.tag or filter_.sessions is not None:
+        return 0.0
+    condition, bindings = filter_.sql()
+    question = f"SELECT count(*) FROM items i WHERE i.space_id = ? AND {condition}"
+    inside = sql.value(connection, question, [space_id, *bindings])
+    return inside / total if inside >= max(WIDE, WIDE_SHARE * total) else 0.0
+
+
+def chosen_passages(
+    connection: apsw.Connection, space_id: int, filter_: Filter, among: Sequence[int] | None = None
+) -> set[int]:
+    """The passages of what a filter lets through: of all of them, or of some."""
+    source, bindings = _source(space_id, filter_)
+    if among is not None:
+        condition, bindings = filter_.sql()
+        source = "json_each(?) j CROSS JOIN passages p ON p.id = j.value CROSS JOIN items i ON i.id = p.item_id"
+        source += f" WHERE i.space_id = ? AND {condition}"
+        bindings = [json.dumps(among), space_id, *bindings]
+    return {row[0] for row in sql.rows(connection, f"SELECT p.id FROM {source}", bindings)}
 
 
 def choose(connection: apsw.Connection, space_id: int, filter_: Filter) -> None:
-    """Note in the connection's own table `chosen` the full-text rows of the sessions that a filter names."""
+    """Note in the connection's own table `chosen` the full-text rows of what a filter lets through."""
+    source, bindings = _source(space_id, filter_)
     connection.execute("DELETE FROM temp.chosen")
     for rows in ("p.id", "-i.id"):
-        connection.execute(
-            f"INSERT OR IGNORE INTO temp.chosen SELECT {rows} FROM json_each(?) j"
-            " CROSS JOIN items i ON i.session_id = j.value"
-            " CROSS JOIN passages p ON p.space_id = ? AND p.item_id = i.id",
-            (json.dumps(filter_.sessions), space_id),
-        )
+        connection.execute(f"INSERT OR IGNORE INTO temp.chosen SELECT {rows} FROM {source}", bindings)
+
+
+def _source(space_id: int, filter_: Filter) -> tuple[str, list[object]]:
+    """Items `i` inside with their passages `p`; cross joined, so that SQLite begins with what leaves least."""
+    condition, bindings = filter_.sql()
+    source = "items i"
+    if filter_.sessions is not None:
+        source = "json_each(?) j CROSS JOIN items i ON i.session_id = j.value"
+        bindings.insert(0, json.dumps(filter_.sessions))
+    elif filter_.tag:
+        source = "(SELECT DISTINCT item_id FROM item_tags WHERE space_id = ?) j CROSS JOIN items i ON i.id = j.item_id"
+        bindings.insert(0, space_id)
+    source += f" CROSS JOIN passages p ON p.space_id = i.space_id AND p.item_id = i.id WHERE {condition}"
+    return f"{source} AND i.space_id = ?", [*bindings, space_id]
 
 
 def space_token(space_id: int) -> str:

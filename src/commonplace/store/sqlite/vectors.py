@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import apsw
@@ -12,7 +13,7 @@ import apsw
 from commonplace.model import VectorHit
 from commonplace.store.signs import GONE_SHARE, RESCORED, Signs, packed
 from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.scope import Filter, choose
+from commonplace.store.sqlite.scope import Filter, chosen_passages, wide_share
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,8 +36,7 @@ class SignMatrix:
         """The `k` passages inside the filter whose vectors are nearest to the query."""
         with self._lock:
             self._catch_up(connection)
-            among = self._among(connection, filter_)
-            near = self._signs.nearest(query, filter_.projects, filter_.kinds, among, max(RESCORED, k))
+            near = self._near(connection, query, filter_, max(RESCORED, k))
         hits = score(connection, self.space_id, self.model_id, query, near) if near else []
         if afresh or len(hits) >= len(near) * (1 - GONE_SHARE):
             return hits[:k]
@@ -60,21 +60,21 @@ class SignMatrix:
             values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), self.dim)
             self._signs.add(seqs[-1], passages, projects, kinds, packed(values > 0))
 
-    def _among(self, connection: apsw.Connection, filter_: Filter) -> list[int] | None:
-        """The passages inside what is not kept with the signs, None if that is all of them."""
-        chosen: list[set[int]] = []
-        if filter_.types or filter_.tag:
-            condition, bindings = Filter(types=filter_.types, tag=filter_.tag).sql()
-            rows = sql.rows(
-                connection,
-                f"SELECT p.id FROM items i JOIN passages p ON p.item_id = i.id WHERE i.space_id = ? AND {condition}",
-                [self.space_id, *bindings],
-            )
-            chosen.append({row[0] for row in rows})
-        if filter_.sessions is not None:
-            choose(connection, self.space_id, filter_)
-            chosen.append({row[0] for row in sql.rows(connection, "SELECT id FROM temp.chosen WHERE id > 0")})
-        return [*set.intersection(*chosen)] if chosen else None
+    def _near(
+        self, connection: apsw.Connection, query: NDArray[np.float32], filter_: Filter, most: int
+    ) -> Sequence[int]:
+        """About so many passages inside the filter whose signs are nearest."""
+        beyond = replace(filter_, projects=(), kinds=())
+        if beyond == Filter():
+            return self._signs.nearest(query, filter_.projects, filter_.kinds, None, most)
+        if not beyond.types and (share := wide_share(connection, self.space_id, beyond, self._signs.size)):
+            more = int(2 * most / share)
+            near = self._signs.nearest(query, filter_.projects, filter_.kinds, None, more)
+            inside = [*chosen_passages(connection, self.space_id, beyond, near)]
+            if len(inside) >= most or len(near) < more:
+                return inside
+        among = [*chosen_passages(connection, self.space_id, beyond)]
+        return self._signs.nearest(query, filter_.projects, filter_.kinds, among, most)
 
 
 def score(

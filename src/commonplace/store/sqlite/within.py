@@ -9,19 +9,23 @@ import apsw
 
 from commonplace.model import KINDS
 from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.scope import Filter, choose, kind_token, project_token, space_token
+from commonplace.store.sqlite.scope import Filter, choose, kind_token, project_token, space_token, wide_share
 from commonplace.text.tokens import index_text
 
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """A filter as the full-text table can apply it; `loose` if rows outside may slip through to the last check."""
+    """A filter as the full-text table can apply it; `loose` if rows outside may slip through to the last check.
+
+    `share` is that of the rows that pass it, where it is known.
+    """
 
     require: str
     exclude: str
     loose: bool
     rows: int
     chosen: tuple[int, int] | None = None
+    share: float = 1.0
 
     def around(self, expression: str) -> str:
         """A MATCH expression that keeps to the filter."""
@@ -34,7 +38,7 @@ class Within:
 
     @property
     def among(self) -> str:
-        """A condition to add for questions about some sessions only; the plus keeps SQLite from asking for each row."""
+        """A condition to add where rows were chosen beforehand; the plus keeps SQLite from asking for each row."""
         return "" if self.chosen is None else " AND +rowid IN (SELECT id FROM temp.chosen)"
 
     @property
@@ -48,11 +52,16 @@ class Within:
 
     def reach(self, k: int) -> int:
         """How many rows to take so that `k` are left after the last check."""
-        return k * 5 if self.loose else k
+        return int(k * max(5, 2 / self.share)) if self.loose else k
 
 
-def narrowed(connection: apsw.Connection, space_id: int, filter_: Filter, *, exact: bool = False) -> Within:
-    """Choose, by how many rows each way would touch, what the full-text table filters and what is left to the end."""
+def narrowed(
+    connection: apsw.Connection, space_id: int, filter_: Filter, *, exact: bool = False, timely: bool = False
+) -> Within:
+    """Choose, by how many rows each way would touch, what the full-text table filters and what is left to the end.
+
+    With `exact` a project is not left to the end, and with `timely` no stretch of time.
+    """
     tally = sql.rows(connection, "SELECT project_id, kind, items FROM tally WHERE space_id = ?", (space_id,))
     total = sum(row[2] for row in tally)
     require, exclude, loose, rows = [], [], False, total
@@ -70,20 +79,22 @@ def narrowed(connection: apsw.Connection, space_id: int, filter_: Filter, *, exa
             exclude += [kind_token(space_id, kind) for kind in KINDS if kind not in filter_.kinds]
         else:
             require.append(scope_of(kind_token(space_id, kind) for kind in filter_.kinds))
-    loose = loose or bool(filter_.tag)
     if filter_.types:
         loose = True
         require.append(" OR ".join(f"type : {_phrase(index_text(type_))}" for type_ in filter_.types))
     if not require and sql.value(connection, "SELECT count(*) FROM spaces") > 1:
         require.append(scope_of([space_token(space_id)]))
-    chosen = None
-    if filter_.sessions is not None:
-        choose(connection, space_id, filter_)
+    chosen, share = None, 1.0
+    rest = filter_.unindexed
+    if rest is not None and not timely and (wide := wide_share(connection, space_id, rest, total)):
+        loose, share, rows = True, wide, min(rows, int(wide * total))
+    elif rest is not None:
+        choose(connection, space_id, rest)
         question = "SELECT count(*), coalesce(min(id), 1), coalesce(max(id), 0) FROM temp.chosen WHERE id > 0"
         inside, *ends = sql.rows(connection, question)[0]
         rows, chosen = min(rows, inside), (ends[0], ends[1])
     required = " AND ".join(f"({part})" for part in require)
-    return Within(required, scope_of(exclude) if exclude else "", loose, rows, chosen)
+    return Within(required, scope_of(exclude) if exclude else "", loose, rows, chosen, share)
 
 
 def scope_of(tokens: Iterable[str]) -> str:
