@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.contract.conftest import THEN, Opener, make_draft
 
-from commonplace.model import Scope, SessionDraft
+from commonplace.model import Scope, SessionDraft, SessionScope
 from commonplace.store.protocol import Store
 
 DAY = 86_400_000
@@ -145,6 +145,72 @@ def test_items_are_counted_by_day_and_kind(store: Store) -> None:
     assert store.items_per_day(Scope(project="nobody"), *ever) == {}
     store.forget(ids[:1], THEN)
     assert store.items_per_day(Scope(project="acme"), midnight, ever[1]) == {today: {"memory": 1}}
+
+
+def between(store: Store, scope: Scope, *, limit: int = 50, oldest_first: bool = False) -> list[list[str]]:
+    """What happened from the day before THEN up to the day after, page by page."""
+    pages: list[list[str]] = []
+    beyond = None
+    while found := store.items_between(scope, THEN - DAY, THEN + DAY, limit, beyond, oldest_first=oldest_first):
+        pages.append([item.body for item in found])
+        beyond = (found[-1].created_ms, found[-1].id)
+    return pages
+
+
+def test_a_stretch_of_time_is_read_page_by_page_either_way(store: Store) -> None:
+    days = {"too early": -DAY - 1, "a": -DAY, "b": 0, "c": 0, "d": DAY - 1, "too late": DAY}
+    store.put([make_draft(body, project="acme", at=THEN + at) for body, at in days.items()], THEN)
+    store.put([make_draft("e", kind="summary", type="summary", at=THEN)], THEN)
+    assert between(store, Scope(), limit=2) == [["d", "e"], ["c", "b"], ["a"]]
+    assert between(store, Scope(), limit=3, oldest_first=True) == [["a", "b", "c"], ["e", "d"]]
+    assert between(store, Scope(project="acme"), oldest_first=True) == [["a", "b", "c", "d"]]
+    assert between(store, Scope(kinds=("summary",))) == [["e"]]
+    assert between(store, Scope(project="nobody")) == []
+
+
+def test_a_session_is_read_in_order_with_everything_in_it(store: Store) -> None:
+    ours = keep(store, "ours", 0, 0, "acme")
+    keep(store, "theirs", 0, 0, "acme")
+    did = make_draft("did", kind="observation", type="command", session="ours", project="acme", at=THEN - 5)
+    store.put([did, make_draft("elsewhere", project="acme", at=THEN - 9)], THEN)
+    alone = Scope(sessions=SessionScope(ids=(ours,), empty=True))
+    assert between(store, alone, limit=2, oldest_first=True) == [["did", "ours 0"], ["ours 1"]]
+    assert between(store, alone) == [["ours 1", "ours 0", "did"]]
+    assert between(store, Scope(sessions=SessionScope(ids=()))) == []
+    assert store.kinds_in([ours, ours + 999]) == {ours: {"message": 2, "observation": 1}}
+    store.forget_session(ours, THEN)
+    assert store.kinds_in([ours]) == {}
+
+
+def test_sessions_that_come_from_another_are_found(store: Store) -> None:
+    def kept(key: str, at: int, **meta: str) -> int:
+        draft = SessionDraft(key, key, "/", "active", 5.0, THEN + at, meta=meta)
+        message = make_draft(key, kind="message", type="message", session=key, at=THEN + at)
+        ((session, _stored),) = store.keep_sessions([(draft, [message])], THEN)
+        return session.id
+
+    first = kept("first", 0)
+    kept("agent", 1, parent_session="first")
+    gone = kept("gone", 1, parent_session="first")
+    kept("next", 2, continued_from="first")
+    kept("other", 3, continued_from="next")
+    store.forget_session(gone, THEN)
+    assert [one.key for one in store.sessions_from(first)] == ["agent", "next"]
+    assert store.sessions_from(first + 999) == []
+
+
+def test_sessions_are_found_by_a_part_of_what_they_are_called(store: Store) -> None:
+    keep(store, "Größe der Straße", 0, 1)
+    keep(store, "other", 0, 1)
+    store.put([make_draft("x", session="key-of-agent")], THEN)
+
+    def named(part: str) -> list[str]:
+        return [one.key for one in store.latest_sessions(SessionScope(named=part, empty=True), 9)]
+
+    assert named("GRÖSSE") == ["Größe der Straße"]
+    assert named("OF-agent") == ["key-of-agent"]
+    assert named("nothing") == []
+    assert store.session_counts(SessionScope(empty=True), 0).sources == {}
 
 
 def test_spaces_are_apart(open_store: Opener) -> None:

@@ -144,6 +144,16 @@ READING: Mapping[str, Callable[[World], object]] = {
     "sessions_during": lambda w: [
         w.part.sessions_during(scope, 0, 2 * THEN, 50) for scope in (Scope(), Scope(project=THEIRS))
     ],
+    "items_between": lambda w: [
+        w.part.items_between(scope, 0, 2 * THEN, 50)
+        for scope in (
+            Scope(),
+            Scope(project=THEIRS),
+            Scope(sessions=SessionScope(ids=(w.our_session, w.their_session), empty=True)),
+        )
+    ],
+    "kinds_in": lambda w: w.part.kinds_in([w.their_session]),
+    "sessions_from": lambda w: [w.part.sessions_from(w.their_session), w.part.sessions_from(w.our_session)],
     "items_per_day": lambda w: [w.part.items_per_day(Scope(project=THEIRS), 0, 2 * THEN)],
     "history": lambda w: [w.part.history(w.theirs), w.part.history(w.everywhere)],
     "projects": lambda w: w.part.projects(),

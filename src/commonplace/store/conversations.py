@@ -37,6 +37,7 @@ class SessionCounts:
     labels: Mapping[str, int]
     all_labels: int
     statuses: Mapping[str, int]
+    sources: Mapping[str, int]
 
 
 class Conversations(Protocol):

@@ -1,12 +1,12 @@
-"""What a store tells of a stretch of time: what happened in it, and in which sessions."""
+"""What a store tells of a stretch of time: what happened in it, and in which sessions; and how those hang together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from commonplace.model import Kind, Scope, Session
+from commonplace.model import Item, Kind, Scope, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +33,18 @@ class Periods(Protocol):
     def sessions_during(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Session]: ...
     # How many live items came on which day, by kind; days are counted from 1970 and begin at midnight UTC.
     def items_per_day(self, scope: Scope, from_ms: int, to_ms: int) -> dict[int, dict[Kind, int]]: ...
+    # Live ones with their text, the newest first or the oldest; `beyond` is the time and the id to go on from.
+    def items_between(
+        self,
+        scope: Scope,
+        from_ms: int,
+        to_ms: int,
+        limit: int,
+        beyond: tuple[int, int] | None = None,
+        *,
+        oldest_first: bool = False,
+    ) -> list[Item]: ...
+    # How many live items of each kind there are in some sessions.
+    def kinds_in(self, session_ids: Sequence[int]) -> dict[int, dict[Kind, int]]: ...
+    # Sessions that continue one, and those of the sub-agents that it started, the oldest first.
+    def sessions_from(self, session_id: int) -> list[Session]: ...

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from commonplace.errors import NotFound
 from commonplace.identity import Ref, ref
-from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
+from commonplace.model import Change, Draft, Item, Kind, Session, SessionDraft, SessionScope, Stored
 from commonplace.store.conversations import SessionCounts, key_in
 from commonplace.store.one_project.place import Place
 from commonplace.text.sketch import Sketch
 
-_NOTHING = SessionCounts(0, 0, 0, 0, 0.0, None, None, {}, {}, 0, {})
+_NOTHING = SessionCounts(0, 0, 0, 0, 0.0, None, None, {}, {}, 0, {}, {})
 
 
 class Conversations(Place):
@@ -94,6 +94,15 @@ class Conversations(Place):
         if not self.get_sessions([session_id]):
             return []
         return [change for change in self._inner.session_history(session_id) if self._was_here(change)]
+
+    def kinds_in(self, session_ids: Sequence[int]) -> dict[int, dict[Kind, int]]:
+        return self._inner.kinds_in([*self.get_sessions(session_ids)])
+
+    def sessions_from(self, session_id: int) -> list[Session]:
+        if not self.get_sessions([session_id]):
+            return []
+        here = self._here()
+        return [session for session in self._inner.sessions_from(session_id) if session.project == here]
 
     def idle_sessions(self, ended_before_ms: int, importance_below: float) -> list[Session]:
         here = self._here()

@@ -102,6 +102,21 @@ class OneProject(Conversations, Records, Streams, Topics, Whole):
         narrowed = self._narrowed(scope)
         return {} if narrowed is None else self._inner.items_per_day(narrowed, from_ms, to_ms)
 
+    def items_between(
+        self,
+        scope: Scope,
+        from_ms: int,
+        to_ms: int,
+        limit: int,
+        beyond: tuple[int, int] | None = None,
+        *,
+        oldest_first: bool = False,
+    ) -> list[Item]:
+        narrowed = self._narrowed(scope)
+        if narrowed is None:
+            return []
+        return self._inner.items_between(narrowed, from_ms, to_ms, limit, beyond, oldest_first=oldest_first)
+
     def history(self, item_id: int) -> list[Change]:
         if not self.get([item_id]):
             return []

@@ -60,6 +60,35 @@ def newest(
     return sorted(found, key=_when, reverse=True)[:limit]
 
 
+def between(
+    connection: Connection,
+    space_id: int,
+    filter_: Filter,
+    span: tuple[int, int],
+    limit: int,
+    beyond: tuple[int, int] | None,
+    oldest_first: bool,
+) -> list[Item]:
+    """Live items of a time in its order."""
+    sign, order = (">", "ASC") if oldest_first else ("<", "DESC")
+    alone = filter_.sessions is not None and len(filter_.sessions) == 1
+    found: list[Item] = []
+    for walk in [filter_] if alone else walks(filter_):
+        condition, bindings = walk.sql()
+        condition += " AND i.created_ms >= %s AND i.created_ms < %s"
+        bindings += span
+        if beyond:
+            condition += f" AND (i.created_ms, i.id) {sign} (%s, %s)"
+            bindings += beyond
+        rows = sql.rows(
+            connection,
+            f"{_SELECT} WHERE i.space_id = %s AND {condition} ORDER BY i.created_ms {order}, i.id {order} LIMIT %s",
+            [space_id, *bindings, limit],
+        )
+        found += map(_item, rows)
+    return sorted(found, key=_when, reverse=not oldest_first)[:limit]
+
+
 def messages(connection: Connection, space_id: int, session_id: int, limit: int | None, after: int) -> list[Item]:
     """The live messages of a session in the order they were said; `after` is the id to go on from."""
     rows = sql.rows(

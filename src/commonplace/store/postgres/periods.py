@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
-from commonplace.model import Kind, Scope, Session
+from commonplace.model import Item, Kind, Scope, Session
 from commonplace.store.periods import Happening
-from commonplace.store.postgres import sessions, sql
+from commonplace.store.postgres import items, sessions, sql
 from commonplace.store.postgres.items import walks
 from commonplace.store.postgres.scope import NO_PROJECT, resolve
 from commonplace.store.postgres.space import Space, a_replica_will_do
@@ -65,3 +66,47 @@ class Periods(Space):
             for day, kind, count in sql.rows(connection, _DAYS.format(condition=condition), part):
                 days.setdefault(day, {})[kind] = count
         return days
+
+    @a_replica_will_do
+    def items_between(
+        self,
+        scope: Scope,
+        from_ms: int,
+        to_ms: int,
+        limit: int,
+        beyond: tuple[int, int] | None = None,
+        *,
+        oldest_first: bool = False,
+    ) -> list[Item]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, scope)
+            if filter_ is None:
+                return []
+            return items.between(connection, self._space_id, filter_, (from_ms, to_ms), limit, beyond, oldest_first)
+
+    @a_replica_will_do
+    def kinds_in(self, session_ids: Sequence[int]) -> dict[int, dict[Kind, int]]:
+        with self._database.read(self._query_timeout) as connection:
+            rows = sql.rows(
+                connection,
+                "SELECT session_id, kind, count(*) FROM items WHERE space_id = %s AND session_id = ANY(%s::bigint[])"
+                " AND forgotten_ms IS NULL AND superseded_by IS NULL GROUP BY 1, 2",
+                (self._space_id, list(session_ids)),
+            )
+        kinds: dict[int, dict[Kind, int]] = {}
+        for session_id, kind, count in rows:
+            kinds.setdefault(session_id, {})[kind] = count
+        return kinds
+
+    @a_replica_will_do
+    def sessions_from(self, session_id: int) -> list[Session]:
+        with self._database.read(self._query_timeout) as connection:
+            found: dict[int, Session] = {}
+            for name in ("continued_from", "parent_session"):
+                condition = (
+                    f"s.space_id = %s AND s.forgotten_ms IS NULL AND s.meta::json ->> '{name}' ="
+                    " (SELECT key FROM sessions WHERE space_id = %s AND id = %s)"
+                )
+                bindings = (self._space_id, self._space_id, session_id)
+                found |= {one.id: one for one in sessions.selected(connection, condition, bindings)}
+        return sorted(found.values(), key=lambda one: (one.started_ms, one.id))

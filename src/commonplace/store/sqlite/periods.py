@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
-from commonplace.model import KINDS, Kind, Scope, Session
+from commonplace.model import KINDS, Item, Kind, Scope, Session
 from commonplace.store.periods import Happening
-from commonplace.store.sqlite import sessions, sql
+from commonplace.store.sqlite import items, sessions, sql
 from commonplace.store.sqlite.items import walks
 from commonplace.store.sqlite.scope import NO_PROJECT, resolve
 from commonplace.store.sqlite.space import Space
@@ -83,3 +84,45 @@ class Periods(Space):
                         of_day = days.setdefault(day, {})
                         of_day[kind] = of_day.get(kind, 0) + count
         return days
+
+    def items_between(
+        self,
+        scope: Scope,
+        from_ms: int,
+        to_ms: int,
+        limit: int,
+        beyond: tuple[int, int] | None = None,
+        *,
+        oldest_first: bool = False,
+    ) -> list[Item]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, scope)
+            if filter_ is None:
+                return []
+            return items.between(connection, self._space_id, filter_, (from_ms, to_ms), limit, beyond, oldest_first)
+
+    def kinds_in(self, session_ids: Sequence[int]) -> dict[int, dict[Kind, int]]:
+        with self._database.read(self._query_timeout) as connection:
+            rows = sql.rows(
+                connection,
+                "SELECT i.session_id, i.kind, count(*)"
+                "  FROM json_each(?2) j CROSS JOIN items i ON i.session_id = j.value"
+                " WHERE i.space_id = ?1 AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL GROUP BY 1, 2",
+                (self._space_id, json.dumps(list(session_ids))),
+            )
+        kinds: dict[int, dict[Kind, int]] = {}
+        for session_id, kind, count in rows:
+            kinds.setdefault(session_id, {})[kind] = count
+        return kinds
+
+    def sessions_from(self, session_id: int) -> list[Session]:
+        with self._database.read(self._query_timeout) as connection:
+            found: dict[int, Session] = {}
+            for name in ("continued_from", "parent_session"):
+                condition = (
+                    f"s.space_id = ? AND s.forgotten_ms IS NULL AND json_extract(s.meta, '$.{name}') ="
+                    " (SELECT key FROM sessions WHERE space_id = ? AND id = ?)"
+                )
+                bindings = (self._space_id, self._space_id, session_id)
+                found |= {one.id: one for one in sessions.selected(connection, condition, bindings)}
+        return sorted(found.values(), key=lambda one: (one.started_ms, one.id))

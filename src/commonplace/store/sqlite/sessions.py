@@ -169,6 +169,12 @@ def condition_of(connection: apsw.Connection, space_id: int, scope: SessionScope
     if scope.labels:
         clauses.append("s.id IN (SELECT value FROM json_each(?))")
         bindings.append(json.dumps(_labelled(connection, space_id, scope.labels)))
+    if scope.named:
+        clauses.append("s.id IN (SELECT value FROM json_each(?))")
+        bindings.append(json.dumps(_named(connection, space_id, scope.named)))
+    if scope.ids is not None:
+        clauses.append("s.id IN (SELECT value FROM json_each(?))")
+        bindings.append(json.dumps(scope.ids))
     return " AND ".join(clauses), bindings
 
 
@@ -204,6 +210,7 @@ def sums(connection: apsw.Connection, rows: str, bindings: Sequence[object], mos
     folders = sql.rows(connection, by.format("folder", rows), [*bindings, -1])
     labels = sql.rows(connection, by.format("label", f"{rows} AND label <> ''"), [*bindings, most_labels])
     statuses = sql.rows(connection, by.format("status", rows), [*bindings, -1])
+    sources = sql.rows(connection, by.format("source", f"{rows} AND source <> ''"), [*bindings, -1])
     count, messages, words, size, importance, oldest, newest, all_labels = whole
     return SessionCounts(
         sessions=count,
@@ -217,6 +224,7 @@ def sums(connection: apsw.Connection, rows: str, bindings: Sequence[object], mos
         labels=dict(labels),
         all_labels=all_labels,
         statuses=dict(statuses),
+        sources=dict(sources),
     )
 
 
@@ -229,3 +237,10 @@ def _labelled(connection: apsw.Connection, space_id: int, labels: Sequence[str])
         for id_, label, folder in rows
         if not wanted.isdisjoint(name.strip().casefold() for name in (label, *label.split("/"), *names_in(folder)))
     ]
+
+
+def _named(connection: apsw.Connection, space_id: int, part: str) -> list[int]:
+    """Sessions that are called something with this in it."""
+    wanted = part.strip().casefold()
+    rows = sql.rows(connection, "SELECT id, label, key FROM sessions WHERE space_id = ?", (space_id,))
+    return [id_ for id_, label, key in rows if wanted in (label or key).casefold()]

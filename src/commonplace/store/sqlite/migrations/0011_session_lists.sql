@@ -1,0 +1,5 @@
+-- Lists of sessions, those without messages too, and the sessions that another one started.
+
+CREATE INDEX sessions_latest ON sessions (space_id, ended_ms, id) WHERE forgotten_ms IS NULL;
+CREATE INDEX sessions_parent ON sessions (space_id, json_extract(meta, '$.parent_session'))
+    WHERE json_extract(meta, '$.parent_session') IS NOT NULL;
