@@ -193,7 +193,7 @@ class Asked:
         if not weighed.common:
             return 0
         found = COMMON_MOST
-        if weighed.common and _common_from(self.within.rows) < COMMON_MOST:
+        if _common_from(self.within.rows) < COMMON_MOST:
             bound = Bound(self.space_id)
             rows = ROWS + self._holding(weighed.any_of(weighed.common), bound)
             ((found, _rows),) = counted(self.connection, [rows], bound)
