@@ -21,12 +21,15 @@ EMBEDDERS = ("builtin", "endpoint", "off")
 DURABILITY = ("full", "normal")
 LOG_FORMATS = ("text", "json")
 LOG_LEVELS = ("debug", "info", "warning", "error")
+# Where the key of an encrypted store is.
+ENCRYPTION = ("off", "keyring", "file")
 _CHOICES = (
     ("profile", PROFILES),
     ("embedder", EMBEDDERS),
     ("durability", DURABILITY),
     ("log_format", LOG_FORMATS),
     ("log_level", LOG_LEVELS),
+    ("encryption", ENCRYPTION),
 )
 # PostgreSQL's own other spelling, `host=... dbname=...`, will do too.
 DATABASES = ("postgresql://", "postgres://")
@@ -67,10 +70,20 @@ class Settings:
     shutdown_grace: float = 5.0
     log_format: str = "text"
     log_level: str = "warning"
+    backup_every_hours: float = 24.0
+    backup_daily: int = 7
+    backup_weekly: int = 4
+    encryption: str = "off"
+    encryption_key_file: str = ""
 
     @property
     def database(self) -> Path:
         return self.data_dir / DATABASE_NAME
+
+    @property
+    def backups(self) -> Path:
+        """Where copies of the store are kept."""
+        return self.data_dir / "backups"
 
     @property
     def has_store(self) -> bool:
@@ -220,6 +233,13 @@ def _checked(settings: Settings) -> Settings:
             raise InvalidInput(f"Setting {name} is {getattr(settings, name)}.", f"Choose 1 to {most}.")
     if not 0 <= settings.shutdown_grace <= 3600:
         raise InvalidInput(f"Setting shutdown_grace is {settings.shutdown_grace}.", "Choose 0 to 3600 seconds.")
+    if not 0 <= settings.backup_every_hours <= 24 * 366:
+        raise InvalidInput(f"Setting backup_every_hours is {settings.backup_every_hours}.", "Choose 0 (never) to 8784.")
+    for name in ("backup_daily", "backup_weekly"):
+        if not 0 <= getattr(settings, name) <= 1000:
+            raise InvalidInput(f"Setting {name} is {getattr(settings, name)}.", "Choose 0 to 1000 copies to keep.")
+    if settings.encryption == "file" and not settings.encryption_key_file:
+        raise InvalidInput("The key of the store is in a file, but encryption_key_file is not set.", "Name the file.")
     if not 0 <= settings.port <= 65535:
         raise InvalidInput(f"Setting port is {settings.port}.", "Choose 0 (any free port) to 65535.")
     return settings

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from commonplace.config import Settings, listed
 from commonplace.embed import Embedder
 from commonplace.errors import StoreError
+from commonplace.memory.encryption import key_of
 from commonplace.memory.meaning import Meaning
 from commonplace.memory.neighbours import Neighbours
 from commonplace.store.protocol import Store
@@ -76,6 +77,7 @@ def _in_a_file(settings: Settings, now_ms: int, as_it_is: bool) -> Store:
         durability=settings.durability,
         busy_timeout=settings.busy_timeout,
         query_timeout=settings.query_timeout,
+        key=key_of(settings),
         now_ms=now_ms,
         as_it_is=as_it_is,
     )

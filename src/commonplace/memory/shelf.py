@@ -13,6 +13,7 @@ from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, StoreError
 from commonplace.memory.background import COURTESY_IF_AWAITED, Background, Task
 from commonplace.memory.book import Book, Clock, open_book, wall_clock
+from commonplace.memory.care import Care
 
 
 class Shelf:
@@ -28,6 +29,7 @@ class Shelf:
         self._background: tuple[Background, ...] = ()
         self._timer: threading.Timer | None = None
         self._closed = False
+        self._care = Care()
 
     def book(self) -> Book:
         """The open book, or the error that keeps it shut."""
@@ -38,7 +40,8 @@ class Shelf:
                 self._book = open_book(self._settings, self._clock)
                 self._book.meaning.start()
                 besides = Background(self._book, self._tasks, COURTESY_IF_AWAITED)
-                self._background = (Background(self._book), *((besides,) if self._tasks else ()))
+                care = Background(self._book, (self._care,))
+                self._background = (Background(self._book), care, *((besides,) if self._tasks else ()))
                 for work in self._background:
                     work.start()
             return self._book
@@ -59,6 +62,7 @@ class Shelf:
                 work.stop()
             if self._book is not None:
                 self._book.close()
+                self._care.leave(self._settings)
 
     def _try(self) -> None:
         with contextlib.suppress(CommonplaceError):

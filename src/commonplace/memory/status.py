@@ -6,6 +6,8 @@ from dataclasses import asdict
 
 import commonplace
 from commonplace.memory.book import Book
+from commonplace.memory.health import known
+from commonplace.text.times import iso
 
 
 def status(book: Book) -> dict[str, object]:
@@ -25,8 +27,18 @@ def status(book: Book) -> dict[str, object]:
             "embedder": book.settings.embedder,
             "last_error": None if book.meaning.model is None else book.store.waiting_because(),
         },
+        "health": _health(book),
         "search": "keywords and meaning" if _understands(book) else "keywords only",
     }
+
+
+def _health(book: Book) -> dict[str, object] | None:
+    """What the last check found."""
+    found = known(book.settings)
+    if found is None:
+        return None
+    faults = [{"part": one.part, "count": one.count, "says": one.says, "advice": one.advice} for one in found.faults]
+    return {"checked_at": iso(found.checked_ms), "how": found.how, "faults": faults}
 
 
 def answers(book: Book) -> str:

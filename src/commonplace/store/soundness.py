@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol
 
 from commonplace.model import Item, Passage
@@ -53,3 +54,6 @@ class Soundness(Protocol):
     # Of some sessions after an id, those that count their messages wrongly, and the last that was looked at.
     def miscounted(self, after: int, limit: int) -> tuple[list[int], int | None]: ...
     def recount(self, session_ids: Sequence[int]) -> None: ...
+
+    # A copy of everything, of all spaces, with another key if one is named; unless `checked`, whole or not.
+    def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None: ...

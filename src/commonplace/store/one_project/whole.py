@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace.model import Draft, Item, Key, Passage, SessionDraft
@@ -204,6 +205,9 @@ class Whole(Place):
 
     def recount(self, session_ids: Sequence[int]) -> None:
         self._refuse("looks after no store")
+
+    def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None:
+        self._refuse("copies no store")
 
     def size(self) -> int:
         return self._inner.size()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from commonplace.errors import StoreError
 from commonplace.model import Item, Passage
 from commonplace.store.invariants import CUT, DERIVED, LIVE, SEARCHED, TRUTH, UNCUT, USED, Invariant, used, worded
 from commonplace.store.postgres import changes, index, items, sessions, sql
@@ -166,3 +168,6 @@ class Soundness(Space):
                     " WHERE space_id = %s AND id = %s",
                     (*sessions.counted(connection, self._space_id, id_), self._space_id, id_),
                 )
+
+    def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None:
+        raise StoreError("A database on a server is not copied into a file here.", "Use pg_dump; see docs/team.md.")

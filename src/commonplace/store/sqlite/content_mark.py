@@ -17,7 +17,7 @@ SELECT (SELECT uid FROM items ORDER BY id DESC LIMIT 1),
 """
 
 
-def content_mark(path: str) -> str | None:
+def content_mark(path: str, key: str = "") -> str | None:
     """The same for as long as no item and no name of a project changes; None if that cannot be told at this moment.
 
     Vectors, links and topics do not matter. Nobody is waited for, and nothing is written.
@@ -27,6 +27,8 @@ def content_mark(path: str) -> str | None:
     except apsw.Error:
         return None
     try:
+        if key:
+            connection.pragma("hexkey", key)
         row = connection.execute(_MARK, (WIPED,)).fetchall()[0]
         return " ".join("-" if part is None else str(part) for part in row)
     except apsw.Error:

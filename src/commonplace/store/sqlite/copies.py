@@ -11,7 +11,7 @@ import apsw
 
 from commonplace.errors import StoreBusy, StoreCorrupt
 from commonplace.store.copies import Difference, Held
-from commonplace.store.sqlite import sql
+from commonplace.store.sqlite import copying, sql
 from commonplace.store.sqlite.copying import COUNTED, HELD
 from commonplace.store.sqlite.files import READ_ONLY, connect, create_private, locked
 from commonplace.store.sqlite.migrate import recognise
@@ -31,10 +31,11 @@ def look(path: Path, key: str) -> Held:
         return Held(whole, int(connection.pragma("user_version")), counts, *(newest or (None, "")))
 
 
-def compare(current: Path, other: Path, key: str, other_key: str) -> Difference:
+def compare(current: Path, other: Path, key: str) -> Difference:
     """What would be lost, come back or change if the other took the place of the current one."""
-    lost, back, changed, examples = 0, 0, 0, []
-    with _reading(current, key) as ours, _reading(other, other_key) as theirs:
+    lost, back, changed = 0, 0, 0
+    examples: list[str] = []
+    with _reading(current, key) as ours, _reading(other, key) as theirs:
         for mine, its in _side_by_side(ours.execute(_ITEMS), theirs.execute(_ITEMS)):
             if its is None:
                 lost += 1
@@ -47,13 +48,32 @@ def compare(current: Path, other: Path, key: str, other_key: str) -> Difference:
     return Difference(lost, back, changed, tuple(examples))
 
 
-def put_back(path: Path, copy: Path, key: str, busy_ms: int) -> None:
-    """Let a store be what a copy is, all of it or nothing. StoreBusy if another process has it open."""
+def put_back(path: Path, copy: Path, aside: Path, key: str, busy_ms: int) -> bool:
+    """Let a store be what a copy is, all of it or nothing, and keep aside what it was. False if it was nothing.
+
+    StoreBusy if another process has it open: what it knows of the store would be untrue then.
+    """
+    there = path.exists()
+    if there and not _is_database(path, key):
+        # Nothing of it can be read: as it lies, it is kept.
+        path.replace(aside)
     with translated(path), alone(path, key, busy_ms) as live:
+        if there and not aside.exists():
+            copying.make(path, aside, key, busy_ms, checked=False, original=live)
         with contextlib.closing(connect(copy, key, READ_ONLY)) as source, live.backup("main", source, "main") as backup:
             backup.step(-1)
         if live.pragma("quick_check") != "ok":
             raise StoreCorrupt(f"The store {path} failed its check after {copy.name} was put back.")
+    return there
+
+
+def _is_database(path: Path, key: str) -> bool:
+    try:
+        with contextlib.closing(connect(path, key, READ_ONLY)) as connection:
+            connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+    except (apsw.NotADBError, apsw.CorruptError):
+        return False
+    return True
 
 
 @contextlib.contextmanager

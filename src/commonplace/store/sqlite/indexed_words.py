@@ -7,7 +7,7 @@ there. 16 bytes a row are kept in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -116,9 +116,7 @@ def _tokens(connection: apsw.Connection) -> Tokens:
     cut = connection.fts5_tokenizer(*_TOKENIZER)
 
     def tokens(text: str) -> Sequence[str]:
-        made: Iterator[str] = cut(
-            text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-        )
-        return [*made]
+        flags = apsw.FTS5_TOKENIZE_DOCUMENT
+        return [*map(str, cut(text.encode(), flags, None, include_offsets=False, include_colocated=False))]
 
     return tokens

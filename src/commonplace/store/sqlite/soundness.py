@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from commonplace.model import Item, Passage
 from commonplace.store.invariants import CUT, DERIVED, LIVE, SEARCHED, TRUTH, UNCUT, USED, Invariant, used, worded
@@ -143,6 +144,9 @@ class Soundness(Space):
                     "UPDATE sessions SET messages = ?, words = ?, bytes = ?, sketch = x'' WHERE id = ?",
                     (*sessions.counted(connection, id_), id_),
                 )
+
+    def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None:
+        self._database.backup(target, to_key=to_key, checked=checked)
 
     def _some(self, limit: int) -> Mapping[str, int]:
         return {"space": self._space_id, "limit": limit}

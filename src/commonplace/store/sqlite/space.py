@@ -22,12 +22,15 @@ class Space:
         durability: str = "full",
         busy_timeout: float = 30.0,
         query_timeout: float = 10.0,
+        key: str = "",
         now_ms: int = 0,
         as_it_is: bool = False,
         shared: Database | None = None,
     ) -> None:
         self._shares = shared is not None
-        self._database = shared or Database(path, durability=durability, busy_timeout=busy_timeout, recognise=recognise)
+        self._database = shared or Database(
+            path, durability=durability, busy_timeout=busy_timeout, key=key, recognise=recognise
+        )
         self._query_timeout = query_timeout
         self._lock = threading.Lock()
         # As it is: whoever opens it so wants to read at once, and leaves what has to be written first to others.
@@ -39,7 +42,7 @@ class Space:
         with self._database.read() as connection:
             row = sql.first(connection, select, (name,))
         if row is None and as_it_is:
-            raise NotFound(f"There is no space {name!r} in the store yet.")
+            raise NotFound(f"There is no space {name!r} in the store yet.", "`commonplace spaces` lists those there are.")
         if row is None:
             with self._database.write() as connection:
                 connection.execute("INSERT OR IGNORE INTO spaces (name, created_ms) VALUES (?, ?)", (name, now_ms))

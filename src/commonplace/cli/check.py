@@ -1,0 +1,96 @@
+"""`check` and `repair`: whether everything that is kept is sound, and making anew what is derived."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from commonplace.cli import tables
+from commonplace.cli.call import Call, command
+
+if TYPE_CHECKING:
+    from commonplace.memory.check import Fault
+    from commonplace.memory.repair import Repaired
+
+# As docs/command-line.md says: something is wrong with what is kept.
+UNSOUND = 9
+
+
+@command("check", "commonplace check", "commonplace check --quick", "commonplace check --json")
+@click.option("--quick", is_flag=True, help="Compare rows and counts only; read no texts.")
+def check(call: Call, quick: bool) -> None:
+    """Whether everything that is kept is sound: rows, history, words, vectors, links, topics, counts and the file.
+
+    Nothing is changed. What is derived is made anew by `repair`; of what somebody said a person decides. The exit code
+    is 9 if something is found.
+    """
+    from commonplace.memory.health import examine
+
+    with tables.progress("Checking", None) as advance:
+        faults = examine(call.settings(), quick=quick, advance=advance)
+    if call.json:
+        call.reply({"sound": not faults, "quick": quick, "faults": [*map(asdict, faults)]})
+    else:
+        _tell(call, faults)
+        call.say("Everything is sound." if not faults else "`commonplace repair` mends what it can.", bold=True)
+    _end(faults)
+
+
+@command("repair", "commonplace repair --dry-run", "commonplace repair", "commonplace repair --json")
+@click.option("--dry-run", is_flag=True, help="Only tell what is wrong, and whether it can be mended.")
+def repair(call: Call, dry_run: bool) -> None:
+    """Make anew what is derived: words, jobs for vectors, counts, links and topics. A copy is kept first.
+
+    What somebody said is never changed. Of a file whose pages are damaged, every row that can be read is saved into a
+    new one, and the damaged one is kept with the backups. The exit code is 9 if something is wrong in the end.
+    """
+    from commonplace.memory.repair import repair as mend
+
+    with tables.progress("Checking", None) as advance:
+        done = mend(call.settings(), dry_run=dry_run, advance=advance)
+    if call.json:
+        call.reply(
+            {
+                "dry_run": dry_run,
+                "found": [*map(asdict, done.found)],
+                "kept": None if done.kept is None else str(done.kept),
+                "saved": None if done.saved is None else asdict(done.saved),
+                "done": list(done.done),
+                "left": [*map(asdict, done.left)],
+            }
+        )
+    elif dry_run:
+        _tell(call, done.found)
+        call.say("Nothing was changed." if done.found else "Everything is sound.", bold=True)
+    else:
+        _tell_done(call, done)
+    _end(done.left)
+
+
+def _tell(call: Call, faults: Sequence[Fault]) -> None:
+    for fault in faults:
+        click.secho(f"{'derived' if fault.derived else 'kept':<8} ", nl=False, fg="yellow" if fault.derived else "red")
+        call.say(f"{fault.part}: {fault.count:,} {fault.says} ({', '.join(fault.examples)})")
+        call.say(f"         {fault.advice}", dim=True)
+
+
+def _tell_done(call: Call, done: Repaired) -> None:
+    if done.saved is not None:
+        call.say(f"Saved {sum(done.saved.rows.values()):,} rows of the damaged file.")
+        for lost in done.saved.lost:
+            call.say(f"Could not be read: {lost}.", fg="red")
+    for line in done.done:
+        call.say(line)
+    if done.kept is not None:
+        call.note(f"The store as it was is kept: {done.kept}")
+    _tell(call, done.left)
+    if not done.left:
+        call.say("Everything is sound.", bold=True)
+
+
+def _end(faults: Sequence[Fault]) -> None:
+    if faults:
+        click.get_current_context().exit(UNSOUND)

@@ -1,0 +1,160 @@
+"""Backups: copies of the store that are made, verified, listed, thinned out and put back."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from commonplace.config import Settings
+from commonplace.errors import Conflict, NotFound, StoreCorrupt, StoreError, StoreLocked, StoreReadOnly
+from commonplace.memory.book import Book
+from commonplace.memory.encryption import key_of, key_or_new
+from commonplace.store.copies import Difference, Held
+
+SCHEDULED = "daily"
+LATEST = "latest"
+_ASIDE = ("restore", "repair", "damaged")
+_NAME = re.compile(r".+-(\w+)-(\d{8}T\d{6})\.db")
+_STAMP = "%Y%m%dT%H%M%S"
+_SERVER = "The memory is on a PostgreSQL server, whose backups its own tools make."
+_DUMP = 'Run `pg_dump --format=custom --file=commonplace.dump "$COMMONPLACE_DATABASE_URL"`.'
+_UNDUMP = 'Run `pg_restore --clean --if-exists --dbname="$COMMONPLACE_DATABASE_URL" commonplace.dump`.'
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A copy of the store: why and when it was made."""
+
+    path: Path
+    why: str
+    made_ms: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What a backup and the store hold, how they differ, and where the store as it was is kept, if it was replaced."""
+
+    backup: Held
+    store: Held | None
+    difference: Difference | None
+    kept: Path | None
+
+
+def back_up(book: Book, target: Path | None = None, *, encrypt: bool = False) -> Backup:
+    """Make a verified copy: in the folder of backups, or where a person wants it. Nothing is overwritten."""
+    if book.settings.database_url:
+        raise StoreError(_SERVER, _DUMP)
+    if target is None:
+        target = place_for(book.settings, "made", book.clock())
+    elif target.is_dir():
+        target = target / place_for(book.settings, "made", book.clock()).name
+    if target.exists():
+        raise Conflict(f"{target} is there already.", "Name another file.")
+    prepare(target.parent)
+    book.store.backup(target, to_key=key_or_new(book.settings) if encrypt else None)
+    return _backup(target, "made", book.clock())
+
+
+def keep_copy(book: Book, why: str) -> Path | None:
+    """The store as it is, whole or not, before something is done to it. A server keeps its own."""
+    if book.settings.database_url:
+        return None
+    target = place_for(book.settings, why, book.clock())
+    prepare(target.parent)
+    book.store.backup(target, checked=False)
+    return target
+
+
+def backups(settings: Settings) -> list[Backup]:
+    """Every copy in the folder of backups, the newest first."""
+    found = [(path, match) for path in settings.backups.glob("*.db") if (match := _NAME.fullmatch(path.name))]
+    made = [_backup(path, match[1], _read_stamp(match[2])) for path, match in found]
+    return sorted(made, key=lambda one: (one.made_ms, one.path.name), reverse=True)
+
+
+def restore(settings: Settings, named: str, now_ms: int, *, dry_run: bool = False) -> Restored:
+    """Put a backup in the place of the store, which is kept aside first; `dry_run` only tells what that would change.
+
+    The store must not be open anywhere, in this process neither. One that is damaged can be replaced too.
+    """
+    from commonplace.store.sqlite import copies
+
+    if settings.database_url:
+        raise StoreError(_SERVER, _UNDUMP)
+    path, key = _found(settings, named), key_of(settings)
+    backup = copies.look(path, key)
+    if not backup.whole:
+        raise StoreCorrupt(f"The backup {path} is damaged.", "Choose another: `commonplace backups` lists them.")
+    store, difference = None, None
+    with contextlib.suppress(StoreCorrupt, StoreLocked):
+        if settings.database.exists():
+            store = copies.look(settings.database, key)
+            difference = copies.compare(settings.database, path, key)
+    if dry_run:
+        return Restored(backup, store, difference, None)
+    aside = place_for(settings, "restore", now_ms)
+    prepare(aside.parent)
+    kept = copies.put_back(settings.database, path, aside, key, int(settings.busy_timeout * 1000))
+    return Restored(backup, copies.look(settings.database, key), difference, aside if kept else None)
+
+
+def thin_out(settings: Settings) -> list[Path]:
+    """Delete the scheduled backups that are neither among the last days nor among the weeks before them."""
+    made = [one for one in backups(settings) if one.why == SCHEDULED]
+    days = _last_of_each(made, "%Y-%m-%d")[: settings.backup_daily]
+    older = [one for one in made if one not in days and (not days or one.made_ms < days[-1].made_ms)]
+    weeks = _last_of_each(older, "%G-%V")[: settings.backup_weekly]
+    gone = [one.path for one in made if one not in (*days, *weeks)]
+    for path in gone:
+        path.unlink(missing_ok=True)
+    return gone
+
+
+def _last_of_each(made: Sequence[Backup], period: str) -> list[Backup]:
+    """The last of each day or week, the newest first."""
+    last: dict[str, Backup] = {}
+    for one in made:
+        last.setdefault(datetime.fromtimestamp(one.made_ms / 1000, UTC).strftime(period), one)
+    return [*last.values()]
+
+
+def _found(settings: Settings, named: str) -> Path:
+    """The backup that a person names: by its name in the folder, by `latest`, or as any file."""
+    if named == LATEST:
+        # Not one that was made because the store was about to be changed like this.
+        named = next((one.path.name for one in backups(settings) if one.why not in _ASIDE), named)
+    for path in (settings.backups / named, Path(named).expanduser()):
+        if path.is_file():
+            return path
+    raise NotFound(f"There is no backup {named!r}.", f"`commonplace backups` lists those in {settings.backups}.")
+
+
+def place_for(settings: Settings, why: str, now_ms: int) -> Path:
+    """A name that no backup has yet."""
+    while True:
+        stamp = datetime.fromtimestamp(now_ms / 1000, UTC).strftime(_STAMP)
+        path = settings.backups / f"{settings.database.stem}-{why}-{stamp}.db"
+        if not path.exists():
+            return path
+        now_ms += 1000
+
+
+def prepare(folder: Path) -> None:
+    """Make the folder that a copy is to be in, for its owner only."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreReadOnly(f"The folder {folder} for backups cannot be made: {error}.") from error
+
+
+def _backup(path: Path, why: str, made_ms: int) -> Backup:
+    return Backup(path, why, made_ms, path.stat().st_size)
+
+
+def _read_stamp(stamp: str) -> int:
+    return int(datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC).timestamp() * 1000)
