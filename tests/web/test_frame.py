@@ -1,11 +1,10 @@
-"""Signing in, both themes, narrow and wide, without scripts, and what the frame refuses."""
+"""Signing in and out, themes, pages without scripts, and what the frame refuses."""
 
 from __future__ import annotations
 
 import httpx2
-import pytest
 from tests.mcp.conftest import Served
-from tests.web.conftest import NARROW, WIDE, Visit
+from tests.web.conftest import Visit
 
 from commonplace.memory.book import Book
 from commonplace.memory.remember import Note, remember
@@ -26,19 +25,6 @@ def test_whoever_has_no_visit_is_asked_for_a_key(visit: Visit) -> None:
     visitor.page.fill("#key", visitor.served.key)
     visitor.page.press("#key", "Enter")
     visitor.page.wait_for_url("**/search?q=redis")
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_the_first_page_in_both_themes_wide_and_narrow(
-    visit: Visit, memory: Book, theme: str, size: tuple[int, int]
-) -> None:
-    remember(memory, Note("Sessions are kept in Redis", type="decision", project="my-api"))
-    visitor = visit(size, theme)
-    visitor.go("/")
-    visitor.check_access()
-    visitor.picture(f"home-{theme}-{size[0]}")
-    assert visitor.page.evaluate("document.documentElement.scrollWidth") <= size[0]
 
 
 def test_a_theme_is_chosen_for_the_browser(visit: Visit) -> None:

@@ -1,0 +1,62 @@
+"""The first page: empty, it says how to begin; full, it tells today, the half year, projects and health."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.web.conftest import NARROW, WIDE, Visit
+
+from commonplace.memory.book import Book
+from commonplace.memory.remember import Note, remember, remember_all
+from commonplace.web.calendar import SHADES, WEEKS, calendar, first_day
+
+DAY = 86_400_000
+HOSTILE = "<script>document.title='hit'</script><b>{{7*7}}</b> \u202e مشروع 项目"
+
+
+def test_an_empty_memory_says_how_to_begin(visit: Visit) -> None:
+    visitor = visit()
+    page = visitor.go("/")
+    visitor.check_access()
+    visitor.picture("home-empty")
+    assert "commonplace connect" in page.inner_text(".welcome") and visitor.served.url in page.inner_text(".welcome")
+
+
+@pytest.mark.parametrize(("size", "theme"), [(WIDE, "light"), (WIDE, "dark"), (NARROW, "light"), (NARROW, "dark")])
+def test_a_full_memory_tells_today_and_the_half_year(
+    visit: Visit, memory: Book, size: tuple[int, int], theme: str
+) -> None:
+    now = memory.clock()
+    notes = [
+        Note(f"Note {n} of then", type="fact", project=f"project-{n % 9}", created_ms=now - (n * n % 180) * DAY)
+        for n in range(60)
+    ]
+    remember_all(memory, notes)
+    remember(memory, Note(HOSTILE, title=HOSTILE, type="decision", project="项目 <b>", tags=["<i>tag</i>"]))
+    visitor = visit(size, theme)
+    page = visitor.go("/")
+    visitor.check_access()
+    visitor.picture(f"home-{theme}-{size[0]}")
+    assert page.title() != "hit" and not page.query_selector("main b") and "<script>" in page.inner_text(".lines")
+    assert "memories" in page.inner_text(".tiles")
+    assert len(page.query_selector_all(".calendar rect:not(.shade-0)")) > 10
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+
+@given(
+    st.dates(date(1990, 1, 1), date(2090, 1, 1)),
+    st.dictionaries(st.integers(0, 400), st.integers(1, 10**6), max_size=50),
+)
+def test_every_day_has_its_square_and_the_fuller_is_never_lighter(today: date, ago: dict[int, int]) -> None:
+    counts = {today - timedelta(days=back): count for back, count in ago.items()}
+    made = calendar(counts, today)
+    days = [day.date for day in made.days]
+    assert days[0] == first_day(today) and days[0].weekday() == 0 and days[-1] == today
+    assert days == sorted(set(days)) and len(days) <= 7 * WEEKS
+    by_count = sorted(made.days, key=lambda day: day.count)
+    assert [day.shade for day in by_count] == sorted(day.shade for day in by_count)
+    assert all((day.shade > 0) == (day.count > 0) and day.shade <= SHADES for day in made.days)
+    assert made.total == sum(counts.get(day, 0) for day in days)
