@@ -145,6 +145,16 @@ def test_search_can_be_narrowed(run: Run, story: list[int]) -> None:
     assert len(run("search", "authentication", "--limit", "1", "--json").data["results"]) == 1
 
 
+def test_search_and_list_keep_to_a_stretch_of_time_and_a_tag(run: Run) -> None:
+    run("add", "The ferry left at nine", "--at", "2020-09-13T12:00", "--tag", "harbour")
+    run("add", "The ferry left at ten", "--tag", "timetable")
+    for asked, name in ((("search", "ferry left"), "results"), (("list",), "items")):
+        for narrowed, expected in ((("--since", "7d"), 2), (("--until", "2020-09-13"), 1), (("--tag", "time"), 2)):
+            (found,) = run(*asked, *narrowed, "--json").data[name]
+            assert found["id"] == expected, (asked, narrowed)
+    assert "is not a time" in run("search", "ferry", "--since", "someday").err
+
+
 def test_search_understands_operators(run: Run, story: list[int]) -> None:
     assert [
         h["id"] for h in run("search", "title:auth* AND concepts:security NOT oauth", "--json").data["results"]

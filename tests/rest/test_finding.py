@@ -22,6 +22,25 @@ def test_a_search_finds_by_either_way(api: httpx2.Client, remembered: Remembered
     assert (asked.json()["total"], asked.json()["by_meaning"]) == (1, False)
 
 
+def test_a_search_and_a_list_keep_to_a_tag_and_a_stretch_of_time(api: httpx2.Client, remembered: Remembered) -> None:
+    old = remembered("The ferry leaves at nine", project="ferry", created_at_epoch=1_600_000_000_000, tags=["harbour"])
+    new = remembered("The ferry leaves at ten", project="ferry", created_at_epoch=1_700_000_000_000, tags=["timetable"])
+    for narrowed, expected in (
+        ({"since": "2022-01-01"}, new),
+        ({"until": "2022-01-01"}, old),
+        ({"since": "2020-09-13T00:00Z", "until": "2020-09-14T00:00Z"}, old),
+        ({"tag": "timetable"}, new),
+    ):
+        for path, asked in (("/api/v1/search", {"q": "ferry leaves"}), ("/api/v1/items", {})):
+            answer = api.get(path, params={"project": "ferry", **asked, **narrowed})
+            conforms(answer, "GET", path)
+            (found,) = answer.json()["results" if asked else "items"]
+            assert found["id"] == expected["id"], (path, narrowed)
+    assert "not a time" in refused(
+        api.get("/api/v1/search", params={"q": "ferry", "since": "someday"}), 422, "VALIDATION_ERROR"
+    )
+
+
 @pytest.mark.parametrize("query", ["", "   ", "\u2003"])
 def test_a_search_looks_for_something(api: httpx2.Client, query: str) -> None:
     assert "q:" in refused(api.get("/api/v1/search", params={"q": query}), 422, "VALIDATION_ERROR")

@@ -11,6 +11,7 @@ from commonplace.cli.call import Call, command
 from commonplace.dialects.records import record
 from commonplace.memory.browse import browse
 from commonplace.model import KINDS, Kind, Scope
+from commonplace.text.periods import stretch
 
 
 @command(
@@ -23,6 +24,9 @@ from commonplace.model import KINDS, Kind, Scope
 @click.option("--global", "everywhere", is_flag=True, help="Only what belongs to no project.")
 @click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only this kind; may be repeated.")
 @click.option("--type", "types", multiple=True, help="Only this type; may be repeated.")
+@click.option("--tag", default="", help="Only with a tag that contains this.")
+@click.option("--since", help='Only from then on: 7d, yesterday, "last week", 2026-11-01, ...')
+@click.option("--until", help="Only up to then, a day with all of it.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Items per page.")
 @click.option("--cursor", help="Where the page before ended, as it was printed there.")
 def list_(
@@ -31,12 +35,24 @@ def list_(
     everywhere: bool,
     kinds: Sequence[Kind],
     types: Sequence[str],
+    tag: str,
+    since: str | None,
+    until: str | None,
     limit: int,
     cursor: str | None,
 ) -> None:
     """What is remembered, newest first, a page at a time."""
-    scope = Scope(project=project, only_global=everywhere, kinds=tuple(kinds), types=tuple(types))
     with call.book(asks=True) as book:
+        time = stretch(since, until, book.clock())
+        scope = Scope(
+            project=project,
+            only_global=everywhere,
+            kinds=tuple(kinds),
+            types=tuple(types),
+            tag=tag,
+            since_ms=time.from_ms,
+            until_ms=time.to_ms,
+        )
         page = browse(book, scope, limit, cursor)
         records = [record(item) for item in page.items]
     if call.json:

@@ -14,6 +14,7 @@ from commonplace.dialects.records import hit_record
 from commonplace.errors import InvalidInput
 from commonplace.memory.recall import recall
 from commonplace.model import KINDS, Kind, Scope
+from commonplace.text.periods import stretch
 
 MOST = 1000
 
@@ -23,6 +24,7 @@ MOST = 1000
     'commonplace search "how do we keep users logged in"',
     "commonplace search 'authentication AND middleware NOT oauth' --project my-api",
     "commonplace search 'title:auth*' --kind observation --limit 5",
+    "commonplace search 'deploy' --since 2026-11-01 --until 2026-11-07",
     "commonplace search '\"token validation\"' --json",
 )
 @click.argument("query", nargs=-1, required=True)
@@ -31,6 +33,9 @@ MOST = 1000
 @click.option("--limit", type=click.IntRange(1, MOST), default=10, show_default=True, help="Most results.")
 @click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only this kind; may be repeated.")
 @click.option("--type", "types", multiple=True, help="Only this type; may be repeated.")
+@click.option("--tag", default="", help="Only with a tag that contains this.")
+@click.option("--since", help='Only from then on: 7d, yesterday, "last week", 2026-11-01, ...')
+@click.option("--until", help="Only up to then, a day with all of it.")
 def search(
     call: Call,
     query: Sequence[str],
@@ -39,6 +44,9 @@ def search(
     limit: int,
     kinds: Sequence[Kind],
     types: Sequence[str],
+    tag: str,
+    since: str | None,
+    until: str | None,
 ) -> None:
     """Find what was remembered.
 
@@ -49,8 +57,17 @@ def search(
     question = read_stdin() if tuple(query) == ("-",) else " ".join(query)
     if not question.strip():
         raise InvalidInput("The query is empty.", "Give some words to look for.")
-    scope = Scope(project=project, only_global=everywhere, kinds=tuple(kinds), types=tuple(types))
     with call.book(asks=True) as book:
+        time = stretch(since, until, book.clock())
+        scope = Scope(
+            project=project,
+            only_global=everywhere,
+            kinds=tuple(kinds),
+            types=tuple(types),
+            tag=tag,
+            since_ms=time.from_ms,
+            until_ms=time.to_ms,
+        )
         embed_what_waits(book)
         found = recall(book, question, scope, limit)
         results = [hit_record(hit) for hit in found.hits]

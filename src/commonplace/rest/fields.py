@@ -89,6 +89,10 @@ Folder = Annotated[
 ]
 Stamp = Annotated[str, Field(pattern=_STAMP, max_length=40, description="ISO 8601; UTC where no offset is given.")]
 Status = Literal["active", "archived", "pinned"]
+Since = Annotated[
+    str, Field(max_length=100, description="Only from then on: `7d`, `yesterday`, `2026-11-01`, `2026-11-01T09:00`.")
+]
+Until = Annotated[str, Field(max_length=100, description="Only up to then, a day with all of it.")]
 Cursor = Annotated[str, Field(max_length=200, description="`next_cursor` of the page before.")]
 
 

@@ -27,6 +27,7 @@ from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, Asked, etag_of
 from commonplace.rest.fields import Strict
 from commonplace.rest.notes import ItemChanges, NewItem, NewItems, changes_of, note_of
+from commonplace.text.periods import stretch
 
 Kinds = Annotated[list[Kind], Field(max_length=10)]
 Types = Annotated[list[fields.Type], Field(max_length=50)]
@@ -40,21 +41,26 @@ class Narrowed(Strict):
     global_: bool = Field(False, alias="global", description="Only what belongs to no project.")
     kind: Kinds = Field([], description="Only this kind; may be repeated.")
     type: Types = Field([], description="Only this type; may be repeated.")
+    tag: Annotated[str, Field(max_length=1000)] = Field("", description="Only with a tag that contains this.")
+    since: fields.Since | None = None
+    until: fields.Until | None = None
 
-    def scope(self, tag: str = "") -> Scope:
+    def scope(self, now_ms: int) -> Scope:
+        time = stretch(self.since, self.until, now_ms)
         return Scope(
             project=self.project,
             only_global=self.global_,
             kinds=tuple(self.kind),
             types=tuple(self.type),
-            tag=tag,
+            tag=self.tag,
+            since_ms=time.from_ms,
+            until_ms=time.to_ms,
         )
 
 
 class Listed(Narrowed):
     """A page of items."""
 
-    tag: Annotated[str, Field(max_length=1000)] = Field("", description="Only with a tag that contains this.")
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE), fields.WHOLE] = 20
     cursor: fields.Cursor | None = None
 
@@ -87,7 +93,7 @@ class Superseding(Strict):
 def listing(book: Book, asked: Asked[Listed, None]) -> Answer:
     """A page of what is remembered, newest first."""
     wanted = asked.query
-    page = browse(book, wanted.scope(wanted.tag), wanted.limit, wanted.cursor or None)
+    page = browse(book, wanted.scope(book.clock()), wanted.limit, wanted.cursor or None)
     return Answer({"items": [record(item) for item in page.items], "next_cursor": page.next_cursor})
 
 

@@ -79,6 +79,6 @@ def rules(book: Book, asked: Asked[Ruled, None]) -> Answer:
 
 
 def _found(book: Book, wanted: Search) -> Answer:
-    recalled = recall(book, wanted.q, wanted.scope(), wanted.limit)
+    recalled = recall(book, wanted.q, wanted.scope(book.clock()), wanted.limit)
     hits = [hit_record(hit) for hit in recalled.hits]
     return Answer({"results": hits, "total": recalled.total, "by_meaning": recalled.by_meaning})

@@ -31,6 +31,11 @@ def ending(text: str, now_ms: int) -> int:
     return now_ms if found.to_ms is None else found.to_ms
 
 
+def stretch(since: str | None, until: str | None, now_ms: int) -> Period:
+    """From where something begins up to where it ends; what is not said is open."""
+    return Period(beginning(since, now_ms) if since else None, ending(until, now_ms) if until else None)
+
+
 def _named(text: str, now_ms: int) -> Period | None:
     text = text.strip()
     if span := _SPAN.fullmatch(text):
