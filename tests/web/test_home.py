@@ -1,4 +1,4 @@
-"""The first page: empty, it says how to begin; full, it tells today, the half year, projects and health."""
+"""The first page: empty, it says how to begin; full, it tells today, the year, projects and health."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_an_empty_memory_says_how_to_begin(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize(("size", "theme"), [(WIDE, "light"), (WIDE, "dark"), (NARROW, "light"), (NARROW, "dark")])
-def test_a_full_memory_tells_today_and_the_half_year(
+def test_a_full_memory_tells_today_and_the_year(
     visit: Visit, memory: Book, size: tuple[int, int], theme: str
 ) -> None:
     now = memory.clock()
@@ -48,7 +48,7 @@ def test_a_full_memory_tells_today_and_the_half_year(
 
 @given(
     st.dates(date(1990, 1, 1), date(2090, 1, 1)),
-    st.dictionaries(st.integers(0, 400), st.integers(1, 10**6), max_size=50),
+    st.dictionaries(st.integers(0, 500), st.integers(1, 10**6), max_size=50),
 )
 def test_every_day_has_its_square_and_the_fuller_is_never_lighter(today: date, ago: dict[int, int]) -> None:
     counts = {today - timedelta(days=back): count for back, count in ago.items()}

@@ -1,4 +1,4 @@
-"""The calendar of activity: half a year, a column for each week, the fuller a day the darker."""
+"""The calendar of activity: a year, a column for each week, the fuller a day the darker."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-WEEKS = 27
+WEEKS = 53
 # How dark a day is, by its share of the fullest: 0 is empty.
 SHADES = 4
 CELL = 14
