@@ -29,13 +29,14 @@ DOORS: dict[str, set[str]] = {
     "memory": {"store", "ranking", "embed", "text"},
     "dialects": {"memory", "ranking", "text"},
     "hosts": {"memory", "text"},
+    "remote": {"memory", "text"},
     "capture": {"memory", "text"},
     "doctor": {"hosts", "capture", "memory", "text"},
     "mcp": {"dialects", "memory", "capture", "text"},
     "rest": {"dialects", "memory", "capture", "text"},
     "web": {"doctor", "hosts", "capture", "memory", "text"},
     "site": {"mcp", "rest", "web", "memory", "capture", "text"},
-    "cli": {"dialects", "hosts", "memory", "capture", "doctor", "text"},
+    "cli": {"dialects", "hosts", "memory", "capture", "doctor", "text", "remote"},
     "__main__": {"cli", "capture"},
 }
 # The command line starts the servers; it may open that one door.

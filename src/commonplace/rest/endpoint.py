@@ -111,6 +111,8 @@ class Endpoint:
     body_optional: bool = False
     # Kinds of body that are kept in files instead of being read.
     takes: tuple[str, ...] = ()
+    # Whether its body may come packed by gzip.
+    packed: bool = False
 
     @property
     def params(self) -> list[str]:

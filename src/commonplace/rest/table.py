@@ -15,6 +15,7 @@ from commonplace.rest import (
     shapes,
     spaces,
     streams,
+    syncing,
 )
 from commonplace.rest.endpoint import Endpoint
 
@@ -149,6 +150,34 @@ SPACES = (
     ),
 )
 
+_SYNC = "/api/v1/sync"
+SYNCING = (
+    Endpoint("GET", _SYNC, "Where the space stands", "Syncing", "read", syncing.standing, syncing.STANDING),
+    Endpoint(
+        *("GET", f"{_SYNC}/changes", "What changed", "Syncing", "read", syncing.changes, syncing.CHANGES),
+        query=syncing.Since,
+    ),
+    Endpoint(
+        *("POST", f"{_SYNC}/compare", "What differs", "Syncing", "read", syncing.compare, syncing.DIFFERING),
+        body=syncing.Digests,
+        packed=True,
+    ),
+    Endpoint(
+        *("POST", f"{_SYNC}/fetch", "Records by name", "Syncing", "read", syncing.fetch, syncing.FETCHED),
+        body=syncing.Names,
+        packed=True,
+    ),
+    Endpoint(
+        *("GET", f"{_SYNC}/records", "Records that changed", "Syncing", "read", syncing.told, syncing.RECORDS),
+        query=syncing.Since,
+    ),
+    Endpoint(
+        *("POST", f"{_SYNC}/records", "Take records in", "Syncing", "write", syncing.take, syncing.TAKEN),
+        body=syncing.Arriving,
+        packed=True,
+    ),
+)
+
 WATCHING = (
     Endpoint(
         *("GET", "/api/v1/events", "What happens", "Watching", "read", events.events),
@@ -173,6 +202,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *conversation_table.ENDPOINTS,
     *PLACE,
     *SPACES,
+    *SYNCING,
     *WATCHING,
     *DOCS,
 )

@@ -1,0 +1,212 @@
+"""Records: a memory told piece by piece, compared with another one, and joined with what that one has.
+
+What goes out and what comes in is cleaned of secrets like any other text; `Extent` says what may go out at all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from commonplace.errors import CommonplaceError, InvalidInput
+from commonplace.memory.arrivals import arrival_of
+from commonplace.memory.book import Book
+from commonplace.model import Change
+from commonplace.store.records import Name, Peer, Record, What
+from commonplace.text.names import same_project
+from commonplace.text.redact import redact
+
+__all__ = [
+    "FORMAT",
+    "PRIVATE",
+    "Extent",
+    "Name",
+    "Peer",
+    "Record",
+    "Told",
+    "Walked",
+    "compared",
+    "name_of",
+    "named",
+    "note_peer",
+    "peer_of",
+    "sessions_of",
+    "standing",
+    "take",
+    "told",
+    "walk",
+    "within",
+]
+
+FORMAT = 1
+"""How records are told. Another number means that one of two stores is too old to understand the other."""
+PRIVATE = "private"
+"""The tag of what stays where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Which records are meant: of some projects only, and not of others. What is tagged as private is never meant."""
+
+    projects: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    private_too: bool = True
+
+    @property
+    def spelled(self) -> str:
+        """The same for the same extent: who has seen another one has not seen all of this."""
+        return json.dumps([sorted(self.projects), sorted(self.without), self.private_too], ensure_ascii=False)
+
+    def holds(self, record: Record) -> bool:
+        project = record.name if record.what == "project" else record.fields["project"]
+        return self.means(project) and (self.private_too or not _is_private(record.fields))
+
+    def seen(self, record: Record) -> Record:
+        """A record without the lines of its history that were elsewhere, or private."""
+        return replace(record, history=tuple(line for line in record.history if self._tells(line.before)))
+
+    def _tells(self, before: Mapping[str, Any]) -> bool:
+        return self.means(before.get("project")) and (self.private_too or not _is_private(before))
+
+    def means(self, project: str | None) -> bool:
+        if project is None:
+            return not self.projects
+        chosen = not self.projects or any(same_project(project, one) for one in self.projects)
+        return chosen and not any(same_project(project, one) for one in self.without)
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """Some records in the order of their changes, the mark to go on from, and that of the last change of all."""
+
+    records: list[Record]
+    mark: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What became of a record that was taken in; `why` tells what is wrong with one that failed."""
+
+    what: str
+    name: str
+    result: str
+    took: bool = False
+    other: str | None = None
+    why: str = ""
+
+
+def standing(book: Book) -> tuple[str, int]:
+    """Which space of which store this is, and the mark of its last change."""
+    return book.store.space_uid(), book.store.last_change()
+
+
+def walk(book: Book, since: int, limit: int, extent: Extent) -> Walked:
+    """What changed after a mark. There is more as long as the mark is below the last."""
+    last = book.store.last_change()
+    records, mark = book.store.records_since(since, limit)
+    return Walked(_outgoing(records, extent), mark, max(mark, last))
+
+
+def named(book: Book, names: Sequence[Name], extent: Extent) -> list[Record]:
+    """Those of the named records that are there."""
+    return _outgoing(book.store.records_named(names), extent)
+
+
+def sessions_of(book: Book, chosen: Sequence[Record], extent: Extent) -> list[Record]:
+    """The sessions of some items, which whoever takes them in has to know before them."""
+    keys = {one.fields["session"] for one in chosen if one.what == "item" and one.fields["session"] is not None}
+    told = {one.name for one in chosen if one.what == "session"}
+    return named(book, [("session", key) for key in sorted(keys - told)], extent)
+
+
+def compared(book: Book, digests: Mapping[Name, str], extent: Extent) -> list[Name]:
+    """Those of another store's records that are not here, or say something else here."""
+    here = {(one.what, one.name): one.digest for one in named(book, [*digests], extent)}
+    return [name for name, digest in digests.items() if here.get(name) != digest]
+
+
+def told(record: Record) -> dict[str, Any]:
+    """A record as JSON."""
+    lines = [{"rev": one.rev, "op": one.op, "at_ms": one.at_ms, "before": one.before} for one in record.history]
+    return {
+        "what": record.what,
+        "name": record.name,
+        "version": record.version,
+        "fields": dict(record.fields),
+        "history": lines,
+    }
+
+
+def within(records: Iterable[Record], most_bytes: int) -> list[tuple[Record, dict[str, Any]]]:
+    """The first of them that have so many bytes as JSON; one at least."""
+    chosen: list[tuple[Record, dict[str, Any]]] = []
+    for record in records:
+        data = told(record)
+        most_bytes -= len(json.dumps(data, ensure_ascii=False).encode("utf-8", "replace"))
+        if chosen and most_bytes < 0:
+            break
+        chosen.append((record, data))
+    return chosen
+
+
+def take(book: Book, data: Sequence[Mapping[str, Any]]) -> list[Told]:
+    """Take records in, all that can be; what fails is told and left out."""
+    now = book.clock()
+    arrivals, outcomes = {}, {}
+    for number, one in enumerate(data):
+        try:
+            arrivals[number] = arrival_of(one, now)
+        except CommonplaceError as error:
+            what, name = str(one.get("what"))[:40], str(one.get("name"))[:200]
+            outcomes[number] = Told(what, redact(name), "failed", why=f"{error.message} {error.hint}".strip())
+    merged = book.store.merge_records([*arrivals.values()], now) if arrivals else []
+    for number, done in zip(arrivals, merged, strict=True):
+        outcomes[number] = Told(done.what, done.name, done.result, done.took, done.other)
+    book.meaning.wake()
+    return [outcomes[number] for number in range(len(data))]
+
+
+def peer_of(book: Book, uid: str, extent: Extent) -> Peer:
+    """How far another space has been read and told."""
+    return book.store.peer(uid, extent.spelled)
+
+
+def note_peer(book: Book, uid: str, extent: Extent, peer: Peer) -> None:
+    book.store.note_peer(uid, extent.spelled, peer)
+
+
+def name_of(what: str, name: str) -> Name:
+    """A name as another store tells it."""
+    kinds: dict[str, What] = {"item": "item", "session": "session", "project": "project"}
+    if what not in kinds:
+        raise InvalidInput(f"{what[:40]!r} is no kind of record.", f"Choose one of {', '.join(kinds)}.")
+    return kinds[what], name
+
+
+def _outgoing(records: Sequence[Record], extent: Extent) -> list[Record]:
+    return [_clean(extent.seen(record)) for record in records if extent.holds(record)]
+
+
+def _clean(record: Record) -> Record:
+    """A record without secrets that were kept before anyone knew them as such."""
+    lines = (Change(one.rev, one.op, one.at_ms, _redacted(one.before)) for one in record.history)
+    return replace(record, fields=_redacted(record.fields), history=tuple(lines))
+
+
+def _redacted(value: Any) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {redact(key): entry if key in _OURS else _redacted(entry) for key, entry in value.items()}
+    return [_redacted(entry) for entry in value] if isinstance(value, (list, tuple)) else value
+
+
+# Numbers and digests that nobody said.
+_OURS = ("uid", "content_hash", "superseded_by")
+
+
+def _is_private(fields: Mapping[str, Any]) -> bool:
+    return any(str(tag).casefold() == PRIVATE for tag in fields.get("tags") or ())

@@ -1,0 +1,1 @@
+"""Another Commonplace, reached over HTTP: pull what it has, push what it lacks."""
