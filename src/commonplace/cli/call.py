@@ -82,7 +82,7 @@ class Call:
 
     def reply(self, data: Mapping[str, Any], told_once: Mapping[str, str] | None = None) -> None:
         """The answer to a program, without secrets but one that is to be told."""
-        from commonplace.dialects.tool import redacted
+        from commonplace.text.redacted_data import redacted
 
         click.echo(json.dumps({**redacted(dict(data)), **(told_once or {})}, ensure_ascii=False, indent=2))
 

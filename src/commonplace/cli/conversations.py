@@ -12,12 +12,12 @@ from commonplace.cli.call import Call, command, listing
 from commonplace.cli.folders import folders
 from commonplace.cli.terminal import one_line, plain
 from commonplace.dialects.records import change_record, conversation_record
-from commonplace.dialects.tool import redacted
 from commonplace.memory.conversations import MAX_MESSAGES, STATUSES, find, latest, opened
 from commonplace.memory.export import message_data
 from commonplace.memory.organise import history as changes_of
 from commonplace.model import SessionScope
 from commonplace.text.folders import folder_path
+from commonplace.text.redacted_data import redacted
 
 ROLE_COLOURS = {"user": "cyan", "assistant": "green", "system": "yellow", "tool": "magenta"}
 

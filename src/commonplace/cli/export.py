@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,16 @@ from commonplace.cli import tables
 from commonplace.cli.call import Call, command
 from commonplace.cli.files import checked_target, new_folder, whole_file
 from commonplace.cli.terminal import plain
-from commonplace.dialects.tool import redacted
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import find, opened
-from commonplace.memory.export import FORMAT, FORMATS, VERSION, export_data, export_markdown, whole_conversations
+from commonplace.memory.export import FORMAT, FORMATS, VERSION, export_data, exported, whole_conversations
 from commonplace.memory.stats import stats
 from commonplace.model import Item, Session, SessionScope
 from commonplace.text.file_names import file_name, same_name
 from commonplace.text.folders import folder_path
 from commonplace.text.redact import redact
+from commonplace.text.redacted_data import redacted
 from commonplace.text.times import stamp
 
 STDOUT = "-"
@@ -113,13 +112,12 @@ class _Export:
 
     def _one(self, whole: Iterable[Whole], *, as_data: bool) -> Iterator[str]:
         for session, messages in whole:
-            if not self._markdown:
-                yield json.dumps(self._data(session, messages), ensure_ascii=False, indent=2) + "\n"
-            elif as_data:
-                data = {"id": session.uid, "format": "markdown", "content": self._text(session, messages)}
+            text = self._text(session, messages)
+            if self._markdown and as_data:
+                data = {"id": session.uid, "format": "markdown", "content": text}
                 yield json.dumps(data, ensure_ascii=False, indent=2) + "\n"
             else:
-                yield self._text(session, messages)
+                yield text
 
     def _document(self, whole: Iterable[Whole]) -> Iterator[str]:
         """One JSON document, a conversation to a line, as they come."""
@@ -127,7 +125,10 @@ class _Export:
         yield f'{head[:-1]}, "conversations": ['
         between = "\n"
         for session, messages in whole:
-            yield between + json.dumps(self._data(session, messages), ensure_ascii=False)
+            self._count(messages)
+            yield between + json.dumps(
+                redacted(export_data(session, messages, metadata=self._metadata)), ensure_ascii=False
+            )
             between = ",\n"
         yield "\n]}\n"
 
@@ -142,14 +143,9 @@ class _Export:
             with whole_file(folder / f"{name}.md", force=self._force) as stream:
                 stream.write(self._text(session, messages).encode("utf-8", "replace"))
 
-    def _data(self, session: Session, messages: Sequence[Item]) -> Any:
-        self._count(messages)
-        return redacted(export_data(session, messages, metadata=self._metadata))
-
     def _text(self, session: Session, messages: Sequence[Item]) -> str:
         self._count(messages)
-        clean = [replace(item, body=redact(item.body)) for item in messages]
-        return export_markdown(replace(session, label=redact(session.label)), clean, metadata=self._metadata)
+        return exported(session, messages, "markdown" if self._markdown else "json", metadata=self._metadata)
 
     def _count(self, messages: Sequence[Item]) -> None:
         self.told["conversations"] += 1

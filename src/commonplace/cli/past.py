@@ -11,11 +11,11 @@ import click
 from commonplace.cli.meaning import embed_what_waits
 from commonplace.cli.terminal import one_line, plain
 from commonplace.dialects.ecm import chunk_data
-from commonplace.dialects.tool import redacted
 from commonplace.errors import StoreError
 from commonplace.memory.book import Book
 from commonplace.memory.chunks import Chunk
 from commonplace.memory.graph import link_some
+from commonplace.text.redacted_data import redacted
 from commonplace.text.times import iso
 
 # What a question links at most before it answers, in steps of a few passages: about a second of work.

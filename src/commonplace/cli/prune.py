@@ -13,7 +13,6 @@ from commonplace.cli import tables
 from commonplace.cli.call import Call, command
 from commonplace.cli.terminal import one_line
 from commonplace.dialects.sekha_records import candidate, megabytes
-from commonplace.dialects.tool import redacted
 from commonplace.errors import Conflict, InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.organise import Arrangement, arrange
@@ -21,6 +20,7 @@ from commonplace.memory.prune import DEFAULT_DAYS, DEFAULT_IMPORTANCE, MAX_DAYS,
 from commonplace.memory.prune import prune as propose
 from commonplace.model import Session
 from commonplace.text.folders import ROOT
+from commonplace.text.redacted_data import redacted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,12 +11,12 @@ import click
 from commonplace.cli import report_text
 from commonplace.cli.call import Call, command
 from commonplace.cli.files import checked_target, whole_file
-from commonplace.dialects.tool import redacted
 from commonplace.errors import InvalidInput
 from commonplace.memory.report import Report
 from commonplace.memory.report import report as report_of
 from commonplace.model import Scope
 from commonplace.text.periods import beginning, ending
+from commonplace.text.redacted_data import redacted
 from commonplace.text.times import iso
 
 FORMATS = ("terminal", "markdown")

@@ -7,9 +7,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from commonplace.dialects.tool import Reply, as_json, notice, redacted
+from commonplace.dialects.tool import Reply, as_json, notice
 from commonplace.memory.book import Book
 from commonplace.ranking.budget import tokens_of
+from commonplace.text.redacted_data import redacted
 from commonplace.text.summarise import cut
 
 # What the counts may take beyond the zeros of an empty reply, and the comma between two entries.

@@ -19,7 +19,7 @@ from commonplace.dialects.kiro_records import (
     summary,
 )
 from commonplace.dialects.kiro_schemas import CONTEXT, OBSERVATIONS, SEARCH, TIMELINE
-from commonplace.dialects.tool import LONGEST_NOTICE, Arguments, Id, Param, Reply, Tool, as_json, notice, redacted
+from commonplace.dialects.tool import LONGEST_NOTICE, Arguments, Id, Param, Reply, Tool, as_json, notice
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.context import Context, ContextItem, context
@@ -28,6 +28,7 @@ from commonplace.memory.recall import recall_each
 from commonplace.memory.timeline import EVENTS, timeline
 from commonplace.model import Item, Scope
 from commonplace.ranking.budget import tokens_of
+from commonplace.text.redacted_data import redacted
 
 __all__ = ["NO_PROJECT", "TOOLS", "context_text", "record_text"]
 

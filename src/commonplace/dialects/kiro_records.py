@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from commonplace.dialects.tool import redacted
 from commonplace.memory.context import ContextItem
 from commonplace.memory.staleness import is_stale
 from commonplace.memory.timeline import Moment
 from commonplace.model import DETAIL_FIELDS, Item
 from commonplace.text.names import base_name
+from commonplace.text.redacted_data import redacted
 from commonplace.text.summarise import cut, shorten
 from commonplace.text.times import iso
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from commonplace.dialects.tool import redacted
 from commonplace.memory.export import conversation_data
 from commonplace.memory.spaces import SpaceEntry
 from commonplace.memory.staleness import is_stale
 from commonplace.model import DETAIL_FIELDS, Change, Item, Key, Project, Session, Stream
 from commonplace.text.redact import redact
+from commonplace.text.redacted_data import redacted
 from commonplace.text.times import iso, stamp
 
 if TYPE_CHECKING:

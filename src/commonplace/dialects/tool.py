@@ -10,7 +10,7 @@ from typing import Any, Literal
 from commonplace.errors import CommonplaceError, InvalidInput, StoreError, UnknownArgument
 from commonplace.identity import is_spelled_out
 from commonplace.memory.book import Book
-from commonplace.text.redact import all_clean, redact, redact_lines
+from commonplace.text.redact import redact, redact_lines
 from commonplace.text.summarise import shorten
 
 Dialect = Literal["kiro", "memories", "ecm", "sekha"]
@@ -192,38 +192,6 @@ def notice(book: Book) -> str:
     """Why only words are searched, if meaning has stopped working since anybody was told; else empty."""
     failure = book.meaning.news()
     return shorten(f"Keyword search only: {failure}", LONGEST_NOTICE) if failure else ""
-
-
-def redacted(value: Any) -> Any:
-    """A reply's data with the secrets taken out of every text in it."""
-    # Nearly always there is nothing to take out.
-    return value if all_clean(_texts_in(value)) else _cleaned(value)
-
-
-def _texts_in(value: Any) -> set[str]:
-    """Every text in a reply's data, names of fields too."""
-    texts: set[str] = set()
-    waiting = [value]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, str):
-            texts.add(part)
-        elif isinstance(part, dict):
-            texts.update(part)
-            waiting.extend(part.values())
-        elif isinstance(part, list):
-            waiting.extend(part)
-    return texts
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, dict):
-        return {redact(key): _cleaned(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_cleaned(entry) for entry in value]
-    return value
 
 
 def _typed(value: object, type_: type, name: str) -> object:

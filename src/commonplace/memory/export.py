@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from commonplace.memory.book import Book
 from commonplace.model import Item, Session, SessionScope
+from commonplace.text.redact import redact
+from commonplace.text.redacted_data import redacted
 from commonplace.text.times import stamp
 
 FORMAT, VERSION = "commonplace-conversations", 1
@@ -73,6 +77,15 @@ def export_markdown(session: Session, messages: Sequence[Item], *, metadata: boo
         said = stamp(item.created_ms)[:19].replace("T", " ")
         lines += ["", f"**{_speaker(item)}** ({said}):  ", item.body]
     return "\n".join(lines) + "\n"
+
+
+def exported(session: Session, messages: Sequence[Item], format_: str, *, metadata: bool = True) -> str:
+    """A conversation as the text of a file, in one of FORMATS, with the secrets taken out."""
+    if format_ == "json":
+        data = redacted(export_data(session, messages, metadata=metadata))
+        return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+    clean = [replace(item, body=redact(item.body)) for item in messages]
+    return export_markdown(replace(session, label=redact(session.label)), clean, metadata=metadata)
 
 
 def whole_conversations(book: Book, scope: SessionScope) -> Iterator[tuple[Session, list[Item]]]:

@@ -14,7 +14,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from commonplace.dialects.tool import redacted
 from commonplace.errors import (
     CommonplaceError,
     Forbidden,
@@ -30,6 +29,7 @@ from commonplace.rest.endpoint import WRITING, Answer, Asked, Endpoint, House
 from commonplace.rest.reading import body_of, query_of
 from commonplace.rest.refusal import JSON, as_bytes, error_bytes, refusal
 from commonplace.rest.uploads import Received, received
+from commonplace.text.redacted_data import redacted
 
 log = logging.getLogger(__name__)
 

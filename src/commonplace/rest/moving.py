@@ -10,7 +10,6 @@ from pydantic import Field
 
 from commonplace.capture.formats import FORMATS
 from commonplace.capture.imports import Import
-from commonplace.dialects.tool import redacted
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.export import FORMAT, VERSION, export_data, export_markdown, whole_conversations
@@ -20,6 +19,7 @@ from commonplace.rest.endpoint import Answer, Asked, House
 from commonplace.rest.fields import Strict
 from commonplace.text.folders import folder_path
 from commonplace.text.redact import redact_lines
+from commonplace.text.redacted_data import redacted
 
 TAKES = ("application/json", "application/zip", "multipart/form-data", "text/markdown", "text/plain")
 # A piece of the document is sent when it has grown to this.

@@ -7,8 +7,8 @@ import json
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from commonplace.dialects.tool import redacted
 from commonplace.errors import CommonplaceError, RateLimited, StoreBusy, Unauthorized
+from commonplace.text.redacted_data import redacted
 
 JSON = "application/json"
 # Seconds after which another try may find the store free.
