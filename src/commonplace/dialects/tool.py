@@ -11,6 +11,7 @@ from commonplace.errors import CommonplaceError, InvalidInput, StoreError, Unkno
 from commonplace.identity import is_spelled_out
 from commonplace.memory.book import Book
 from commonplace.text.redact import redact, redact_lines
+from commonplace.text.redacted_data import redacted
 from commonplace.text.summarise import shorten
 
 Dialect = Literal["kiro", "memories", "ecm", "sekha"]
