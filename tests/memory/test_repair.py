@@ -96,7 +96,7 @@ def test_a_store_that_is_well_is_found_to_be(filled: Book) -> None:
     assert check(filled) == [] and check(filled, quick=True) == [] and glance(filled) == []
     before = truth(filled.settings)
     done = repair(filled.settings, filled.clock)
-    assert done.found == done.left == done.done == () and done.kept is None
+    assert (done.found, done.left, done.done, done.kept) == ((), (), (), None)
     assert truth(filled.settings) == before and not filled.settings.backups.exists()
 
 

@@ -16,6 +16,7 @@ from commonplace.errors import Conflict, Forbidden, NotFound
 from commonplace.identity import ref
 from commonplace.model import KINDS, Draft, Key, Scope, SessionDraft, SessionScope, Stream
 from commonplace.store.columns import QUERY_COLUMNS
+from commonplace.store.invariants import CUT
 from commonplace.store.one_project.store import OneProject
 from commonplace.store.protocol import Store
 from commonplace.store.records import Arrival, Name, Peer
@@ -156,6 +157,7 @@ READING: Mapping[str, Callable[[World], object]] = {
     "sessions_from": lambda w: [w.part.sessions_from(w.their_session), w.part.sessions_from(w.our_session)],
     "items_per_day": lambda w: [w.part.items_per_day(Scope(project=THEIRS), 0, 2 * THEN)],
     "history": lambda w: [w.part.history(w.theirs), w.part.history(w.everywhere)],
+    "superseded": lambda w: [w.part.superseded(w.theirs), w.part.superseded(w.everywhere)],
     "projects": lambda w: w.part.projects(),
     "find_project": lambda w: [w.part.find_project(name) for name in ("theirs", THEIRS, "nobody")],
     "counts": lambda w: [w.part.counts(), w.part.counts(THEIRS)],
@@ -260,6 +262,19 @@ REFUSED: Mapping[str, Callable[[World], object]] = {
     "complaints": lambda w: w.part.complaints(9.0),
     "index_state": lambda w: w.part.index_state(9.0),
     "clear_words": lambda w: w.part.clear_words(),
+    "invariants": lambda w: w.part.invariants(),
+    "breaches": lambda w: w.part.breaches(CUT),
+    "cure": lambda w: w.part.cure(CUT, 9),
+    "damage": lambda w: w.part.damage(quick=True),
+    "reindex": lambda w: w.part.reindex(),
+    "walk": lambda w: w.part.walk(0, 9),
+    "uncut": lambda w: w.part.uncut(9),
+    "recut": lambda w: w.part.recut(w.theirs, ()),
+    "misworded": lambda w: w.part.misworded(print),
+    "reword": lambda w: w.part.reword([w.theirs]),
+    "miscounted": lambda w: w.part.miscounted(0, 9),
+    "recount": lambda w: w.part.recount([w.their_session]),
+    "backup": lambda w: w.part.backup(Path("copy.db")),
     "mend_words": lambda w: w.part.mend_words(9),
     "points": lambda w: w.part.points(1, 0, 9),
     "known_topics": lambda w: w.part.known_topics(1),

@@ -14,8 +14,7 @@ from commonplace.cli.call import Call, command, listing
 from commonplace.text.times import iso
 
 if TYPE_CHECKING:
-    from commonplace.memory.backup import Backup, Restored
-    from commonplace.store.copies import Held
+    from commonplace.memory.backup import Backup, Held, Restored
 
 
 @command("backup", "commonplace backup", "commonplace backup memory-of-today.db", "commonplace backup --json")

@@ -15,6 +15,19 @@ from commonplace.memory.book import Book
 from commonplace.memory.encryption import key_of, key_or_new
 from commonplace.store.copies import Difference, Held
 
+__all__ = [
+    "Backup",
+    "Held",
+    "Restored",
+    "back_up",
+    "backups",
+    "keep_copy",
+    "place_for",
+    "prepare",
+    "restore",
+    "thin_out",
+]
+
 SCHEDULED = "daily"
 LATEST = "latest"
 _ASIDE = ("restore", "repair", "damaged")
