@@ -67,21 +67,9 @@ class Access:
         route = self._template(scope, asked)
         seen = Seen(method, route, status, seconds, tool=state.get("tool"), error=state.get("error"))
         self._requests.count(seen)
-        key: Key | None = state.get("key")
-        book: Book | None = state.get("book")
-        fields = {
-            "method": method,
-            "route": route,
-            "status": status,
-            "duration_ms": round(seconds * 1000, 1),
-            "key": None if key is None else key.id,
-            "space": None if book is None else book.settings.space,
-            "tool": seen.tool,
-            "error": seen.error,
-        }
-        more = " ".join(f"{name} {fields[name]}" for name in ("key", "tool", "error") if fields[name] is not None)
-        words = f"{method} {route} {status} in {fields['duration_ms']} ms {more}".rstrip()
-        logs.tell(logging.DEBUG if route in _QUIET else logging.INFO, "request", fields, words)
+        level = logging.DEBUG if route in _QUIET else logging.INFO
+        if logs.is_told(level):
+            _log(level, seen, state.get("key"), state.get("book"))
 
     def _template(self, scope: Scope, asked: dict[str, Any]) -> str:
         """Which route it was for, with the names of its gaps; whoever was refused before did not get to one."""
@@ -93,6 +81,22 @@ class Access:
             return f"{scope.get('root_path', '')}{found.path}"
         matching = (route for route in self._routes if route.matches(asked)[0] is not Match.NONE)
         return str(getattr(next(matching, None), "path", NOWHERE))
+
+
+def _log(level: int, seen: Seen, key: Key | None, book: Book | None) -> None:
+    fields = {
+        "method": seen.method,
+        "route": seen.route,
+        "status": seen.status,
+        "duration_ms": round(seen.seconds * 1000, 1),
+        "key": None if key is None else key.id,
+        "space": None if book is None else book.settings.space,
+        "tool": seen.tool,
+        "error": seen.error,
+    }
+    more = " ".join(f"{name} {fields[name]}" for name in ("key", "tool", "error") if fields[name] is not None)
+    words = f"{seen.method} {seen.route} {seen.status} in {fields['duration_ms']} ms {more}".rstrip()
+    logs.tell(level, "request", fields, words)
 
 
 def _named(given: str) -> str:

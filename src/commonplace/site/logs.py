@@ -44,6 +44,10 @@ def announce(event: str, **fields: object) -> None:
     _log.handle(record)
 
 
+def is_told(level: int) -> bool:
+    return _log.isEnabledFor(level)
+
+
 def tell(level: int, event: str, fields: Mapping[str, object], words: str) -> None:
     """Say what happened: to programs by its name and fields, to people in words."""
     _log.log(level, event, extra={"fields": fields, "words": words})

@@ -41,7 +41,7 @@ LOUD = ("log_statement=all", "log_line_prefix=~%a~", "log_parameter_max_length=0
 
 def made_tables() -> dict[str, str]:
     """The tables that migrations make, each with its columns."""
-    found = {}
+    found: dict[str, str] = {}
     for _number, _name, script in migrations():
         found |= dict(re.findall(r"^CREATE TABLE (\w+) \((.*?)^\)", script, re.MULTILINE | re.DOTALL))
     return found
