@@ -29,7 +29,7 @@ from commonplace.store.postgres.sought import (
     sought,
     sought_leaves,
 )
-from commonplace.store.postgres.statistics import COMMON_MOST, Remembered, Space, counted
+from commonplace.store.postgres.statistics import COMMON_MOST, Remembered, Statistics, counted
 from commonplace.store.postgres.within import Within, narrowed
 from commonplace.store.postgres.words import PART, lexeme
 from commonplace.store.protocol import TextAnswer
@@ -59,8 +59,9 @@ def search(
 ) -> TextAnswer:
     """The best `k` passages inside the filter, and, with `shares`, the share of the words in them and in `also`."""
     within = narrowed(connection, space_id, filter_)
-    space = Space(connection, space_id, within.all_rows, within.all_words, remembered.counts(within.all_rows))
-    asked = Asked(connection, space_id, within, space, k)
+    counts = remembered.counts(within.all_rows)
+    statistics = Statistics(connection, space_id, within.all_rows, within.all_words, counts)
+    asked = Asked(connection, space_id, within, statistics, k)
     if query.strict and query.tree is not None:
         return asked.strictly(query)
     if not query.words:
@@ -92,7 +93,7 @@ class Asked:
     connection: Connection
     space_id: int
     within: Within
-    space: Space
+    statistics: Statistics
     k: int
 
     def strictly(self, query: Query) -> TextAnswer:
@@ -100,9 +101,10 @@ class Asked:
         assert query.tree is not None
         found = sought(query.tree, self.space_id)
         leaves = [] if query.inverted else [*leaves_of(query.tree)]
-        worth = self.space.worth(leaves)
+        worth = self.statistics.worth(leaves)
         part = lexeme(self.space_id, PART)
-        total, scores = 0, []
+        total = 0
+        scores: list[tuple[int, float]] = []
         for side, newest in ((">", "DESC"), ("<", "ASC")):
             bound = Bound(self.space_id)
             clauses = [f"w.id {side} 0", self.within.among(bound, wholes=side == "<")]
@@ -116,7 +118,7 @@ class Asked:
             elif not found.exact:
                 clauses.append(condition(query.tree, bound))
             rows = f"{ROWS}{' AND '.join(clauses)} ORDER BY w.id {newest} LIMIT {NEWEST}"
-            scoring = Rows(rows, bound, self.space.rows, self.space.average, worth)
+            scoring = Rows(rows, bound, self.statistics.rows, self.statistics.average, worth)
             here = scoring.scored(self.connection, [(leaf,) for leaf in leaves], self.k)
             total += here.total
             scores += here.best
@@ -128,7 +130,7 @@ class Asked:
         leaves = [leaves_of_word(word) for word in words]
         rare, common = self._rare(leaves, also)
         weighed = self._weighed(words, leaves, rare, common)
-        scores = [*rare.best]
+        scores: list[tuple[int, float]] = [*rare.best]
         together: list[int] = []
         if len(weighed.common) > 1 or not weighed.rare:
             together = self._newest(weighed, "AND")
@@ -153,11 +155,58 @@ class Asked:
             found = self._scored(rare, also)
             counts = dict(zip(rare, found.passages, strict=True))
             if self.within.everything:
-                self.space.counts.of_words.update(counts)
+                self.statistics.counts.of_words.update(counts)
             more = {n for n, word in enumerate(leaves) if counts.get(word, 0) >= common_from}
-            if more <= common:
+            if not more:
                 return found, common
             common |= more
+
+    def _known_as_common(self, leaves: Sequence[Leaves], common_from: int) -> frozenset[int]:
+        """The words that need not be looked for to know that they are common."""
+        rows = self.within.rows
+        if rows < COMMON_LEAST:
+            return frozenset()
+        if self.within.everything:
+            known = self.statistics.counts.of_words
+            unknown = [word for word in dict.fromkeys(leaves) if word not in known]
+            judged = zip(unknown, self.statistics.glance(unknown, GLANCE), strict=True)
+            known.update((word, int(rows * share)) for word, share in judged if rows * share >= CLEARLY * common_from)
+            counts = [known.get(word, 0) for word in leaves]
+        else:
+            bound = Bound(self.space_id)
+            holding = [ROWS + self._holding(word, bound) for word in leaves]
+            counts = [found for found, _rows in counted(self.connection, holding, bound, common_from)]
+        return frozenset(n for n, found in enumerate(counts) if found >= common_from)
+
+    def _scored(self, words: Sequence[Leaves], also: Sequence[int]) -> Scored:
+        """Passages that hold any of these words. Without a filter, all rows that do tell what each word is worth."""
+        if not words:
+            return Scored()
+        leaves = tuple(leaf for word in words for leaf in word)
+        bound = Bound(self.space_id)
+        rows = ROWS + self._holding(leaves, bound, wholes=self.within.everything)
+        worth = None if self.within.everything else self.statistics.worth(leaves)
+        scoring = Rows(rows, bound, self.statistics.rows, self.statistics.average, worth)
+        return scoring.scored(self.connection, words, self.k, also, only="id > 0")
+
+    def _weighed(
+        self, words: Sequence[Word], leaves: Sequence[Leaves], rare: Scored, common: frozenset[int]
+    ) -> _Weighed:
+        rows = self.within.rows
+        found = iter(rare.passages)
+        count = [0 if n in common else next(found) for n in range(len(words))]
+        shares = self.statistics.shares([leaves[n] for n in sorted(common)])
+        for n, share in zip(sorted(common), shares, strict=True):
+            count[n] = int(rows * share)
+        return _Weighed(
+            leaves,
+            [leaves_of_word(word, with_parts=False) for word in words],
+            tuple(n for n, found in enumerate(count) if found and n not in common),
+            tuple(sorted(common)),
+            tuple(_worth(rows, found) for found in count),
+            max(count, default=0),
+        )
+
     def _found(
         self, weighed: _Weighed, has: Mapping[int, frozenset[Leaf]], together: frozenset[int], asked: Sequence[int]
     ) -> dict[int, float]:

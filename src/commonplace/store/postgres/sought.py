@@ -18,7 +18,7 @@ from commonplace.text.query import Word, forms_of
 from commonplace.text.syntax import And, Node, Not, Or, Term
 
 # BM25's, as in FTS5.
-_K1, _B = 1.2, 0.75
+_K1, _B, _LEAST_IDF = 1.2, 0.75, 1e-6
 
 
 class Bound:
@@ -79,6 +79,10 @@ def _stream(column: str) -> str:
     return f"split_part(w.streams, '{BORDER}', {COLUMNS.index(column) + 1})"
 
 
+Leaves = tuple[Leaf, ...]
+"""What a word may be: it stands where any of them does."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sought:
     """A tsquery that finds at least the rows sought, and whether it finds no others."""
@@ -87,8 +91,8 @@ class Sought:
     exact: bool
 
 
-def leaves_of_word(word: Word, *, with_parts: bool = True) -> list[Leaf]:
-    return [Leaf(tokens) for tokens in forms_of(word, with_parts=with_parts)]
+def leaves_of_word(word: Word, *, with_parts: bool = True) -> Leaves:
+    return tuple(Leaf(tokens) for tokens in forms_of(word, with_parts=with_parts))
 
 
 def leaves_of(node: Node) -> Iterator[Leaf]:
@@ -148,15 +152,18 @@ def _either(parts: Sequence[str], operator: Literal["AND", "OR"]) -> str:
     return "(" + f" {operator} ".join(parts) + ")"
 
 
-def bm25(weights: Sequence[str], idfs: Sequence[float], average: float) -> str:
-    """The score of a row by how much each leaf weighs in it, as FTS5 reckons it. `weights` are names of columns."""
+def bm25(weights: Sequence[str], idfs: Sequence[str], average: float) -> str:
+    """The score of a row by how much each leaf weighs in it, as FTS5 reckons it. All are names of columns."""
     room = f"{_K1} * ({1 - _B} + {_B} * length / {max(average, 1e-9)!r}::float8)"
-    parts = [
-        f"{idf!r}::float8 * ({name} * {_K1 + 1}) / ({name} + {room})" for name, idf in zip(weights, idfs, strict=True)
-    ]
+    parts = [f"{idf} * ({name} * {_K1 + 1}) / ({name} + {room})" for name, idf in zip(weights, idfs, strict=True)]
     return " + ".join(parts) or "0.0::float8"
 
 
 def idf(rows: int, with_leaf: int) -> float:
     """What a leaf is worth that so many of all rows have."""
-    return max(math.log((rows - with_leaf + 0.5) / (with_leaf + 0.5)) if with_leaf <= rows else 0.0, 1e-6)
+    return max(math.log((rows - with_leaf + 0.5) / (with_leaf + 0.5)) if with_leaf <= rows else 0.0, _LEAST_IDF)
+
+
+def idf_sql(rows: int, with_leaf: str) -> str:
+    """The same as the server reckons it."""
+    return f"greatest(ln(({rows:d} - {with_leaf} + 0.5::float8) / ({with_leaf} + 0.5)), {_LEAST_IDF})"
