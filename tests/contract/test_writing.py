@@ -284,6 +284,7 @@ def test_a_superseded_item_gives_way_and_can_come_back(store: Store, draft: Make
     store.supersede(old.id, new.id, NOW + 1)
     assert by_words(store, "walrus") == live(store) == [new.id]
     assert store.get([old.id])[old.id].superseded_by == new.id
+    assert (store.superseded(new.id), store.superseded(old.id)) == ([old.id], [])
     assert dict(store.counts().items) == {"memory": 1}
     store.supersede(old.id, new.id, NOW + 2)
     assert len(store.history(old.id)) == 1

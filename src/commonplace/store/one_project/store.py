@@ -122,6 +122,12 @@ class OneProject(Conversations, Records, Streams, Topics, Whole):
             return []
         return [change for change in self._inner.history(item_id) if self._was_here(change)]
 
+    def superseded(self, item_id: int) -> list[int]:
+        if not self.get([item_id]):
+            return []
+        ours = self.get(self._inner.superseded(item_id))
+        return sorted(ours, reverse=True)
+
     def projects(self) -> list[Project]:
         here = self._here()
         return [project for project in self._inner.projects() if project.name == here]

@@ -143,6 +143,11 @@ def history(connection: Connection, space_id: int, item_id: int) -> list[Change]
     return [Change(rev, op, at_ms, json.loads(before)) for rev, op, at_ms, before in rows]
 
 
+def superseded(connection: Connection, space_id: int, item_id: int) -> list[int]:
+    question = "SELECT id FROM items WHERE space_id = %s AND superseded_by = %s ORDER BY id DESC"
+    return [row[0] for row in sql.rows(connection, question, (space_id, item_id))]
+
+
 def walks(filter_: Filter) -> Iterator[Filter]:
     """The filter in parts that are each one walk along an index in the order of time."""
     places: list[tuple[int, ...]] = [(project,) for project in filter_.projects]

@@ -149,6 +149,10 @@ class PostgresStore(
         with self._database.read() as connection:
             return items.history(connection, self._space_id, item_id)
 
+    def superseded(self, item_id: int) -> list[int]:
+        with self._database.read() as connection:
+            return items.superseded(connection, self._space_id, item_id)
+
     @a_replica_will_do
     def projects(self) -> list[Project]:
         with self._database.read(self._query_timeout) as connection:

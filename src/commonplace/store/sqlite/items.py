@@ -147,6 +147,11 @@ def history(connection: apsw.Connection, space_id: int, item_id: int) -> list[Ch
     return [Change(rev, op, at_ms, json.loads(before)) for rev, op, at_ms, before in rows]
 
 
+def superseded(connection: apsw.Connection, space_id: int, item_id: int) -> list[int]:
+    question = "SELECT id FROM items WHERE space_id = ? AND superseded_by = ? ORDER BY id DESC"
+    return [row[0] for row in sql.rows(connection, question, (space_id, item_id))]
+
+
 def walks(filter_: Filter) -> Iterator[Filter]:
     """The filter in parts that are each one walk along an index in the order of time."""
     places: list[tuple[int, ...]] = [(project,) for project in filter_.projects]

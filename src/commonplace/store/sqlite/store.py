@@ -128,6 +128,10 @@ class SqliteStore(
         with self._database.read() as connection:
             return items.history(connection, self._space_id, item_id)
 
+    def superseded(self, item_id: int) -> list[int]:
+        with self._database.read() as connection:
+            return items.superseded(connection, self._space_id, item_id)
+
     def projects(self) -> list[Project]:
         with self._database.read(self._query_timeout) as connection:
             return projects.listing(connection, self._space_id)
