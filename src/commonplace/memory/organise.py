@@ -59,6 +59,16 @@ def unpin(book: Book, id_: int | str) -> Session:
     return arrange(book, id_, Arrangement(status="active")) if session.status == "pinned" else session
 
 
+def undo(book: Book, id_: int | str, rev: int) -> Session:
+    """Take back the change that brought a conversation to this revision; Conflict if it changed since."""
+    session = find(book, id_)
+    made = next((one for one in history(book, session.uid) if one.rev == rev - 1 and one.op == "edit"), None)
+    if made is None:
+        raise InvalidInput(f"No change made revision {rev} of conversation {session.short_id}.")
+    before = {name: made.before[name] for name in ("label", "folder", "status", "importance")}
+    return book.store.change_session(session.id, before, book.clock(), rev)
+
+
 def forget(book: Book, id_: int | str, expect_rev: int | None = None) -> Session:
     """Take a conversation and its messages out of every answer."""
     return book.store.forget_session(find(book, id_, forgotten=True).id, book.clock(), expect_rev)
