@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import numpy as np
 import pytest
+from numpy import float32
+from numpy.typing import NDArray
 
 from commonplace.config import Settings
+from commonplace.memory import meaning
 from commonplace.memory.book import Book, Clock, open_book
 from commonplace.memory.context import context
 from commonplace.memory.edit import Changes, edit
@@ -281,3 +285,38 @@ def test_a_book_without_a_model_is_off_and_says_so(book: Book) -> None:
 
 def test_what_another_process_wrote_is_looked_for_often_enough_to_follow_within_a_second() -> None:
     assert POLL_SECONDS <= 0.5
+
+
+class Slow:
+    """An embedder that takes its time."""
+
+    name, dim = "slow", 8
+
+    def __init__(self) -> None:
+        self.asked, self.go_on = threading.Event(), threading.Event()
+
+    def embed(self, texts: Sequence[str], before: Sequence[str] = ()) -> NDArray[float32]:
+        self.asked.set()
+        assert self.go_on.wait(BOUND)
+        return np.ones((len(texts), self.dim), np.float32)
+
+    def state(self) -> str:
+        return "ready"
+
+
+def test_what_a_process_was_embedding_when_it_ended_is_left_to_others_at_once(
+    book: Book, open_again: Callable[[], Book], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(meaning, "STOP_SECONDS", 0.05)
+    remember(book, Note("Still being embedded when the end comes"))
+    slow = Slow()
+    worker = meaning.Meaning(book.store, slow, clock)
+    with closing(open_again()) as other:
+        worker.start()
+        assert slow.asked.wait(BOUND)
+        assert other.store.claim_jobs("other", 9, clock(), meaning.LEASE_MS) == []
+        worker.stop()
+        assert len(other.store.claim_jobs("other", 9, clock(), meaning.LEASE_MS)) == 1
+        slow.go_on.set()
+        until(lambda: not worker._worker or not worker._worker.is_alive())
+        assert worker.embedded == 0 and worker.lag() > 0, "what it made after all was not its own any more"
