@@ -76,8 +76,8 @@ def test_keys_are_listed_without_their_secrets(run: Run) -> None:
     assert rows[1]["prefix"] == second["prefix"] == second["key"][: len(second["prefix"])]
     assert "key" not in rows[0] and first not in done.out and second["key"] not in done.out
     header, *lines = run("keys").out.splitlines()
-    assert header.split("\t") == ["id", "name", "prefix", "scope", "project", "state", "expires_at", "last_used"]
-    assert [line.split("\t")[3:6] for line in lines] == [["write", "all", "revoked"], ["read", "my-api", "works"]]
+    assert header.split("\t") == ["id", "name", "prefix", "role", "project", "state", "expires_at", "last_used"]
+    assert [line.split("\t")[3:6] for line in lines] == [["writer", "all", "revoked"], ["reader", "my-api", "works"]]
 
 
 def test_a_key_is_revoked_by_number_or_beginning(run: Run, book: Book) -> None:
