@@ -1,6 +1,6 @@
-"""A busy server: sixteen clients on loopback, mixed reads and writes, and whether anything acknowledged is lost.
+"""Many clients at once on real servers: how fast, whether anything fails, and whether what was acknowledged is lost.
 
-`python -m benchmarks.http_load --seconds 20` runs it alone.
+`python -m benchmarks.http_load --seconds 20` runs it on one server with a SQLite file; benchmarks/team.py on others.
 """
 
 from __future__ import annotations
@@ -13,101 +13,185 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.doors import Served
 
 CLIENTS, SECONDS, RATE = 16, 60, 240.0
 SETTINGS = {"embedder": "off", "rate_limit": "100000", "rate_burst": "100000"}
-# Of ten requests: how many store a conversation; the others read, search and list.
-_WRITES = 3
+UNAVAILABLE = 503
 _ALL = "/api/v1/conversations"
+
+
+class Answer(NamedTuple):
+    """When a client was answered, by which server, with what status, and how long it took."""
+
+    at: float
+    server: int
+    status: int
+    seconds: float
 
 
 @dataclass(slots=True)
 class Load:
-    """What the clients saw."""
+    """What the clients saw: their answers, and where to find what they were told is kept."""
 
-    seconds: list[float] = field(default_factory=list)
-    statuses: Counter[int] = field(default_factory=Counter)
+    answers: list[Answer] = field(default_factory=list)
     acknowledged: dict[str, str] = field(default_factory=dict)
+    strange: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
+    @property
+    def statuses(self) -> Counter[int]:
+        return Counter(answer.status for answer in self.answers)
 
-def figures(seconds: int = SECONDS) -> list[tuple[str, str, str]]:
-    """Requests per second, errors, and what was lost."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.closing(Served(Path(folder), **SETTINGS)) as server:
-        port, key = server.port, server.key
-        load = Load()
-        began = time.perf_counter()
-        clients = [threading.Thread(target=_client, args=(n, port, key, began + seconds, load)) for n in range(CLIENTS)]
-        for client in clients:
-            client.start()
-        for client in clients:
-            client.join()
-        taken = time.perf_counter() - began
-        lost = sum(not _there(port, key, id_, content) for id_, content in load.acknowledged.items())
-    done = len(load.seconds)
+
+class Client:
+    """One client with a connection of its own."""
+
+    def __init__(self, number: int, server: Served, load: Load) -> None:
+        self.number, self._load, self._key = number, load, server.key
+        self._connection = HTTPConnection("127.0.0.1", server.port, timeout=60)
+        self.mine: list[str] = []
+
+    def rest(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+        headers = {
+            "Authorization": f"Bearer {self._key}",
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+        }
+        self._connection.request(method, path, None if body is None else json.dumps(body), headers)
+        answer = self._connection.getresponse()
+        told = json.loads(answer.read())
+        if answer.status >= 400 and answer.status != UNAVAILABLE:
+            self._load.strange.append(f"{method} {path}: {answer.status} {str(told)[:300]}")
+        return answer.status, told
+
+    def mcp(self, tool: str, **arguments: object) -> tuple[int, Any]:
+        """The data of a tool's reply; its errors have the status that REST would give them."""
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+        status, told = self.rest("POST", "/mcp", asked)
+        if status != 200 or not told.get("result", {}).get("isError", "error" in told):
+            return status, told.get("result", {}).get("structuredContent")
+        said = json.dumps(told)
+        if "SERVICE_UNAVAILABLE" in said:
+            return UNAVAILABLE, None
+        self._load.strange.append(f"{tool}: {said[:300]}")
+        return 500, None
+
+    def keep(self, path: str, content: str) -> None:
+        """Somebody was told that this is kept there."""
+        self.mine.append(path)
+        with self._load.lock:
+            self._load.acknowledged[path] = content
+
+    def holds(self, path: str, content: str) -> bool:
+        status, told = self.rest("GET", path)
+        return status == 200 and content in json.dumps(told)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+Turn = Callable[[Client, int], int]
+"""What a client does in a turn; the status of its answer."""
+
+
+def store_conversation(client: Client, turn: int) -> int:
+    body = {"label": f"Load {client.number}", "folder": f"/load/{client.number}", "messages": _said(client, turn)}
+    status, told = client.rest("POST", _ALL, body)
+    if status == 201:
+        client.keep(f"{_ALL}/{told['id']}", content_of(client, turn))
+    return status
+
+
+def read_one(client: Client, turn: int) -> int:
+    return client.rest("GET", client.mine[turn % len(client.mine)] if client.mine else _ALL)[0]
+
+
+def query(client: Client, turn: int) -> int:
+    return client.rest("POST", "/api/v1/query", {"query": f"deploy of part {turn % 7}"})[0]
+
+
+def list_some(client: Client, _turn: int) -> int:
+    return client.rest("GET", f"{_ALL}?folder=/load/{client.number}&page_size=10")[0]
+
+
+# Of ten requests three store a conversation; the others read, search and list.
+REST: tuple[Turn, ...] = (*[store_conversation] * 3, *[read_one] * 3, query, query, list_some, list_some)
+
+
+def content_of(client: Client, turn: int) -> str:
+    said = f"client {client.number} says {turn}"
+    return f"{said}: the deploy of part {turn % 7} waits for review {client.number * turn}"
+
+
+def _said(client: Client, turn: int) -> list[dict[str, str]]:
+    return [{"role": "user", "content": content_of(client, turn)}]
+
+
+def loaded(
+    servers: Sequence[Served], seconds: float, clients: int = CLIENTS, rate: float = RATE, turns: Sequence[Turn] = REST
+) -> Load:
+    """Have clients call for so long, each one server, all together at a rate (as quickly as they can if it is 0)."""
+    load = Load()
+    until = time.perf_counter() + seconds
+    pause = clients / rate if rate else 0.0
+
+    def work(number: int) -> None:
+        server = number % len(servers)
+        with contextlib.closing(Client(number, servers[server], load)) as client:
+            start = time.perf_counter()
+            turn = 0
+            while (now := time.perf_counter()) < until:
+                turn += 1
+                time.sleep(max(0.0, start + turn * pause - now))
+                began = time.perf_counter()
+                status = turns[(turn + number) % len(turns)](client, turn)
+                ended = time.perf_counter()
+                with load.lock:
+                    load.answers.append(Answer(ended, server, status, ended - began))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return load
+
+
+def lost(servers: Sequence[Served], load: Load) -> int:
+    """How much of what was acknowledged is not there, asked of one server after the other."""
+    with contextlib.ExitStack() as ending:
+        clients = [ending.enter_context(contextlib.closing(Client(0, server, load))) for server in servers]
+        kept = enumerate(load.acknowledged.items())
+        return sum(not clients[n % len(clients)].holds(path, content) for n, (path, content) in kept)
+
+
+def rows(load: Load, seconds: float, clients: int, rate: float, missing: int) -> list[tuple[str, str, str]]:
+    """Requests per second, how long they took, errors, and what was lost."""
+    done, taken = len(load.answers), [answer.seconds for answer in load.answers]
+    middle, slowest = statistics.median(taken), statistics.quantiles(taken, n=100)[98]
     errors = sum(count for status, count in load.statuses.items() if status >= 400)
-    slowest = statistics.quantiles(load.seconds, n=100)[98]
+    wanted = f"{rate:.0f}/s wanted" if rate else "without a pause"
     return [
-        (f"{CLIENTS} clients for {seconds} s, {RATE:.0f}/s wanted", f"{done / taken:.0f}/s", f"{done:,}"),
-        ("answers, median", f"{statistics.median(load.seconds) * 1000:.1f} ms", "1.0 x"),
-        ("answers, 99 of 100", f"{slowest * 1000:.1f} ms", f"{slowest / statistics.median(load.seconds):.1f} x"),
+        (f"{clients} clients for {seconds:.0f} s, {wanted}", f"{done / seconds:.0f}/s", f"{done:,}"),
+        ("answers, median", f"{middle * 1000:.1f} ms", "1.0 x"),
+        ("answers, 99 of 100", f"{slowest * 1000:.1f} ms", f"{slowest / middle:.1f} x"),
         ("errors", f"{errors}", f"{errors / max(1, done):.2%}"),
-        (f"lost of {len(load.acknowledged):,} acknowledged writes", f"{lost}", f"{lost:.0f}"),
+        (f"lost of {len(load.acknowledged):,} acknowledged writes", f"{missing}", f"{missing:.0f}"),
     ]
 
 
-def _client(number: int, port: int, key: str, until: float, load: Load) -> None:
-    """One client with a connection of its own, at its share of the rate."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=60)
-    mine: list[str] = []
-    turn = 0
-    start = time.perf_counter()
-    while (now := time.perf_counter()) < until:
-        turn += 1
-        time.sleep(max(0.0, start + turn * CLIENTS / RATE - now))
-        began = time.perf_counter()
-        if turn % 10 < _WRITES or not mine:
-            content = f"client {number} says {turn}: the deploy of part {turn % 7} waits for review {number * turn}"
-            body = {"label": f"Load {number}", "folder": f"/load/{number}", "messages": _said(content)}
-            status, told = _asked(connection, key, "POST", _ALL, body)
-            if status == 201:
-                mine.append(told["id"])
-                with load.lock:
-                    load.acknowledged[told["id"]] = content
-        elif turn % 10 < 6:
-            status, _ = _asked(connection, key, "GET", f"{_ALL}/{mine[turn % len(mine)]}")
-        elif turn % 10 < 8:
-            status, _ = _asked(connection, key, "POST", "/api/v1/query", {"query": f"deploy of part {turn % 7}"})
-        else:
-            status, _ = _asked(connection, key, "GET", f"{_ALL}?folder=/load/{number}&page_size=10")
-        with load.lock:
-            load.seconds.append(time.perf_counter() - began)
-            load.statuses[status] += 1
-    connection.close()
-
-
-def _said(content: str) -> list[dict[str, str]]:
-    return [{"role": "user", "content": content}]
-
-
-def _asked(connection: HTTPConnection, key: str, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    connection.request(method, path, None if body is None else json.dumps(body), headers)
-    answer = connection.getresponse()
-    return answer.status, json.loads(answer.read())
-
-
-def _there(port: int, key: str, id_: str, content: str) -> bool:
-    connection = HTTPConnection("127.0.0.1", port, timeout=60)
-    with contextlib.closing(connection):
-        status, told = _asked(connection, key, "GET", f"{_ALL}/{id_}")
-    return status == 200 and told["messages"][0]["content"] == content
+def figures(seconds: int = SECONDS) -> list[tuple[str, str, str]]:
+    """One server with a store in a file."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(Served(Path(folder), **SETTINGS)) as server:
+        load = loaded([server], seconds)
+        return rows(load, seconds, CLIENTS, RATE, lost([server], load))
 
 
 if __name__ == "__main__":
