@@ -121,7 +121,7 @@ def _place(connection: Connection, space_id: int, draft: SessionDraft, now_ms: i
         draft.folder if not source and folder == "/" else folder,
         source or draft.source,
         project_id if known_project is None else known_project,
-        changes.as_json(_beside(draft.meta, json.loads(meta))),
+        sql.as_json(_beside(draft.meta, json.loads(meta))),
     )
     if learnt != row[1:]:
         change = "UPDATE sessions SET label = %s, folder = %s, source = %s, project_id = %s, meta = %s"
