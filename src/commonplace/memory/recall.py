@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -43,6 +44,7 @@ EMPTY_WORDS = 0.2
 # Everybody has a role: to name it names nobody.
 _ROLES = frozenset(map(stem, ROLES))
 _NOBODY = frozenset(ROLES) | {""}
+_BEGUN = re.compile(r"(\w+)\*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,14 @@ def recall_in_sessions(book: Book, question: str, scope: Scope, limit: int) -> t
 def sessions_of_hits(book: Book, hits: Sequence[Hit]) -> Mapping[int, Session]:
     """The session of each hit that is part of one, by the id of its item."""
     return book.store.sessions_of([hit.item.id for hit in hits])
+
+
+def words_sought(question: str) -> frozenset[str]:
+    """The index tokens that a question looks for; one that ends with an asterisk stands for all that begin so."""
+    query = parse(question[:MAX_QUERY], QUERY_COLUMNS)
+    exact = {token for word in query.words for token in (word.token, *word.phrase, *word.parts)}
+    begun = {f"{word.casefold()}*" for word in _BEGUN.findall(question[:MAX_QUERY])} if query.strict else set()
+    return frozenset(exact | begun)
 
 
 def recall_each(book: Book, question: str, scopes: Sequence[Scope], limit: int) -> list[Recalled]:

@@ -18,16 +18,21 @@ _SEPARATORS = re.compile(r"[,\n]")
 
 
 def is_stale(item: Item) -> bool:
-    """Whether any file the item modified is newer than the item. Files that cannot be looked at do not count."""
+    """Whether any file the item modified is newer than the item."""
+    return changed_file(item) is not None
+
+
+def changed_file(item: Item) -> str | None:
+    """The first file that the item modified and that is newer than it. What cannot be looked at does not count."""
     listed = item.details.get("files_modified", "")
     if not listed:
-        return False
+        return None
     root = item.meta.get(ROOT)
     for name in _SEPARATORS.split(listed)[:MAX_FILES]:
         path = _located(name.strip(), root if isinstance(root, str) else None)
         if path is not None and _changed_ms(path) > item.created_ms:
-            return True
-    return False
+            return name.strip()
+    return None
 
 
 def _located(name: str, root: str | None) -> Path | None:

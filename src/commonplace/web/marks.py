@@ -14,12 +14,16 @@ _WORD = re.compile(r"\w+")
 
 
 def marked(text: str, sought: Collection[str]) -> Markup:
-    """The text as HTML, with what is sought inside <mark>. `sought` are index tokens."""
+    """The text as HTML, with what is sought inside <mark>.
+
+    `sought` are index tokens, or with an asterisk their beginnings.
+    """
     wanted = frozenset(sought)
+    beginnings = tuple(token.removesuffix("*") for token in wanted if token.endswith("*"))
     parts: list[Markup] = []
     end = 0
     for found in _WORD.finditer(text):
-        if not wanted.isdisjoint(index_text(found[0]).split()):
+        if not wanted.isdisjoint(index_text(found[0]).split()) or found[0].casefold().startswith(beginnings):
             parts += [escape(text[end : found.start()]), Markup("<mark>{}</mark>").format(found[0])]
             end = found.end()
     return Markup("").join([*parts, escape(text[end:])])
