@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
+import httpx2
 import pytest
-from tests.mcp.conftest import Served
+from tests.mcp.conftest import DEADLINE, Served
 from tests.postgres_process import PostgresProcess, any_of, running
 from tests.store.postgres.writers import writing
 
@@ -78,3 +80,23 @@ def test_servers_follow_a_promoted_replica_and_lose_nothing(
         writers.stop()
         assert writers.strange == []
         assert writers.lost() == []
+
+
+def test_a_server_that_starts_before_its_database_works_once_it_is_there(tmp_path: Path) -> None:
+    with closing(PostgresProcess(SETTINGS)) as database:
+        server = Served(tmp_path, "--port", "0", COMMONPLACE_DATABASE_URL=database.address(DATABASE))
+        try:
+            assert "cannot be reached" in server.remark and "nothing has to be restarted" in server.remark
+            assert _asked_by_a_stranger(server) == "SERVICE_UNAVAILABLE"
+            database.start()
+            assert _asked_by_a_stranger(server) == "DB_ERROR", "there is no such database yet"
+            database.run(f"CREATE DATABASE {DATABASE}")
+            assert _asked_by_a_stranger(server) == "UNAUTHORIZED"
+        finally:
+            server.end()
+
+
+def _asked_by_a_stranger(server: Served) -> str:
+    headers = {"authorization": "Bearer nobody-knows-this-one"}
+    told = httpx2.get(f"{server.url}/api/v1/items", headers=headers, timeout=DEADLINE)
+    return str(told.json()["error"]["code"])
