@@ -123,8 +123,8 @@ class Served:
 class InProcess:
     """The tools without a server. Quicker to start, and changed code can be tried in place."""
 
-    def __init__(self, data_dir: Path) -> None:
-        self.book = open_book(config.load({"data_dir": str(data_dir)}, env={}))
+    def __init__(self, data_dir: Path, **settings: str) -> None:
+        self.book = open_book(config.load({"data_dir": str(data_dir), **settings}, env={}))
 
     def call(self, tool: str, **arguments: object) -> Mapping[str, Any]:
         try:

@@ -7,23 +7,25 @@ Plain BM25 over the same texts is the floor.
 
 Modes: `each` dialogue in a store of its own, with sessions ranked by their best turn beside it; `pooled`, all of a set
 in one store; `mixed`, the same among 50,000 items of other kinds, which take minutes to embed: `--keep FOLDER` keeps
-all stores for the next run.
+all stores for the next run. With `--engine postgres` every store is a space of a PostgreSQL server of our own, which
+keeps nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
 from benchmarks import floor, reports
 from benchmarks.dialogues import Dialogue, pooled, sets
-from benchmarks.doors import InProcess, Opening, Served
+from benchmarks.doors import Door, InProcess, Opening, Served
 from benchmarks.kept import Kept, Way, kept
 from benchmarks.measures import DEPTHS, Answered, figures
 from benchmarks.others import COUNT, Others, others
@@ -102,6 +104,24 @@ def tables_of(
     return {f"{name}, among {count:,} others": measured([pooled(dialogues)], work / name, opening, among).by_turn()}
 
 
+@contextlib.contextmanager
+def opened_by(engine: str, server: str | None, in_process: bool) -> Iterator[Opening]:
+    """How to open the store of a folder with an engine."""
+    door = InProcess if in_process else Served
+    if engine == "sqlite":
+        yield door
+        return
+    from tests.postgres_server import running_server
+
+    def in_a_space(data_dir: Path) -> Door:
+        data_dir.mkdir(parents=True)
+        return door(data_dir, database_url=address, space=data_dir.name)
+
+    with running_server(server) as running:
+        address = running.new_database("commonplace_recall")
+        yield in_a_space
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
@@ -114,14 +134,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--others", type=int, default=COUNT, help=f"items of other kinds in mixed; {COUNT:,} if omitted"
     )
     parser.add_argument("--in-process", action="store_true", help="ask the tools without a server, to try things")
+    parser.add_argument("--engine", choices=("sqlite", "postgres"), default="sqlite", help="what keeps the stores")
+    parser.add_argument("--server", help="address of a PostgreSQL server to use instead of one of our own")
     options = parser.parse_args(arguments)
+    if options.engine == "postgres" and (options.keep or "mixed" in options.modes):
+        parser.error("on postgres no store is kept or copied: leave out --keep, and the mode mixed")
     chosen = {name: made for name, made in sets(options.folder).items() if not options.sets or name in options.sets}
     if not chosen or not set(options.modes) <= set(MODES):
         parser.error(f"the sets are {', '.join(sets(options.folder))}; the modes are {', '.join(MODES)}")
-    opening: Opening = InProcess if options.in_process else Served
     print("Asked in this process, without a server." if options.in_process else "Asked of a server, over HTTP.")
     results: dict[str, dict[str, Result]] = {}
-    with tempfile.TemporaryDirectory() as temporary:
+    with (
+        tempfile.TemporaryDirectory() as temporary,
+        opened_by(options.engine, options.server, options.in_process) as opening,
+    ):
         work = options.keep or Path(temporary)
         for (name, dialogues), mode in product(chosen.items(), options.modes):
             began = time.perf_counter()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.recall_quality import FLOOR, WAYS, main
+from tests.postgres_server import PostgresServer
 
 
 def test_a_server_is_asked_in_every_mode_and_the_tools_in_this_process_answer_alike(
@@ -46,10 +47,21 @@ def test_a_server_is_asked_in_every_mode_and_the_tools_in_this_process_answer_al
     assert all(line.count("(+0.0)") >= 7 for line in changes), changes
 
 
+def test_both_engines_find_the_same(
+    folder: Path, tmp_path: Path, postgres: PostgresServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = [str(folder), "--sets", "people", "--modes", "each", "--in-process"]
+    main([*common, "--json", str(tmp_path / "figures.json")])
+    main([*common, "--engine", "postgres", "--server", postgres.url, "--against", str(tmp_path / "figures.json")])
+    changes = capsys.readouterr().out.partition("### Now, and the change since ")[2].splitlines()[4:]
+    assert len(changes) == 2 * (len(WAYS) + 1)
+    assert all(line.count("(+0.0)") >= 7 for line in changes), changes
+
+
 def test_what_cannot_be_measured_is_said(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="no dialogues"):
         main([str(tmp_path / "sets" / "people")])
-    for wrong in (["--modes", "every"], ["--sets", "nobody"]):
+    for wrong in (["--modes", "every"], ["--sets", "nobody"], ["--engine", "postgres"]):
         with pytest.raises(SystemExit) as ended:
             main([str(folder), *wrong])
         assert ended.value.code == 2
