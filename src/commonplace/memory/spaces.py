@@ -16,7 +16,19 @@ from commonplace.model import Key
 from commonplace.store.spaces import Limits, SpaceEntry
 from commonplace.text.redact import redact
 
-__all__ = ["Limits", "SpaceEntry", "books_of", "create", "invite", "limit", "listed", "one", "people", "revoke"]
+__all__ = [
+    "Limits",
+    "SpaceEntry",
+    "books_of",
+    "create",
+    "invite",
+    "limit",
+    "listed",
+    "looks_after_all",
+    "one",
+    "people",
+    "revoke",
+]
 
 # More than any database can hold, and no more than every program can count.
 MOST = 10**15
@@ -27,7 +39,7 @@ _ASK = "Ask whoever runs the server: it takes an admin's key of its own space."
 
 def create(book: Book, name: str, limits: Limits, key: Key | None = None) -> SpaceEntry:
     """Make an empty space."""
-    if not _looks_after_all(book, key):
+    if not looks_after_all(book, key):
         raise Forbidden("This key makes no spaces.", _ASK)
     name, limits = _checked_name(name), _checked(limits)
     twins = [known.name for known in book.store.spaces(book.clock()) if known.name.casefold() == name.casefold()]
@@ -38,12 +50,12 @@ def create(book: Book, name: str, limits: Limits, key: Key | None = None) -> Spa
 
 def listed(book: Book, key: Key | None = None) -> list[SpaceEntry]:
     """Every space that the caller may know of, by name."""
-    return book.store.spaces(book.clock(), None if _looks_after_all(book, key) else book.settings.space)
+    return book.store.spaces(book.clock(), None if looks_after_all(book, key) else book.settings.space)
 
 
 def one(book: Book, name: str, key: Key | None = None) -> SpaceEntry:
     """One of these; a space that the caller may not know of is none."""
-    known = _looks_after_all(book, key) or name == book.settings.space
+    known = looks_after_all(book, key) or name == book.settings.space
     found = book.store.spaces(book.clock(), name) if known else []
     if not found:
         raise NotFound(f"There is no space {name[:64]!r}.", "`commonplace spaces` lists them.")
@@ -53,7 +65,7 @@ def one(book: Book, name: str, key: Key | None = None) -> SpaceEntry:
 def limit(book: Book, name: str, limits: Limits, key: Key | None = None) -> SpaceEntry:
     """Change what a space may hold. What it holds already stays; it only grows no more."""
     one(book, name, key)
-    if not _looks_after_all(book, key):
+    if not looks_after_all(book, key):
         raise Forbidden("This key does not change what its space may hold.", _ASK)
     book.store.limit_space(name, _checked(limits))
     return one(book, name)
@@ -88,8 +100,11 @@ def books_of(book: Book, secret: str) -> Iterator[Book]:
         yield beside(book, name)
 
 
-def _looks_after_all(book: Book, key: Key | None) -> bool:
-    return key is None or (key.allows("admin") and book.settings.space == book.neighbours.home)
+def looks_after_all(book: Book, key: Key | None) -> bool:
+    """Whether somebody looks after the server and all of its spaces; a key to one project does not."""
+    if key is None:
+        return True
+    return key.allows("admin") and key.project is None and book.settings.space == book.neighbours.home
 
 
 def _book_of(book: Book, name: str, key: Key | None) -> Book:

@@ -13,8 +13,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from commonplace.errors import CommonplaceError, Unauthorized
 from commonplace.memory import visits
 from commonplace.memory.book import Book
+from commonplace.model import Key
 from commonplace.web.frame import SAFE, VISIT_COOKIE, check_sender, form_of, query_of, set_cookie, theme_of
-from commonplace.web.page import House, own_path
+from commonplace.web.page import own_path
 from commonplace.web.render import Templates
 
 PATH = "/login"
@@ -25,6 +26,8 @@ _AFTER = ("key", "who", "next", "form_mark")
 class Welcomed(Protocol):
     """Whoever has a good key."""
 
+    @property
+    def key(self) -> Key: ...
     @property
     def book(self) -> Book: ...
 
@@ -56,8 +59,8 @@ class Tickets:
 class Login:
     """The door that people come in by."""
 
-    def __init__(self, welcome: Welcome, house: House, templates: Templates, tickets: Tickets) -> None:
-        self._welcome, self._house, self._templates, self._tickets = welcome, house, templates, tickets
+    def __init__(self, welcome: Welcome, templates: Templates, tickets: Tickets) -> None:
+        self._welcome, self._templates, self._tickets = welcome, templates, tickets
 
     async def form(self, request: Request) -> Response:
         """Ask for a key."""
@@ -106,7 +109,7 @@ class Login:
 
     async def _token(self, secret: str, request: Request) -> str:
         caller = await self._welcome(secret, request.state.address)
-        return await self._house.workers.do(lambda: visits.begin(caller.book, secret))
+        return visits.begin(caller.key, secret, caller.book.clock())
 
     def _let_in(self, response: Response, request: Request, token: str) -> Response:
         response.headers.update(SAFE)

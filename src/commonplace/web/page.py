@@ -86,8 +86,9 @@ class Gone:
 
     @property
     def address(self) -> str:
+        path, mark, place = self.path.partition("#")
         told = {name: value for name, value in (("did", self.did), ("about", self.about)) if value}
-        return self.path + (("&" if "?" in self.path else "?") + urlencode(told) if told else "")
+        return path + (("&" if "?" in path else "?") + urlencode(told) if told else "") + mark + place
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def routes(workers: Workers, ending: Callable[[], bool], welcome: Welcome, ticke
     """Every page, the door to them, and the files they need."""
     house = House(workers, ending)
     templates = Templates()
-    login = Login(welcome, house, templates, tickets)
+    login = Login(welcome, templates, tickets)
     return [
         Route("/login", login.form, methods=["GET"]),
         Route("/login", login.enter, methods=["POST"]),
