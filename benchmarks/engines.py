@@ -18,7 +18,9 @@ from pathlib import Path
 
 from tests.postgres_server import PostgresServer, running_server
 
+from benchmarks import many_spaces
 from benchmarks.corpus import common_questions, mixed_questions, questions, strict_queries
+from benchmarks.many_spaces import Row
 from benchmarks.run import table
 from benchmarks.stores import give_vectors, write
 from commonplace import config
@@ -30,10 +32,6 @@ ENGINES = ("sqlite", "postgres")
 SETTINGS = ("shared_buffers=1GB", "max_wal_size=4GB")
 FIRST = 10
 WRITTEN = "all of it"
-# So many spaces of those that were written are asked.
-ASKED_SPACES = 50
-
-Row = tuple[str, str, str]
 
 
 @dataclass(slots=True)
@@ -153,30 +151,17 @@ def small_spaces(places: Places, spaces: int, items: int, count: int) -> list[Ro
     """Many spaces in one database: a search inside one of them."""
     name = f"spaces_{spaces}_{items}"
     rows: list[Row] = []
+
+    def opened(space: str, embedder: str) -> Book:
+        return places.book("postgres", name, space, embedder)
+
     if not places.is_written(name):
-        places.server.new_database(f"commonplace_bench_{name}")
+        address = places.server.new_database(f"commonplace_bench_{name}")
         began = time.perf_counter()
-        for number in range(spaces):
-            with contextlib.closing(places.book("postgres", name, f"space-{number}", "off")) as book:
-                write(book, items, seed=number)
-                give_vectors(book)
-        seconds = time.perf_counter() - began
+        many_spaces.fill(address, opened, spaces, items)
+        rows.append((f"{spaces:,} spaces of {items:,} items made", f"{time.perf_counter() - began:.0f} s", ""))
         places.set_written(name)
-        rows.append((f"{spaces:,} spaces of {items:,} items written", f"{seconds:.0f} s", ""))
-    taken: dict[str, list[float]] = {}
-    for number in range(0, spaces, max(1, spaces // ASKED_SPACES)):
-        with contextlib.closing(places.book("postgres", name, f"space-{number}")) as book:
-            recall(book, "warm up the model and the matrix", Scope())
-            for sort, asked in sorts(max(1, count // 10)).items():
-                for text, scope in asked:
-                    began = time.perf_counter()
-                    recall(book, text, scope, FIRST)
-                    taken.setdefault(sort, []).append(time.perf_counter() - began)
-    taken["all of them"] = [second for seconds in taken.values() for second in seconds]
-    return rows + [
-        (f"{sort}, one of {spaces:,} spaces", f"{statistics.median(seconds) * 1000:.1f} ms", "")
-        for sort, seconds in taken.items()
-    ]
+    return rows + many_spaces.figures(opened, spaces, sorts(max(1, count // 10)))
 
 
 def main() -> None:
