@@ -32,7 +32,10 @@ SELECT c.relname, array_agg(a.attname::text) FROM pg_class c JOIN pg_attribute a
  GROUP BY c.oid HAVING 'space_id' = ANY(array_agg(a.attname::text))
 """
 # A word in the index is led by its space.
-_AS_COPIED = {"space_id": "%(new)s", "v": "replace(v::text, '''' || space_id || ':', '''' || %(new)s || ':')::tsvector"}
+_AS_COPIED: dict[str, str] = {
+    "space_id": "%(new)s",
+    "v": "replace(v::text, '''' || space_id || ':', '''' || %(new)s || ':')::tsvector",
+}
 
 
 def fill(address: str, opened: Opened, spaces: int, items: int) -> None:
@@ -63,7 +66,7 @@ def _copy(
         for table, columns in tables:
             assert isinstance(columns, list) and isinstance(table, str)
             copied = _AS_COPIED if table == "words" else {"space_id": _AS_COPIED["space_id"]}
-            values = ", ".join(copied[column] if column in copied else column for column in columns)
+            values = ", ".join(str(copied.get(column, column)) for column in columns)
             insert = f"INSERT INTO {table} ({', '.join(columns)}) SELECT {values} FROM {table} WHERE space_id = %(old)s"
             connection.execute(insert.encode(), {"new": made[0], "old": made[1]})
 
