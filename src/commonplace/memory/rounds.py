@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 
-from commonplace.errors import NotFound
 from commonplace.memory.background import Background
 from commonplace.memory.book import Book, beside
 from commonplace.memory.meaning import BACKGROUND_BATCH
@@ -43,10 +42,7 @@ class Rounds:
         return list(home.store.waiting_spaces(home.clock(), vectors=home.meaning.model is not None))
 
     def _step(self, home: Book, space: str) -> bool:
-        try:
-            book = beside(home, space)
-        except NotFound:
-            return False
+        book = beside(home, space)
         done = book.meaning.catch_up(limit=BACKGROUND_BATCH, batch=BACKGROUND_BATCH)
         more = Background(book).step()
         if book.meaning.state.startswith("failed"):

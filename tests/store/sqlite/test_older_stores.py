@@ -7,7 +7,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from commonplace.model import SessionScope
+from commonplace.model import Scope, SessionScope
+from commonplace.store.spaces import Limits
 from commonplace.store.sqlite.migrate import APPLICATION_ID, migrations
 from commonplace.store.sqlite.store import SqliteStore
 from commonplace.text.sketch import similarity
@@ -87,3 +88,13 @@ def test_sessions_of_the_first_schema_are_counted(first_schema: Path) -> None:
         store.close()
     (backup,) = (first_schema.parent / "backups").iterdir()
     assert "schema1" in backup.name
+
+
+def test_what_a_space_holds_is_counted(first_schema: Path) -> None:
+    store = SqliteStore(first_schema)
+    (space,) = store.spaces(NOW)
+    live = store.newest(Scope(), 99)
+    assert (space.name, space.items, space.limits) == ("default", len(live), Limits())
+    said = "".join(item.body + '{"role":"user"}' + ('{"n":"ü"}' if item.id == 1 else "{}") for item in live)
+    assert space.bytes == len(said.encode())
+    store.close()
