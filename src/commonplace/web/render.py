@@ -31,7 +31,15 @@ class Templates:
         )
         self._all.globals.update(say=words(), static=address_of, counted=counted)
         self._all.filters.update(
-            ago=ago, iso=iso, day=day, clock=clock, size=size, markdown=_markdown, clean=redact, number=number
+            ago=ago,
+            iso=iso,
+            day=day,
+            clock=clock,
+            size=size,
+            markdown=_markdown,
+            clean=redact,
+            number=number,
+            coded=coded,
         )
 
     def page(self, name: str, values: Mapping[str, Any]) -> str:
@@ -63,6 +71,12 @@ def size(bytes_: int) -> str:
             break
         amount /= KILO
     return f"{bytes_:,} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
+
+
+def coded(words: str) -> Markup:
+    """Our own words, with what stands between backticks as code."""
+    parts = words.split("`")
+    return Markup("").join(Markup("<code>{}</code>" if n % 2 else "{}").format(part) for n, part in enumerate(parts))
 
 
 def number(value: int) -> str:
