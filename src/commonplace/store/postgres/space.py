@@ -61,7 +61,9 @@ class Space:
             row = sql.first(connection, select, (name,))
             self._database.confined = confined(connection)
         if row is None and as_it_is:
-            raise NotFound(f"There is no space {name!r} in the store yet.", "`commonplace spaces` lists those there are.")
+            raise NotFound(
+                f"There is no space {name!r} in the store yet.", "`commonplace spaces` lists those there are."
+            )
         if row is None:
             with self._database.owning() as connection:
                 sql.run(

@@ -42,7 +42,9 @@ class Space:
         with self._database.read() as connection:
             row = sql.first(connection, select, (name,))
         if row is None and as_it_is:
-            raise NotFound(f"There is no space {name!r} in the store yet.", "`commonplace spaces` lists those there are.")
+            raise NotFound(
+                f"There is no space {name!r} in the store yet.", "`commonplace spaces` lists those there are."
+            )
         if row is None:
             with self._database.write() as connection:
                 connection.execute("INSERT OR IGNORE INTO spaces (name, created_ms) VALUES (?, ?)", (name, now_ms))
