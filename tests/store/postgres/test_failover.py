@@ -38,40 +38,23 @@ def replica(primary: PostgresProcess) -> Iterator[PostgresProcess]:
         yield server
 
 
-@contextlib.contextmanager
-def two_servers(folder: Path, database_url: str) -> Iterator[list[Served]]:
-    def serve(_number: int) -> Served:
-        return Served(folder, "--port", "0", COMMONPLACE_DATABASE_URL=database_url)
-
+@pytest.fixture
+def servers(primary: PostgresProcess, replica: PostgresProcess, tmp_path: Path) -> Iterator[list[Served]]:
+    """Two of them, on whichever of both takes writes."""
+    address = any_of([primary, replica], DATABASE)
     with ThreadPoolExecutor() as threads, contextlib.ExitStack() as ending:
-        servers = list(threads.map(serve, range(2)))
-        for server in servers:
-            ending.callback(server.end)
-        yield servers
+        started = threads.map(lambda _: Served(tmp_path, "--port", "0", COMMONPLACE_DATABASE_URL=address), range(2))
+        yield [ending.enter_context(_ended(server)) for server in started]
 
 
-def test_servers_wait_for_a_server_that_was_killed_and_lose_nothing(primary: PostgresProcess, tmp_path: Path) -> None:
-    with (
-        two_servers(tmp_path, primary.address(DATABASE)) as servers,
-        writing(servers, servers[0].key) as writers,
-    ):
+def test_servers_wait_for_a_killed_database_follow_its_promoted_replica_and_lose_nothing(
+    primary: PostgresProcess, replica: PostgresProcess, servers: list[Served]
+) -> None:
+    with writing(servers, servers[0].key) as writers:
         writers.wait_for_writes(SOME)
         primary.kill()
         writers.wait_for_refusals()
         primary.start()
-        writers.wait_for_writes(SOME)
-        writers.stop()
-        assert writers.strange == []
-        assert writers.lost() == []
-
-
-def test_servers_follow_a_promoted_replica_and_lose_nothing(
-    primary: PostgresProcess, replica: PostgresProcess, tmp_path: Path
-) -> None:
-    with (
-        two_servers(tmp_path, any_of([primary, replica], DATABASE)) as servers,
-        writing(servers, servers[0].key) as writers,
-    ):
         writers.wait_for_writes(SOME)
         primary.kill()
         writers.wait_for_refusals()
@@ -83,17 +66,24 @@ def test_servers_follow_a_promoted_replica_and_lose_nothing(
 
 
 def test_a_server_that_starts_before_its_database_works_once_it_is_there(tmp_path: Path) -> None:
-    with closing(PostgresProcess(SETTINGS)) as database:
-        server = Served(tmp_path, "--port", "0", COMMONPLACE_DATABASE_URL=database.address(DATABASE))
-        try:
-            assert "cannot be reached" in server.remark and "nothing has to be restarted" in server.remark
-            assert _asked_by_a_stranger(server) == "SERVICE_UNAVAILABLE"
-            database.start()
-            assert _asked_by_a_stranger(server) == "DB_ERROR", "there is no such database yet"
-            database.run(f"CREATE DATABASE {DATABASE}")
-            assert _asked_by_a_stranger(server) == "UNAUTHORIZED"
-        finally:
-            server.end()
+    with (
+        closing(PostgresProcess(SETTINGS)) as database,
+        _ended(Served(tmp_path, "--port", "0", COMMONPLACE_DATABASE_URL=database.address(DATABASE))) as server,
+    ):
+        assert "cannot be reached" in server.remark and "nothing has to be restarted" in server.remark
+        assert _asked_by_a_stranger(server) == "SERVICE_UNAVAILABLE"
+        database.start()
+        assert _asked_by_a_stranger(server) == "DB_ERROR", "there is no such database yet"
+        database.run(f"CREATE DATABASE {DATABASE}")
+        assert _asked_by_a_stranger(server) == "UNAUTHORIZED"
+
+
+@contextlib.contextmanager
+def _ended(server: Served) -> Iterator[Served]:
+    try:
+        yield server
+    finally:
+        server.end()
 
 
 def _asked_by_a_stranger(server: Served) -> str:

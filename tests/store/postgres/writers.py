@@ -45,7 +45,9 @@ class Writers:
         self._wait(lambda: all(self._wrote[n] >= count for n, count in wanted.items()))
 
     def wait_for_refusals(self) -> None:
-        """Return when each of them was refused."""
+        """Return when each of them was refused from now on."""
+        with self._news:
+            self.refused.clear()
         self._wait(lambda: all(self.refused[n] for n in range(len(self._servers))))
 
     def lost(self) -> list[str]:
