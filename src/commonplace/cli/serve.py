@@ -32,13 +32,16 @@ def mcp(call: Call, profile: str | None) -> None:
 @click.option("--host", help="Address to listen on (default: 127.0.0.1, this machine only).")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default: 8765; 0 takes a free one).")
 @click.option("--import-dir", metavar="DIR", help="Import the conversations in files that are put into DIR.")
+@click.option("--open/--no-open", "show", default=None, help="Open the dashboard (default: if there is a screen).")
 @profile_option
-def serve(call: Call, host: str | None, port: int | None, import_dir: str | None, profile: str | None) -> None:
-    """Serve any number of agents over HTTP (Model Context Protocol at /mcp). Ctrl-C stops it.
+def serve(
+    call: Call, host: str | None, port: int | None, import_dir: str | None, show: bool | None, profile: str | None
+) -> None:
+    """Serve the dashboard at / and any number of agents over HTTP (Model Context Protocol at /mcp). Ctrl-C stops it.
 
     Callers need a key. The first is made on the first start, in the file api-key of the data folder; `commonplace keys`
     makes more.
     """
     from commonplace.site.server import run
 
-    run(call.settings(host=host, port=port, import_dir=import_dir, profile=profile))
+    run(call.settings(host=host, port=port, import_dir=import_dir, profile=profile), show)

@@ -38,6 +38,12 @@ def first_key(book: Book, path: Path) -> str:
     return f"Its first API key was made and is in {path}."
 
 
+def kept_key(path: Path) -> str | None:
+    """The key in the file, if there is one of ours."""
+    kept = _read(path)
+    return kept if kept is not None and keys.looks_like_one(kept) else None
+
+
 def _made(book: Book, path: Path) -> str:
     try:
         return keys.create(book, NAME, "admin")[1]

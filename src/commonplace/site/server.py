@@ -22,23 +22,29 @@ from commonplace.memory.rounds import Rounds
 from commonplace.memory.shelf import Shelf
 from commonplace.site import logs
 from commonplace.site.application import application
-from commonplace.site.first_key import first_key
+from commonplace.site.doorstep import link, may_open, open_page
+from commonplace.site.first_key import first_key, kept_key
+from commonplace.web.login import Tickets
 
 # What comes while requests are finished is given this long at least.
 _REST_SECONDS = 1
 
 
-def run(settings: Settings) -> None:
-    """Serve until interrupted or terminated, then finish what is being answered and close the store."""
+def run(settings: Settings, show: bool | None = None) -> None:
+    """Serve until interrupted or terminated, then finish what is being answered and close the store.
+
+    `show` says whether to open the dashboard in a browser; without it, if somebody is there to see it.
+    """
     if not _is_loopback(settings.host) and not listed(settings.allowed_hosts):
         raise InvalidInput(
             f"{settings.host!r} is not a loopback address, and nothing says by which names others call this server.",
             "Use 127.0.0.1, ::1 or localhost, or set allowed_hosts to those names, such as memory.example.com.",
         )
     logs.set_up(settings)
+    tickets = Tickets()
     with contextlib.closing(Shelf(settings, tasks=(Draining(), Rounds()))) as shelf:
         config = uvicorn.Config(
-            application(shelf.book, settings, lambda: server.should_exit),
+            application(shelf.book, settings, lambda: server.should_exit, tickets),
             lifespan="on",
             log_config=None,
             log_level=settings.log_level,
@@ -52,6 +58,7 @@ def run(settings: Settings) -> None:
             # The server stops gracefully on a signal and then raises it again: by then it means "leave", not "die".
             signal.signal(signal.SIGTERM, _leave)
             _greet(_address(sock), _about_keys(shelf, settings), settings.log_format)
+            _show(_address(sock), settings, tickets, show)
             inbox = watching(shelf.book, settings.import_dir, logging.getLogger("commonplace").warning)
             with contextlib.suppress(KeyboardInterrupt, _Leave), inbox:
                 server.run(sockets=[sock])
@@ -94,6 +101,15 @@ def _greet(address: str, more: str, log_format: str) -> None:
         return
     sys.stderr.write(f"Commonplace is at {address}/mcp (REST: {address}/api/v1/docs). Ctrl-C ends it.\n{more}\n")
     sys.stderr.flush()
+
+
+def _show(address: str, settings: Settings, tickets: Tickets, show: bool | None) -> None:
+    page = link(address, kept_key(settings.key_file) if _is_loopback(settings.host) else None, tickets)
+    if sys.stderr.isatty() and settings.log_format == "text":
+        sys.stderr.write(f"See what is remembered: {page}\n")
+        sys.stderr.flush()
+    if may_open(show):
+        open_page(page)
 
 
 def _is_loopback(host: str) -> bool:
