@@ -67,6 +67,10 @@ class Settings:
     max_body_mb: int = 32
     max_import_mb: int = 2048
     import_dir: str = ""
+    remote_url: str = ""
+    # A key: it is shown nowhere.
+    remote_key: str = field(default="", repr=False)
+    sync_private: str = ""
     shutdown_grace: float = 5.0
     log_format: str = "text"
     log_level: str = "warning"
