@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.config import Settings, load
+from commonplace.config import Settings, listed, load
 from commonplace.errors import InvalidInput
 
 
@@ -149,4 +149,16 @@ def test_a_password_is_not_shown_with_the_settings() -> None:
     for wrong in ("swordfish", "mysql://ann:swordfish@db/team"):
         with pytest.raises(InvalidInput) as refused:
             load(env=environment(COMMONPLACE_DATABASE_URL=wrong))
+        assert "swordfish" not in refused.value.message + refused.value.hint
+
+
+def test_replicas_are_named_like_the_database_and_beside_it() -> None:
+    primary = "postgresql://ann:swordfish@db1:5432,db2:5432/team"
+    replicas = "postgresql://ann:swordfish@db2/team, host=db3 password=swordfish"
+    settings = load(env=environment(COMMONPLACE_DATABASE_URL=primary, COMMONPLACE_DATABASE_REPLICAS=replicas))
+    assert len(listed(settings.database_replicas)) == 2 and "swordfish" not in repr(settings)
+    # The second host of one address would be an address of its own.
+    for url, wrong in (("", replicas), (primary, "swordfish"), (primary, primary)):
+        with pytest.raises(InvalidInput, match="database_replicas") as refused:
+            load(env=environment(COMMONPLACE_DATABASE_URL=url, COMMONPLACE_DATABASE_REPLICAS=wrong))
         assert "swordfish" not in refused.value.message + refused.value.hint
