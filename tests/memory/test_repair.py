@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,9 +18,10 @@ from tests.conftest import Clock
 
 from commonplace import config
 from commonplace.config import Settings
+from commonplace.errors import StoreBusy, StoreCorrupt
 from commonplace.memory.background import Background
 from commonplace.memory.book import Book, open_book
-from commonplace.memory.check import check, glance
+from commonplace.memory.check import check, examine, glance
 from commonplace.memory.conversations import Conversation, Said, keep
 from commonplace.memory.forget import forget
 from commonplace.memory.recall import recall
@@ -110,7 +114,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return book.settings.database
 
 
-@given_settings(max_examples=30)
+@given_settings(max_examples=20)
 @given(st.lists(st.tuples(st.sampled_from(DAMAGE), st.integers(1, 4), st.integers(0, 3)), min_size=1, max_size=4))
 def test_whatever_is_derived_is_made_anew(
     sound: Path, tmp_path_factory: pytest.TempPathFactory, damages: list[tuple[str, int, int]]
@@ -136,3 +140,103 @@ def test_whatever_is_derived_is_made_anew(
     finally:
         book.close()
     shutil.rmtree(folder)
+
+
+def hurt_pages(path: Path, table: str, most: int) -> int:
+    """Write nonsense over pages of a table; how many."""
+    with contextlib.closing(apsw.Connection(str(path))) as file:
+        question = "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY pageno"
+        pages = [row[0] for row in file.execute(question, (table,))][1 : 1 + most]
+    with path.open("r+b") as raw:
+        for page in pages:
+            raw.seek((page - 1) * 4096)
+            raw.write(bytes(range(256)) * 16)
+    return len(pages)
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> Settings:
+    """A store of many items that nobody has open."""
+    told = config.load({"data_dir": str(tmp_path / "data"), "embedder": "off", "durability": "normal"})
+    book = open_book(told, Clock())
+    remember_all(book, [Note(f"Apple {n}. " + "Some more words. " * 10, project=f"p{n % 3}") for n in range(300)])
+    fill(book)
+    book.close()
+    return told
+
+
+def test_all_that_can_be_read_of_damaged_pages_is_saved(closed: Settings) -> None:
+    before = truth(closed)
+    assert hurt_pages(closed.database, "items", 3) == 3
+    assert any(fault.part == "file" and not fault.derived for fault in examine(closed, Clock()))
+    done = repair(closed, Clock())
+    assert done.saved is not None and len(done.saved.lost) in (1, 2, 3)
+    assert all(lost.startswith("items: rows ") for lost in done.saved.lost)
+    after = truth(closed)
+    assert set(after["items"]) < set(before["items"]) and len(after["items"]) > len(before["items"]) - 60
+    assert {table: rows for table, rows in after.items() if table not in ("items", "item_tags")} == {
+        table: rows for table, rows in before.items() if table not in ("items", "item_tags")
+    }
+    # What is left says only that some rows are no more.
+    assert {fault.part for fault in done.left} <= {"rows", "history"} and not any(fault.derived for fault in done.left)
+    assert done.kept is not None and done.kept.parent == closed.backups and "damaged" in done.kept.name
+    again = repair(closed, Clock())
+    assert again.saved is None and again.done == () and again.left == done.left
+
+
+def test_numbers_of_lost_items_are_not_given_again(closed: Settings) -> None:
+    hurt_pages(closed.database, "items", 10_000)
+    ((last,),) = _numbers(closed)
+    repair(closed, Clock())
+    book = open_book(closed, Clock())
+    assert remember(book, Note("Something new")).id == last + 1
+    book.close()
+
+
+def _numbers(settings: Settings) -> list[tuple[int]]:
+    with behind(settings) as ask:
+        return ask("SELECT seq FROM sqlite_sequence WHERE name = 'items'")
+
+
+def test_a_damaged_index_is_made_anew_from_its_table(closed: Settings) -> None:
+    before = truth(closed)
+    hurt_pages(closed.database, "items_time", 1)
+    done = repair(closed, Clock())
+    assert done.left == () and truth(closed) == before
+
+
+def test_a_damaged_index_of_words_is_made_anew(closed: Settings) -> None:
+    before = truth(closed)
+    with behind(closed) as ask:
+        ask("UPDATE passages_fts_data SET block = x'00ff00ff' WHERE id > 10")
+    done = repair(closed, Clock())
+    assert done.found and done.saved is None and done.left == () and truth(closed) == before
+    book = open_book(closed, Clock())
+    assert recall(book, "pears", Scope(), 5).hits
+    book.close()
+
+
+def test_what_is_no_store_at_all_is_left_alone(closed: Settings) -> None:
+    nonsense = b"These are not the pages you are looking for. " * 100
+    closed.database.write_bytes(nonsense)
+    assert [fault.part for fault in examine(closed, Clock())] == ["file"]
+    with pytest.raises(StoreCorrupt):
+        repair(closed, Clock())
+    assert closed.database.read_bytes() == nonsense
+
+
+def test_pages_are_not_saved_under_the_feet_of_another_process(closed: Settings) -> None:
+    hurt_pages(closed.database, "items", 2)
+    with behind(closed, reading=True) as ask:
+        ask("SELECT count(*) FROM projects")
+        with pytest.raises(StoreBusy):
+            repair(replace(closed, busy_timeout=0.1), Clock())
+    assert not [*closed.backups.glob("*damaged*")]
+
+
+def test_a_dry_run_changes_nothing(closed: Settings) -> None:
+    with behind(closed) as ask:
+        ask("UPDATE tally SET items = 0")
+    done = repair(closed, Clock(), dry_run=True)
+    assert done.found == done.left and done.found[0].part == "counts" and not closed.backups.exists()
+    assert repair(closed, Clock()).left == ()

@@ -81,7 +81,7 @@ def _restored(done: Restored, dry_run: bool) -> dict[str, Any]:
     return {
         "dry_run": dry_run,
         "backup": _held(done.backup),
-        "store": None if done.store is None else _held(done.store),
+        "store": None if done.current is None else _held(done.current),
         "difference": None if done.difference is None else asdict(done.difference),
         "kept": None if done.kept is None else str(done.kept),
     }
@@ -94,8 +94,8 @@ def _held(held: Held) -> Mapping[str, Any]:
 
 def _tell(call: Call, done: Restored, dry_run: bool) -> None:
     call.say(f"The backup: {_described(done.backup)}.")
-    if dry_run and done.store is not None:
-        call.say(f"The store:  {_described(done.store)}.")
+    if dry_run and done.current is not None:
+        call.say(f"The store:  {_described(done.current)}.")
     if done.difference is not None:
         change = done.difference
         verb = "would be" if dry_run else "were"

@@ -12,7 +12,7 @@ from commonplace.cli import tables
 from commonplace.cli.call import Call, command
 
 if TYPE_CHECKING:
-    from commonplace.memory.check import Fault
+    from commonplace.memory.health import Fault
     from commonplace.memory.repair import Repaired
 
 # As docs/command-line.md says: something is wrong with what is kept.
@@ -27,7 +27,7 @@ def check(call: Call, quick: bool) -> None:
     Nothing is changed. What is derived is made anew by `repair`; of what somebody said a person decides. The exit code
     is 9 if something is found.
     """
-    from commonplace.memory.health import examine
+    from commonplace.memory.check import examine
 
     with tables.progress("Checking", None) as advance:
         faults = examine(call.settings(), quick=quick, advance=advance)

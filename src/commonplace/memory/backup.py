@@ -53,7 +53,7 @@ class Restored:
     """What a backup and the store hold, how they differ, and where the store as it was is kept, if it was replaced."""
 
     backup: Held
-    store: Held | None
+    current: Held | None
     difference: Difference | None
     kept: Path | None
 

@@ -13,7 +13,7 @@ from commonplace.config import Settings
 from commonplace.memory import health
 from commonplace.memory.backup import SCHEDULED, backups, place_for, prepare, thin_out
 from commonplace.memory.book import Book
-from commonplace.memory.check import Fault, check, glance
+from commonplace.memory.check import check, glance
 from commonplace.memory.encryption import key_of
 
 RUNNING = "running"
@@ -104,7 +104,7 @@ def _check_after_end(book: Book) -> None:
         _tell(book, "unclean end", check(book, quick=True))
 
 
-def _tell(book: Book, how: str, faults: list[Fault]) -> None:
+def _tell(book: Book, how: str, faults: list[health.Fault]) -> None:
     """What is wrong is told; that nothing is seen in a moment does not make up for what a whole check found."""
     known = health.known(book.settings)
     if faults or how != "start" or known is None:

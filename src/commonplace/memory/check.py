@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from commonplace.config import Settings
 from commonplace.errors import InvalidInput, StoreCorrupt
 from commonplace.identity import ref
-from commonplace.memory.book import Book, beside
+from commonplace.memory.book import Book, Clock, beside, open_book, wall_clock
+from commonplace.memory.health import Fault, note
 from commonplace.memory.remember import hashes_of
 from commonplace.model import Item
 from commonplace.store.soundness import Advance, Damage
@@ -24,18 +24,6 @@ RECOVER = "Keep the file. `commonplace repair` copies all that can be read; `com
 AT_THE_SERVER = "Whoever runs the database server mends this: see docs/team.md."
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Something that is not as it should be. What is derived can be made anew; of the rest a person decides."""
-
-    part: str
-    says: str
-    count: int
-    examples: tuple[str, ...]
-    derived: bool
-    advice: str
-
-
 def no_matter(_items: int) -> None:
     """For those who do not watch."""
 
@@ -48,11 +36,32 @@ def books(book: Book) -> list[Book]:
 
 def check(book: Book, *, quick: bool = False, advance: Advance = no_matter) -> list[Fault]:
     """Everything that is wrong with the store, in all of its spaces; `quick` reads no texts."""
+    damage: list[Damage] = []
     try:
-        damage = [_damaged(book.settings, one) for one in book.store.damage(quick=quick)]
-        return damage + [fault for one in books(book) for fault in _faults(one, quick, advance)]
+        damage += book.store.damage(quick=quick)
+        words = not quick and all(one.cure != "words" for one in damage)
+        rows = [fault for one in books(book) for fault in _faults(one, quick, words, advance)]
+        return [_damaged(book.settings, one) for one in damage] + rows
     except StoreCorrupt as error:
-        return [broken(book.settings, error.message)]
+        # What was found first tells more.
+        return [_damaged(book.settings, one) for one in damage] or [broken(book.settings, error.message)]
+
+
+def examine(
+    settings: Settings, clock: Clock = wall_clock, *, quick: bool = False, advance: Advance = no_matter
+) -> list[Fault]:
+    """Check the store of these settings, also one that does not open, and let those know who ask for its state."""
+    try:
+        book = open_book(settings, clock)
+    except StoreCorrupt as error:
+        faults = [broken(settings, error.message)]
+    else:
+        try:
+            faults = check(book, quick=quick, advance=advance)
+        finally:
+            book.close()
+    note(settings, "quick" if quick else "all", faults, clock())
+    return faults
 
 
 def glance(book: Book) -> list[Fault]:
@@ -64,7 +73,7 @@ def glance(book: Book) -> list[Fault]:
     return [_fault(kept.part, kept.says, n.count, n.examples, kept.derived) for kept, n in found if n.count]
 
 
-def _faults(book: Book, quick: bool, advance: Advance) -> Iterator[Fault]:
+def _faults(book: Book, quick: bool, words: bool, advance: Advance) -> Iterator[Fault]:
     for kept in book.store.invariants():
         found = book.store.breaches(kept)
         if found.count:
@@ -72,7 +81,7 @@ def _faults(book: Book, quick: bool, advance: Advance) -> Iterator[Fault]:
     if quick:
         return
     yield from _texts(book, advance)
-    if wrong := _named("item", book.store.misworded(advance)):
+    if words and (wrong := _named("item", book.store.misworded(advance))):
         yield _fault("words", "items are indexed by other words than they say", *wrong, derived=True)
     if wrong := _named("session", [id_ for some in miscounted(book) for id_ in some]):
         yield _fault("counts", "sessions count their messages wrongly", *wrong, derived=True)

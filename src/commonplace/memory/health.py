@@ -8,12 +8,20 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from commonplace.config import Settings
-from commonplace.errors import StoreCorrupt
-from commonplace.memory.book import Clock, open_book, wall_clock
-from commonplace.memory.check import Fault, broken, check, no_matter
-from commonplace.store.soundness import Advance
 
 FILE = "health.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that is not as it should be. What is derived can be made anew; of the rest a person decides."""
+
+    part: str
+    says: str
+    count: int
+    examples: tuple[str, ...]
+    derived: bool
+    advice: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,23 +31,6 @@ class Health:
     checked_ms: int
     how: str
     faults: tuple[Fault, ...]
-
-
-def examine(
-    settings: Settings, clock: Clock = wall_clock, *, quick: bool = False, advance: Advance = no_matter
-) -> list[Fault]:
-    """Check the store of these settings, also one that does not open, and keep what was found."""
-    try:
-        book = open_book(settings, clock)
-    except StoreCorrupt as error:
-        faults = [broken(settings, error.message)]
-    else:
-        try:
-            faults = check(book, quick=quick, advance=advance)
-        finally:
-            book.close()
-    note(settings, "quick" if quick else "all", faults, clock())
-    return faults
 
 
 def note(settings: Settings, how: str, faults: Sequence[Fault], now_ms: int) -> None:

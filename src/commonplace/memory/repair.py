@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from commonplace.config import Settings
 from commonplace.errors import StoreCorrupt
-from commonplace.memory import health
 from commonplace.memory.backup import keep_copy, place_for, prepare
 from commonplace.memory.book import Book, Clock, open_book, wall_clock
-from commonplace.memory.check import Fault, books, broken, check, miscounted, no_matter
+from commonplace.memory.check import books, broken, check, miscounted, no_matter
 from commonplace.memory.encryption import key_of
+from commonplace.memory.health import Fault, note
 from commonplace.memory.remember import cut
 from commonplace.memory.upkeep import mend_words
 from commonplace.store.invariants import Invariant
@@ -63,7 +63,7 @@ def repair(
         for one in every:
             mend_words(one)
         left = check(book, advance=advance)
-        health.note(settings, "all", left, clock())
+        note(settings, "all", left, clock())
         return Repaired(tuple(found), kept, saved, tuple(done), tuple(left))
     finally:
         if book is not None:

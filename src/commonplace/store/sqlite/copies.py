@@ -99,6 +99,8 @@ def _reading(path: Path, key: str) -> Iterator[apsw.Connection]:
             recognise(connection)
         except apsw.NotADBError as error:
             raise (locked(path) if key else error) from error
+        if not connection.pragma("user_version"):
+            raise StoreCorrupt(f"The file {path} is empty.")
         yield connection
 
 

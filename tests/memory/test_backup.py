@@ -1,0 +1,230 @@
+"""Backups: verified, listed, thinned out, made when they are due, and put back as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.behind import all_rows, behind
+from tests.conftest import Clock
+
+from commonplace import config
+from commonplace.config import Settings
+from commonplace.errors import Conflict, NotFound, StoreBusy, StoreCorrupt
+from commonplace.memory import care, health
+from commonplace.memory.backup import SCHEDULED, back_up, backups, place_for, restore, thin_out
+from commonplace.memory.book import Book, open_book
+from commonplace.memory.care import Care, back_up_if_due
+from commonplace.memory.forget import forget
+from commonplace.memory.remember import Note, remember, remember_all
+
+HOLDER = """
+import sys
+from commonplace.config import load
+from commonplace.memory.book import open_book
+book = open_book(load({"data_dir": sys.argv[1], "embedder": "off"}))
+print("open", flush=True)
+sys.stdin.readline()
+book.close()
+"""
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Settings:
+    return config.load({"data_dir": str(tmp_path / "data"), "embedder": "off", "durability": "normal"})
+
+
+@pytest.fixture
+def kept(told: Settings, clock: Clock) -> Iterator[Book]:
+    book = open_book(told, clock)
+    remember_all(book, [Note(f"Apple {n}") for n in range(5)])
+    yield book
+    book.close()
+
+
+def items(settings: Settings) -> int:
+    with behind(settings) as ask:
+        return int(ask("SELECT count(*) FROM items")[0][0])
+
+
+def test_a_copy_is_one_private_file_with_everything(kept: Book, tmp_path: Path) -> None:
+    made = back_up(kept, tmp_path / "copy.db")
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["copy.db"]
+    if sys.platform != "win32":
+        assert stat.S_IMODE(made.path.stat().st_mode) == 0o600
+    (tmp_path / "other").mkdir()
+    made.path.replace(tmp_path / "other" / "commonplace.db")
+    assert all_rows(replace(kept.settings, data_dir=tmp_path / "other")) == all_rows(kept.settings)
+
+
+def test_nothing_is_overwritten_and_a_folder_will_do(kept: Book, tmp_path: Path) -> None:
+    (tmp_path / "safe").mkdir()
+    made = back_up(kept, tmp_path / "safe")
+    assert made.path.parent == tmp_path / "safe"
+    with pytest.raises(Conflict):
+        back_up(kept, made.path)
+    first, second = back_up(kept), back_up(kept)
+    assert [one.path for one in backups(kept.settings)] == [second.path, first.path]
+
+
+def test_a_copy_of_a_damaged_store_is_refused(kept: Book) -> None:
+    with behind(kept.settings) as ask:
+        ask("CREATE TABLE t (a UNIQUE); INSERT INTO t VALUES (1)")
+        ask("PRAGMA writable_schema = 1; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 't'")
+    with pytest.raises(StoreCorrupt):
+        back_up(kept)
+    assert [*kept.settings.backups.iterdir()] == []
+
+
+def test_a_dry_run_tells_what_would_change(kept: Book, clock: Clock) -> None:
+    made = back_up(kept)
+    remember(kept, Note("Pear that would be lost"))
+    forget(kept, [1])
+    kept.close()
+    done = restore(kept.settings, made.path.name, clock(), dry_run=True)
+    assert done.difference is not None and done.current is not None
+    assert (done.difference.lost, done.difference.back, done.difference.changed) == (1, 0, 1)
+    assert done.difference.examples == ("Pear that would be lost",)
+    assert done.backup.counts["items"] == 5 and done.current.counts["items"] == 6
+    assert done.current.newest_title == "Pear that would be lost"
+    assert done.kept is None and items(kept.settings) == 6
+
+
+def test_a_backup_is_put_back_and_the_store_kept(kept: Book, clock: Clock) -> None:
+    made = back_up(kept)
+    remember(kept, Note("Pear"))
+    kept.close()
+    done = restore(kept.settings, "latest", clock())
+    assert items(kept.settings) == 5
+    assert done.kept is not None and done.kept != made.path
+    # The way back is the same; `latest` is still what a person made.
+    restore(kept.settings, done.kept.name, clock())
+    assert items(kept.settings) == 6
+    restore(kept.settings, "latest", clock())
+    assert items(kept.settings) == 5
+
+
+def test_a_store_that_is_open_elsewhere_is_left_alone(kept: Book, clock: Clock) -> None:
+    made = back_up(kept)
+    remember(kept, Note("Pear"))
+    kept.close()
+    command = [sys.executable, "-c", HOLDER, str(kept.settings.data_dir)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdin is not None and holder.stdout is not None
+        assert holder.stdout.readline() == "open\n"
+        with pytest.raises(StoreBusy) as refused:
+            restore(replace(kept.settings, busy_timeout=0.1), made.path.name, clock())
+        assert "Stop" in refused.value.hint and items(kept.settings) == 6
+        holder.communicate("\n", timeout=30)
+    restore(kept.settings, made.path.name, clock())
+    assert items(kept.settings) == 5
+
+
+@pytest.mark.parametrize("rest", [b"nonsense " * 1000, b""])
+def test_a_damaged_store_is_replaced_and_kept(kept: Book, clock: Clock, rest: bytes) -> None:
+    made = back_up(kept)
+    kept.close()
+    kept.settings.database.write_bytes(rest)
+    done = restore(kept.settings, made.path.name, clock())
+    assert items(kept.settings) == 5
+    assert done.difference is None or not rest
+    if rest:
+        assert done.kept is not None and done.kept.read_bytes() == rest
+
+
+def test_a_damaged_backup_replaces_nothing(kept: Book, clock: Clock) -> None:
+    made = back_up(kept)
+    kept.close()
+    pages = bytearray(made.path.read_bytes())
+    pages[4096 * 5 : 4096 * 30] = b"\xff" * 4096 * 25
+    made.path.write_bytes(pages)
+    with pytest.raises(StoreCorrupt):
+        restore(kept.settings, made.path.name, clock())
+    with pytest.raises(NotFound):
+        restore(kept.settings, "no-such.db", clock())
+    assert items(kept.settings) == 5
+
+
+def test_days_and_weeks_are_kept(told: Settings) -> None:
+    told.backups.mkdir(parents=True)
+    day = 86_400_000
+    for n in range(60):
+        for hour in (0, 6):
+            place_for(told, SCHEDULED, Clock().now + n * day + hour * 3_600_000).touch()
+    mine = place_for(told, "made", Clock().now)
+    mine.touch()
+    thin_out(told)
+    left = [one for one in backups(told) if one.why == SCHEDULED]
+    assert len(left) == 7 + 4 and mine.exists()
+    ages = [(left[0].made_ms - one.made_ms) / day for one in left]
+    assert ages[:7] == [0, 1, 2, 3, 4, 5, 6] and all(6 < age < 40 for age in ages[7:])
+    assert thin_out(told) == []
+
+
+def test_a_backup_is_made_when_it_is_due_and_something_changed(kept: Book, clock: Clock) -> None:
+    first = back_up_if_due(kept)
+    assert first is not None and back_up_if_due(kept) is None
+    clock.forward(days=1.1)
+    assert back_up_if_due(kept) is None
+    remember(kept, Note("Pear"))
+    assert back_up_if_due(kept) is not None
+    remember(kept, Note("Plum"))
+    assert back_up_if_due(kept) is None
+    clock.forward(days=1.1)
+    # Another process is at it.
+    lock = kept.settings.backups / care.MAKING
+    lock.touch()
+    assert back_up_if_due(kept) is None
+    lock.unlink()
+    assert back_up_if_due(kept) is not None and not lock.exists()
+    assert back_up_if_due(replace(kept, settings=replace(kept.settings, backup_every_hours=0.0))) is None
+
+
+def test_a_server_looks_at_its_store_and_says_farewell(kept: Book) -> None:
+    running = kept.settings.data_dir / care.RUNNING
+    server = Care(first_backup=0.0)
+    assert server(kept) is False
+    assert len([*running.iterdir()]) == 1 and len(backups(kept.settings)) == 1
+    told = health.known(kept.settings)
+    assert told is not None and told.how == "start" and told.faults == ()
+    server.leave(kept.settings)
+    assert [*running.iterdir()] == []
+
+
+def test_a_server_that_ended_without_a_farewell_has_the_store_checked(kept: Book) -> None:
+    Care()(kept)
+    (mark,) = (kept.settings.data_dir / care.RUNNING).iterdir()
+    with behind(kept.settings) as ask:
+        ask("UPDATE tally SET items = 99")
+    Care()(kept)
+    told = health.known(kept.settings)
+    assert told is not None and told.faults == ()
+    long_ago = mark.stat().st_mtime - 2 * care.SILENT_SECONDS
+    os.utime(mark, (long_ago, long_ago))
+    Care()(kept)
+    told = health.known(kept.settings)
+    assert told is not None and told.how == "unclean end"
+    assert [fault.part for fault in told.faults] == ["counts"] and not mark.exists()
+
+
+def test_what_is_seen_at_the_start_is_told(kept: Book) -> None:
+    with behind(kept.settings) as ask:
+        ask("DELETE FROM jobs")
+    Care()(kept)
+    told = health.known(kept.settings)
+    assert told is not None and told.how == "start" and [fault.part for fault in told.faults] == ["vectors"]
+
+
+def test_what_others_left_half_made_is_swept_away(kept: Book) -> None:
+    kept.settings.backups.mkdir()
+    half = kept.settings.backups / "commonplace-daily-20250101T000000.db.1-2.partial"
+    half.touch()
+    os.utime(half, (1, 1))
+    back_up_if_due(kept)
+    assert not half.exists() and len(backups(kept.settings)) == 1

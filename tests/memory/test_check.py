@@ -1,0 +1,113 @@
+"""Check, on both engines: each fault is told with its part and whether it is derived, and repair mends what is."""
+
+from __future__ import annotations
+
+import pytest
+from tests.behind import all_rows, behind
+from tests.memory.test_repair import fill, truth
+
+from commonplace.errors import StoreError
+from commonplace.memory.backup import back_up, restore
+from commonplace.memory.book import Book
+from commonplace.memory.check import check, examine, glance
+from commonplace.memory.health import known
+from commonplace.memory.repair import repair
+from commonplace.memory.status import status
+
+# What is done behind the back of the memory, and the parts that are found to be wrong then.
+DERIVED = {
+    "UPDATE tally SET items = items + 1": {"counts"},
+    "UPDATE space_use SET bytes = bytes + 1": {"counts"},
+    "UPDATE sessions SET words = words + 1": {"counts"},
+    "UPDATE items SET tagged = NOT tagged WHERE id = 1": {"tags", "words"},
+    "DELETE FROM vectors WHERE passage_id = 1": {"vectors", "topics"},
+    "UPDATE vectors SET scale = 0 WHERE passage_id = 2": {"vectors"},
+    "UPDATE vectors SET kind = 3 WHERE passage_id = 3": {"vectors"},
+    "INSERT INTO jobs (space_id, kind, passage_id) SELECT space_id, 'embed', id FROM passages"
+    " WHERE item_id = (SELECT id FROM items WHERE forgotten_ms IS NOT NULL)": {"jobs"},
+    "UPDATE edges SET src = src + 1000": {"links"},
+    "UPDATE mentions SET passage_id = passage_id + 1000": {"links"},
+    "UPDATE clusters SET size = size + 1": {"topics"},
+    "UPDATE passages SET seq = seq + 5 WHERE seq > 0": {"passages"},
+}
+KEPT = {
+    "UPDATE items SET body = 'Something else' WHERE id = 1": "say what they said",
+    "UPDATE items SET uid = 'nobody' WHERE id = 2": "items have no valid UUID",
+    "UPDATE sessions SET uid = 'nobody'": "sessions have no valid UUID",
+    "UPDATE history SET rev = 99": "later revision",
+}
+
+
+@pytest.fixture
+def filled(book: Book) -> Book:
+    fill(book)
+    return book
+
+
+def test_what_is_derived_is_found_and_mended(filled: Book) -> None:
+    before, seen = truth(filled.settings), set[str]()
+    for statement, parts in DERIVED.items():
+        with behind(filled.settings) as ask:
+            ask(statement)
+        fresh = [fault for fault in check(filled) if fault.says not in seen]
+        assert fresh and {fault.part for fault in fresh} <= parts, statement
+        assert all(fault.derived and fault.count and fault.examples for fault in fresh), statement
+        seen |= {fault.says for fault in fresh}
+    assert repair(filled.settings, filled.clock).left == ()
+    assert truth(filled.settings) == before
+
+
+def test_words_of_something_else_and_of_what_was_forgotten(filled: Book) -> None:
+    words = "words" if filled.settings.database_url else "passages_fts"
+    stray = "items SET forgotten_ms = 1 WHERE id = 3"
+    with behind(filled.settings) as ask:
+        ask(f"UPDATE {stray}")
+        if filled.settings.database_url:
+            ask(f"UPDATE {words} SET streams = ' plum ' WHERE id = 4")
+        else:
+            ask(f"DELETE FROM {words} WHERE rowid = 4; INSERT INTO {words} (rowid, text) VALUES (4, 'plum')")
+    says = {fault.says for fault in check(filled)}
+    assert {"rows of the index belong to nothing", "items are indexed by other words than they say"} <= says
+    assert not any("other words" in fault.says for fault in check(filled, quick=True))
+    assert repair(filled.settings, filled.clock).left == ()
+
+
+def test_what_was_said_is_only_told(filled: Book) -> None:
+    for statement, says in KEPT.items():
+        with behind(filled.settings) as ask:
+            ask(statement)
+        assert {fault.derived for fault in check(filled) if says in fault.says} == {False}, statement
+    # What was said has changed, and with it what is made of it.
+    repair(filled.settings, filled.clock)
+    hurt = all_rows(filled.settings)
+    done = repair(filled.settings, filled.clock)
+    assert {fault.derived for fault in done.left} == {False} and done.done == ()
+    assert all_rows(filled.settings) == hurt
+    told = status(filled)["health"]
+    assert isinstance(told, dict) and "Compare with a backup" in told["faults"][0]["advice"]
+
+
+def test_a_moment_is_enough_to_see_that_the_last_things_are_not_whole(filled: Book) -> None:
+    with behind(filled.settings) as ask:
+        ask("DELETE FROM jobs")
+        ask("DELETE FROM vectors WHERE passage_id = (SELECT max(passage_id) FROM vectors)")
+    assert [fault.part for fault in glance(filled)] == ["vectors"]
+
+
+def test_the_state_tells_what_the_last_check_found(filled: Book) -> None:
+    assert status(filled)["health"] is None
+    assert examine(filled.settings, filled.clock) == []
+    health = known(filled.settings)
+    assert health is not None and health.how == "all" and health.faults == ()
+
+
+def test_a_server_of_databases_makes_its_own_backups(filled: Book) -> None:
+    if filled.settings.database_url:
+        with pytest.raises(StoreError) as told:
+            back_up(filled)
+        assert "pg_dump" in told.value.hint
+        with pytest.raises(StoreError) as told:
+            restore(filled.settings, "latest", 0)
+        assert "pg_restore" in told.value.hint
+    else:
+        assert back_up(filled).path.exists()
