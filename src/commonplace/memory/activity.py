@@ -21,6 +21,11 @@ def items_per_day(book: Book, scope: Scope, from_ms: int = EARLIEST_MS, to_ms: i
     return {date.fromordinal(_FIRST + day): days[day] for day in sorted(days)}
 
 
+def day_of(ms: int) -> date:
+    """The day, UTC, that a moment is part of."""
+    return date.fromordinal(_FIRST + ms // DAY_MS)
+
+
 def midnight(day: date) -> int:
     """The moment at which a day begins."""
     return (day.toordinal() - _FIRST) * DAY_MS

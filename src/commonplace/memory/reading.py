@@ -72,6 +72,11 @@ def read(
     )
 
 
+def noted(book: Book, session: Session) -> None:
+    """Remember that a session was read; nothing else changes."""
+    book.store.touch_session(session.id, book.clock())
+
+
 def find_in(book: Book, session: Session, question: str, limit: int = 100) -> list[Hit]:
     """The items of a session that hold some words, oldest first."""
     hits = recall_words(book, question, _inside(session), limit).hits

@@ -43,6 +43,11 @@ def stats(book: Book, folder: str | None = None, labels: Sequence[str] = ()) -> 
     return Stats(counts, book.store.size() if whole else counts.bytes)
 
 
+def totals(book: Book, scope: SessionScope) -> SessionCounts:
+    """Sums over the sessions of a scope, by folder, status and source; labels are only counted."""
+    return book.store.session_counts(scope, 0)
+
+
 def activity(book: Book, folder: str | None = None) -> Activity:
     """Messages of the last weeks; if some are older, of the months up to the newest."""
     scope = SessionScope(folder=folder_path(folder) if folder is not None else "")
