@@ -86,6 +86,7 @@ class Database:
             return work()
         except StoreError as error:
             self.replicas.failed(replica, error)
+            self.replicas.fallbacks += 1
         finally:
             self._mine.replica = None
         return work()

@@ -68,7 +68,6 @@ class Replicas:
 
     def failed(self, pool: Pool, error: StoreError) -> None:
         """Leave one alone for a while, unless it only had too much to do."""
-        self.fallbacks += 1
         if not isinstance(error, StoreBusy):
             pool.away_until = time.monotonic() + AWAY_SECONDS
             pool.reached = 0
