@@ -206,11 +206,18 @@ def status(data: Mapping[str, Any]) -> None:
         "model": f"{model['name'] or 'none'} ({model['state']})",
         **({"last error": model["last_error"]} if model["last_error"] else {}),
         "search": data["search"],
+        **({"health": _health(data["health"])} if data["health"] else {}),
         "hooks": _hooks(data["hooks"]),
     }
     for name, value in lines.items():
         click.secho(f"{name + ':':<13}", nl=False, fg="cyan")
         click.echo(one_line(str(value)))
+
+
+def _health(told: Mapping[str, Any]) -> str:
+    """What the last check found, in a line."""
+    faults = "; ".join(f"{fault['count']:,} {fault['says']}" for fault in told["faults"])
+    return f"{faults}; see `commonplace check`" if faults else f"sound when it was last looked at, {told['checked_at']}"
 
 
 def _hooks(told: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from commonplace.doctor.finding import Finding, failure, well
 from commonplace.doctor.patient import Patient
 
 AREA = "permissions"
-FOLDERS = ("backups", OPENINGS, SPOOL, f"{SPOOL}/{REFUSED}")
+FOLDERS = ("backups", "running", OPENINGS, SPOOL, f"{SPOOL}/{REFUSED}")
 # Of a folder with very many files, so many are looked at.
 MOST = 10_000
 

@@ -15,6 +15,7 @@ from commonplace.doctor.finding import Finding, failure, remark, well
 from commonplace.doctor.patient import Patient
 from commonplace.errors import CommonplaceError, StoreCorrupt, TimedOut
 from commonplace.memory.book import Book
+from commonplace.memory.health import known
 from commonplace.memory.status import status
 from commonplace.memory.upkeep import complaints, mend_words
 
@@ -42,6 +43,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
         return
     yield _opened(book, database)
     yield _whole(patient, book)
+    yield from _checked(patient)
     yield _log(database)
 
 
@@ -89,9 +91,21 @@ def _whole(patient: Patient, book: Book) -> Finding:
     told = f"The file is damaged: {found[0]}" + (f", and {len(found) - 1} more." if len(found) > 1 else ".")
     if all(WORDS in line for line in found):
         return failure(AREA, "integrity", told, "The full-text index can be made anew: use --fix.", _anew(patient))
-    backups = patient.settings.data_dir / "backups"
+    backups = patient.settings.backups
     kept = f"one of {backups}" if _any(backups) else "a copy of your own"
-    return failure(AREA, "integrity", told, f"Stop what uses it, keep a copy of it, and put {kept} in its place.")
+    save = "`commonplace repair` saves all that can be read"
+    return failure(
+        AREA, "integrity", told, f"Stop what uses it. {save}; `commonplace backups restore` puts {kept} back."
+    )
+
+
+def _checked(patient: Patient) -> Iterator[Finding]:
+    """What the last check found that somebody made, or a server by itself."""
+    health = known(patient.settings)
+    if health is None or not health.faults:
+        return
+    told = "; ".join(f"{fault.count:,} {fault.says}" for fault in health.faults)
+    yield remark(AREA, "check", f"The last check found: {told}.", "Run `commonplace check`, then `commonplace repair`.")
 
 
 def _anew(patient: Patient) -> Callable[[], str]:
