@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from commonplace.memory.book import Book
@@ -36,14 +36,16 @@ def related(book: Book, item: Item) -> Related:
     above = book.store.get([] if item.superseded_by is None else [item.superseded_by])
     below = book.store.get(book.store.superseded(item.id))
     live = item.forgotten_ms is None and item.superseded_by is None
+    before, after = (_beside(book, item, session, later=later) for later in (False, True))
+    shown = {one.id for one in (item, *before, *after, *below.values())}
     return Related(
         session,
-        _beside(book, item, session, later=False),
-        _beside(book, item, session, later=True),
+        before,
+        after,
         next(iter(above.values()), None),
         tuple(sorted(below.values(), key=lambda one: -one.id)),
         tuple(contradictions(book, item)) if live else (),
-        tuple(_linked(book, item)) if live else (),
+        tuple(_linked(book, item, shown)) if live else (),
     )
 
 
@@ -57,12 +59,12 @@ def _beside(book: Book, item: Item, session: Session | None, *, later: bool) -> 
     return tuple(found if later else reversed(found))
 
 
-def _linked(book: Book, item: Item) -> Sequence[Reached]:
-    """The nearest passages of other items, one of each."""
+def _linked(book: Book, item: Item, shown: Collection[int]) -> Sequence[Reached]:
+    """The nearest passages of items that are not shown otherwise, one of each."""
     passages = book.store.passages_of([item.id]).get(item.id, [])[:STARTS]
     reached = walk(book, dict.fromkeys(passages, 1.0), depth=1, most=2 * LINKED)
     found: dict[int, Reached] = {}
     for one in reached:
-        if one.item.id != item.id:
+        if one.item.id not in shown:
             found.setdefault(one.item.id, one)
     return list(found.values())[:LINKED]

@@ -119,17 +119,24 @@ def compared(change: FieldChange) -> Difference:
 class _Part:
     """A text, or as much of it as is shown."""
 
+    title: str
     shown: str
     length: int
     is_whole: bool
+
+    @property
+    def below_title(self) -> str:
+        """The text without a heading at its beginning that says what the title says."""
+        first, _, rest = self.shown.lstrip().partition("\n")
+        return rest if first.startswith("#") and rest.strip() and title_of(first) == self.title else self.shown
 
 
 def _text(found: Item, *, whole: bool) -> _Part:
     text = found.text
     if whole or len(text) <= SHOWN:
-        return _Part(text, len(text), is_whole=True)
+        return _Part(found.title, text, len(text), is_whole=True)
     border = text.rfind("\n", SHOWN // 2, SHOWN)
-    return _Part(text[: border if border > 0 else SHOWN], len(text), is_whole=False)
+    return _Part(found.title, text[: border if border > 0 else SHOWN], len(text), is_whole=False)
 
 
 def _own(found: Item, name: str) -> bool:

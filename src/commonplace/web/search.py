@@ -1,4 +1,4 @@
-"""Search: one box for words, questions and the query language, narrowed by where and what, and why each hit is one."""
+"""Search: one box for words, questions and the query language, narrowed by where, what and when; and why."""
 
 from __future__ import annotations
 
@@ -8,61 +8,101 @@ from typing import Any
 
 from markupsafe import Markup
 
+from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
-from commonplace.memory.browse import projects
-from commonplace.memory.recall import Hit, recall
-from commonplace.model import KINDS, MEMORY_TYPES, Item, Scope
-from commonplace.text.query import plain_words
+from commonplace.memory.browse import browse, projects
+from commonplace.memory.recall import MAX_QUERY, Hit, recall, sessions_of_hits, words_sought
+from commonplace.model import KINDS, MEMORY_TYPES, Item, Session
 from commonplace.text.redact import redact
+from commonplace.web.frame import PART
 from commonplace.web.marks import marked, marked_excerpt
 from commonplace.web.page import Asked, Shown
+from commonplace.web.search_filters import NOWHERE, SPANS, Filters, filters
 
-RESULTS = 20
+RESULTS, MOST = 20, 200
 EXCERPT = 320
+# As much of a long text as is looked through for the place to show.
+READ = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A hit as it is shown: its words marked, and what speaks for it as shares of a whole."""
+    """An item as it is shown: its words marked, where it was said, and what speaks for it as shares of a whole."""
 
     item: Item
     title: Markup
     excerpt: Markup
+    session: Session | None
     why: Mapping[str, float]
 
 
 def search(book: Book, asked: Asked) -> Shown:
-    """What is found, or where to begin."""
-    question = asked.one("q")
+    """What is found; without a question, the newest of what the filters leave; without either, where to begin."""
+    question = asked.one("q")[:MAX_QUERY]
+    chosen = filters(asked, book.clock())
     values: dict[str, Any] = {
         "q": question,
-        "kinds": KINDS,
-        "types": MEMORY_TYPES,
-        "projects": [project.name for project in projects(book)],
-        "chosen": {name: asked.one(name) for name in ("project", "kind", "type", "tag")},
-        "results": [],
+        "chosen": chosen.chosen,
+        "unclear": chosen.unclear,
+        "listed": not question and chosen.are_set,
+        "results": (),
         "total": 0,
         "by_meaning": True,
+        "more": "",
+        "may_add": asked.may("write"),
     }
     if question:
-        found = recall(book, question, _scope(asked), RESULTS)
-        sought = frozenset(word.token for word in plain_words(question))
-        results = [_result(hit, sought) for hit in found.hits]
-        values |= {"results": results, "total": found.total, "by_meaning": found.by_meaning}
-    return Shown("search", values)
+        values |= _found(book, question, chosen, _number(asked.one("n")))
+    elif chosen.are_set:
+        values |= _newest(book, chosen, asked.one("cursor"))
+    # Whoever types has the rest of the page already.
+    return Shown("search", values if asked.headers.get(PART) else values | _choices(book))
 
 
-def _scope(asked: Asked) -> Scope:
-    kind, type_ = asked.one("kind"), asked.one("type")
-    return Scope(
-        project=asked.one("project") or None,
-        kinds=tuple(known for known in KINDS if known == kind),
-        types=(type_,) if type_ else (),
-        tag=asked.one("tag"),
-    )
+def _found(book: Book, question: str, chosen: Filters, limit: int) -> dict[str, Any]:
+    found = recall(book, question, chosen.scope, limit)
+    sessions = sessions_of_hits(book, found.hits)
+    sought = words_sought(question)
+    more = len(found.hits) == limit < min(MOST, found.total)
+    return {
+        "results": [_result(hit, sought, sessions.get(hit.item.id)) for hit in found.hits],
+        "total": max(found.total, len(found.hits)),
+        "by_meaning": found.by_meaning,
+        "more": chosen.address(question, n=str(min(MOST, limit + RESULTS))) if more else "",
+    }
 
 
-def _result(hit: Hit, sought: frozenset[str]) -> Result:
+def _newest(book: Book, chosen: Filters, cursor: str) -> dict[str, Any]:
+    try:
+        page = browse(book, chosen.scope, RESULTS, cursor or None)
+    except InvalidInput:
+        page = browse(book, chosen.scope, RESULTS)
+    results = [Result(item, *_told(item, frozenset()), None, {}) for item in page.items]
+    return {"results": results, "more": chosen.address("", cursor=page.next_cursor) if page.next_cursor else ""}
+
+
+def _result(hit: Hit, sought: frozenset[str], session: Session | None) -> Result:
     why = {"relevance": hit.relevance, "meaning": hit.semantic, "words": hit.lexical}
-    text = redact(hit.item.text or hit.item.told())
-    return Result(hit.item, marked(redact(hit.item.title), sought), marked_excerpt(text, sought, EXCERPT), why)
+    return Result(hit.item, *_told(hit.item, sought), session, why)
+
+
+def _told(item: Item, sought: frozenset[str]) -> tuple[Markup, Markup]:
+    """Title and excerpt; what the title says already is not said again."""
+    title = redact(item.title)
+    text = redact((item.text or item.told("snapshot"))[:READ])
+    said = title.removesuffix("…")
+    start = text.lstrip("#*->_` \n")
+    rest = start.removeprefix(said) if said else text
+    if rest is not start and not rest[:1].isalnum():
+        text = rest.lstrip(" \n*_`:.;,")
+    return marked(title, sought), marked_excerpt(text, sought, EXCERPT)
+
+
+def _choices(book: Book) -> dict[str, Any]:
+    names = [project.name for project in projects(book)]
+    return {"kinds": KINDS, "types": MEMORY_TYPES, "spans": SPANS, "projects": names, "nowhere": NOWHERE}
+
+
+def _number(text: str) -> int:
+    """How many results; whatever is no such number means the usual."""
+    return min(MOST, max(RESULTS, int(text))) if text.isascii() and text.isdecimal() and len(text) < 6 else RESULTS

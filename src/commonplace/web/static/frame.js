@@ -8,7 +8,7 @@ function isTyping(target) {
   return target.closest("input, textarea, select, [contenteditable]") !== null;
 }
 
-function move(step) {
+export function move(step) {
   const all = lines();
   if (!all.length) return;
   const at = all.findIndex((line) => line.classList.contains("at"));
