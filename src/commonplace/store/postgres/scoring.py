@@ -42,33 +42,28 @@ class Rows:
         weights = [f"({leaf.weight(self.bound)})::float8 AS {column}" for leaf, column in name.items()]
         idfs = [f"{leaves.count(leaf)} * {self._idf(leaf, column)} AS i{column}" for leaf, column in name.items()]
         score = bm25([*name.values()], [f"i{column}" for column in name.values()], self.average)
-        has = ", ".join(f"{column} > 0" for column in name.values())
         holding = [" OR ".join(f"{name[leaf]} > 0" for leaf in word) for word in words]
         counts = ", ".join(f"count(*) FILTER (WHERE id > 0 AND ({held}))" for held in holding)
-        known = ", ".join(["count(*) AS compared", f"ARRAY[{counts}]::bigint[] AS passages", *idfs])
+        known = [f"count(*) FILTER (WHERE {only}) AS total", f"ARRAY[{counts}]::bigint[] AS passages", *idfs]
         found = sql.rows(
             connection,
             f"""
             WITH found AS MATERIALIZED (SELECT {", ".join(["w.id", "w.length", *weights])} {self.condition}),
-                 known AS MATERIALIZED (SELECT {known} FROM found),
-                 placed AS (
-                    SELECT id, score, has, count(*) OVER () AS total,
-                           row_number() OVER (ORDER BY score DESC, id DESC) AS place
-                      FROM (SELECT id, {score} AS score, ARRAY[{has}]::boolean[] AS has
-                              FROM found, known WHERE {only}) scored)
-            SELECT place, id, score, total, has, passages FROM placed, known
-             WHERE place <= {int(k)} OR id = ANY({self.bound.add(list(also))}::bigint[]) ORDER BY place
+                 known AS MATERIALIZED (SELECT {", ".join(known)} FROM found)
+            SELECT total, passages, chosen.* FROM known, (
+                (SELECT {score} AS score, id, {", ".join(["true", *name.values()])} FROM found, known
+                  WHERE {only} ORDER BY score DESC, id DESC LIMIT {int(k)})
+                UNION ALL
+                (SELECT 0.0, id, {", ".join(["false", *name.values()])} FROM found
+                  WHERE {only} AND id = ANY({self.bound.add(list(also))}::bigint[]))) chosen
             """,
             self.bound.values,
         )
         if not found:
             return Scored(passages=[0] * len(words))
-        return Scored(
-            [(rowid, value) for place, rowid, value, *_rest in found if place <= k],
-            found[0][3],
-            {row[1]: frozenset(leaf for leaf, there in zip(name, row[4], strict=True) if there) for row in found},
-            found[0][5],
-        )
+        best = sorted(((row[2], row[3]) for row in found if row[4]), reverse=True)
+        has = {row[3]: frozenset(leaf for leaf, n in zip(name, row[5:], strict=True) if n) for row in found}
+        return Scored([(rowid, score) for score, rowid in best], found[0][0], has, found[0][1])
 
     def _idf(self, leaf: Leaf, column: str) -> str:
         if self.worth is None:
