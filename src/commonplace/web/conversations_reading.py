@@ -31,6 +31,8 @@ SHOWN = 20_000
 # Lines of code or of a tool's output beyond which they are folded.
 FOLDED = 14
 EXCERPT = 240
+# Fields that are part of what an entry says, or of who says it.
+TOLD_ELSEWHERE = ("role", "speaker", "narrative")
 MEDIA = {"json": "application/json", "markdown": "text/markdown; charset=utf-8"}
 ENDINGS = {"json": "json", "markdown": "md"}
 _BLOCK = re.compile(r"<pre>.*?</pre>", re.DOTALL)
@@ -108,14 +110,14 @@ def export(book: Book, asked: Asked) -> Sent:
 
 def entry_of(item: Item) -> Entry:
     """An item as it is read: prose as Markdown, what tools said as it is."""
-    text = redact(item.text[:SHOWN])
-    said_by_tool = item.details.get("role") == "tool" or (item.kind == "observation" and item.body.strip())
-    parts = (_plain(text),) if said_by_tool else _parts(markdown(text))
-    names = [name for name in DETAIL_FIELDS[item.kind] if name not in ("role", "speaker") and item.details.get(name)]
-    if item.text and not item.body.strip():
-        names = [name for name in names if name != "narrative"]
-    fields = tuple((name, redact(item.details[name][:SHOWN])) for name in names)
-    return Entry(item, parts if text else (), fields, max(0, len(item.text) - SHOWN))
+    body, narrative = (redact(text[:SHOWN]) for text in (item.body.strip(), item.details.get("narrative", "")))
+    by_tool = item.kind == "observation" or item.details.get("role") == "tool"
+    said = _parts(markdown(narrative)) if narrative else ()
+    if body:
+        said += (_plain(body),) if by_tool else _parts(markdown(body))
+    named = [name for name in DETAIL_FIELDS[item.kind] if name not in TOLD_ELSEWHERE and item.details.get(name)]
+    fields = tuple((name, redact(item.details[name][:SHOWN])) for name in named)
+    return Entry(item, said, fields, max(0, len(item.body) - SHOWN))
 
 
 def _shown(book: Book, asked: Asked, session: Session, more: dict[str, Any], status: int = 200) -> Shown:

@@ -25,7 +25,7 @@ from commonplace.web.timeline_spans import HEIGHT, Span, bars_of, span_of, width
 PAGE = 60
 SESSION_PAGE = 100
 BESIDE = 15
-EXCERPT = 220
+EXCERPT, FEW = 220, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,11 @@ def days_of(items: Sequence[Item], sessions: Mapping[int, Session]) -> list[Day]
 
 
 def line_of(item: Item) -> Line:
-    """A line of the timeline: what it is called, and what it says if that is more. A message is called by its words."""
-    title, text = redact(item.title), redact(shorten(item.text or item.told("role", "speaker"), EXCERPT))
-    if item.kind == "message" or _letters(text).startswith(_letters(title)):
-        return Line(item, text or title, "")
-    return Line(item, title, text)
+    """A line of the timeline: what it is called, and what it says if that is more than a few words."""
+    whole = item.details.get("narrative") or item.body or item.told("role", "speaker")
+    title, text = redact(item.title), redact(shorten(whole, EXCERPT))
+    known = _letters(text).startswith(_letters(title)) and len(text) < len(title) + FEW
+    return Line(item, title or text, "" if known or not title else text)
 
 
 def _stretch(book: Book, asked: Asked, chosen: Mapping[str, Any], span: Span) -> dict[str, Any]:

@@ -70,16 +70,19 @@ def between(
     oldest_first: bool,
 ) -> list[Item]:
     """Live items of a time in its order."""
-    sign, order = (">", "ASC") if oldest_first else ("<", "DESC")
+    # One bound on either side: of two, an index is walked from the looser one.
+    lower, upper = (span[0], -1), (span[1], 0)
+    if beyond and oldest_first:
+        lower = max(lower, beyond)
+    elif beyond:
+        upper = min(upper, beyond)
+    order = "ASC" if oldest_first else "DESC"
     alone = filter_.sessions is not None and len(filter_.sessions) == 1
     found: list[Item] = []
     for walk in [filter_] if alone else walks(filter_):
         condition, bindings = walk.sql()
-        condition += " AND i.created_ms >= %s AND i.created_ms < %s"
-        bindings += span
-        if beyond:
-            condition += f" AND (i.created_ms, i.id) {sign} (%s, %s)"
-            bindings += beyond
+        condition += " AND (i.created_ms, i.id) > (%s, %s) AND (i.created_ms, i.id) < (%s, %s)"
+        bindings += [*lower, *upper]
         rows = sql.rows(
             connection,
             f"{_SELECT} WHERE i.space_id = %s AND {condition} ORDER BY i.created_ms {order}, i.id {order} LIMIT %s",
@@ -153,7 +156,7 @@ def walks(filter_: Filter) -> Iterator[Filter]:
     places: list[tuple[int, ...]] = [(project,) for project in filter_.projects]
     types: list[tuple[str, ...]] = [(type_,) for type_ in filter_.types]
     kinds: list[tuple[Kind, ...]] = [filter_.kinds]
-    if places and not types:
+    if (places or filter_.kinds) and not types:
         # With types the kind is checked on the way; without, it is part of the index.
         kinds = [(kind,) for kind in filter_.kinds or KINDS]
     for place, type_, kind in product(places or [()], types or [()], kinds):

@@ -27,6 +27,8 @@ SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, 
 # Cross joined, so that SQLite looks up what was asked for instead of walking an index and comparing.
 _BY_ID = _SELECT.format(rows="json_each(?2) j CROSS JOIN items i ON i.id = j.value")
 _BY_TIME = _SELECT.format(rows="items i")
+# With a bound on time SQLite takes the index of time alone, and would look at every other kind on the way.
+_BY_KIND = _SELECT.format(rows="items i INDEXED BY items_kind")
 
 
 def get(connection: apsw.Connection, space_id: int, item_ids: Iterable[int]) -> dict[int, Item]:
@@ -72,20 +74,24 @@ def between(
     oldest_first: bool,
 ) -> list[Item]:
     """Live items of a time in its order; those of one session along its own index."""
-    sign, order = (">", "ASC") if oldest_first else ("<", "DESC")
+    # One bound on either side: of two, an index is walked from the looser one.
+    lower, upper = (span[0], -1), (span[1], 0)
+    if beyond and oldest_first:
+        lower = max(lower, beyond)
+    elif beyond:
+        upper = min(upper, beyond)
+    order = "ASC" if oldest_first else "DESC"
     alone = filter_.sessions is not None and len(filter_.sessions) == 1
     found: list[Item] = []
     for walk in [filter_] if alone else walks(filter_):
         condition, bindings = walk.sql()
-        condition += " AND i.created_ms >= ? AND i.created_ms < ?"
-        bindings += span
-        if beyond:
-            condition += f" AND (i.created_ms, i.id) {sign} (?, ?)"
-            bindings += beyond
+        condition += " AND (i.created_ms, i.id) > (?, ?) AND (i.created_ms, i.id) < (?, ?)"
+        bindings += [*lower, *upper]
         # The plus keeps SQLite from the indexes that begin with the space.
+        select = _BY_KIND if walk.kinds and not (alone or walk.projects or walk.types) else _BY_TIME
         rows = sql.rows(
             connection,
-            f"{_BY_TIME} WHERE {'+' * alone}i.space_id = ? AND {condition}"
+            f"{select} WHERE {'+' * alone}i.space_id = ? AND {condition}"
             f" ORDER BY i.created_ms {order}, i.id {order} LIMIT ?",
             [space_id, *bindings, limit],
         )
@@ -157,7 +163,7 @@ def walks(filter_: Filter) -> Iterator[Filter]:
     places: list[tuple[int, ...]] = [(project,) for project in filter_.projects]
     types: list[tuple[str, ...]] = [(type_,) for type_ in filter_.types]
     kinds: list[tuple[Kind, ...]] = [filter_.kinds]
-    if places and not types:
+    if (places or filter_.kinds) and not types:
         # With types the kind is checked on the way; without, it is part of the index.
         kinds = [(kind,) for kind in filter_.kinds or KINDS]
     for place, type_, kind in product(places or [()], types or [()], kinds):
