@@ -17,6 +17,7 @@ from commonplace.web import (
     settings,
     theme,
     timeline,
+    topics,
 )
 from commonplace.web.page import Page
 
@@ -48,6 +49,10 @@ PAGES: tuple[Page, ...] = (
     Page("POST", "/rules/{id}/forget", "write", rules.drop, "rules"),
     Page("POST", "/rules/{id}/restore", "write", rules.bring_back, "rules"),
     Page("POST", "/rules/{id}/settle", "write", rules.settle, "rules"),
+    Page("GET", "/topics", "read", topics.topics, "topics"),
+    Page("GET", "/topics/map", "read", topics.map_of, "topics"),
+    Page("GET", "/topics/{id}", "read", topics.topic, "topics"),
+    Page("GET", "/topics/passages/{id}", "read", topics.passage, "topics", parts=("chosen",)),
     Page("GET", "/prune", "read", prune.candidates, "prune"),
     Page("POST", "/prune/archive", "write", prune.archive, "prune"),
     Page("POST", "/prune/undo", "write", prune.bring_back, "prune"),

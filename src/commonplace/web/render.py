@@ -47,9 +47,11 @@ class Templates:
         return self._all.get_template(f"{name}.html").render(values)
 
     def part(self, name: str, block: str, values: Mapping[str, Any]) -> str:
-        """One block of a page, to be put into one that is open."""
+        """One block of a page, to be put into one that is open. What stands before the blocks is not run for it."""
         template = self._all.get_template(f"{name}.html")
-        context = template.new_context(dict(values))
+        shared = self._all.get_template("parts.html").module
+        macros = {macro: getattr(shared, macro) for macro in dir(shared) if not macro.startswith("_")}
+        context = template.new_context({**macros, **values})
         return "".join(template.blocks[block](context))
 
 
