@@ -47,6 +47,15 @@ def test_doctor_asks_the_server(run: Run) -> None:
     assert told == {"disk": "ok", "server": "ok", "integrity": "ok", "words": "ok", "vectors": "ok"}
 
 
+def test_a_replica_that_is_away_is_missed_by_the_doctor_only(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("add", "Tokens live an hour")
+    monkeypatch.setenv("COMMONPLACE_DATABASE_REPLICAS", f"postgresql://ann:{SECRET}@127.0.0.1:1/team")
+    assert len(run("search", "tokens", "--json").data["results"]) == 1
+    told = run("doctor", "store", "--json")
+    assert {"replica": "remark"}.items() <= {one["what"]: one["state"] for one in told.data["findings"]}.items()
+    assert SECRET not in told.out + told.err
+
+
 def test_scrub_cleans_and_says_what_it_cannot_reach(run: Run) -> None:
     run("add", "Ask Rumpelstilzchen about gold")
     done = run("scrub", "--text", stdin="Rumpelstilzchen")

@@ -58,6 +58,10 @@ def _on_a_server(patient: Patient) -> Iterator[Finding]:
     if not described["row_security"]:
         told = "The user of the database may not take the role commonplace_member: only our own statements part spaces."
         yield remark(AREA, "spaces", told, "Let it create roles, or create the role and grant it; see docs/team.md.")
+    replicas = described.get("replicas")
+    for place, state in replicas.items() if isinstance(replicas, dict) else ():
+        if state != "in use":
+            yield remark(AREA, "replica", f"The replica {place} is {state}.", "The primary answers in its place.")
     found = complaints(book, CHECK_SECONDS)
     if found:
         yield failure(AREA, "integrity", f"The server tells of damage: {'; '.join(found)}.", "See docs/team.md.")

@@ -99,7 +99,7 @@ def test_a_replica_that_falls_behind_is_left_out(
         theirs = other.put([make_draft("walnut, says another")], NOW)[0].id
         # The log is on its way to the disk of the primary, which does not wait for it in tests.
         pair[0].run("CHECKPOINT")
-        assert _found(store) == {theirs}
+        assert _found(store) == {theirs} and _states(store) == {"behind"}
 
 
 def test_a_replica_that_is_away_is_not_missed_and_is_tried_again(

@@ -25,9 +25,9 @@ PATIENCE = 0.1
 # Places in the log, as numbers. What was committed without waiting for the disk is only inserted at first.
 WRITTEN = "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint"
 _SAFE = "SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint"
-# One that was promoted follows nobody any more.
+# One that was promoted follows nobody any more, and has all that it has.
 _REPLAYED = """
-SELECT coalesce(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END
+SELECT coalesce(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END
                 - '0/0', 0)::bigint
 """
 
@@ -75,12 +75,16 @@ class Replicas:
 
     def states(self) -> dict[str, str]:
         """How each one is, for people."""
-        now = time.monotonic()
-        return {pool.place: "away" if pool.away_until > now else "in use" for pool in self._pools}
+        return {pool.place: self._state(pool, time.monotonic()) for pool in self._pools}
 
     def close(self) -> None:
         for pool in self._pools:
             give_back(pool)
+
+    def _state(self, pool: Pool, now: float) -> str:
+        if pool.away_until <= now and self._has_come_far_enough(pool, now):
+            return "in use"
+        return "away" if pool.away_until > now else "behind"
 
     def _has_come_far_enough(self, pool: Pool, now: float) -> bool:
         try:
