@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 from tests.contract.conftest import make_draft
 
 from commonplace.model import Scope
@@ -95,3 +96,24 @@ def test_what_has_gone_or_changed_is_not_found_as_it_was(pair: tuple[Store, Stor
         first, second = ([hit.item_id for hit in s.search_vectors(question, Scope(), 20)] for s in pair)
         assert first == second
         assert min(first) > 150
+
+
+def test_a_vector_with_the_number_of_one_that_its_server_lost_is_found(
+    pair: tuple[Store, Store], postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """As after a crash where commits were not waited for, or on a replica that had not got everything."""
+    store, url = pair[1], postgres.database(tmp_path)
+    embed_all(store, 1)
+    question = some_vectors(1, 5_000)
+    assert store.search_vectors(question[0], Scope(), 3)
+    with psycopg.connect(url) as connection:
+        lost = connection.execute("DELETE FROM vectors WHERE seq = (SELECT max(seq) FROM vectors) RETURNING seq")
+        again = "SELECT setval(pg_get_serial_sequence('vectors', 'seq'), %s, false)"
+        connection.execute(again, lost.fetchone())
+    postgres.run(
+        "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+        f" WHERE datname = '{conninfo_to_dict(url)['dbname']}'"
+    )
+    [kept] = store.put([make_draft("said afterwards")], NOW)
+    store.finish_jobs(store.claim_jobs("me", 1, NOW, 60_000), question, "me")
+    assert [hit.item_id for hit in store.search_vectors(question[0], Scope(), 1)] == [kept.id]

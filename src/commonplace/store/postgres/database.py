@@ -148,6 +148,11 @@ class Database:
             )
             return older.fetchone() is None
 
+    @property
+    def breaks(self) -> int:
+        """Changes when the server may have been another one before, that had rows which are no more."""
+        return self._pool.breaks
+
     def connections(self) -> dict[str, int]:
         """How this process uses those to the primary, and how often it asked there for want of a replica."""
         return {**self._pool.figures(), "replica_fallbacks": self.replicas.fallbacks}

@@ -62,14 +62,26 @@ class Nearest:
     def __init__(self, space_id: int, model_id: int, dim: int) -> None:
         self.space_id, self.model_id, self.dim = space_id, model_id, dim
         self._lock = threading.Lock()
-        self._signs = Signs(dim)
+        self._signs, self._breaks = Signs(dim), 0
 
     def __call__(
-        self, connection: Connection, query: NDArray[np.float32], filter_: Filter, k: int, *, afresh: bool = False
+        self,
+        connection: Connection,
+        query: NDArray[np.float32],
+        filter_: Filter,
+        k: int,
+        breaks: int,
+        *,
+        afresh: bool = False,
     ) -> list[VectorHit]:
-        """The `k` passages inside the filter whose vectors are nearest to the query."""
+        """The `k` passages inside the filter whose vectors are nearest to the query.
+
+        After a break (database.py) all are read again: numbers of rows that were lost are given to others.
+        """
         most = max(RESCORED, k)
         with self._lock:
+            if breaks != self._breaks:
+                self._signs, self._breaks = Signs(self.dim), breaks
             self._catch_up(connection)
             among = self._among(connection, filter_)
             near = self._signs.nearest(query, filter_.projects, filter_.kinds, among, most)
@@ -81,7 +93,7 @@ class Nearest:
             return [VectorHit(id_, items[id_], cosine) for id_, cosine in found[:k] if id_ in items]
         with self._lock:
             self._signs = Signs(self.dim)
-        return self(connection, query, filter_, k, afresh=True)
+        return self(connection, query, filter_, k, breaks, afresh=True)
 
     def _catch_up(self, connection: Connection) -> None:
         """Read the signs of what is new. Rows become visible in the order of their numbers (database.py)."""

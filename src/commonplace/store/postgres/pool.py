@@ -52,6 +52,8 @@ class Pool:
         wanted = {"target_session_attrs": "read-write"} if self.has_many_hosts else {}
         self._address = make_conninfo(**(_UNLESS_SAID | wanted | given))
         self._most = most
+        # How often connections were lost. The server may be another one since, and may have lost its latest rows.
+        self.breaks = 0
         # What replicas.py knows of the server: how far its log is, when it was asked, until when it is left alone.
         self.reached, self.asked, self.away_until = 0, float("-inf"), 0.0
         self._inherited: list[Connection] = []
@@ -117,6 +119,7 @@ class Pool:
         """Close what nobody uses: the server was away, and none of them is of use any more."""
         with self._lock:
             idle, self._idle = self._idle, []
+            self.breaks += 1
         for connection in idle:
             connection.close()
 
@@ -128,6 +131,7 @@ class Pool:
         """Keep a connection that is as it was when it was made, and no other."""
         if connection.closed or connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             connection.close()
+            self.breaks += 1
             return
         with self._lock:
             self._idle.append(connection)

@@ -188,7 +188,7 @@ class PostgresStore(
             filter_ = resolve(connection, self._space_id, scope)
             if filter_ is None or self._nearest is None or not self._is_current(connection):
                 return []
-            return self._nearest(connection, query, filter_, k)
+            return self._nearest(connection, query, filter_, k, self._database.breaks)
 
     @a_replica_will_do
     def cosines(self, query: NDArray[float32], passage_ids: Sequence[int]) -> dict[int, float]:
