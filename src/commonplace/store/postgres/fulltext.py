@@ -230,7 +230,7 @@ class Asked:
         half = READ // 2
         bound = Bound(self.space_id)
         holds = ", ".join(condition_of_leaves(weighed.leaves[n], bound) for n in weighed.common)
-        clauses = [f"w.id = ANY({bound.add([*unread[:half], *unread[half:][-half:]])}::bigint[])"]
+        clauses = [f"w.id = ANY({bound.add(sql.ids([*unread[:half], *unread[half:][-half:]]))}::bigint[])"]
         if self.within.query:
             clauses.append(f"w.v @@ {bound.add(self.within.query)}::tsquery")
         clauses.append(self.within.among(bound))

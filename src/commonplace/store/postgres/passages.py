@@ -36,7 +36,7 @@ def texts(connection: Connection, space_id: int, passage_ids: Sequence[int]) -> 
           FROM passages p JOIN items i ON i.space_id = p.space_id AND i.id = p.item_id
          WHERE p.space_id = %s AND p.id = ANY(%s::bigint[])
         """,
-        (space_id, list(passage_ids)),
+        (space_id, sql.ids(passage_ids)),
     )
     found = {}
     for id_, item_id, text, kind, type_, title, body, details in rows:
@@ -47,7 +47,7 @@ def texts(connection: Connection, space_id: int, passage_ids: Sequence[int]) -> 
 
 def in_context(connection: Connection, space_id: int, passage_ids: Sequence[int]) -> dict[int, tuple[PassageText, str]]:
     """Passages as they are to be understood: what was said with who said it, a few words with what was said before."""
-    rows = sql.rows(connection, _IN_CONTEXT, {"space": space_id, "ids": list(passage_ids)})
+    rows = sql.rows(connection, _IN_CONTEXT, {"space": space_id, "ids": sql.ids(passage_ids)})
     found = {}
     for id_, item_id, text, kind, type_, title, body, details, speaker, before, by in rows:
         whole = text if text is not None else standing_text(kind, type_, title, body, json.loads(details), ())
@@ -61,7 +61,7 @@ def of_items(connection: Connection, space_id: int, item_ids: Sequence[int]) -> 
     rows = sql.rows(
         connection,
         "SELECT item_id, id FROM passages WHERE space_id = %s AND item_id = ANY(%s::bigint[]) ORDER BY item_id, seq",
-        (space_id, list(item_ids)),
+        (space_id, sql.ids(item_ids)),
     )
     found: dict[int, list[int]] = {}
     for item_id, passage_id in rows:
@@ -72,10 +72,10 @@ def of_items(connection: Connection, space_id: int, item_ids: Sequence[int]) -> 
 def items_of(connection: Connection, space_id: int, passage_ids: Sequence[int]) -> dict[int, int]:
     """The item of each passage."""
     question = "SELECT id, item_id FROM passages WHERE space_id = %s AND id = ANY(%s::bigint[])"
-    return dict(sql.rows(connection, question, (space_id, list(passage_ids)))) if passage_ids else {}
+    return dict(sql.rows(connection, question, (space_id, sql.ids(passage_ids)))) if passage_ids else {}
 
 
 def firsts_of(connection: Connection, space_id: int, item_ids: Sequence[int]) -> dict[int, int]:
     """The first passage of each item."""
     question = "SELECT item_id, id FROM passages WHERE space_id = %s AND item_id = ANY(%s::bigint[]) AND seq = 0"
-    return dict(sql.rows(connection, question, (space_id, list(item_ids)))) if item_ids else {}
+    return dict(sql.rows(connection, question, (space_id, sql.ids(item_ids)))) if item_ids else {}

@@ -55,7 +55,7 @@ class Rows:
                   WHERE {only} ORDER BY score DESC, id DESC LIMIT {int(k)})
                 UNION ALL
                 (SELECT 0.0, id, {", ".join(["false", *name.values()])} FROM found
-                  WHERE {only} AND id = ANY({self.bound.add(list(also))}::bigint[]))) chosen
+                  WHERE {only} AND id = ANY({self.bound.add(sql.ids(also))}::bigint[]))) chosen
             """,
             self.bound.values,
         )

@@ -43,7 +43,7 @@ class Turns(Space):
 
     def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
         with self._database.read(self._query_timeout) as connection:
-            rows = sql.rows(connection, _TURNS, (self._space_id, [*item_ids]))
+            rows = sql.rows(connection, _TURNS, (self._space_id, sql.ids(item_ids)))
         return {id_: Turn(*turn) for id_, *turn in rows}
 
 

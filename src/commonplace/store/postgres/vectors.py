@@ -23,7 +23,7 @@ def cosines(
         connection,
         "SELECT v.passage_id, v.scale, v.v FROM vectors v"
         " WHERE v.space_id = %s AND v.passage_id = ANY(%s::bigint[]) AND v.model_id = %s",
-        (space_id, list(passage_ids), model_id),
+        (space_id, sql.ids(passage_ids), model_id),
         binary=True,
     )
     if not rows:
