@@ -93,15 +93,16 @@ class Requests:
         return generate_latest(self._registry) + self._holds(book)
 
     def _holds(self, book: Book) -> bytes:
-        known = self._held.get(id(book.store))
-        if known is not None and known[1].store is book.store and time.monotonic() < known[0]:
+        # The book is kept with it, so that no other one can have its identity.
+        known = self._held.get(id(book))
+        if known is not None and time.monotonic() < known[0]:
             return known[2]
         registry = CollectorRegistry()
         registry.register(_Held(book))
         made = generate_latest(registry)
         if len(self._held) >= _MOST_HELD:
             self._held.clear()
-        self._held[id(book.store)] = time.monotonic() + HELD_SECONDS, book, made
+        self._held[id(book)] = time.monotonic() + HELD_SECONDS, book, made
         return made
 
 
