@@ -45,6 +45,10 @@ def test_a_page_ends_before_it_becomes_too_long(book: Book) -> None:
     assert [len(text) for text in numbers(read(book, session))] == [MOST_TEXT + 1]
     assert [len(text) for text in numbers(read(book, session, last=True))] == [1]
     assert numbers(read(book, session, last=True)) == ["d"]
+    long = read(book, session, after=read(book, session).later or "").items
+    assert [item.body for item in long] == ["b"]
+    wanted = book.store.messages_of(session.id)[2]
+    assert [len(text) for text in numbers(read(book, session, at=wanted.uid))] == [MOST_TEXT]
 
 
 def test_what_agents_did_stands_between_what_was_said(book: Book) -> None:

@@ -52,10 +52,7 @@ def read(
 ) -> Reading:
     """A page of a session: its first, its last, the one after or before a cursor, or the one around an item."""
     if at:
-        item = fetch_one(book, at)
-        lead = _ordered(book, session, LEAD, _place(item), oldest_first=False)
-        start = _place(lead[-1]) if lead else _place(item)
-        found = _ordered(book, session, limit, (start[0], start[1] - 1), oldest_first=True)
+        found = _from(book, session, fetch_one(book, at), limit)
     elif before or last:
         found = _ordered(book, session, limit, position_of(before) if before else None, oldest_first=False)
         found = _fitting(found)[::-1]
@@ -106,6 +103,15 @@ def _ordered(
     return book.store.items_between(
         _inside(session), EARLIEST_MS, LATEST_MS + 1, limit, beyond, oldest_first=oldest_first
     )
+
+
+def _from(book: Book, session: Session, item: Item, limit: int) -> list[Item]:
+    """An item and what comes after it, and a little of what was before if there is room for that."""
+    lead = _ordered(book, session, LEAD, _place(item), oldest_first=False)
+    at_ms, id_ = _place(item)
+    found = _ordered(book, session, limit, (at_ms, id_ - 1), oldest_first=True)
+    whole = [*reversed(lead), *found][:limit]
+    return whole if item in _fitting(whole) else found
 
 
 def _inside(session: Session) -> Scope:
