@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +14,10 @@ from commonplace.memory.book import Book
 from commonplace.memory.browse import browse, projects
 from commonplace.memory.recall import MAX_QUERY, Hit, recall, sessions_of_hits, words_sought
 from commonplace.model import KINDS, MEMORY_TYPES, Item, Session
+from commonplace.text.excerpt import excerpt
 from commonplace.text.redact import redact
 from commonplace.web.frame import PART
-from commonplace.web.marks import marked, marked_excerpt
+from commonplace.web.marks import marked
 from commonplace.web.page import Asked, Shown
 from commonplace.web.search_filters import NOWHERE, SPANS, Filters, filters
 
@@ -23,6 +25,7 @@ RESULTS, MOST = 20, 200
 EXCERPT = 320
 # As much of a long text as is looked through for the place to show.
 READ = 20_000
+_LEADER = re.compile(r"^\s*(?:(?:`{3,}|~{3,}).*|#{1,6}\s|>\s?|[-*+]\s|\|)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,8 @@ def _found(book: Book, question: str, chosen: Filters, limit: int) -> dict[str, 
     more = len(found.hits) == limit < min(MOST, found.total)
     return {
         "results": [_result(hit, sought, sessions.get(hit.item.id)) for hit in found.hits],
-        "total": max(found.total, len(found.hits)),
+        # Few are told of what only shares a common word.
+        "total": max(found.total, limit) if len(found.hits) == limit else len(found.hits),
         "by_meaning": found.by_meaning,
         "more": chosen.address(question, n=str(min(MOST, limit + RESULTS))) if more else "",
     }
@@ -83,7 +87,8 @@ def _newest(book: Book, chosen: Filters, cursor: str) -> dict[str, Any]:
 
 def _result(hit: Hit, sought: frozenset[str], session: Session | None) -> Result:
     why = {"relevance": hit.relevance, "meaning": hit.semantic, "words": hit.lexical}
-    return Result(hit.item, *_told(hit.item, sought), session, why)
+    known = {name: share for name, share in why.items() if share > 0.0}
+    return Result(hit.item, *_told(hit.item, sought), session, known)
 
 
 def _told(item: Item, sought: frozenset[str]) -> tuple[Markup, Markup]:
@@ -95,7 +100,13 @@ def _told(item: Item, sought: frozenset[str]) -> tuple[Markup, Markup]:
     rest = start.removeprefix(said) if said else text
     if rest is not start and not rest[:1].isalnum():
         text = rest.lstrip(" \n*_`:.;,")
-    return marked(title, sought), marked_excerpt(text, sought, EXCERPT)
+    return marked(title, sought), marked(_running(excerpt(text, sought, EXCERPT)), sought)
+
+
+def _running(text: str) -> str:
+    """A piece of Markdown as running text, without the marks that only make sense on lines of their own."""
+    lines = (_LEADER.sub("", line).strip() for line in text.splitlines())
+    return " ".join(line for line in lines if line).replace("**", "").replace("`", "")
 
 
 def _choices(book: Book) -> dict[str, Any]:
