@@ -20,7 +20,7 @@ from commonplace.memory.remember import (
     draft_of,
 )
 from commonplace.model import Change, Draft
-from commonplace.store.records import Arrival, Record, What
+from commonplace.store.records import Arrival, Record, What, apart
 from commonplace.text.names import normalise_project
 
 MAX_LINES = 10_000
@@ -77,15 +77,17 @@ def _item(name: str, version: int, fields: Mapping[str, Any], data: Mapping[str,
 
 def _draft(note: Note, fields: Mapping[str, Any], now_ms: int) -> Draft:
     """A statement is known by what it says; an event may be known by what its source calls it."""
-    if note.kind == "memory":
-        return draft_of(note, now_ms)
     try:
         identity = bytes.fromhex(_text(fields, "content_hash"))
     except ValueError:
         identity = b""
     if len(identity) != 32:
         raise InvalidInput("content_hash is no digest.", "Send the record as it was told.")
-    return draft_of(note, now_ms, identity=identity)
+    if note.kind != "memory":
+        return draft_of(note, now_ms, identity=identity)
+    draft = draft_of(note, now_ms)
+    beside = apart(draft.content_hash, str(draft.uid))
+    return replace(draft, content_hash=beside) if identity == beside else draft
 
 
 def _session(name: str, version: int, fields: Mapping[str, Any], data: Mapping[str, Any], _now_ms: int) -> Arrival:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from commonplace.model import Change, Draft
-from commonplace.store.records import WHATS, Arrival, Name, Outcome, Record, What, before_of
+from commonplace.store.records import WHATS, Arrival, Name, Outcome, Record, What, apart, before_of
 from commonplace.store.settling import Settled, lacking, settle
 
 # Items that are written in one go.
@@ -51,7 +50,7 @@ class Hands(Protocol):
     def leads_to(self, other_id: int, item_id: int) -> bool: ...
 
     # The name of a project here; it is made if it is new.
-    def project(self, name: str) -> str: ...
+    def project(self, name: str, created_ms: int) -> str: ...
     # How many of the names are new: one that another project has stays with that.
     def add_aliases(self, name: str, aliases: Sequence[str]) -> int: ...
     def add_session(self, record: Record) -> int: ...
@@ -91,7 +90,8 @@ class _Joining:
 
     def _project(self, arrival: Arrival) -> Outcome:
         record = arrival.record
-        added = self._hands.add_aliases(self._hands.project(record.name), record.fields["aliases"])
+        name = self._hands.project(record.name, record.fields["created_ms"])
+        added = self._hands.add_aliases(name, record.fields["aliases"])
         if ("project", record.name) not in self._known:
             return Outcome("project", record.name, "added", took=True)
         return Outcome("project", record.name, "updated" if added else "unchanged", took=bool(added))
@@ -166,7 +166,7 @@ class _Joining:
     def _placed(self, record: Record) -> Record:
         """A record as it is called here, with no time that has not come yet."""
         project = record.fields["project"]
-        here = None if project is None else self._hands.project(project)
+        here = None if project is None else self._hands.project(project, self._now)
         return _with(record, project=here, updated_ms=min(record.fields["updated_ms"], self._now))
 
     def _alone(self, item: Written) -> tuple[Written, str | None]:
@@ -176,14 +176,14 @@ class _Joining:
         twin = self._hands.twin(item.draft)
         if twin is None:
             return item, None
-        name, aside = item.record.name, _apart(item.draft.content_hash, item.record.name)
+        name, aside = item.record.name, apart(item.draft.content_hash, item.record.name)
         if not _is_live(item.record):
             return replace(item, draft=replace(item.draft, content_hash=aside)), None
         gives_way = _is_live(twin.record) and name < twin.record.name
         if _is_live(twin.record) and not gives_way:
             replaced = _replaced(item.record, twin.record.name)
             return replace(item, record=replaced, draft=replace(item.draft, content_hash=aside)), twin.record.name
-        there = _apart(item.draft.content_hash, twin.record.name)
+        there = apart(item.draft.content_hash, twin.record.name)
         self._hands.step_aside(twin.id, there, name if gives_way else None)
         if gives_way:
             replaced = _replaced(twin.record, name)
@@ -229,8 +229,3 @@ def _next_rev(here: Record, arriving: Record) -> int:
 
 def _is_live(record: Record) -> bool:
     return record.fields["forgotten_ms"] is None and record.fields["superseded_by"] is None
-
-
-def _apart(content_hash: bytes, uid: str) -> bytes:
-    """The hash of an item that says the same as another and stays beside it."""
-    return hashlib.sha256(content_hash + uid.encode()).digest()

@@ -157,6 +157,11 @@ def state_hash(record: Record) -> str:
     return _hash(state_of(record))
 
 
+def apart(content_hash: bytes, uid: str) -> bytes:
+    """The hash of an item that says the same as another and stays beside it."""
+    return hashlib.sha256(content_hash + uid.encode()).digest()
+
+
 def line_id(line: Change) -> str:
     """What tells a line of a history from others, in every store."""
     what: What = "item" if "body" in line.before else "session"

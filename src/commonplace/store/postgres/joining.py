@@ -70,8 +70,8 @@ class Hands:
             above = sql.value(self._connection, question, (self._space_id, above))
         return above is not None
 
-    def project(self, name: str) -> str:
-        number = projects.find_or_create(self._connection, self._space_id, name, self._now)
+    def project(self, name: str, created_ms: int) -> str:
+        number = projects.find_or_create(self._connection, self._space_id, name, created_ms)
         question = "SELECT name FROM projects WHERE space_id = %s AND id = %s"
         return str(sql.value(self._connection, question, (self._space_id, number)))
 
@@ -133,8 +133,7 @@ class Hands:
         hidden = [number for number, item in pairs if not item.live]
         if hidden:
             index.hide(self._connection, self._space_id, hidden)
-        live = [one for one, item in zip(placed, added, strict=True) if item.live]
-        count_items(self._connection, self._space_id, live, +1)
+        self._count([one for one, item in zip(placed, added, strict=True) if item.live])
         return numbers
 
     def change_item(self, item_id: int, item: Written) -> None:
@@ -172,7 +171,7 @@ class Hands:
         index.drop_passages(self._connection, self._space_id, item_id)
         if item.live:
             index.add(self._connection, self._space_id, item_id, place.project_id, draft)
-            count_item(self._connection, self._space_id, place, draft, +1)
+            self._count([(place, draft)])
         else:
             index.add_passages(self._connection, self._space_id, item_id, draft.passages)
 
@@ -220,6 +219,22 @@ class Hands:
         until = None if item.by is None else item.record.version
         standing = (told["updated_ms"], told["rev"], told["status"], told["forgotten_ms"], item.by, until)
         return *standing, self._space_id, item_id
+
+    def _count(self, placed: Sequence[tuple[Place, Draft]]) -> None:
+        """Count items that came. They bring no session back: whether one is forgotten, its own record tells."""
+        named = (self._space_id, sorted({place.session_id for place, _draft in placed if place.session_id is not None}))
+        forgotten = sql.rows(
+            self._connection,
+            "SELECT s.id, s.forgotten_ms, r.version FROM sessions s JOIN records r"
+            " ON r.space_id = s.space_id AND r.what = 'session' AND r.id = s.id"
+            " WHERE s.space_id = %s AND s.id = ANY(%s::bigint[]) AND s.forgotten_ms IS NOT NULL",
+            named,
+        )
+        count_items(self._connection, self._space_id, placed, +1)
+        for session_id, forgotten_ms, version in forgotten:
+            change = "UPDATE sessions SET forgotten_ms = %s WHERE space_id = %s AND id = %s"
+            sql.run(self._connection, change, (forgotten_ms, self._space_id, session_id))
+            self.set_version("session", session_id, version)
 
     def _await(self, item_id: int, uid: str | None) -> None:
         change = "UPDATE records SET awaits = %s WHERE space_id = %s AND what = 'item' AND id = %s"

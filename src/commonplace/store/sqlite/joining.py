@@ -58,8 +58,8 @@ class Hands:
             above = sql.value(self._connection, question, (above,))
         return above is not None
 
-    def project(self, name: str) -> str:
-        number = projects.find_or_create(self._connection, self._space_id, name, self._now)
+    def project(self, name: str, created_ms: int) -> str:
+        number = projects.find_or_create(self._connection, self._space_id, name, created_ms)
         return str(sql.value(self._connection, "SELECT name FROM projects WHERE id = ?", (number,)))
 
     def add_aliases(self, name: str, aliases: Sequence[str]) -> int:
@@ -114,10 +114,10 @@ class Hands:
         for number, item in zip(numbers, added, strict=True):
             self._stand(number, item)
             self.set_version("item", number, item.record.version)
-            if not item.live:
+            if item.live:
+                self._count(place_of(self._connection, number), item.draft)
+            else:
                 index.hide(self._connection, self._space_id, number)
-                continue
-            count_item(self._connection, self._space_id, place_of(self._connection, number), item.draft, +1)
         return numbers
 
     def change_item(self, item_id: int, item: Written) -> None:
@@ -150,7 +150,7 @@ class Hands:
         index.drop_passages(self._connection, self._space_id, item_id)
         if item.live:
             index.add(self._connection, self._space_id, item_id, place.project_id, draft)
-            count_item(self._connection, self._space_id, place, draft, +1)
+            self._count(place, draft)
         else:
             index.add_passages(self._connection, self._space_id, item_id, draft.passages)
 
@@ -208,6 +208,20 @@ class Hands:
             ),
         )
         self._await(item_id, item.awaits)
+
+    def _count(self, place: Place, draft: Draft) -> None:
+        """Count an item that came. It brings no session back: whether one is forgotten, its own record tells."""
+        question = (
+            "SELECT s.forgotten_ms, r.version FROM sessions s JOIN records r"
+            " ON r.space_id = s.space_id AND r.what = 'session' AND r.id = s.id WHERE s.id = ?"
+        )
+        before = sql.first(self._connection, question, (place.session_id,))
+        count_item(self._connection, self._space_id, place, draft, +1)
+        if before is not None and before[0] is not None:
+            assert place.session_id is not None
+            change = "UPDATE sessions SET forgotten_ms = ? WHERE id = ?"
+            self._connection.execute(change, (before[0], place.session_id))
+            self.set_version("session", place.session_id, before[1])
 
     def _await(self, item_id: int, uid: str | None) -> None:
         change = "UPDATE records SET awaits = ? WHERE space_id = ? AND what = 'item' AND id = ?"

@@ -1,0 +1,252 @@
+"""Records: every change moves one to the end of the walk, and what another store tells is joined with what is here."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from tests.contract.conftest import THEN, Opener, Words, make_draft
+
+from commonplace.identity import ref
+from commonplace.model import Draft, Passage, Scope, SessionDraft, SessionScope
+from commonplace.store.protocol import Store
+from commonplace.store.records import Arrival, Name, Peer, Record
+
+LATER = THEN + 60_000
+
+
+def told(store: Store) -> dict[Name, Record]:
+    return {(one.what, one.name): one for one in store.records_since(0, 1_000)[0]}
+
+
+def digests(store: Store) -> dict[Name, str]:
+    return {name: one.digest for name, one in told(store).items()}
+
+
+def arriving(records: Iterable[Record]) -> list[Arrival]:
+    return [Arrival(one, draft_of(one) if one.what == "item" else None) for one in records]
+
+
+def draft_of(record: Record) -> Draft:
+    names = ("kind", "type", "title", "body", "details", "meta", "project", "session", "importance", "tokens")
+    given: dict[str, Any] = {name: record.fields[name] for name in (*names, "created_ms")}
+    hash_, tags = bytes.fromhex(record.fields["content_hash"]), tuple(record.fields["tags"])
+    return Draft(**given, content_hash=hash_, tags=tags, uid=record.name, passages=(Passage(0),))
+
+
+def results(store: Store, records: Iterable[Record], now: int = LATER) -> list[str]:
+    return [outcome.result for outcome in store.merge_records(arriving(records), now)]
+
+
+def uid_of(store: Store, item_id: int) -> str:
+    return store.get([item_id])[item_id].uid
+
+
+def filled(store: Store) -> list[int]:
+    """Items of all sorts: live, changed, forgotten, replaced, said in a conversation."""
+    ids = [
+        one.id
+        for one in store.put(
+            [
+                make_draft("zebra plain", project="github.com/acme/api", tags=("b", "a"), meta={"n": [1, "é"]}),
+                make_draft("zebra before", importance=7.5),
+                make_draft("zebra gone"),
+                make_draft("zebra old"),
+                make_draft("zebra new", details={"narrative": "tells"}),
+                make_draft("zebra done", kind="observation", session="s-1", project="web", at=THEN - 5),
+            ],
+            THEN,
+        )
+    ]
+    store.rewrite(ids[1], make_draft("zebra after"), THEN + 1)
+    store.forget([ids[2]], THEN + 2)
+    store.supersede(ids[3], ids[4], THEN + 3)
+    store.alias_project("github.com/acme/api", "backend")
+    talk = SessionDraft("talk", "Colours", "/desk", "active", 5.0, THEN, source="chat", meta={"x": 1})
+    message = make_draft("zebra said", kind="message", type="message", details={"role": "user"})
+    ((session, _),) = store.keep_sessions([(talk, [message])], THEN + 4)
+    store.change_session(session.id, {"label": "Stripes", "status": "pinned"}, THEN + 5)
+    return ids
+
+
+def test_everything_arrives_as_it_is_and_only_once(open_store: Opener, by_words: Words) -> None:
+    here, there = open_store(name="one"), open_store(name="two")
+    filled(here)
+    there.put([make_draft("already here")], THEN)
+    records, mark = here.records_since(0, 1_000)
+    assert mark == here.last_change() == records[-1].seq
+    assert set(results(there, records)) == {"added"}
+    assert digests(here).items() <= digests(there).items()
+    for name, one in told(here).items():
+        other = told(there)[name]
+        assert (other.version, other.history) == (one.version, one.history), name
+        assert other.fields == one.fields, name
+    assert len(by_words(here, "zebra")) == len(by_words(there, "zebra")) == 5
+    assert there.pending() == here.pending() + 1
+    assert there.counts("web") == replace(here.counts("web"), bytes=there.counts("web").bytes)
+    (talk,) = there.latest_sessions(SessionScope(), 9)
+    assert (talk.label, talk.messages, talk.words, talk.rev) == ("Stripes", 1, 2, 2)
+    assert there.find_project("backend") == "github.com/acme/api"
+    before = there.last_change()
+    assert set(results(there, records)) == {"unchanged"}
+    assert there.last_change() == before
+
+
+def test_every_change_moves_a_record_to_the_end(store: Store) -> None:
+    ids = filled(store)
+    talk = store.latest_sessions(SessionScope(), 1)[0].id
+    changes: dict[str, Callable[[], object]] = {
+        "edited": lambda: store.rewrite(ids[0], make_draft("zebra other", project="web"), LATER),
+        "forgotten": lambda: store.forget([ids[0]], LATER),
+        "restored": lambda: store.restore([ids[0]], LATER),
+        "superseded": lambda: store.supersede(ids[0], ids[4], LATER),
+        "renamed": lambda: store.change_session(talk, {"label": "New"}, LATER),
+        "moved": lambda: store.change_session(talk, {"project": "web"}, LATER),
+        "hidden": lambda: store.forget_session(talk, LATER),
+        "shown": lambda: store.restore_session(talk, LATER),
+        "named": lambda: store.alias_project("web", "site"),
+    }
+    for what, change in changes.items():
+        mark = store.last_change()
+        before = digests(store)
+        change()
+        moved, _mark = store.records_since(mark, 100)
+        changed = {name for name, digest in digests(store).items() if before.get(name) != digest}
+        assert changed and changed <= {(one.what, one.name) for one in moved}, what
+    mark = store.last_change()
+    store.touch_session(talk, LATER + 5)
+    assert store.last_change() == mark
+
+
+def test_the_later_version_stands_and_the_other_is_kept(open_store: Opener, by_words: Words) -> None:
+    here, there = open_store(name="one"), open_store(name="two")
+    (one,) = here.put([make_draft("first words")], THEN)
+    results(there, told(here).values())
+    number = there.resolve([ref(one.uid)])[0]
+    assert number is not None
+    here.rewrite(one.id, make_draft("ours later"), THEN + 50)
+    there.rewrite(number, make_draft("theirs earlier"), THEN + 20)
+    assert results(there, told(here).values()) == ["conflict"]
+    assert results(here, told(there).values()) == ["updated"]
+    assert digests(here) == digests(there)
+    assert here.get([one.id])[one.id].body == there.get([number])[number].body == "ours later"
+    for store, id_ in ((here, one.id), (there, number)):
+        lines = store.history(id_)
+        assert {(line.op, line.before["body"]) for line in lines} == {
+            ("edit", "first words"),
+            ("merge", "theirs earlier"),
+        }
+        revs = [line.rev for line in lines]
+        assert revs == sorted(set(revs)) and revs[-1] < store.get([id_])[id_].rev
+        assert by_words(store, "later") == [id_] and not by_words(store, "earlier")
+    assert results(there, told(here).values()) == ["unchanged"]
+
+
+def test_a_change_after_a_version_from_the_future_stands(open_store: Opener) -> None:
+    ahead, behind = open_store(name="one"), open_store(name="two")
+    (one,) = ahead.put([make_draft("said by a clock that is wrong")], THEN + 10**10)
+    results(behind, told(ahead).values(), THEN)
+    item = behind.newest(Scope(), 1)[0]
+    assert item.updated_ms == THEN
+    behind.rewrite(item.id, make_draft("corrected"), THEN + 1)
+    assert results(ahead, told(behind).values()) == ["updated"]
+    assert ahead.get([one.id])[one.id].body == "corrected"
+
+
+def test_the_same_said_in_two_places_is_seen_once(open_store: Opener, by_words: Words) -> None:
+    here, there = open_store(name="one"), open_store(name="two")
+    (older,) = here.put([make_draft("use zebra crossings", project="web")], THEN)
+    there.put([make_draft("use zebra crossings", project="web")], THEN + 9)
+    (outcome,) = [o for o in there.merge_records(arriving(told(here).values()), LATER) if o.what == "item"]
+    assert outcome.result == "same_as"
+    results(here, told(there).values())
+    assert digests(here) == digests(there)
+    for store in (here, there):
+        (seen,) = by_words(store, "zebra")
+        assert uid_of(store, seen) == older.uid
+        assert len(store.newest(Scope(), 9)) == 1
+    # Saying it again finds it.
+    assert there.put([make_draft("use zebra crossings", project="web")], LATER)[0].uid == older.uid
+
+
+def test_what_takes_the_place_of_another_may_come_later(open_store: Opener, by_words: Words) -> None:
+    here, there = open_store(name="one"), open_store(name="two")
+    old, new = here.put([make_draft("zebra old"), make_draft("zebra new")], THEN)
+    here.supersede(old.id, new.id, THEN + 1)
+    known = told(here)
+    assert results(there, [known["item", old.uid]]) == ["added"]
+    assert digests(there)["item", old.uid] == known["item", old.uid].digest
+    assert len(by_words(there, "zebra")) == 1
+    results(there, [known["item", new.uid]])
+    assert [uid_of(there, id_) for id_ in by_words(there, "zebra")] == [new.uid]
+    assert digests(there) == digests(here)
+    assert there.counts().items["memory"] == 1
+
+
+def test_two_that_replaced_each_other_are_no_circle(open_store: Opener) -> None:
+    here, there = open_store(name="one"), open_store(name="two")
+    first, second = here.put([make_draft("one"), make_draft("two")], THEN)
+    results(there, told(here).values())
+    here.supersede(first.id, second.id, THEN + 1)
+    a, b = (there.resolve([ref(one.uid)])[0] for one in (second, first))
+    assert a is not None and b is not None
+    there.supersede(a, b, THEN + 2)
+    results(here, told(there).values())
+    results(there, told(here).values())
+    assert digests(here) == digests(there)
+    third = here.put([make_draft("three")], LATER)[0]
+    here.supersede(first.id, third.id, LATER)
+
+
+def test_a_session_that_both_made_is_one(open_store: Opener) -> None:
+    here, there = open_store(name="one"), open_store(name="two")
+    for store, text in ((here, "ours"), (there, "theirs")):
+        message = make_draft(text, kind="message", type="message", details={"role": "user"})
+        store.keep_sessions([(SessionDraft("same", "Talk", "/", "active", 5.0, THEN), [message])], THEN)
+    results(there, told(here).values())
+    results(here, told(there).values())
+    assert digests(here) == digests(there)
+    for store in (here, there):
+        (session,) = store.latest_sessions(SessionScope(), 9)
+        assert (session.messages, session.words) == (2, 2)
+
+
+def test_a_reader_never_misses_what_is_written_meanwhile(open_store: Opener) -> None:
+    writers = [open_store() for _ in range(3)]
+    reader = open_store()
+
+    def write(store: Store, number: int) -> None:
+        for turn in range(15):
+            (one,) = store.put([make_draft(f"{number} {turn}", project=f"p{turn % 3}")], THEN)
+            store.forget([one.id], THEN + 1)
+
+    threads = [threading.Thread(target=write, args=(store, number)) for number, store in enumerate(writers)]
+    for thread in threads:
+        thread.start()
+    mark, seen = 0, {}
+    while any(thread.is_alive() for thread in threads) or mark < reader.last_change():
+        records, mark = reader.records_since(mark, 7)
+        seen |= {(one.what, one.name): one.digest for one in records}
+    assert seen == digests(reader)
+    assert sum(what == "item" for what, _name in seen) == 45
+
+
+def test_how_far_another_space_was_seen_is_kept(open_store: Opener) -> None:
+    store = open_store()
+    assert store.peer("x", "all") == Peer()
+    store.note_peer("x", "all", Peer(5, 7, (("item", "u"), ("session", "é"))))
+    assert open_store().peer("x", "all") == Peer(5, 7, (("item", "u"), ("session", "é")))
+    assert store.peer("x", "other") == open_store("theirs").peer("x", "all") == Peer()
+
+
+def test_spaces_tell_their_own_records_only(open_store: Opener) -> None:
+    ours, theirs = open_store("ours"), open_store("theirs")
+    (one,) = theirs.put([make_draft("zebra theirs", project="p")], THEN)
+    assert ours.space_uid() != theirs.space_uid() == open_store("theirs").space_uid()
+    assert told(ours) == {} and ours.last_change() == 0
+    assert ours.records_named([("item", one.uid), ("project", "p")]) == []
+    assert set(results(ours, told(theirs).values())) == {"added"}
+    ours.forget([ours.newest(Scope(), 1)[0].id], LATER)
+    assert theirs.newest(Scope(), 9)[0].forgotten_ms is None
