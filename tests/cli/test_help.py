@@ -17,6 +17,8 @@ from commonplace.cli.main import commonplace as group
 from .conftest import Outcome, Run, write_chats
 
 NAMES = [name for name, _where, _what in COMMANDS]
+# Run in test_encrypt.py.
+NEED_A_SETTING = ("encrypt", "decrypt")
 # Those of the last four are run in test_sync.py.
 NEED_A_SERVER = ("mcp", "serve", "sync", "push", "pull", "promote")
 
@@ -73,7 +75,7 @@ def test_the_table_names_what_exists() -> None:
         assert where.startswith("commonplace.cli.") and what.endswith(".") and len(what) <= 70
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in NEED_A_SERVER])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in NEED_A_SERVER + NEED_A_SETTING])
 def test_the_examples_work(run: Run, folder: Path, name: str) -> None:
     (folder / "notes.jsonl").write_text(json.dumps({"content": "From a file"}) + "\n", encoding="utf-8")
     write_chats(folder)

@@ -18,9 +18,10 @@ from commonplace import config
 from commonplace.config import Settings
 from commonplace.errors import Conflict, NotFound, StoreBusy, StoreCorrupt
 from commonplace.memory import care, health
-from commonplace.memory.backup import SCHEDULED, back_up, backups, place_for, restore, thin_out
+from commonplace.memory.backup import SCHEDULED, back_up, backups, restore, thin_out
 from commonplace.memory.book import Book, open_book
 from commonplace.memory.care import Care, back_up_if_due
+from commonplace.memory.copies import place_for
 from commonplace.memory.forget import forget
 from commonplace.memory.remember import Note, remember, remember_all
 

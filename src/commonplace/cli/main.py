@@ -66,6 +66,8 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("repair", "commonplace.cli.check:repair", "Make anew what is derived; what was said stays as it is."),
     ("backup", "commonplace.cli.backup:backup", "A verified copy of everything."),
     ("backups", "commonplace.cli.backup:backups", "Copies that are there, and putting one back."),
+    ("encrypt", "commonplace.cli.encrypt:encrypt", "Encrypt the file of the store."),
+    ("decrypt", "commonplace.cli.encrypt:decrypt", "Write it without encryption again."),
     ("doctor", "commonplace.cli.doctor:doctor", "Try whether everything works, and mend what does not."),
     ("mcp", "commonplace.cli.serve:mcp", "Serve an agent over stdio (MCP)."),
     ("serve", "commonplace.cli.serve:serve", "Serve over HTTP, to whoever has a key (MCP at /mcp)."),

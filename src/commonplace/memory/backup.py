@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from commonplace.config import Settings
-from commonplace.errors import Conflict, NotFound, StoreCorrupt, StoreError, StoreLocked, StoreReadOnly
+from commonplace.errors import Conflict, NotFound, StoreCorrupt, StoreError, StoreLocked
 from commonplace.memory.book import Book
-from commonplace.memory.encryption import key_of, key_or_new
+from commonplace.memory.copies import STAMP, place_for, prepare
+from commonplace.memory.encryption import any_key, key_of, key_or_new
 from commonplace.store.copies import Difference, Held
 
 __all__ = [
@@ -32,7 +33,6 @@ SCHEDULED = "daily"
 LATEST = "latest"
 _ASIDE = ("restore", "repair", "damaged")
 _NAME = re.compile(r".+-(\w+)-(\d{8}T\d{6})\.db")
-_STAMP = "%Y%m%dT%H%M%S"
 _SERVER = "The memory is on a PostgreSQL server, whose backups its own tools make."
 _DUMP = 'Run `pg_dump --format=custom --file=commonplace.dump "$COMMONPLACE_DATABASE_URL"`.'
 _UNDUMP = 'Run `pg_restore --clean --if-exists --dbname="$COMMONPLACE_DATABASE_URL" commonplace.dump`.'
@@ -99,21 +99,40 @@ def restore(settings: Settings, named: str, now_ms: int, *, dry_run: bool = Fals
 
     if settings.database_url:
         raise StoreError(_SERVER, _UNDUMP)
-    path, key = _found(settings, named), key_of(settings)
-    backup = copies.look(path, key)
-    if not backup.whole:
-        raise StoreCorrupt(f"The backup {path} is damaged.", "Choose another: `commonplace backups` lists them.")
-    store, difference = None, None
-    with contextlib.suppress(StoreCorrupt, StoreLocked):
-        if settings.database.exists():
-            store = copies.look(settings.database, key)
-            difference = copies.compare(settings.database, path, key)
-    if dry_run:
-        return Restored(backup, store, difference, None)
-    aside = place_for(settings, "restore", now_ms)
-    prepare(aside.parent)
-    kept = copies.put_back(settings.database, path, aside, key, int(settings.busy_timeout * 1000))
+    key = key_of(settings)
+    with _readable(settings, _found(settings, named), key) as path:
+        backup = copies.look(path, key)
+        if not backup.whole:
+            raise StoreCorrupt(f"The backup {named} is damaged.", "Choose another: `commonplace backups` lists them.")
+        current, difference = None, None
+        with contextlib.suppress(StoreCorrupt, StoreLocked):
+            if settings.database.exists():
+                current = copies.look(settings.database, key)
+                difference = copies.compare(settings.database, path, key)
+        if dry_run:
+            return Restored(backup, current, difference, None)
+        aside = place_for(settings, "restore", now_ms)
+        prepare(aside.parent)
+        kept = copies.put_back(settings.database, path, aside, key, int(settings.busy_timeout * 1000))
     return Restored(backup, copies.look(settings.database, key), difference, aside if kept else None)
+
+
+@contextlib.contextmanager
+def _readable(settings: Settings, path: Path, key: str) -> Iterator[Path]:
+    """A backup that has the key of the store: itself, or a copy of it for a while."""
+    from commonplace.store.sqlite.copying import make
+    from commonplace.store.sqlite.files import is_plain
+
+    if is_plain(path) == (not key):
+        yield path
+        return
+    turned = place_for(settings, "turned", 0)
+    prepare(turned.parent)
+    try:
+        make(path, turned, "" if key else any_key(settings), int(settings.busy_timeout * 1000), to_key=key)
+        yield turned
+    finally:
+        turned.unlink(missing_ok=True)
 
 
 def thin_out(settings: Settings) -> list[Path]:
@@ -147,27 +166,9 @@ def _found(settings: Settings, named: str) -> Path:
     raise NotFound(f"There is no backup {named!r}.", f"`commonplace backups` lists those in {settings.backups}.")
 
 
-def place_for(settings: Settings, why: str, now_ms: int) -> Path:
-    """A name that no backup has yet."""
-    while True:
-        stamp = datetime.fromtimestamp(now_ms / 1000, UTC).strftime(_STAMP)
-        path = settings.backups / f"{settings.database.stem}-{why}-{stamp}.db"
-        if not path.exists():
-            return path
-        now_ms += 1000
-
-
-def prepare(folder: Path) -> None:
-    """Make the folder that a copy is to be in, for its owner only."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreReadOnly(f"The folder {folder} for backups cannot be made: {error}.") from error
-
-
 def _backup(path: Path, why: str, made_ms: int) -> Backup:
     return Backup(path, why, made_ms, path.stat().st_size)
 
 
 def _read_stamp(stamp: str) -> int:
-    return int(datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC).timestamp() * 1000)
+    return int(datetime.strptime(stamp, STAMP).replace(tzinfo=UTC).timestamp() * 1000)

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from commonplace.config import Settings
 from commonplace.memory import health
-from commonplace.memory.backup import SCHEDULED, backups, place_for, prepare, thin_out
+from commonplace.memory.backup import SCHEDULED, backups, thin_out
 from commonplace.memory.book import Book
 from commonplace.memory.check import check, glance
+from commonplace.memory.copies import place_for, prepare
 from commonplace.memory.encryption import key_of
 
 RUNNING = "running"

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.config import Settings
-from commonplace.errors import StoreLocked, StoreReadOnly
+from commonplace.errors import Conflict, InvalidInput, NotFound, StoreLocked, StoreReadOnly
+from commonplace.memory.copies import place_for, prepare
 
 SERVICE = "commonplace"
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -19,8 +20,11 @@ _MISSING = "It was lost, or was never made: `commonplace encrypt` makes one. Wit
 
 def key_of(settings: Settings) -> str:
     """The key of the store, as hexadecimal digits; empty for one that is not encrypted."""
-    if settings.encryption == "off" or settings.database_url:
-        return ""
+    return "" if settings.encryption == "off" or settings.database_url else any_key(settings)
+
+
+def any_key(settings: Settings) -> str:
+    """The key at hand, whether the store uses it or only its backups do."""
     kept = _kept(settings)
     if kept is None:
         raise StoreLocked(f"There is no key in {_where(settings)}.", _MISSING)
@@ -33,11 +37,44 @@ def key_or_new(settings: Settings) -> str:
     """The key, made if there is none yet. One that is there is used: it may be the key of a backup."""
     if _kept(settings) is None:
         _keep(settings, os.urandom(32).hex())
-    return key_of(settings)
+    return any_key(settings)
+
+
+def encrypt(settings: Settings, now_ms: int) -> Path:
+    """Encrypt the store with the key that the settings name, made if there is none; where what it was is kept."""
+    if settings.encryption == "off":
+        raise InvalidInput("Setting encryption is off.", "Set it to keyring, or to file with encryption_key_file.")
+    return _turned(settings, "", key_or_new(settings), "plain", now_ms)
+
+
+def decrypt(settings: Settings, now_ms: int) -> Path:
+    """The same the other way."""
+    return _turned(settings, any_key(settings), "", "encrypted", now_ms)
+
+
+def _turned(settings: Settings, key: str, to_key: str, was: str, now_ms: int) -> Path:
+    from commonplace.store.sqlite.copies import turn
+    from commonplace.store.sqlite.files import is_plain
+
+    if settings.database_url:
+        raise InvalidInput("The memory is on a PostgreSQL server.", "Encrypt the disk of that server.")
+    if not settings.database.exists():
+        raise NotFound(f"There is no store at {settings.database} yet.", "With the setting, it is made encrypted.")
+    if is_plain(settings.database) != (not key):
+        raise Conflict(f"The store {settings.database} is {'encrypted' if to_key else 'not encrypted'} already.")
+    aside = place_for(settings, was, now_ms)
+    prepare(aside.parent)
+    turn(settings.database, aside, key, to_key, int(settings.busy_timeout * 1000))
+    return aside
+
+
+def _in_file(settings: Settings) -> bool:
+    """Whether the key is in a file. A store that is not encrypted may have a key too, for its backups."""
+    return settings.encryption == "file" or (settings.encryption == "off" and bool(settings.encryption_key_file))
 
 
 def _where(settings: Settings) -> str:
-    return f"the file {_file(settings)}" if settings.encryption == "file" else f"the keyring under {_name(settings)!r}"
+    return f"the file {_file(settings)}" if _in_file(settings) else f"the keyring under {_name(settings)!r}"
 
 
 def _file(settings: Settings) -> Path:
@@ -50,7 +87,7 @@ def _name(settings: Settings) -> str:
 
 
 def _kept(settings: Settings) -> str | None:
-    if settings.encryption == "file":
+    if _in_file(settings):
         try:
             return _file(settings).read_text(encoding="ascii").strip()
         except FileNotFoundError:
@@ -63,7 +100,7 @@ def _kept(settings: Settings) -> str | None:
 
 
 def _keep(settings: Settings, key: str) -> None:
-    if settings.encryption != "file":
+    if not _in_file(settings):
         with _keyring() as keyring:
             keyring.set_password(SERVICE, _name(settings), key)
         return
@@ -84,7 +121,7 @@ def _keyring() -> Iterator[Any]:
         import keyring
         from keyring.errors import KeyringError
     except ImportError as error:
-        install = "Install Commonplace with its extra: pip install 'commonplace[encrypted]'."
+        install = "Install Commonplace with its extra: pip install 'commonplace[keyring]'."
         raise StoreLocked("The key is in the keyring of the system, which cannot be asked.", install) from error
     try:
         yield keyring

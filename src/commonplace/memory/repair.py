@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from commonplace.config import Settings
 from commonplace.errors import StoreCorrupt
-from commonplace.memory.backup import keep_copy, place_for, prepare
+from commonplace.memory.backup import keep_copy
 from commonplace.memory.book import Book, Clock, open_book, wall_clock
 from commonplace.memory.check import books, broken, check, miscounted, no_matter
+from commonplace.memory.copies import place_for, prepare
 from commonplace.memory.encryption import key_of
 from commonplace.memory.health import Fault, note
 from commonplace.memory.remember import cut
@@ -81,15 +82,11 @@ def _examined(settings: Settings, clock: Clock, advance: Advance) -> tuple[list[
 
 def _recover(settings: Settings, now_ms: int) -> tuple[Path, Recovered]:
     """Save every row that can be read of a file whose pages are damaged, which is kept aside."""
-    from commonplace.store.sqlite.recover import recover, take_place
+    from commonplace.store.sqlite.recover import recover
 
-    key, busy_ms = key_of(settings), int(settings.busy_timeout * 1000)
-    fresh = settings.database.with_name(f"{settings.database.name}.recovered")
     aside = place_for(settings, "damaged", now_ms)
     prepare(aside.parent)
-    saved = recover(settings.database, fresh, key, busy_ms)
-    take_place(settings.database, fresh, aside, key, busy_ms)
-    return aside, saved
+    return aside, recover(settings.database, aside, key_of(settings), int(settings.busy_timeout * 1000))
 
 
 def _mended(book: Book, advance: Advance) -> Iterator[str]:

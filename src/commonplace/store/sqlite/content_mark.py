@@ -28,7 +28,7 @@ def content_mark(path: str, key: str = "") -> str | None:
         return None
     try:
         if key:
-            connection.pragma("hexkey", key)
+            connection.pragma("key", f"raw:{key}")
         row = connection.execute(_MARK, (WIPED,)).fetchall()[0]
         return " ".join("-" if part is None else str(part) for part in row)
     except apsw.Error:

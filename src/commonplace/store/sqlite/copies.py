@@ -13,7 +13,7 @@ from commonplace.errors import StoreBusy, StoreCorrupt
 from commonplace.store.copies import Difference, Held
 from commonplace.store.sqlite import copying, sql
 from commonplace.store.sqlite.copying import COUNTED, HELD
-from commonplace.store.sqlite.files import READ_ONLY, connect, create_private, locked
+from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect, create_private, locked
 from commonplace.store.sqlite.migrate import recognise
 from commonplace.store.sqlite.refusals import translated
 
@@ -74,6 +74,24 @@ def _is_database(path: Path, key: str) -> bool:
     except (apsw.NotADBError, apsw.CorruptError):
         return False
     return True
+
+
+def turn(path: Path, aside: Path, key: str, to_key: str, busy_ms: int) -> None:
+    """Let a store have another key, or none: a verified copy takes its place, and what it was is kept aside."""
+    fresh = path.with_name(f"{path.name}.turned")
+    fresh.unlink(missing_ok=True)
+    with translated(path), alone(path, key, busy_ms) as live:
+        copying.make(path, fresh, key, busy_ms, to_key=to_key, original=live)
+    take_place(path, fresh, aside)
+
+
+def take_place(path: Path, fresh: Path, aside: Path) -> None:
+    """Put a new file in the place of the store, which is kept aside with its log."""
+    for end in ("", *LOG_ENDS):
+        beside = path.with_name(path.name + end)
+        if beside.exists():
+            beside.replace(aside.with_name(aside.name + end))
+    fresh.replace(path)
 
 
 @contextlib.contextmanager

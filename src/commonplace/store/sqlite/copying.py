@@ -15,7 +15,7 @@ import apsw
 
 from commonplace.errors import StoreCorrupt
 from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, address, connect, create_private
+from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, address, connect, create_private, spelled
 
 COUNTED = ("items", "sessions", "history", "projects", "passages")
 HELD = f"SELECT {', '.join(f'(SELECT count(*) FROM {table})' for table in COUNTED)}"
@@ -70,7 +70,7 @@ def _copy(original: apsw.Connection, partial: Path, key: str) -> None:
 def _turn(original: apsw.Connection, partial: Path, key: str) -> None:
     """A copy with another key: pages cannot be copied as they are."""
     create_private(partial)
-    original.execute("VACUUM INTO ?", (address(partial, f"hexkey={key}" if key else "key="),))
+    original.execute("VACUUM INTO ?", (address(partial, f"key={spelled(key)}"),))
 
 
 def _verify(path: Path, key: str, held: tuple[int, ...] | None, *, exactly: bool) -> None:

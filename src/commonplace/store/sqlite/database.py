@@ -146,10 +146,11 @@ class Database:
         False if another process still reads what was there, so that the log cannot be emptied yet.
         """
         with translated(self.path), self._forks.kept_out(), self._turn(None):
-            # A connection of its own: the others keep temporary tables in memory, and a whole store does not fit.
+            # A connection of its own, with temporary tables on the disk: a whole store does not fit into memory.
             connection = connect(self.path, self._key)
             try:
                 connection.set_busy_timeout(self._busy_ms)
+                connection.pragma("temp_store", 1)
                 connection.execute("VACUUM")
                 busy, _pages, _moved = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
             finally:

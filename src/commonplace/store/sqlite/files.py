@@ -13,7 +13,7 @@ LOG_ENDS = ("-wal", "-shm")
 READ_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
 READ_ONLY = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 _PLAIN = b"SQLite format 3\0"
-INSTALL = "Install it in place of apsw: pip uninstall apsw; pip install 'commonplace[encrypted]'."
+INSTALL = "Put ours in its place: pip uninstall apsw, then pip install --force-reinstall apsw-sqlite3mc."
 
 
 def create_private(path: Path) -> None:
@@ -29,22 +29,28 @@ def create_private(path: Path) -> None:
 
 def connect(path: Path, key: str = "", flags: int = READ_WRITE, more: str = "") -> apsw.Connection:
     """A connection to a file, unlocked. `more` is added to its address, such as `immutable=1`."""
-    if key and not can_encrypt():
-        raise StoreError("The store is to be encrypted, and this SQLite cannot do that.", INSTALL)
     connection = apsw.Connection(address(path, more), flags=flags)
     if key:
-        connection.pragma("hexkey", key)
+        unlock(connection, key)
     return connection
+
+
+def unlock(connection: apsw.Connection, key: str) -> None:
+    """Read and write with this key from now on. Another package called apsw, without ciphers, would not tell."""
+    if not hasattr(apsw, "mc_version"):
+        connection.close()
+        raise StoreError("The store is encrypted, and the SQLite that is installed here cannot read that.", INSTALL)
+    connection.pragma("key", spelled(key))
+
+
+def spelled(key: str) -> str:
+    """A key as SQLite takes it: as it is, since one that nobody can remember needs no stretching."""
+    return f"raw:{key}" if key else ""
 
 
 def address(path: Path, more: str = "") -> str:
     """A file as SQLite is told of it."""
     return path.absolute().as_uri() + (f"?{more}" if more else "")
-
-
-def can_encrypt() -> bool:
-    """Whether this SQLite is the one with ciphers (apsw-sqlite3mc), which has the same name."""
-    return hasattr(apsw, "mc_version")
 
 
 def is_plain(path: Path) -> bool:

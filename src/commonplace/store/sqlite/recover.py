@@ -15,7 +15,7 @@ import apsw
 
 from commonplace.errors import StoreCorrupt
 from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.copies import alone
+from commonplace.store.sqlite.copies import alone, take_place
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect
 from commonplace.store.sqlite.migrate import migrate, migrations, recognise
@@ -37,9 +37,13 @@ class Recovered:
     lost: list[str] = field(default_factory=list)
 
 
-def recover(path: Path, fresh: Path, key: str, busy_ms: int) -> Recovered:
-    """Copy every row that can be read into a new file. StoreCorrupt if not even its tables can be told."""
+def recover(path: Path, aside: Path, key: str, busy_ms: int) -> Recovered:
+    """Copy every row that can be read into a new file, which takes the place of the damaged one, kept aside.
+
+    StoreCorrupt if not even its tables can be told, StoreBusy if another process has it open.
+    """
     done = Recovered()
+    fresh = path.with_name(f"{path.name}.recovered")
     for left in (fresh, *(fresh.with_name(fresh.name + end) for end in LOG_ENDS)):
         left.unlink(missing_ok=True)
     with translated(path), contextlib.closing(connect(path, key, READ_ONLY)) as damaged:
@@ -55,18 +59,10 @@ def recover(path: Path, fresh: Path, key: str, busy_ms: int) -> Recovered:
                 _keep_numbers(damaged, copy)
         finally:
             target.close()
-    return done
-
-
-def take_place(path: Path, fresh: Path, aside: Path, key: str, busy_ms: int) -> None:
-    """Put the new file in the place of the damaged one, which is kept aside with its log."""
-    with translated(path), contextlib.suppress(StoreCorrupt), alone(path, key, busy_ms):
+    with translated(path), contextlib.suppress(apsw.CorruptError), alone(path, key, busy_ms):
         pass
-    for end in ("", *LOG_ENDS):
-        beside = path.with_name(path.name + end)
-        if beside.exists():
-            beside.replace(aside.with_name(aside.name + end))
-    fresh.replace(path)
+    take_place(path, fresh, aside)
+    return done
 
 
 @contextlib.contextmanager

@@ -1,0 +1,29 @@
+"""Where copies of a store are put, and what they are called."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from commonplace.config import Settings
+from commonplace.errors import StoreReadOnly
+
+STAMP = "%Y%m%dT%H%M%S"
+
+
+def place_for(settings: Settings, why: str, now_ms: int) -> Path:
+    """A name that no backup has yet."""
+    while True:
+        stamp = datetime.fromtimestamp(now_ms / 1000, UTC).strftime(STAMP)
+        path = settings.backups / f"{settings.database.stem}-{why}-{stamp}.db"
+        if not path.exists():
+            return path
+        now_ms += 1000
+
+
+def prepare(folder: Path) -> None:
+    """Make the folder that a copy is to be in, for its owner only."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreReadOnly(f"The folder {folder} for backups cannot be made: {error}.") from error

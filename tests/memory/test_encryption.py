@@ -1,0 +1,210 @@
+"""Encryption at rest: a store that only its key opens, converted both ways, with backups that have the same key."""
+
+from __future__ import annotations
+
+import contextlib
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import keyring
+import pytest
+from keyring.backend import KeyringBackend
+from keyring.errors import KeyringLocked
+from tests.behind import behind
+from tests.conftest import Clock
+
+from commonplace import config
+from commonplace.config import Settings
+from commonplace.errors import Conflict, InvalidInput, NotFound, StoreBusy, StoreLocked
+from commonplace.memory.backup import back_up, backups, restore
+from commonplace.memory.book import Book, open_book
+from commonplace.memory.care import back_up_if_due
+from commonplace.memory.check import check
+from commonplace.memory.encryption import decrypt, encrypt, key_of
+from commonplace.memory.recall import recall
+from commonplace.memory.remember import Note, remember, remember_all
+from commonplace.memory.repair import repair
+from commonplace.model import Scope
+
+SAID = "Rumpelstilzchen"
+
+
+class Drawer(KeyringBackend):
+    """A keyring for a test, as the library lets anybody bring one."""
+
+    priority = 1
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.kept[service, username] = password
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Settings:
+    return config.load({"data_dir": str(tmp_path / "data"), "embedder": "off", "durability": "normal"})
+
+
+@pytest.fixture
+def secret(plain: Settings, tmp_path: Path) -> Settings:
+    return replace(plain, encryption="file", encryption_key_file=str(tmp_path / "keys" / "store.key"))
+
+
+@pytest.fixture
+def filled(plain: Settings) -> Settings:
+    with opened(plain) as book:
+        remember_all(book, [Note(f"{SAID} number {n}") for n in range(20)])
+    return plain
+
+
+@contextlib.contextmanager
+def opened(settings: Settings) -> Iterator[Book]:
+    with contextlib.closing(open_book(settings, Clock())) as book:
+        yield book
+
+
+def holding(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.is_file() and SAID.encode() in path.read_bytes())
+
+
+def test_a_new_store_is_encrypted_if_there_is_a_key(secret: Settings) -> None:
+    with pytest.raises(StoreLocked, match="There is no key"), opened(secret):
+        pass
+    key = Path(secret.encryption_key_file)
+    key.parent.mkdir()
+    key.write_text("ab" * 32, encoding="ascii")
+    with opened(secret) as book:
+        remember(book, Note(SAID))
+        assert recall(book, SAID, Scope(), 5).hits and check(book) == []
+        assert holding(secret.data_dir) == []
+    assert holding(secret.data_dir) == []
+    key.write_text("not a key", encoding="ascii")
+    with pytest.raises(StoreLocked, match="64 hexadecimal"):
+        key_of(secret)
+
+
+def test_a_store_is_encrypted_and_decrypted_again(filled: Settings, secret: Settings, clock: Clock) -> None:
+    with pytest.raises(StoreLocked, match="There is no key"), opened(secret):
+        pass
+    kept = encrypt(secret, clock())
+    if sys.platform != "win32":
+        assert stat.S_IMODE(Path(secret.encryption_key_file).stat().st_mode) == 0o600
+    assert holding(secret.data_dir) == [kept.name]
+    with opened(secret) as book:
+        assert recall(book, SAID, Scope(), 50).hits and check(book) == []
+    with pytest.raises(Conflict):
+        encrypt(secret, clock())
+    decrypt(secret, clock())
+    with pytest.raises(StoreLocked, match="not encrypted"), opened(secret):
+        pass
+    with opened(filled) as book:
+        assert len(recall(book, SAID, Scope(), 50).hits) == 20
+    with pytest.raises(InvalidInput):
+        encrypt(filled, clock())
+
+
+def test_another_key_opens_nothing(filled: Settings, secret: Settings, clock: Clock) -> None:
+    encrypt(secret, clock())
+    Path(secret.encryption_key_file).write_text("00" * 32, encoding="ascii")
+    with pytest.raises(StoreLocked, match="does not open") as refused, opened(secret):
+        pass
+    assert refused.value.code == "DB_LOCKED" and "encryption_key_file" in refused.value.hint
+    with pytest.raises(StoreLocked):
+        restore(secret, str(filled.database), clock())
+
+
+def test_backups_of_an_encrypted_store_have_its_key(filled: Settings, secret: Settings, clock: Clock) -> None:
+    encrypt(secret, clock()).unlink()
+    with opened(secret) as book:
+        made = back_up(book)
+        assert back_up_if_due(book) is not None and back_up_if_due(book) is None
+        remember(book, Note(f"{SAID} that is lost"))
+    assert holding(secret.data_dir) == [] and len(backups(secret)) == 2
+    done = restore(secret, made.path.name, clock())
+    assert done.difference is not None and done.difference.lost == 1
+    with opened(secret) as book:
+        assert len(recall(book, SAID, Scope(), 50).hits) == 20
+    assert holding(secret.data_dir) == []
+
+
+def test_a_backup_of_a_plain_store_can_be_encrypted(filled: Settings, tmp_path: Path, clock: Clock) -> None:
+    named = replace(filled, encryption_key_file=str(tmp_path / "backup.key"))
+    with opened(named) as book:
+        made = back_up(book, tmp_path / "copy.db", encrypt=True)
+        remember(book, Note(f"{SAID} that is lost"))
+    assert SAID.encode() not in made.path.read_bytes()
+    assert restore(named, str(made.path), clock(), dry_run=True).backup.counts["items"] == 20
+    restore(named, str(made.path), clock())
+    with opened(filled) as book:
+        assert len(recall(book, SAID, Scope(), 50).hits) == 20
+
+
+def test_a_plain_backup_is_put_back_encrypted(filled: Settings, secret: Settings, clock: Clock) -> None:
+    with opened(filled) as book:
+        made = back_up(book)
+    encrypt(secret, clock()).unlink()
+    restore(secret, made.path.name, clock())
+    made.path.unlink()
+    with opened(secret) as book:
+        assert len(recall(book, SAID, Scope(), 50).hits) == 20
+    assert holding(secret.data_dir) == []
+
+
+def test_an_encrypted_store_is_repaired_like_any(filled: Settings, secret: Settings, clock: Clock) -> None:
+    encrypt(secret, clock()).unlink()
+    data = bytearray(secret.database.read_bytes())
+    data[4096 * 20 : 4096 * 22] = bytes(8192)
+    secret.database.write_bytes(data)
+    done = repair(secret, clock)
+    assert done.found and not any(fault.derived for fault in done.left)
+    assert holding(secret.data_dir) == []
+
+
+def test_a_store_that_is_open_is_not_converted(filled: Settings, secret: Settings, clock: Clock) -> None:
+    with behind(filled, reading=True) as ask:
+        ask("SELECT count(*) FROM items")
+        with pytest.raises(StoreBusy):
+            encrypt(replace(secret, busy_timeout=0.1), clock())
+    with opened(filled) as book:
+        assert recall(book, SAID, Scope(), 5).hits
+
+
+@pytest.fixture
+def drawer() -> Iterator[Drawer]:
+    before = keyring.get_keyring()
+    mine = Drawer()
+    keyring.set_keyring(mine)
+    yield mine
+    keyring.set_keyring(before)
+
+
+def test_the_key_can_be_in_the_keyring(filled: Settings, drawer: Drawer, clock: Clock) -> None:
+    told = replace(filled, encryption="keyring")
+    encrypt(told, clock())
+    assert [*drawer.kept] == [("commonplace", str(told.database.absolute()))]
+    with opened(told) as book:
+        assert recall(book, SAID, Scope(), 5).hits
+    drawer.kept.clear()
+    with pytest.raises(StoreLocked, match="keyring"), opened(told):
+        pass
+
+
+def test_a_keyring_that_refuses_is_told(filled: Settings, drawer: Drawer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_service: str, _username: str) -> str | None:
+        raise KeyringLocked("the drawer is locked")
+
+    monkeypatch.setattr(drawer, "get_password", refuse)
+    with pytest.raises(StoreLocked, match="the drawer is locked"):
+        key_of(replace(filled, encryption="keyring"))
+
+
+def test_there_must_be_something_to_encrypt(secret: Settings, clock: Clock) -> None:
+    with pytest.raises(NotFound):
+        encrypt(secret, clock())
