@@ -116,7 +116,7 @@ def test_more_is_a_link_that_can_be_shared(visit: Visit, memory: Book) -> None:
     assert page.locator(".hit").count() == 5 and not page.query_selector("main a.button >> text=Older")
 
 
-@pytest.mark.parametrize(("size", "theme"), [(NARROW, "dark"), (WIDE, "dark"), (NARROW, "light")])
+@pytest.mark.parametrize(("size", "theme"), [(WIDE, "dark"), (NARROW, "light")])
 def test_hostile_words_are_only_read(visit: Visit, memory: Book, size: tuple[int, int], theme: str) -> None:
     note = Note(f"{HOSTILE} ship\nsecond line {HOSTILE}", project="危险-خطر", tags=["<b>'\"", "тег"], type="note")
     remember(memory, note)

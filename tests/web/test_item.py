@@ -1,0 +1,257 @@
+"""The page of an item: read, changed, replaced, forgotten and brought back, by two at once and by whoever was away."""
+
+from __future__ import annotations
+
+import os
+
+import httpx2
+import pytest
+from tests.mcp.conftest import Served
+from tests.web.conftest import NARROW, WIDE, Visit
+
+from commonplace.memory.book import Book
+from commonplace.memory.conversations import Conversation, Said, keep, opened
+from commonplace.memory.edit import Changes, edit
+from commonplace.memory.fetch import fetch_one, history
+from commonplace.memory.forget import forget
+from commonplace.memory.keys import create
+from commonplace.memory.remember import MAX_TEXT, Note, remember
+from commonplace.model import Item, Scope
+
+HOSTILE = "<img src=x onerror=alert(1)><script>document.title='hit'</script>[x](javascript:alert(1)) {{7*7}} \u202e'\"&"
+HTML = {"accept": "text/html"}
+
+
+def kept(book: Book, text: str, **more: object) -> Item:
+    return fetch_one(book, remember(book, Note(text, **more)).id)  # type: ignore[arg-type]
+
+
+def test_everything_about_an_item_is_there_under_any_spelling_of_its_id(
+    visit: Visit, memory: Book, served: Served
+) -> None:
+    (served.folder / "pump.py").write_text("x", encoding="utf-8")
+    item = kept(
+        memory, "Pumps run at **night**", kind="observation", type="change", title="Pumps", session="s-pumps",
+        project="github.com/acme/works", tags=["water"], importance=6.0, created_ms=memory.clock() - 90_000,
+        details={"facts": "two pumps", "files_modified": "pump.py"},
+        meta={"root": str(served.folder), "shift": {"by": "Ada"}},
+    )  # fmt: skip
+    kept(memory, "Pumps stopped", kind="observation", type="change", title="After", session="s-pumps", project="works")
+    visitor = visit()
+    for id_ in (item.short_id, item.uid, str(item.id), item.uid.upper(), f"%23{item.id}"):
+        page = visitor.go(f"/items/{id_}")
+        assert page.inner_text("h1") == "Pumps", id_
+    shown = page.inner_text("main")
+    for fact in (
+        item.uid,
+        item.short_id,
+        "github.com/acme/works",
+        "water",
+        "two pumps",
+        "6.0",
+        "Ada",
+        "s-pumps",
+        "After",
+    ):
+        assert fact in shown, fact
+    assert "has changed: pump.py" in shown and page.inner_text(".item-text strong") == "night"
+    visitor.check_access()
+    visitor.picture("item-light-1280")
+    page.click("text=As plain text")
+    assert "**night**" in page.inner_text(".item-text")
+    os.utime(served.folder / "pump.py", (1, 1))
+    assert "has changed" not in visitor.go(f"/items/{item.id}").inner_text("main")
+
+
+def test_an_item_is_changed_in_place_and_its_history_shows_how(visit: Visit, memory: Book) -> None:
+    item = kept(memory, "Tokens live fifteen minutes\nand are checked twice", type="fact", tags=["auth"])
+    visitor = visit()
+    page = visitor.go(f"/items/{item.short_id}")
+    page.keyboard.press("e")
+    page.wait_for_selector("#edit")
+    visitor.check_access()
+    page.fill("#f-importance", "eleven")
+    page.fill("#f-content", "Tokens live thirty minutes\nand are checked twice")
+    page.click("text=Save")
+    page.wait_for_selector(".wrong >> text=is no importance")
+    assert page.input_value("#f-content").startswith("Tokens live thirty")
+    page.fill("#f-importance", "4,5")
+    page.fill("#f-tags", "auth, tokens ,")
+    page.fill("#f-type", "decision")
+    page.fill("#f-project", "my-api")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".done >> text=Changed")
+    changed = fetch_one(memory, item.id)
+    assert (changed.body, changed.title) == (
+        "Tokens live thirty minutes\nand are checked twice",
+        "Tokens live thirty minutes",
+    )
+    assert (changed.type, changed.project, changed.importance) == ("decision", "my-api", 4.5)
+    assert changed.tags == ("auth", "tokens") and len(history(memory, item.id)) == 1
+    assert page.locator(".version del").first.inner_text().strip() == "fifteen"
+    assert page.locator(".version ins").first.inner_text().strip() == "thirty"
+    visitor.check_access()
+    visitor.picture("item-history")
+    page.click("text=Edit")
+    page.click("text=Save")
+    page.wait_for_selector("h1")
+    assert len(history(memory, item.id)) == 1
+    page.click("text=Back to revision 1")
+    page.wait_for_selector(".done >> text=says again")
+    again = fetch_one(memory, item.id)
+    assert (again.body, again.project, again.tags) == (item.body, None, ("auth",)) and again.rev == 3
+
+
+def test_two_tabs_change_one_item_and_choose(visit: Visit, memory: Book) -> None:
+    item = kept(memory, "Deploy on Fridays never", title="Deploying", details={"category": "ops"})
+    visitor = visit()
+    for mine, choice, left in (
+        ("Deploy on Tuesdays", "Keep mine", "Tuesdays"),
+        ("Deploy hourly", "Keep theirs", "Monday"),
+    ):
+        page = visitor.go(f"/items/{item.id}?edit=1")
+        theirs = edit(
+            memory, item.id, Changes(content=f"Deploy on Mondays only, not after {len(mine)}", tags=["theirs"])
+        )
+        page.fill("#f-content", mine)
+        page.click("text=Save")
+        page.wait_for_selector("h1 >> text=Somebody changed this")
+        visitor.check_access()
+        visitor.picture("item-conflict")
+        assert "Mondays" in page.inner_text(".pair") and page.input_value("#f-content") == mine
+        assert page.locator("del").count() and page.locator("ins").count()
+        page.click(f"text={choice}")
+        page.wait_for_selector("article.item")
+        assert left in fetch_one(memory, item.id).body and fetch_one(memory, item.id).details == {"category": "ops"}
+    assert theirs.rev == fetch_one(memory, item.id).rev
+    assert any("Mondays" in str(change.before) for change in history(memory, item.id))
+
+
+def test_what_was_written_survives_signing_in_again(visit: Visit, memory: Book) -> None:
+    item = kept(memory, "The ferry leaves at nine")
+    text = 'The ferry leaves at ten\n\n"quoted" & <b>bold</b>\n' + "a long line " * 30
+    visitor = visit()
+    page = visitor.go(f"/items/{item.id}?edit=1")
+    page.fill("#f-content", text)
+    page.context.clear_cookies(name="commonplace_visit")
+    page.click("text=Save")
+    page.wait_for_selector("#key")
+    assert "kept in this page" in page.inner_text("main")
+    page.fill("#key", visitor.served.key)
+    page.press("#key", "Enter")
+    page.wait_for_selector("text=Send it now")
+    page.click("text=Send it now")
+    page.wait_for_selector(".done >> text=Changed")
+    assert fetch_one(memory, item.id).body == text
+
+
+def test_an_item_is_replaced_by_what_is_written_or_named(visit: Visit, memory: Book) -> None:
+    old, named = (
+        kept(memory, "Lamps burn gas", type="fact", project="coast"),
+        kept(memory, "Lamps burn oil", type="fact"),
+    )
+    visitor = visit()
+    page = visitor.go(f"/items/{old.id}")
+    page.click("summary >> text=Replace it")
+    page.click("button >> text=Replace it")
+    page.wait_for_selector(".wrong >> text=Nothing takes its place")
+    page.click("summary >> text=Replace it")
+    page.fill("#replacement", "Lamps are electric")
+    page.click("button >> text=Replace it")
+    page.wait_for_selector(".done >> text=Replaced")
+    (new_id,) = [fetch_one(memory, old.id).superseded_by]
+    new = fetch_one(memory, new_id or 0)
+    assert (new.body, new.type, new.project) == ("Lamps are electric", "fact", "coast")
+    assert "Lamps burn gas" in page.inner_text("#replaced + ul")
+    assert "In its place: Lamps are electric" in visitor.go(f"/items/{old.id}").inner_text(".state")
+    page.click("text=Bring it back")
+    page.wait_for_selector(".done >> text=Brought back")
+    page.click("summary >> text=Replace it")
+    page.fill("#by", named.short_id)
+    page.click("button >> text=Replace it")
+    page.wait_for_selector(".done >> text=Replaced")
+    assert fetch_one(memory, old.id).superseded_by == named.id
+    page.click(".done >> text=Undo")
+    page.wait_for_selector(".done >> text=Brought back")
+    assert fetch_one(memory, old.id).superseded_by is None
+
+
+def test_what_was_forgotten_says_so_and_comes_back(visit: Visit, memory: Book) -> None:
+    item = kept(memory, "A thing to forget")
+    visitor = visit()
+    page = visitor.go(f"/items/{item.id}")
+    page.click("text=Forget")
+    page.wait_for_selector(".done >> text=Forgotten")
+    assert fetch_one(memory, item.id, forgotten=True).forgotten_ms is not None
+    page = visitor.go(f"/items/{item.short_id}")
+    assert "was forgotten" in page.inner_text(".state") and not page.query_selector("main >> text=Edit")
+    visitor.check_access()
+    page.click("text=Bring it back")
+    page.wait_for_selector(".done >> text=Brought back")
+    assert fetch_one(memory, item.id).forgotten_ms is None
+    forget(memory, [item.id])
+    reader = visit(key=create(memory, "only-reads", "read")[1])
+    page = reader.go(f"/items/{item.id}")
+    assert "was forgotten" in page.inner_text(".state") and not page.query_selector("main form")
+    for id_ in ("0", "zzz", "no-such%20id%3Cb%3E", "0" * 12):
+        page = reader.go(f"/items/{id_}")
+        assert "nothing here" in page.inner_text("h1")
+    reader.check_access()
+
+
+def test_something_is_remembered_by_hand(visit: Visit, memory: Book) -> None:
+    visitor = visit()
+    page = visitor.go("/search")
+    page.click("text=Remember something")
+    visitor.check_access()
+    page.click("main >> button >> text=Remember")
+    page.wait_for_selector(".wrong >> text=nothing to remember")
+    page.fill("#f-content", "Never open the sluice in spring")
+    page.fill("#f-type", "rule")
+    page.fill("#f-project", "works")
+    page.click("main >> button >> text=Remember")
+    page.wait_for_selector(".done >> text=Added")
+    (item,) = memory.store.newest(Scope(project="works", types=("rule",)), 5)
+    assert item.body == "Never open the sluice in spring" and item.short_id in page.url
+    page = visitor.go("/items/new?project=works&type=rule")
+    page.fill("#f-content", "Always open the sluice in spring")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".state >> text=says the opposite")
+    visitor.check_access()
+    page.click("text=This one holds")
+    page.wait_for_selector(".done >> text=Replaced")
+    assert fetch_one(memory, item.id).superseded_by is not None
+
+
+def test_an_item_of_a_megabyte_opens_in_part(visit: Visit, memory: Book, served: Served) -> None:
+    lines = "\n".join(f"{n:06} a line of a long log" for n in range(MAX_TEXT // 28))
+    item = kept(memory, lines[: MAX_TEXT - 10] + "\nTHE END", title="A long log")
+    reply = httpx2.get(f"{served.url}/items/{item.id}", headers={**served.headers, **HTML})
+    assert reply.status_code == 200 and len(reply.text) < 60_000
+    visitor = visit(NARROW)
+    page = visitor.go(f"/items/{item.id}")
+    assert f"of {len(item.body):,} characters" in page.inner_text(".item-text")
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW[0]
+    whole = httpx2.get(f"{served.url}/items/{item.id}?all=1", headers={**served.headers, **HTML})
+    assert "THE END" in whole.text and "THE END" not in reply.text
+
+
+@pytest.mark.parametrize(("size", "theme"), [(WIDE, "dark"), (NARROW, "light")])
+def test_hostile_text_is_only_read(visit: Visit, memory: Book, size: tuple[int, int], theme: str) -> None:
+    said = [Said("user", HOSTILE + theme), Said("assistant", f"Ответ 答え جواب {HOSTILE}")]
+    session = keep(memory, Conversation(f"<b>{HOSTILE[:80]}", said, project="危险-خطر")).session
+    item = kept(
+        memory, f"{HOSTILE}\n\n```html\n{HOSTILE}\n```\n{size}{theme}", title=f"危险 {HOSTILE}"[:200], type="note",
+        project="危险-خطر", tags=["<b>'\"", "тег"], meta={HOSTILE[:30]: HOSTILE, "deep": [{"a": HOSTILE}]},
+        details={"facts": HOSTILE, "concepts": "x" * 300},
+    )  # fmt: skip
+    edit(memory, item.id, Changes(content=f"{HOSTILE} now {size}{theme}", tags=["<i>"]))
+    visitor = visit(size, theme)
+    for path in (f"/items/{item.id}", f"/items/{item.id}?edit=1", f"/items/{opened(memory, session.uid)[1][1].id}"):
+        page = visitor.go(path)
+        visitor.check_access()
+        assert not page.title().startswith("hit") and "49" not in page.inner_text("h1")
+        assert not page.query_selector("main img, main script, a[href^=javascript]")
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    visitor.go(f"/items/{item.id}")
+    visitor.picture(f"item-{theme}-{size[0]}")
