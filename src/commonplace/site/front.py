@@ -29,7 +29,7 @@ class Front:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
-        if "text/html" in request.headers.get("accept", ""):
+        if "text/html" in request.headers.get("accept", "") or request.method not in ("GET", "HEAD"):
             await self._home(scope, receive, send)
             return
         welcome = WELCOME.format(address=str(request.base_url).rstrip("/"))

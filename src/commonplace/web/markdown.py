@@ -26,7 +26,14 @@ TAGS = set(
     "a blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr li ol p pre s span strong sub summary sup"
     " table tbody td th thead tr ul".split()
 )
-ATTRIBUTES = {"a": {"href", "title"}, "code": {"class"}, "span": {"class"}, "div": {"class"}, "ol": {"start"}}
+ATTRIBUTES = {
+    "a": {"href", "title"},
+    "code": {"class"},
+    "span": {"class"},
+    "div": {"class"},
+    "ol": {"start"},
+    "pre": {"tabindex"},
+}
 SCHEMES = {"http", "https", "mailto"}
 # Headings of a text are below those of the page it is shown in.
 _LOWER = {"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h6", "h5": "h6", "h6": "h6"}
@@ -35,7 +42,7 @@ _LOWER = {"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h6", "h5": "h6", "h6": "h6"
 def markdown(text: str) -> Markup:
     """A text as HTML."""
     if len(text) > LONGEST:
-        return Markup('<pre class="plain">{}</pre>').format(text)
+        return Markup('<pre class="plain" tabindex="0">{}</pre>').format(text)
     return _rendered(text)
 
 
@@ -50,10 +57,10 @@ def code(text: str, language: str) -> str:
     if language and len(text) <= LONGEST_CODE:
         try:
             inside = highlight(text, get_lexer_by_name(language), HtmlFormatter(nowrap=True))
-            return f'<pre><code class="code">{inside}</code></pre>\n'
+            return f'<pre tabindex="0"><code class="code">{inside}</code></pre>\n'
         except ClassNotFound:
             pass
-    return f'<pre><code class="code">{escape(text)}</code></pre>\n'
+    return f'<pre tabindex="0"><code class="code">{escape(text)}</code></pre>\n'
 
 
 class _Renderer(RendererHTML):

@@ -1,0 +1,90 @@
+"""Every page of the table, on an empty and a full memory, in both themes, wide and narrow: readable for all."""
+
+from __future__ import annotations
+
+import re
+
+import httpx2
+import pytest
+from tests.mcp.conftest import Served
+from tests.web.conftest import NARROW, WIDE, Visit
+from tests.web.story import tell
+
+from commonplace.memory.book import Book
+from commonplace.model import Scope, SessionScope
+from commonplace.web.pages import PAGES
+from commonplace.web.static import static_files
+
+MOST_SCRIPT = 300 * 1024
+# Each theme and each width is examined once; the rest is for the pictures.
+ACCESS = ((WIDE, "light"), (NARROW, "dark"))
+# Files and numbers, not pages to look at.
+NOT_SHOWN = ("/topics/map", "/conversations/{id}/export", "/topics/{id}", "/topics/passages/{id}")
+SHOWN = [page for page in PAGES if page.method == "GET" and page.path not in NOT_SHOWN]
+
+
+def addresses(book: Book) -> dict[str, str]:
+    """An address for every page, by its path in the table; on an empty memory those that need nothing to show."""
+    items = book.store.newest(Scope(types=("decision",)), 1)
+    sessions = book.store.latest_sessions(SessionScope(), 1)
+    found: dict[str, str] = {}
+    for page in SHOWN:
+        if page.path.startswith("/items/{id}"):
+            found |= {page.path: page.path.replace("{id}", items[0].short_id)} if items else {}
+        elif page.path.startswith("/conversations/{id}"):
+            found |= {page.path: page.path.replace("{id}", sessions[0].short_id)} if sessions else {}
+        else:
+            assert "{" not in page.path, f"{page.path} has no address here: give it one"
+            found[page.path] = page.path
+    return found
+
+
+@pytest.mark.parametrize(("size", "theme"), [(WIDE, "light"), (NARROW, "dark")])
+def test_every_page_of_an_empty_memory(visit: Visit, memory: Book, size: tuple[int, int], theme: str) -> None:
+    look_at_all(visit, memory, size, theme, "empty")
+
+
+@pytest.mark.parametrize(("size", "theme"), [(WIDE, "light"), (WIDE, "dark"), (NARROW, "light"), (NARROW, "dark")])
+def test_every_page_of_a_full_memory(visit: Visit, memory: Book, size: tuple[int, int], theme: str) -> None:
+    if not memory.store.newest(Scope(), 1):
+        tell(memory)
+    look_at_all(visit, memory, size, theme, "full")
+
+
+def look_at_all(visit: Visit, book: Book, size: tuple[int, int], theme: str, state: str) -> None:
+    visitor = visit(size, theme)
+    for path, address in addresses(book).items():
+        query = "?q=webhook+retries" if path == "/search" else ""
+        page = visitor.go(address + query)
+        assert page.query_selector("main h1") and not page.query_selector("main .wrong"), address
+        if (size, theme) in ACCESS:
+            visitor.check_access()
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0], address
+        name = path.strip("/").replace("/", "-").replace("{id}", "one") or "home"
+        visitor.picture(f"{state}-{name}-{theme}-{size[0]}")
+
+
+def test_no_page_ships_more_script_than_it_may(served: Served, memory: Book) -> None:
+    scripts = {name: len(file.content) for name, file in static_files().items() if name.endswith(".js")}
+    for address in addresses(memory).values():
+        text = httpx2.get(served.url + address, headers={**served.headers, "accept": "text/html"}).text
+        named = set(re.findall(r"/static/([\w.-]+\.js)", text))
+        # Scripts import each other, so at worst all of them come.
+        assert named <= scripts.keys() and "<script>" not in text and " style=" not in text, address
+    assert sum(scripts.values()) < MOST_SCRIPT
+
+
+def test_every_page_is_for_those_who_are_signed_in(served: Served) -> None:
+    for page in PAGES:
+        address = served.url + page.path.replace("{id}", "1")
+        reply = httpx2.request(page.method, address, headers={"accept": "text/html"})
+        assert reply.status_code in (303, 401), page.path
+        assert reply.status_code == 401 or reply.headers["location"].startswith("/login")
+
+
+def test_nothing_is_changed_by_looking(served: Served) -> None:
+    for page in PAGES:
+        if page.method == "GET":
+            reply = httpx2.post(served.url + page.path.replace("{id}", "1"), headers=served.headers, data={"x": "1"})
+            known = any(other.path == page.path and other.method == "POST" for other in PAGES)
+            assert known or reply.status_code == 405, page.path
