@@ -105,6 +105,7 @@ class Asked:
         part = lexeme(self.space_id, PART)
         total = 0
         scores: list[tuple[int, float]] = []
+        items: dict[int, int] = {}
         for side, newest in ((">", "DESC"), ("<", "ASC")):
             bound = Bound(self.space_id)
             clauses = [f"w.id {side} 0", self.within.among(bound, wholes=side == "<")]
@@ -122,7 +123,8 @@ class Asked:
             here = scoring.scored(self.connection, [(leaf,) for leaf in leaves], self.k)
             total += here.total
             scores += here.best
-        hits = self._hits(scores)
+            items |= here.items
+        hits = self._hits(scores, items)
         hits.sort(key=lambda hit: (-hit.score, -hit.passage_id))
         return TextAnswer(tuple(hits[: self.k]), {hit.passage_id: 1.0 for hit in hits[: self.k]}, total)
 
@@ -138,7 +140,7 @@ class Asked:
             known = {rowid for rowid, _score in scores}
             value = sum(weighed.worth[n] for n in weighed.common)
             scores += [(rowid, value) for rowid in dict.fromkeys([*together, *either]) if rowid not in known]
-        hits = self._hits(scores[: self.k])
+        hits = self._hits(scores[: self.k], rare.items)
         if not shares:
             return TextAnswer(tuple(hits), {}, len(hits))
         asked = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
@@ -273,11 +275,12 @@ class Asked:
             clauses.append(condition_of_leaves(leaves, bound))
         return " AND ".join([*clauses, self.within.among(bound)])
 
-    def _hits(self, scores: Sequence[tuple[int, float]]) -> list[TextHit]:
+    def _hits(self, scores: Sequence[tuple[int, float]], items: Mapping[int, int]) -> list[TextHit]:
         """Scored rows as hits, in the order given; the whole of an item is found by its first passage."""
-        items = passages.items_of(self.connection, self.space_id, [rowid for rowid, _score in scores if rowid > 0])
-        firsts = passages.firsts_of(self.connection, self.space_id, [-rowid for rowid, _score in scores if rowid < 0])
-        found = {id_: (id_, item_id) for id_, item_id in items.items()}
+        unknown = [rowid for rowid, _score in scores if rowid not in items]
+        more = passages.items_of(self.connection, self.space_id, [rowid for rowid in unknown if rowid > 0])
+        firsts = passages.firsts_of(self.connection, self.space_id, [-rowid for rowid in unknown if rowid < 0])
+        found = {id_: (id_, item_id) for id_, item_id in (*items.items(), *more.items())}
         found |= {-item_id: (id_, item_id) for item_id, id_ in firsts.items()}
         return [TextHit(*found[rowid], score) for rowid, score in scores if rowid in found]
 

@@ -30,6 +30,13 @@ READ_ROWS = 20_000
 FEW = 10_000
 
 _OF_MODEL = "v.space_id = %(space)s AND v.model_id = %(model)s"
+# Always a row: whether anything is in the index, beside each new vector, or beside nothing.
+_NEWS = f"""
+SELECT EXISTS (SELECT 1 FROM vectors v WHERE {_OF_MODEL} AND v.indexed), new.*
+  FROM (SELECT) one LEFT JOIN LATERAL (
+       SELECT v.seq, v.passage_id, v.project_id, v.kind, v.bits FROM vectors v
+        WHERE {_OF_MODEL} AND NOT v.indexed AND v.seq > %(seen)s ORDER BY v.seq LIMIT %(most)s) new ON true
+"""
 
 
 def add_index(connection: Connection, dim: int) -> None:
@@ -82,10 +89,10 @@ class Nearest:
         with self._lock:
             if breaks != self._breaks:
                 self._signs, self._breaks = Signs(self.dim), breaks
-            self._catch_up(connection)
+            has_older = self._catch_up(connection)
             among = self._among(connection, filter_)
             near = self._signs.nearest(query, filter_.projects, filter_.kinds, among, most)
-        older = self._older(connection, query, filter_, most)
+        older = self._older(connection, query, filter_, most) if has_older else []
         either = {*near, *older}
         found = cosines(connection, self.space_id, self.model_id, query, either) if either else []
         if afresh or len(found) >= len(either) * (1 - GONE_SHARE):
@@ -95,8 +102,11 @@ class Nearest:
             self._signs = Signs(self.dim)
         return self(connection, query, filter_, k, breaks, afresh=True)
 
-    def _catch_up(self, connection: Connection) -> None:
-        """Read the signs of what is new. Rows become visible in the order of their numbers (database.py)."""
+    def _catch_up(self, connection: Connection) -> bool:
+        """Read the signs of what is new, and tell whether the index has others.
+
+        Rows become visible in the order of their numbers (database.py).
+        """
         import numpy as np
 
         if self._signs.size > 2 * LOOSE:
@@ -105,14 +115,14 @@ class Nearest:
         while True:
             rows = sql.rows(
                 connection,
-                f"SELECT v.seq, v.passage_id, v.project_id, v.kind, v.bits FROM vectors v WHERE {_OF_MODEL}"
-                " AND NOT v.indexed AND v.seq > %(seen)s ORDER BY v.seq LIMIT %(most)s",
+                _NEWS,
                 {"space": self.space_id, "model": self.model_id, "seen": self._signs.seen, "most": READ_ROWS},
                 binary=True,
             )
-            if not rows:
-                return
-            seqs, ids, projects, kinds, bits = zip(*rows, strict=True)
+            has_older, *_none = rows[0]
+            if rows[0][1] is None:
+                return bool(has_older)
+            _has_older, seqs, ids, projects, kinds, bits = zip(*rows, strict=True)
             # The server tells first how many bits there are.
             told = np.frombuffer(b"".join(bits), np.uint8).reshape(len(rows), -1)[:, 4:]
             words = np.pad(told, ((0, 0), (0, -told.shape[1] % 8))).view(np.uint64)
@@ -127,12 +137,8 @@ class Nearest:
 
     def _older(self, connection: Connection, query: NDArray[np.float32], filter_: Filter, most: int) -> list[int]:
         """The nearest passages of those that are in the index."""
-        bindings: dict[str, object] = {"space": self.space_id, "model": self.model_id, "most": most, "few": FEW}
-        indexed = f"SELECT 1 FROM vectors v WHERE {_OF_MODEL} AND v.indexed"
-        if not sql.value(connection, f"SELECT EXISTS ({indexed})", bindings):
-            return []
-        inside, inside_bindings = _inside(filter_)
-        bindings |= inside_bindings | {"signs": signs(query)}
+        inside, bindings = _inside(filter_)
+        bindings |= {"space": self.space_id, "model": self.model_id, "most": most, "few": FEW, "signs": signs(query)}
         some = f"FROM vectors v WHERE {_OF_MODEL} AND v.indexed AND {inside}"
         if sql.value(connection, f"SELECT count(*) FROM (SELECT 1 {some} LIMIT %(few)s) counted", bindings) < FEW:
             nearest = f"SELECT v.passage_id {some} ORDER BY hamming_distance(v.bits, %(signs)s::varbit), v.seq DESC"

@@ -14,11 +14,13 @@ from commonplace.store.postgres.sought import Bound, Leaf, Leaves, bm25, idf_sql
 class Scored:
     """Rows (id, score), best first, and how many were compared.
 
-    `has` tells which leaves those and others asked about have, `passages` how many passages have each word.
+    `items` tells of which item each of those is that is a passage, `has` which leaves those and others asked about
+    have, `passages` how many passages have each word.
     """
 
     best: Sequence[tuple[int, float]] = ()
     total: int = 0
+    items: Mapping[int, int] = field(default_factory=dict)
     has: Mapping[int, frozenset[Leaf]] = field(default_factory=dict)
     passages: Sequence[int] = ()
 
@@ -50,8 +52,10 @@ class Rows:
             f"""
             WITH found AS MATERIALIZED (SELECT {", ".join(["w.id", "w.length", *weights])} {self.condition}),
                  known AS MATERIALIZED (SELECT {", ".join(known)} FROM found)
-            SELECT total, passages, chosen.* FROM known, (
-                (SELECT {score} AS score, id, {", ".join(["true", *name.values()])} FROM found, known
+            SELECT total, passages, chosen.*, CASE WHEN is_best THEN (
+                   SELECT p.item_id FROM passages p WHERE p.space_id = %(space)s AND p.id = chosen.id) END
+              FROM known, (
+                (SELECT {score} AS score, id, {", ".join(["true AS is_best", *name.values()])} FROM found, known
                   WHERE {only} ORDER BY score DESC, id DESC LIMIT {int(k)})
                 UNION ALL
                 (SELECT 0.0, id, {", ".join(["false", *name.values()])} FROM found
@@ -62,8 +66,9 @@ class Rows:
         if not found:
             return Scored(passages=[0] * len(words))
         best = sorted(((row[2], row[3]) for row in found if row[4]), reverse=True)
-        has = {row[3]: frozenset(leaf for leaf, n in zip(name, row[5:], strict=True) if n) for row in found}
-        return Scored([(rowid, score) for score, rowid in best], found[0][0], has, found[0][1])
+        items = {row[3]: row[-1] for row in found if row[-1] is not None}
+        has = {row[3]: frozenset(leaf for leaf, n in zip(name, row[5:-1], strict=True) if n) for row in found}
+        return Scored([(rowid, score) for score, rowid in best], found[0][0], items, has, found[0][1])
 
     def _idf(self, leaf: Leaf, column: str) -> str:
         if self.worth is None:

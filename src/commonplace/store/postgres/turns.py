@@ -10,7 +10,7 @@ from commonplace.store.postgres.fulltext import ROWS
 from commonplace.store.postgres.scope import resolve
 from commonplace.store.postgres.sought import Bound, Leaf, condition_of_leaves
 from commonplace.store.postgres.space import Space, a_replica_will_do
-from commonplace.store.postgres.within import Within, narrowed
+from commonplace.store.postgres.within import in_projects
 from commonplace.store.postgres.words import lexeme, name_token
 from commonplace.store.turns import Turn
 from commonplace.text.query import Word, forms_of
@@ -36,7 +36,8 @@ class Turns(Space):
             filter_ = resolve(connection, self._space_id, Scope(project=project))
             if filter_ is None:
                 return []
-            within, bound = narrowed(connection, self._space_id, filter_), Bound(self._space_id)
+            within = in_projects(self._space_id, filter_.projects) if filter_.projects else ""
+            bound = Bound(self._space_id)
             speaks = ", ".join(f"EXISTS (SELECT 1 {ROWS}{_named(word, within, bound)})" for word in words)
             answers = sql.rows(connection, f"SELECT {speaks}", bound.values)[0]
             return [word for word, is_name in zip(words, answers, strict=True) if is_name]
@@ -47,11 +48,12 @@ class Turns(Space):
         return {id_: Turn(*turn) for id_, *turn in rows}
 
 
-def _named(word: Word, within: Within, bound: Bound) -> str:
+def _named(word: Word, within: str, bound: Bound) -> str:
     """Whether a row `w` has a word in the name of who speaks: the index tells, but not in which order."""
     leaves = [Leaf(tokens, columns=("speaker",)) for tokens in forms_of(word, with_parts=True)]
     names = [" & ".join(lexeme(bound.space_id, name_token(token)) for token in leaf.tokens) for leaf in leaves]
-    query = within.around(" | ".join(f"({name})" for name in names))
+    query = " | ".join(f"({name})" for name in names)
+    query = f"({query}) & {within}" if within else query
     by_index = f"w.v @@ {bound.add(query)}::tsquery"
     if all(len(leaf.tokens) == 1 for leaf in leaves):
         return by_index

@@ -63,7 +63,7 @@ def narrowed(connection: Connection, space_id: int, filter_: Filter) -> Within:
     parts, rows = [], total
     if filter_.projects:
         rows = min(rows, sum(n for project, _kind, n in tally if project in filter_.projects))
-        parts.append(_any(space_id, map(project_token, filter_.projects)))
+        parts.append(in_projects(space_id, filter_.projects))
     if filter_.kinds:
         inside = sum(n for _project, kind, n in tally if kind in filter_.kinds)
         rows = min(rows, inside)
@@ -79,6 +79,11 @@ def narrowed(connection: Connection, space_id: int, filter_: Filter) -> Within:
         chosen = _PASSAGES.format("count(*)", bound_condition(rest, bound))
         rows = min(rows, int(sql.value(connection, chosen, bound.values)))
     return Within(" & ".join(parts), rest, rows, all_rows, all_words)
+
+
+def in_projects(space_id: int, projects: Iterable[int]) -> str:
+    """A tsquery for the rows of some projects."""
+    return _any(space_id, map(project_token, projects))
 
 
 def bound_condition(filter_: Filter, bound: Bound) -> str:
