@@ -175,6 +175,6 @@ def _texts(book: Book) -> list[str]:
 
 
 Meetings.TestCase.settings = settings(
-    max_examples=400, stateful_step_count=50, derandomize=False, deadline=None, suppress_health_check=[*HealthCheck]
+    max_examples=20, stateful_step_count=30, deadline=None, suppress_health_check=[*HealthCheck]
 )
 test_any_meetings = Meetings.TestCase

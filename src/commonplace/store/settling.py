@@ -25,8 +25,8 @@ class Settled:
 def settle(here: Record, arriving: Record) -> Settled:
     """The later version stands; where both are of one moment, the same one in every store.
 
-    The other is kept in the history if it is not there already. Only what nobody ever changed is not: it follows a
-    source that keeps it, or was cleaned, or (version 0) is a place that was kept free.
+    The other is kept in the history, unless all that was done to it was done to this one too: then this one was made
+    of it. What follows a source, and what was cleaned, tells nothing of that in its history.
     """
     lines = lacking(here, arriving.history)
     version = max(here.version, arriving.version)
@@ -36,7 +36,7 @@ def settle(here: Record, arriving: Record) -> Settled:
     standing, other = (arriving, here) if takes else (here, arriving)
     said = said_of(other.what, other.fields)
     known = [said_of(standing.what, told) for told in (standing.fields, *(line.before for line in standing.history))]
-    conflict = bool(other.version and (standing.history or other.history)) and said not in known
+    conflict = bool(lacking(standing, other.history)) and said not in known
     if conflict:
         line = Change(other.fields["rev"], MERGE, other.version, before_of(other))
         lines = (*lines, *lacking(here, [line], besides=lines))

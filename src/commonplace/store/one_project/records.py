@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from commonplace.errors import Conflict
+from commonplace.errors import Conflict, Forbidden
 from commonplace.identity import Ref, ref
 from commonplace.store.one_project.place import Place
 from commonplace.store.records import Arrival, Name, Outcome, Peer, Record
@@ -31,11 +31,11 @@ class Records(Place):
         return self._of_here(self._inner.records_named(names))
 
     def merge_records(self, arrivals: Sequence[Arrival], now_ms: int) -> list[Outcome]:
-        named = [(one.record.what, one.record.name) for one in arrivals]
-        known = self._inner.records_named(named)
+        ours = [self._only_ours(arrival) for arrival in arrivals]
+        known = self._inner.records_named([(one.record.what, one.record.name) for one in ours])
         if len(self._of_here(known)) < len(known):
             raise Conflict("A record elsewhere has this name.", "Leave it out, or use a key that is not limited.")
-        return self._inner.merge_records([self._only_ours(arrival) for arrival in arrivals], now_ms)
+        return self._inner.merge_records(ours, now_ms)
 
     def peer(self, uid: str, extent: str) -> Peer:
         self._refuse("knows no other store")
@@ -53,6 +53,11 @@ class Records(Place):
         if record.what == "project":
             self._only_here(record.name)
             return replace(arrival, record=replace(record, name=self._here(), fields={**record.fields, "aliases": []}))
+        if record.fields["project"] is None:
+            raise Forbidden(
+                f"This key is for the project {self._here()} only, and a record is for every project.",
+                f"Send that project only: --project {self._here()}.",
+            )
         fields = {**record.fields, "project": self._only_here(record.fields["project"])}
         if record.what == "session":
             self._check_session(ref(record.fields["uid"]), record.name)

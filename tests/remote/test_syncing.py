@@ -1,0 +1,269 @@
+"""A laptop and a real server, on each engine: what is exchanged, what stays, and what is said when it cannot be."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import ENGINES
+from tests.rest.conftest import Site, running
+
+from commonplace import config
+from commonplace.errors import (
+    CommonplaceError,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    QuotaExceeded,
+    RemoteError,
+    Unauthorized,
+)
+from commonplace.memory import conversations, keys, spaces
+from commonplace.memory.book import Book, open_book
+from commonplace.memory.conversations import Conversation, Said
+from commonplace.memory.edit import Changes, edit
+from commonplace.memory.fetch import fetch_one
+from commonplace.memory.forget import forget
+from commonplace.memory.records import Extent
+from commonplace.memory.remember import Note, remember
+from commonplace.memory.revert import revert
+from commonplace.memory.spaces import Limits
+from commonplace.remote.server import Server, parse_address
+from commonplace.remote.syncing import Summary, Sync
+
+SHARED = Extent(private_too=False)
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def site(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, data_folder: Callable[..., Path]
+) -> Iterator[Site]:
+    """A server on each engine."""
+    folder = data_folder(tmp_path_factory.mktemp("server") / "data", request.param)
+    loaded = config.load({"data_dir": str(folder), "embedder": "off"})
+    with running(replace(loaded, rate_limit=1e6, rate_burst=1_000_000, durability="normal")) as site:
+        yield site
+
+
+@pytest.fixture
+def laptops(tmp_path: Path) -> Iterator[tuple[Book, Book]]:
+    made = [
+        open_book(config.load({"data_dir": str(tmp_path / name), "embedder": "off", "durability": "normal"}))
+        for name in ("one", "two")
+    ]
+    yield made[0], made[1]
+    for book in made:
+        book.close()
+
+
+def meet(book: Book, site: Site, scope: str = "write", extent: Extent = SHARED, way: str = "sync") -> Summary:
+    with contextlib.closing(Server(site.url, site.secrets[scope])) as server:
+        sync = Sync(book, server, extent)
+        if way != "push":
+            sync.pull()
+        if way != "pull":
+            sync.push()
+        return sync.summary
+
+
+def test_two_laptops_meet_on_a_server(site: Site, laptops: tuple[Book, Book]) -> None:
+    ours, theirs = laptops
+    uid = remember(ours, Note("Sessions live in Redis", type="decision", project="github.com/acme/api")).uid
+    talk = [Said("user", "Which cache? " * 200), Said("assistant", "Redis.")]
+    kept = conversations.keep(ours, Conversation("Cache", talk, folder="/desk")).session
+    assert meet(ours, site).sent >= 4
+    assert meet(theirs, site).received >= 4
+    assert conversations.find(theirs, kept.uid).label == "Cache"
+    assert [one.body for one in theirs.store.messages_of(conversations.find(theirs, kept.uid).id)][1] == "Redis."
+    edit(ours, uid, Changes(content="Sessions live in Valkey"))
+    edit(theirs, uid, Changes(content="Sessions live in Postgres"))
+    assert meet(ours, site).conflicts == []
+    assert meet(theirs, site).conflicts == [{"what": "item", "name": uid, "stands": "here"}]
+    assert meet(ours, site).received == 1
+    for book in laptops:
+        assert fetch_one(book, uid).body == "Sessions live in Postgres"
+        again = meet(book, site)
+        assert (again.sent, again.received, again.conflicts, again.failed) == (0, 0, [], [])
+    (lost,) = [line for line in ours.store.history(fetch_one(ours, uid).id) if line.op == "merge"]
+    assert revert(ours, uid, lost.rev).body == "Sessions live in Valkey"
+    forget(ours, [uid])
+    meet(ours, site)
+    meet(theirs, site)
+    with pytest.raises(NotFound):
+        fetch_one(theirs, uid)
+
+
+def test_private_things_stay(site: Site, laptops: tuple[Book, Book]) -> None:
+    ours, theirs = laptops
+    diary = remember(ours, Note("A diary entry of one", project="diary")).uid
+    tagged = remember(ours, Note("A secret wish of one", tags=["Private"])).uid
+    open_ = remember(ours, Note("A thing for all from one")).uid
+    extent = Extent(without=("diary",), private_too=False)
+    meet(ours, site, extent=extent)
+    meet(theirs, site)
+    assert fetch_one(theirs, open_).body == "A thing for all from one"
+    for uid in (diary, tagged):
+        with pytest.raises(NotFound):
+            fetch_one(theirs, uid)
+    assert not [project for project in theirs.store.projects() if project.name == "diary"]
+    # What is no longer private goes with the next meeting, although nothing was changed since.
+    assert meet(ours, site).sent == 2
+    with pytest.raises(InvalidInput, match="private"):
+        promote(ours, site, tagged)
+
+
+def promote(book: Book, site: Site, *ids: str) -> Summary:
+    with contextlib.closing(Server(site.url, site.secrets["write"])) as server:
+        sync = Sync(book, server, SHARED)
+        sync.promote(ids)
+        return sync.summary
+
+
+def test_one_memory_is_promoted_and_nothing_else(site: Site, laptops: tuple[Book, Book]) -> None:
+    ours, theirs = laptops
+    chosen = remember(ours, Note("Promoted: use uv", project="tools", session="s-mine")).uid
+    edit(ours, chosen, Changes(content="Promoted: use uv for everything"))
+    other = remember(ours, Note("Not promoted", project="tools")).uid
+    assert promote(ours, site, chosen).sent == 1
+    meet(theirs, site, way="pull")
+    item = fetch_one(theirs, chosen)
+    assert item.body == "Promoted: use uv for everything" and theirs.store.history(item.id) == []
+    with pytest.raises(NotFound):
+        fetch_one(theirs, other)
+    assert promote(ours, site, chosen).sent == 0
+
+
+def test_a_key_is_held_to_what_it_may(site: Site, laptops: tuple[Book, Book]) -> None:
+    ours, _theirs = laptops
+    remember(ours, Note("For the web only", project="web-of-one"))
+    with pytest.raises(Forbidden, match="may only read"):
+        meet(ours, site, "read", way="push")
+    meet(ours, site, "read", way="pull")
+    remember(ours, Note("For nobody in particular, by one"))
+    site.secrets["limited"] = keys.create(site.book, "limited", "write", project="web-of-one")[1]
+    with pytest.raises(Forbidden, match="web-of-one"):
+        meet(ours, site, "limited", way="push")
+    assert meet(ours, site, "limited", Extent(("web-of-one",), private_too=False)).failed == []
+    site.secrets["nobody"] = "sk-sekha-" + "0" * 48
+    with pytest.raises(Unauthorized, match="does not know this key"):
+        meet(ours, site, "nobody")
+    with pytest.raises(InvalidInput, match="no key"):
+        Server(site.url, "")
+
+
+def test_a_space_that_is_full_says_so(site: Site, laptops: tuple[Book, Book]) -> None:
+    name = f"small-{site.server.config.port}"
+    spaces.create(site.book, name, Limits(items=2))
+    site.secrets["small"] = spaces.invite(site.book, name, "one", "writer")[1]
+    for number in range(3):
+        remember(laptops[0], Note(f"Too many {number}"))
+    with pytest.raises(QuotaExceeded, match="2 items"):
+        meet(laptops[0], site, "small")
+
+
+def test_what_a_server_will_not_take_is_told_and_tried_again(site: Site, laptops: tuple[Book, Book]) -> None:
+    ours, _theirs = laptops
+    good = remember(ours, Note("Good one of mine")).uid
+    bad = remember(ours, Note("Bad one of mine")).uid
+    with ours.store._database.write() as connection:  # type: ignore[attr-defined]
+        connection.execute('UPDATE items SET details = \'{"of a later version": "x"}\' WHERE uid = ?', (bad,))
+    done = meet(ours, site, way="push")
+    assert [one["name"] for one in done.failed] == [bad] and "of a later version" in done.failed[0]["why"]
+    assert fetch_one(site.book, good).body == "Good one of mine"
+    assert [one["name"] for one in meet(ours, site, way="push").failed] == [bad]
+    with ours.store._database.write() as connection:  # type: ignore[attr-defined]
+        connection.execute("UPDATE items SET details = '{}' WHERE uid = ?", (bad,))
+    assert meet(ours, site, way="push").failed == []
+    assert fetch_one(site.book, bad).body == "Bad one of mine"
+
+
+def test_a_store_that_was_replaced_is_noticed(site: Site, laptops: tuple[Book, Book], tmp_path: Path) -> None:
+    ours, _theirs = laptops
+    uid = remember(ours, Note("Known to the first server only")).uid
+    meet(ours, site)
+    assert meet(ours, site).sent == 0
+    other = replace(config.load({"data_dir": str(tmp_path / "new"), "embedder": "off"}), rate_limit=1e6)
+    with running(other) as replaced:
+        assert meet(ours, replaced).sent >= 1
+        assert fetch_one(replaced.book, uid).body == "Known to the first server only"
+    assert meet(ours, site).sent == 0
+
+
+def test_secrets_are_blacked_out_on_the_way(site: Site, laptops: tuple[Book, Book]) -> None:
+    ours, _theirs = laptops
+    uid = remember(ours, Note("The token is of one")).uid
+    secret = "ghp_" + "a1B2" * 9
+    with ours.store._database.write() as connection:  # type: ignore[attr-defined]
+        connection.execute("UPDATE items SET body = ? WHERE uid = ?", (f"The token is {secret}", uid))
+    meet(ours, site)
+    assert secret not in fetch_one(site.book, uid).body and "REDACTED" in fetch_one(site.book, uid).body
+
+
+class Strange(http.server.BaseHTTPRequestHandler):
+    """Something that is no Commonplace."""
+
+    def do_GET(self) -> None:
+        status, body = {
+            "/html": (200, b"<html>"),
+            "/list": (200, b"[]"),
+            "/old": (404, b'{"error": {"code": "NOT_FOUND", "message": "Nothing.", "details": "-"}, "code": 404}'),
+            "/new": (200, b'{"format": 99, "space": "x", "last": 0}'),
+            "/half": (200, b'{"format": 1}'),
+            "/moved": (302, b""),
+            "/fault": (500, b'{"error": {"code": "INTERNAL_ERROR", "message": "It broke.", "details": "-"}}'),
+        }["/" + self.path.split("/")[1]]
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_args: Any) -> None:
+        pass
+
+
+def test_what_is_no_server_of_ours_is_told_as_such() -> None:
+    with http.server.HTTPServer(("127.0.0.1", 0), Strange) as strange:
+        thread = threading.Thread(target=strange.serve_forever, daemon=True)
+        thread.start()
+        address = f"http://127.0.0.1:{strange.server_port}"
+        told = {}
+        for path in ("html", "list", "old", "new", "half", "moved", "fault"):
+            with contextlib.closing(Server(f"{address}/{path}", "k")) as server, pytest.raises(RemoteError) as refused:
+                server.standing()
+            told[path] = refused.value.message
+            assert refused.value.hint
+        strange.shutdown()
+        thread.join()
+    assert all("not Commonplace" in told[path] for path in ("html", "list", "half"))
+    assert "how to sync" in told["old"] and "another way" in told["new"]
+    assert "elsewhere" in told["moved"] and "It broke" in told["fault"]
+    with contextlib.closing(Server(address, "k")) as server, pytest.raises(RemoteError, match="cannot be reached"):
+        server.standing()
+
+
+@pytest.mark.parametrize("url", ["", "server", "ftp://x", "http://", "http://a:b@c", "http://[", "http://x:99999"])
+def test_an_address_is_checked(url: str) -> None:
+    with pytest.raises(CommonplaceError) as refused:
+        parse_address(url)
+    assert isinstance(refused.value, InvalidInput) and refused.value.hint
+
+
+def test_an_address_may_be_copied_from_anywhere() -> None:
+    for more in ("", "/", "/mcp", "/api/v1", "/api/v1/"):
+        assert parse_address(f"https://memory.example.org{more}").place == "https://memory.example.org"
+    assert parse_address("http://[::1]:8765/below/mcp").place == "http://[::1]:8765/below"
+    assert parse_address("http://10.0.0.1").is_open and not parse_address("http://localhost:1").is_open
+
+
+def test_a_memory_does_not_meet_itself(site: Site) -> None:
+    with (
+        contextlib.closing(Server(site.url, site.secrets["write"])) as server,
+        pytest.raises(InvalidInput, match="same memory"),
+    ):
+        Sync(site.book, server, SHARED)
