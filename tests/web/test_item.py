@@ -255,3 +255,19 @@ def test_hostile_text_is_only_read(visit: Visit, memory: Book, size: tuple[int, 
         assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
     visitor.go(f"/items/{item.id}")
     visitor.picture(f"item-{theme}-{size[0]}")
+
+
+def test_a_key_for_one_project_sees_its_items_only(memory: Book, served: Served) -> None:
+    ours = kept(memory, "The weir is open", project="weir", session="s-weir")
+    theirs = kept(memory, "The dam is shut", project="dam")
+    headers = {"authorization": f"Bearer {create(memory, 'weir', 'write', project='weir')[1]}", **HTML}
+    with httpx2.Client(base_url=served.url, headers=headers) as client:
+        assert "The weir is open" in client.get(f"/items/{ours.id}").text
+        hidden = client.get(f"/items/{theirs.id}")
+        assert hidden.status_code == 404 and "dam is shut" not in hidden.text
+        assert client.post(f"/items/{theirs.id}/forget").status_code == 404
+        found = client.get("/search", params={"q": "weir dam open shut"}).text
+        assert "weir" in found and "dam is shut" not in found
+        moved = client.post(f"/items/{ours.id}", data={"rev": "1", "project": "dam", "content": "The weir is shut"})
+        assert moved.status_code == 403 and "The weir is shut" in moved.text
+    assert fetch_one(memory, ours.id).body == "The weir is open"

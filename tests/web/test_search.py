@@ -50,6 +50,7 @@ def test_results_follow_what_is_typed_and_keys_go_through_them(visit: Visit, lig
     assert first.locator(".signal").count() >= 2 and "%" in first.locator(".why").inner_text()
     place = page.locator(".hit a", has_text="Painting the tower").first
     assert "/conversations/" in (place.get_attribute("href") or "")
+    assert page.locator(".hit", has_text="painted by Ada").locator(".excerpt").count() == 0
     visitor.check_access()
     visitor.picture("search-light-1280")
     for key, at in (("ArrowDown", 0), ("ArrowDown", 1), ("k", 0), ("j", 1), ("ArrowUp", 0)):

@@ -94,13 +94,15 @@ def _result(hit: Hit, sought: frozenset[str], session: Session | None) -> Result
 def _told(item: Item, sought: frozenset[str]) -> tuple[Markup, Markup]:
     """Title and excerpt; what the title says already is not said again."""
     title = redact(item.title)
-    text = redact((item.text or item.told("snapshot"))[:READ])
-    said = title.removesuffix("…")
-    start = text.lstrip("#*->_` \n")
-    rest = start.removeprefix(said) if said else text
-    if rest is not start and not rest[:1].isalnum():
-        text = rest.lstrip(" \n*_`:.;,")
-    return marked(title, sought), marked(_running(excerpt(text, sought, EXCERPT)), sought)
+    text = _after(title, redact((item.text or item.told("snapshot"))[:READ]))
+    return marked(title, sought), marked(_after(title, _running(excerpt(text, sought, EXCERPT))), sought)
+
+
+def _after(title: str, text: str) -> str:
+    """A text without the title at its beginning."""
+    said, start = title.removesuffix("…"), text.lstrip("#*->_` \n")
+    rest = start.removeprefix(said)
+    return rest.lstrip(" \n*_`:.;,") if said and start.startswith(said) and not rest[:1].isalnum() else text
 
 
 def _running(text: str) -> str:
