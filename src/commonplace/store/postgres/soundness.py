@@ -62,6 +62,14 @@ def filled(statement: str) -> str:
     return statement.format(space="%(space)s", model=_MODEL, limit="%(limit)s")
 
 
+def told_by_server(connection: Connection) -> list[Damage]:
+    """What the server knows to be wrong with its files."""
+    bad = sql.value(connection, _BAD_PAGES)
+    pages = [Damage(f"{bad} pages of the database failed their checksums")] if bad else []
+    indexes = [Damage(f"the index {name} is not valid") for (name,) in sql.rows(connection, _BAD_INDEXES)]
+    return [*pages, *indexes]
+
+
 class Soundness(Space):
     """Checking the database."""
 
@@ -84,10 +92,7 @@ class Soundness(Space):
 
     def damage(self, *, quick: bool) -> Sequence[Damage]:
         with self._database.read() as connection:
-            bad = sql.value(connection, _BAD_PAGES)
-            names = [name for (name,) in sql.rows(connection, _BAD_INDEXES)]
-        pages = [Damage(f"{bad} pages of the database failed their checksums")] if bad else []
-        return [*pages, *(Damage(f"the index {name} is not valid") for name in names)]
+            return told_by_server(connection)
 
     def reindex(self) -> None:
         """Left to whoever runs the server: see docs/team.md."""
