@@ -15,7 +15,7 @@ CommonplaceError                INTERNAL_ERROR       exit 1   500
 ├── TooLarge                    TOO_LARGE            exit 2   413
 ├── TimedOut                    TIMEOUT              exit 6   504
 ├── EmbedderUnavailable         EMBEDDER_UNAVAILABLE exit 7   503
-├── RemoteError                 REMOTE_ERROR         exit 9   502
+├── RemoteError                 REMOTE_ERROR         exit 10  502
 ├── ShuttingDown                SHUTTING_DOWN        exit 6   503
 └── StoreError                  DB_ERROR             exit 5   500
     ├── StoreBusy               SERVICE_UNAVAILABLE  exit 5   503
@@ -178,7 +178,7 @@ class RemoteError(CommonplaceError):
     """Another Commonplace server is away, is none, or answers what makes no sense."""
 
     code = "REMOTE_ERROR"
-    exit_code = 9
+    exit_code = 10
     http_status = 502
     default_hint = (
         "Look whether it runs and whether remote_url (or --to) is its address. What was exchanged stays; the same"

@@ -225,7 +225,8 @@ def test_a_reader_never_misses_what_is_written_meanwhile(open_store: Opener) -> 
     threads = [threading.Thread(target=write, args=(store, number)) for number, store in enumerate(writers)]
     for thread in threads:
         thread.start()
-    mark, seen = 0, {}
+    mark = 0
+    seen: dict[Name, str] = {}
     while any(thread.is_alive() for thread in threads) or mark < reader.last_change():
         records, mark = reader.records_since(mark, 7)
         seen |= {(one.what, one.name): one.digest for one in records}

@@ -1,7 +1,7 @@
 """How a failure is told: one clear line and a hint for people, one object for programs, an exit code for both.
 
 0 fine    1 unexpected    2 wrong arguments    3 not found    4 conflict    5 store    6 timeout    7 embedder
-8 not allowed    9 another server    130 interrupted (Ctrl-C)    141 whoever read the output went away
+8 not allowed    10 another server    130 interrupted (Ctrl-C)    141 whoever read the output went away
 """
 
 from __future__ import annotations

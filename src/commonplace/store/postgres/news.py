@@ -43,6 +43,7 @@ _WORDS = {
     "restore": "restored",
     "supersede": "superseded",
     "move": "moved",
+    "merge": "merged",
 }
 
 

@@ -39,6 +39,7 @@ _WORDS = {
     "restore": "restored",
     "supersede": "superseded",
     "move": "moved",
+    "merge": "merged",
 }
 
 

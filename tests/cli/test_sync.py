@@ -1,0 +1,166 @@
+"""`sync`, `push`, `pull` and `promote` as people and scripts run them, also when they are killed in the middle."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.rest.conftest import Site, running, settings_in
+
+from commonplace import config
+from commonplace.memory.book import open_book
+from commonplace.memory.records import Extent, walk
+from commonplace.memory.remember import Note, remember_all
+
+from .conftest import Run
+from .test_help import command
+
+ITEMS = 700
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """A server that the settings name."""
+    with running(settings_in(tmp_path / "server")) as site:
+        monkeypatch.setenv("COMMONPLACE_REMOTE_URL", site.url)
+        monkeypatch.setenv("COMMONPLACE_REMOTE_KEY", site.secrets["write"])
+        yield site
+
+
+def test_the_examples_work(run: Run, site: Site) -> None:
+    for text in ("First thing", "Second thing"):
+        run("add", text, "--project", "my-api")
+    for name in ("push", "pull", "sync", "promote"):
+        for line in command(name).examples:  # type: ignore[attr-defined]
+            done = run(*shlex.split(line)[1:])
+            assert done.code == 0, f"{line}: {done}"
+            assert site.secrets["write"] not in done.out + done.err
+
+
+def test_what_was_exchanged_is_told(run: Run, site: Site, tmp_path: Path) -> None:
+    run("add", "Tea is at four")
+    assert run("sync", "--dry-run").out == "0 would be received, 1 would be sent, 0 the same already.\n"
+    assert run("push", "--json").data == {
+        "dry_run": False,
+        "sent": 1,
+        "received": 0,
+        "unchanged": 0,
+        "conflicts": [],
+        "failed": [],
+    }
+    server = str(site.book.settings.data_dir)
+    run("edit", "1", "--content", "Tea is at five", "--data-dir", server)
+    run("edit", "1", "--content", "Tea is at six")
+    done = run("sync")
+    assert done.out == "1 received, 1 sent, 0 the same already.\n"
+    assert "changed on both sides" in done.err and "This side's version stands" in done.err
+    assert "Tea is at six" in run("show", "1", "--data-dir", server).out
+    assert "Tea is at five" in run("history", "1").out
+    assert run("sync").out.startswith("0 received, 0 sent")
+
+
+def test_what_is_wrong_is_told_with_the_next_step(run: Run, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_REMOTE_KEY", site.secrets["read"])
+    run("add", "Tea is at four")
+    done = run("push", "--json")
+    assert (done.code, done.error["code"]) == (8, "FORBIDDEN")
+    assert run("pull").code == 0
+    done = run("sync", "--key", "wrong")
+    assert done.code == 8 and "remote_key" in done.err and "Traceback" not in done.err
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        done = run("sync", "--to", f"http://127.0.0.1:{free.getsockname()[1]}")
+    assert done.code == 10 and "cannot be reached" in done.err
+    monkeypatch.delenv("COMMONPLACE_REMOTE_URL")
+    assert "remote_url" in run("push").err
+
+
+def test_a_key_that_others_can_read_is_remarked(run: Run, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    if os.name != "posix":
+        return
+    folder = Path(os.environ["COMMONPLACE_DATA_DIR"])
+    run("add", "Tea is at four")
+    monkeypatch.delenv("COMMONPLACE_REMOTE_KEY")
+    file = folder / "config.toml"
+    told = file.read_text(encoding="utf-8") if file.exists() else ""
+    file.write_text(f'{told}remote_key = "{site.secrets["write"]}"\n', encoding="utf-8")
+    file.chmod(0o644)
+    done = run("sync")
+    assert done.code == 0 and "chmod 600" in done.err and site.secrets["write"] not in done.err
+    file.chmod(0o600)
+    assert run("sync").err == ""
+
+
+def test_killed_in_the_middle_it_goes_on_and_doubles_nothing(site: Site, folder: Path) -> None:
+    loaded = config.load({"embedder": "off", "durability": "normal"})
+    book = open_book(loaded)
+    remember_all(book, [Note(f"Thing number {number}", project=f"p{number % 3}") for number in range(ITEMS)])
+    book.close()
+    for killed_at in (2, 3, 4):
+        with Relay(site.url, killed_at) as relay:
+            pushing = subprocess.Popen(
+                [sys.executable, "-m", "commonplace", "push", "--to", relay.url], stderr=subprocess.PIPE
+            )
+            relay.victim.append(pushing)
+            _out, err = pushing.communicate(timeout=60)
+            assert pushing.returncode == -signal.SIGKILL, err
+    done = subprocess.run([sys.executable, "-m", "commonplace", "sync"], capture_output=True, timeout=60, check=True)
+    assert b"0 received" in done.stdout
+    book = open_book(loaded)
+    here, there = (walk(one, 0, 10_000, Extent()).records for one in (book, site.book))
+    book.close()
+    assert {one.name: one.digest for one in here} == {one.name: one.digest for one in there}
+    assert site.book.store.counts().items["memory"] == ITEMS
+
+
+class Relay:
+    """Passes bytes on to a server, and kills whoever sends when they begin a request of so many records."""
+
+    def __init__(self, url: str, killed_at: int) -> None:
+        host, _, port = url.removeprefix("http://").partition(":")
+        self._server, self._left = (host, int(port)), killed_at
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        self.victim: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Relay:
+        self._thread = threading.Thread(target=self._relay)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._thread.join(60)
+        self._listening.close()
+
+    def _relay(self) -> None:
+        self._listening.settimeout(60)
+        near, _address = self._listening.accept()
+        with near, socket.create_connection(self._server) as far:
+            back = threading.Thread(target=self._back, args=(far, near))
+            back.start()
+            while data := near.recv(65_536):
+                self._left -= data.count(b"POST /api/v1/sync/")
+                if self._left <= 0:
+                    # The server has it, the sender will never know.
+                    far.sendall(data)
+                    self.victim[0].kill()
+                    self.victim[0].wait(60)
+                    break
+                far.sendall(data)
+            far.shutdown(socket.SHUT_RDWR)
+            back.join(60)
+
+    def _back(self, far: socket.socket, near: socket.socket) -> None:
+        try:
+            while data := far.recv(65_536):
+                near.sendall(data)
+        except OSError:
+            return
