@@ -111,6 +111,17 @@ def test_a_backup_is_put_back_and_the_store_kept(kept: Book, clock: Clock) -> No
     assert items(kept.settings) == 5
 
 
+def test_what_was_put_back_is_another_store_to_those_who_sync_with_it(kept: Book, clock: Clock) -> None:
+    with behind(kept.settings) as ask:
+        before = ask("SELECT uid FROM spaces")
+    back_up(kept)
+    kept.close()
+    restore(kept.settings, "latest", clock())
+    with behind(kept.settings) as ask:
+        after = ask("SELECT uid FROM spaces")
+    assert len(after[0][0]) == 32 and after != before
+
+
 def test_a_store_that_is_open_elsewhere_is_left_alone(kept: Book, clock: Clock) -> None:
     made = back_up(kept)
     remember(kept, Note("Pear"))

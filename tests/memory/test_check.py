@@ -28,6 +28,7 @@ DERIVED = {
     "UPDATE edges SET src = src + 1000": {"links"},
     "UPDATE mentions SET passage_id = passage_id + 1000": {"links"},
     "UPDATE clusters SET size = size + 1": {"topics"},
+    "DELETE FROM records WHERE id = 1": {"records"},
     "UPDATE passages SET seq = seq + 5 WHERE seq > 0": {"passages"},
 }
 KEPT = {

@@ -224,6 +224,25 @@ DERIVED = (
     ),
 )
 
+# What two stores are compared by: each thing has a record of when it changed.
+_RECORDED = (
+    ("item", "items", "updated_ms"),
+    ("session", "sessions", "updated_ms"),
+    ("project", "projects", "created_ms"),
+)
+
+
+def _unrecorded(what: str, table: str, changed: str) -> Invariant:
+    recorded = f"SELECT 1 FROM records r WHERE r.{_HERE} AND r.what = '{what}' AND r.id = t.id"
+    rows = f"FROM {table} t WHERE t.{_HERE} AND NOT EXISTS ({recorded})"
+    write = f"INSERT INTO records (space_id, what, id, version) SELECT t.space_id, '{what}', t.id, t.{changed}"
+    return _derived(
+        "records", f"{table} have no record", rows, "t.id", f"{what} {{}}", f"{write} {rows} LIMIT {{limit}}"
+    )
+
+
+RECORDED = tuple(_unrecorded(*one) for one in _RECORDED)
+
 # What a space holds, as it is counted by triggers.
 USED = f"""FROM (SELECT count(*) AS n, coalesce(sum(octet_length(i.title) + octet_length(i.body)
         + octet_length(i.details) + octet_length(i.meta)), 0) AS size FROM items i WHERE i.{_HERE} AND {LIVE}) g

@@ -7,7 +7,19 @@ from pathlib import Path
 
 from commonplace.errors import StoreError
 from commonplace.model import Item, Passage
-from commonplace.store.invariants import CUT, DERIVED, LIVE, SEARCHED, TRUTH, UNCUT, USED, Invariant, used, worded
+from commonplace.store.invariants import (
+    CUT,
+    DERIVED,
+    LIVE,
+    RECORDED,
+    SEARCHED,
+    TRUTH,
+    UNCUT,
+    USED,
+    Invariant,
+    used,
+    worded,
+)
 from commonplace.store.postgres import changes, index, items, sessions, sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
@@ -74,7 +86,7 @@ class Soundness(Space):
     """Checking the database."""
 
     def invariants(self) -> Sequence[Invariant]:
-        return (*TRUTH, CUT, *worded(WORDLESS, STRAY_WORDS, "w.id"), *_OWN, *DERIVED)
+        return (*TRUTH, CUT, *worded(WORDLESS, STRAY_WORDS, "w.id"), *_OWN, *DERIVED, *RECORDED)
 
     def breaches(self, kept: Invariant, newest: int | None = None) -> Breaches:
         rows, bindings = filled(kept.rows), {"space": self._space_id, "newest": newest}

@@ -15,7 +15,7 @@ import apsw
 
 from commonplace.errors import StoreCorrupt
 from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.copies import alone, take_place
+from commonplace.store.sqlite.copies import alone, another, take_place
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect
 from commonplace.store.sqlite.migrate import migrate, migrations, recognise
@@ -57,6 +57,7 @@ def recover(path: Path, aside: Path, key: str, busy_ms: int) -> Recovered:
                 for table in _tables(copy):
                     _copy_table(damaged, copy, table, done)
                 _keep_numbers(damaged, copy)
+                another(copy)
         finally:
             target.close()
     with translated(path), contextlib.suppress(apsw.CorruptError), alone(path, key, busy_ms):
