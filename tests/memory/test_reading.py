@@ -63,9 +63,13 @@ def test_what_agents_did_stands_between_what_was_said(book: Book) -> None:
 
 
 def test_words_are_found_in_one_session_only_in_their_order(book: Book) -> None:
-    session = talk(book, ["the queue is slow", "nothing", "make the queue quick"])
+    session = talk(book, ["the queue is slow", "nothing", "make the queue quick", "the queue is slow"])
     talk(book, ["another queue"], "other")
-    assert [hit.item.body for hit in find_in(book, session, "queue")] == ["the queue is slow", "make the queue quick"]
+    assert [item.body for item in find_in(book, session, "queue")] == [
+        "the queue is slow",
+        "make the queue quick",
+        "the queue is slow",
+    ]
     assert find_in(book, session, "zebra") == []
 
 

@@ -10,9 +10,10 @@ from commonplace.memory.book import Book
 from commonplace.memory.browse import cursor_at, position_of
 from commonplace.memory.conversations import find
 from commonplace.memory.fetch import fetch_one
-from commonplace.memory.recall import Hit, recall_words
 from commonplace.memory.remember import EARLIEST_MS, LATEST_MS
 from commonplace.model import Item, Kind, Scope, Session, SessionScope
+from commonplace.store.columns import QUERY_COLUMNS
+from commonplace.text.query import parse
 
 PAGE = 40
 # Characters that a page is cut after: nobody waits for more, and a single item may have a million.
@@ -74,10 +75,11 @@ def noted(book: Book, session: Session) -> None:
     book.store.touch_session(session.id, book.clock())
 
 
-def find_in(book: Book, session: Session, question: str, limit: int = 100) -> list[Hit]:
-    """The items of a session that hold some words, oldest first."""
-    hits = recall_words(book, question, _inside(session), limit).hits
-    return sorted(hits, key=lambda hit: _place(hit.item))
+def find_in(book: Book, session: Session, question: str, limit: int = 100) -> list[Item]:
+    """The items of a session that hold some words, oldest first: all of them, also where they say the same."""
+    query = parse(question, QUERY_COLUMNS)
+    hits = book.store.search_text(query, _inside(session), limit, shares=False).hits
+    return sorted(book.store.get(hit.item_id for hit in hits).values(), key=_place)
 
 
 def around(book: Book, session: Session) -> Around:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from markupsafe import Markup
 
@@ -153,9 +152,8 @@ def _shown(book: Book, asked: Asked, session: Session, more: dict[str, Any], sta
     }
     if question := asked.one("find"):
         sought = frozenset(word.token for word in plain_words(question))
-        hits = find_in(book, session, question)
-        values["hits"] = [(hit.item, marked_excerpt(redact(hit.item.text), sought, EXCERPT)) for hit in hits]
-        values["turned"] = urlencode({"find": question})
+        found = find_in(book, session, question)
+        values["hits"] = [(item, marked_excerpt(redact(item.text or item.told()), sought, EXCERPT)) for item in found]
     return Shown("conversation", values | more, status)
 
 

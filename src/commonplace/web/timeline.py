@@ -94,7 +94,7 @@ def days_of(items: Sequence[Item], sessions: Mapping[int, Session]) -> list[Day]
 
 def line_of(item: Item) -> Line:
     """A line of the timeline: what it is called, and what it says if that is more than a few words."""
-    whole = item.details.get("narrative") or item.body or item.told("role", "speaker")
+    whole = item.details.get("narrative") or item.body or " · ".join(filter(None, item.details.values()))
     title, text = redact(item.title), redact(shorten(whole, EXCERPT))
     known = _letters(text).startswith(_letters(title)) and len(text) < len(title) + FEW
     return Line(item, title or text, "" if known or not title else text)

@@ -55,7 +55,11 @@ class Filter:
             if values:
                 clauses.append(f"i.{column} IN ({_marks(values)})")
                 bindings += values
-        if self.sessions is not None:
+        if self.sessions is not None and len(self.sessions) == 1:
+            # Those of one are in order along its index; of several they have to be sorted.
+            clauses.append("i.session_id = ?")
+            bindings += self.sessions
+        elif self.sessions is not None:
             clauses.append("i.session_id IN (SELECT value FROM json_each(?))")
             bindings.append(json.dumps(self.sessions))
         for border, ms in ((">=", self.since_ms), ("<", self.until_ms)):
