@@ -154,8 +154,11 @@ def _either(parts: Sequence[str], operator: Literal["AND", "OR"]) -> str:
 
 def bm25(weights: Sequence[str], idfs: Sequence[str], average: float) -> str:
     """The score of a row by how much each leaf weighs in it, as FTS5 reckons it. All are names of columns."""
-    room = f"{_K1} * ({1 - _B} + {_B} * length / {max(average, 1e-9)!r}::float8)"
-    parts = [f"{idf} * ({name} * {_K1 + 1}) / ({name} + {room})" for name, idf in zip(weights, idfs, strict=True)]
+    # Every number has its type: decimal ones, which they would be without, are slow to reckon with.
+    room = f"({_K1 * (1 - _B)}::float8 + {_K1 * _B / max(average, 1e-9)!r}::float8 * length)"
+    parts = [
+        f"{idf} * ({name} * {_K1 + 1}::float8) / ({name} + {room})" for name, idf in zip(weights, idfs, strict=True)
+    ]
     return " + ".join(parts) or "0.0::float8"
 
 
