@@ -94,7 +94,8 @@ def _result(hit: Hit, sought: frozenset[str], session: Session | None) -> Result
 def _told(item: Item, sought: frozenset[str]) -> tuple[Markup, Markup]:
     """Title and excerpt; what the title says already is not said again."""
     title = redact(item.title)
-    text = _after(title, redact((item.text or item.told("snapshot"))[:READ]))
+    repeated = (name for name, value in item.details.items() if value == item.title)
+    text = _after(title, redact((item.text or item.told("snapshot", *repeated))[:READ]))
     return marked(title, sought), marked(_after(title, _running(excerpt(text, sought, EXCERPT))), sought)
 
 
