@@ -14,7 +14,7 @@ from collections.abc import Callable
 import psycopg
 
 from benchmarks.stores import give_vectors, write
-from commonplace.memory.book import Book
+from commonplace.memory.book import Book, beside
 from commonplace.memory.recall import recall
 from commonplace.model import Scope
 
@@ -74,8 +74,10 @@ def _copy(
 def figures(opened: Opened, spaces: int, sorts: dict[str, list[tuple[str, Scope]]]) -> list[Row]:
     """A row for each sort of questions, asked of some of the spaces."""
     taken: dict[str, list[float]] = {}
-    for number in range(0, spaces, max(1, spaces // ASKED)):
-        with contextlib.closing(opened(_name(number), "builtin")) as book:
+    # As in a server: all spaces share the connections and the model.
+    with contextlib.closing(opened(_name(0), "builtin")) as first:
+        for number in range(0, spaces, max(1, spaces // ASKED)):
+            book = beside(first, _name(number))
             recall(book, "warm up the model and the matrix", Scope())
             for sort, asked in sorts.items():
                 for text, scope in asked:
