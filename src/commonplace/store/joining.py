@@ -73,8 +73,10 @@ def join(hands: Hands, arrivals: Sequence[Arrival], now_ms: int) -> list[Outcome
 class _Joining:
     def __init__(self, hands: Hands, now_ms: int) -> None:
         self._hands, self._now = hands, now_ms
-        # Read or to be written in one go.
+        self._names: dict[str, str] = {}
+        # Read or to be written in one go; what was written since has to be read again.
         self._known: dict[Name, Found] = {}
+        self._written: set[str] = set()
         self._fresh: dict[str, Written] = {}
         self._taken: set[tuple[str | None, bytes]] = set()
 
@@ -117,7 +119,8 @@ class _Joining:
         if record.name in self._fresh:
             self._flush()
         name: Name = ("item", record.name)
-        found = self._known.pop(name, None) or self._hands.find([name]).get(name)
+        found = self._hands.find([name]).get(name) if record.name in self._written else self._known.get(name)
+        self._written.add(record.name)
         if found is None:
             return self._new(Written(record, draft))
         settled = settle(found.record, record)
@@ -166,7 +169,10 @@ class _Joining:
     def _placed(self, record: Record) -> Record:
         """A record as it is called here, with no time that has not come yet."""
         project = record.fields["project"]
-        here = None if project is None else self._hands.project(project, self._now)
+        if project is not None and project not in self._names:
+            # A longer name may become that of a project which was named before.
+            self._names = {name: self._hands.project(name, self._now) for name in (*self._names, project)}
+        here = None if project is None else self._names[project]
         return _with(record, project=here, updated_ms=min(record.fields["updated_ms"], self._now))
 
     def _alone(self, item: Written) -> tuple[Written, str | None]:
@@ -189,7 +195,7 @@ class _Joining:
             replaced = _replaced(twin.record, name)
             self._hands.add_lines("item", twin.id, lacking(twin.record, replaced.history), replaced.fields["rev"])
             self._hands.set_version("item", twin.id, replaced.version)
-        self._known.pop(("item", twin.record.name), None)
+        self._written.add(twin.record.name)
         return item, twin.record.name if gives_way else None
 
     def _linked(self, item: Written, own: int | None = None) -> Written:
