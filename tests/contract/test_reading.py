@@ -227,3 +227,26 @@ def test_a_store_says_what_it_is(store: Store) -> None:
     described = store.describe()
     assert described["engine"] and described["version"]
     assert store.check_schema() == described["schema"]
+
+
+def test_what_is_read_at_one_moment_belongs_together(store: Store, open_store: Opener, draft: Make) -> None:
+    """Another writer in the midst of it is not seen by half."""
+    store.put([draft("first")], 1)
+    other = open_store()
+    (first,) = [item.body for item in store.newest(Scope(), 9)]
+
+    def read() -> tuple[list[str], list[str]]:
+        before = [item.body for item in store.newest(Scope(), 9)]
+        other.put([draft("second")], 2)
+        return before, [item.body for item in store.newest(Scope(), 9)]
+
+    before, after = store.at_one_moment(read)
+    assert before == after == [first]
+    assert len(store.newest(Scope(), 9)) == 2
+
+
+def test_what_fails_at_one_moment_leaves_nothing_open(store: Store, draft: Make) -> None:
+    with pytest.raises(ZeroDivisionError):
+        store.at_one_moment(lambda: 1 // 0)
+    store.put([draft("later")], 3)
+    assert len(store.newest(Scope(), 9)) == 1

@@ -202,6 +202,7 @@ READING: Mapping[str, Callable[[World], object]] = {
     "records_named": lambda w: w.part.records_named(
         [("item", UID), ("session", "s-theirs"), ("project", THEIRS), *_named(w, w.everywhere)]
     ),
+    "at_one_moment": lambda w: w.part.at_one_moment(lambda: w.part.newest(Scope(), 50)),
     "describe": lambda w: w.part.describe(),
     "check_schema": lambda w: w.part.check_schema(),
     "size": lambda w: w.part.size(),

@@ -96,7 +96,7 @@ def recall(book: Book, question: str, scope: Scope, limit: int = 10) -> Recalled
 def recall_words(book: Book, question: str, scope: Scope, limit: int) -> Recalled:
     """The best hits by their words alone."""
     asked = _understood(book, question, by_meaning=False)
-    return _recall(book, asked, scope, limit)
+    return book.store.at_one_moment(lambda: _recall(book, asked, scope, limit))
 
 
 def recall_in_sessions(book: Book, question: str, scope: Scope, limit: int) -> tuple[Recalled, Mapping[int, Session]]:
@@ -121,7 +121,7 @@ def words_sought(question: str) -> frozenset[str]:
 def recall_each(book: Book, question: str, scopes: Sequence[Scope], limit: int) -> list[Recalled]:
     """The same question asked of several scopes, understood once."""
     asked = _understood(book, question)
-    return [_recall(book, asked, scope, limit) for scope in scopes]
+    return book.store.at_one_moment(lambda: [_recall(book, asked, scope, limit) for scope in scopes])
 
 
 def evidence_for(book: Book, question: str, items: Sequence[Item]) -> dict[int, tuple[float, float]]:

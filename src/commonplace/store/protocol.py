@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from commonplace.identity import Ref
 from commonplace.model import (
@@ -84,6 +84,7 @@ class TextAnswer:
     total: int
 
 
+_T = TypeVar("_T")
 StreamCheck = Callable[[Stream | None], Stream]
 
 
@@ -134,6 +135,9 @@ class Store(
     def alias_project(self, name: str, alias: str) -> None: ...
     # Of everything, or of one project; `bytes` is the size of the whole store either way.
     def counts(self, project: str | None = None) -> Counts: ...
+
+    # All that `work` reads is of one moment, and costs a database server the trips of one transaction.
+    def at_one_moment(self, work: Callable[[], _T]) -> _T: ...
 
     # Finding.
     def search_text(

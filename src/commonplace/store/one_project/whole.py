@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from commonplace.model import Draft, Item, Key, Passage, SessionDraft
 from commonplace.store.captures import Captured, Thread
@@ -22,6 +22,8 @@ from commonplace.store.upkeep import IndexState
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
+
+_T = TypeVar("_T")
 
 
 class Whole(Place):
@@ -208,6 +210,9 @@ class Whole(Place):
 
     def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None:
         self._refuse("copies no store")
+
+    def at_one_moment(self, work: Callable[[], _T]) -> _T:
+        return self._inner.at_one_moment(work)
 
     def size(self) -> int:
         return self._inner.size()

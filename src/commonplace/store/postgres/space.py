@@ -55,6 +55,13 @@ class Space:
             self._database.close()
             raise
 
+    def at_one_moment(self, work: Callable[[], _Answer]) -> _Answer:
+        def read() -> _Answer:
+            with self._database.read(self._query_timeout):
+                return work()
+
+        return self._database.elsewhere(read)
+
     def _find_space(self, name: str, now_ms: int, as_it_is: bool) -> int:
         select = "SELECT id FROM spaces WHERE name = %s"
         with self._database.looking() as connection:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from commonplace.errors import NotFound
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.migrate import check, migrate, recognise
+
+_T = TypeVar("_T")
 
 
 class Space:
@@ -36,6 +40,10 @@ class Space:
         # As it is: whoever opens it so wants to read at once, and leaves what has to be written first to others.
         self.schema = check(self._database) if as_it_is else migrate(self._database)
         self._space_id = self._find_space(space, now_ms, as_it_is)
+
+    def at_one_moment(self, work: Callable[[], _T]) -> _T:
+        with self._database.read(self._query_timeout):
+            return work()
 
     def _find_space(self, name: str, now_ms: int, as_it_is: bool) -> int:
         select = "SELECT id FROM spaces WHERE name = ?"
