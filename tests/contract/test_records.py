@@ -12,7 +12,7 @@ from tests.contract.conftest import THEN, Opener, Words, make_draft
 from commonplace.identity import ref
 from commonplace.model import Draft, Passage, Scope, SessionDraft, SessionScope
 from commonplace.store.protocol import Store
-from commonplace.store.records import Arrival, Name, Peer, Record
+from commonplace.store.records import WHATS, Arrival, Name, Peer, Record
 
 LATER = THEN + 60_000
 
@@ -251,3 +251,36 @@ def test_spaces_tell_their_own_records_only(open_store: Opener) -> None:
     assert set(results(ours, told(theirs).values())) == {"added"}
     ours.forget([ours.newest(Scope(), 1)[0].id], LATER)
     assert theirs.newest(Scope(), 9)[0].forgotten_ms is None
+
+
+def test_all_of_a_kind_are_read_in_the_order_of_their_names(open_store: Opener) -> None:
+    here, there = open_store(name="one"), open_store(name="two")
+    filled(here)
+    here.put(
+        [make_draft(f"in {key}", kind="observation", session=key) for key in ("Zoo", "ärger", "a", "\U0001f993")], THEN
+    )
+    for what in WHATS:
+        found, mark = here.records_of(what, "", 2)
+        while mark is not None:
+            assert mark == found[-1].name
+            page, mark = here.records_of(what, mark, 2)
+            assert len(page) <= 2
+            found += page
+        assert [one.name for one in found] == sorted(name for kind, name in told(here) if kind == what)
+        assert found == [told(here)[what, one.name] for one in found]
+        assert found == here.records_of(what, "", 1_000)[0]
+        assert there.records_of(what, "", 10) == ([], None)
+
+
+def test_a_history_arrives_with_its_own_numbers(open_store: Opener) -> None:
+    """Also one that a clock went back in, or that has gaps."""
+    here, there = open_store(name="one"), open_store(name="two")
+    (one,) = here.put([make_draft("first words")], THEN)
+    for number, moment in enumerate((THEN + 50, THEN + 20, THEN + 20)):
+        here.rewrite(one.id, make_draft(f"words {number}"), moment)
+    (record,) = here.records_named([("item", one.uid)])
+    lines = tuple(replace(line, rev=line.rev * 3) for line in record.history)
+    record = replace(record, fields={**record.fields, "rev": 12}, history=lines)
+    assert results(there, [record]) == ["added"]
+    (other,) = there.records_named([("item", one.uid)])
+    assert (other.history, other.fields, other.version) == (record.history, record.fields, record.version)

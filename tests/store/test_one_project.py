@@ -19,7 +19,7 @@ from commonplace.store.columns import QUERY_COLUMNS
 from commonplace.store.invariants import CUT
 from commonplace.store.one_project.store import OneProject
 from commonplace.store.protocol import Store
-from commonplace.store.records import Arrival, Name, Peer
+from commonplace.store.records import WHATS, Arrival, Name, Peer
 from commonplace.store.replies import Answered, Claim
 from commonplace.store.spaces import Limits
 from commonplace.store.sqlite.store import SqliteStore
@@ -199,6 +199,7 @@ READING: Mapping[str, Callable[[World], object]] = {
     "space_uid": lambda w: w.part.space_uid(),
     "last_change": lambda w: w.part.last_change(),
     "records_since": lambda w: w.part.records_since(0, 100),
+    "records_of": lambda w: [w.part.records_of(what, "", limit) for what in WHATS for limit in (1, 100)],
     "records_named": lambda w: w.part.records_named(
         [("item", UID), ("session", "s-theirs"), ("project", THEIRS), *_named(w, w.everywhere)]
     ),

@@ -43,6 +43,12 @@ def settle(here: Record, arriving: Record) -> Settled:
     return Settled(takes, lines, conflict, version)
 
 
+def keep_numbers(lines: Sequence[Change], here: int, rev: int) -> bool:
+    """Whether lines stay numbered as they are told: they are all that is here, and count up to the revision."""
+    revs = [line.rev for line in lines]
+    return here == len(lines) and revs == sorted(set(revs)) and (not revs or revs[-1] < rev)
+
+
 def lacking(here: Record, lines: Sequence[Change], besides: Sequence[Change] = ()) -> tuple[Change, ...]:
     """Those lines that a record's history does not have, each once."""
     known = {line_id(line) for line in (*here.history, *besides)}

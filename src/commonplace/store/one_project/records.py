@@ -9,7 +9,7 @@ from dataclasses import replace
 from commonplace.errors import Conflict, Forbidden
 from commonplace.identity import Ref, ref
 from commonplace.store.one_project.place import Place
-from commonplace.store.records import Arrival, Name, Outcome, Peer, Record
+from commonplace.store.records import Arrival, Name, Outcome, Peer, Record, What
 
 
 class Records(Place):
@@ -26,6 +26,13 @@ class Records(Place):
     def records_since(self, after: int, limit: int) -> tuple[list[Record], int]:
         records, mark = self._inner.records_since(after, limit)
         return self._of_here(records), mark
+
+    def records_of(self, what: What, after: str, limit: int) -> tuple[list[Record], str | None]:
+        records, mark = self._inner.records_of(what, after, limit)
+        # A name elsewhere is nothing to go on from.
+        while mark is not None and not (ours := self._of_here(records)):
+            records, mark = self._inner.records_of(what, mark, limit)
+        return (ours, ours[-1].name) if mark is not None else (self._of_here(records), None)
 
     def records_named(self, names: Sequence[Name]) -> list[Record]:
         return self._of_here(self._inner.records_named(names))

@@ -20,6 +20,7 @@ from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.sql import as_json
 from commonplace.store.records import Name, Record, What
+from commonplace.store.settling import keep_numbers
 
 _TABLES = {"item": ("items", "history", "item_id"), "session": ("sessions", "session_history", "session_id")}
 _STAND = (
@@ -203,6 +204,8 @@ class Hands:
         )
         question = f"SELECT id FROM {history} WHERE space_id = %s AND {column} = %s ORDER BY at_ms, rev, id"
         ids = [row[0] for row in sql.rows(self._connection, question, (self._space_id, id_))]
+        if keep_numbers(lines, len(ids), rev):
+            ids = []
         rev = max(rev, len(ids) + 1)
         numbered = [(number, self._space_id, line_id) for number, line_id in enumerate(ids, rev - len(ids))]
         sql.each(self._connection, f"UPDATE {history} SET rev = %s WHERE space_id = %s AND id = %s", numbered)

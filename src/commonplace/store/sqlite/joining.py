@@ -10,6 +10,7 @@ import apsw
 from commonplace.model import Change, Draft
 from commonplace.store.joining import Found, Written
 from commonplace.store.records import Name, Record, What
+from commonplace.store.settling import keep_numbers
 from commonplace.store.sqlite import index, items, projects, sessions, sql, writing
 from commonplace.store.sqlite.changes import SAME, Place, as_json, count_item, place_of, write_tags
 
@@ -182,6 +183,8 @@ class Hands:
             )
         question = f"SELECT id FROM {history} WHERE {column} = ? ORDER BY at_ms, rev, id"
         ids = [row[0] for row in sql.rows(self._connection, question, (id_,))]
+        if keep_numbers(lines, len(ids), rev):
+            ids = []
         rev = max(rev, len(ids) + 1)
         for number, line_id in enumerate(ids, rev - len(ids)):
             self._connection.execute(f"UPDATE {history} SET rev = ? WHERE id = ?", (number, line_id))

@@ -54,6 +54,19 @@ class Records(Space):
             records = [one.record for one in read(connection, self._space_id, rows)]
             return sorted(records, key=lambda record: record.seq), rows[-1][2] if rows else after
 
+    def records_of(self, what: What, after: str, limit: int) -> tuple[list[Record], str | None]:
+        table, column = _NAMED[what]
+        walk = (
+            f"SELECT r.what, r.id, r.seq, r.version, r.awaits FROM {table} t"
+            f" CROSS JOIN records r ON r.space_id = ?1 AND r.what = '{what}' AND r.id = t.id"
+            f" WHERE t.space_id = ?1 AND t.{column} > ?2 ORDER BY t.{column} LIMIT ?3"
+        )
+        with self._database.read() as connection:
+            rows = sql.rows(connection, walk, (self._space_id, after, limit))
+            records = [one.record for one in read(connection, self._space_id, rows)]
+        records.sort(key=lambda record: record.name)
+        return records, records[-1].name if len(rows) == limit else None
+
     def records_named(self, names: Sequence[Name]) -> list[Record]:
         with self._database.read() as connection:
             return [one.record for one in find(connection, self._space_id, names).values()]
