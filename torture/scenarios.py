@@ -1,0 +1,17 @@
+"""Every scenario: its name, what it says, how it is played, and how much of it is usual."""
+
+from __future__ import annotations
+
+from torture import crowds
+from torture.arena import Scenario
+
+SCENARIOS: dict[str, Scenario] = {
+    one.name: one
+    for one in (
+        Scenario("killed", "writers and readers at every door, killed with -9 at random moments", crowds.killed, 3),
+        Scenario("at-once", "200 processes start at once on a missing file, again and again", crowds.at_once, 5, True),
+        Scenario("twenty", "20 processes on one file for so many seconds; nobody is refused", crowds.twenty, 20),
+        Scenario("editors", "10 editors on one store for so many seconds", crowds.editors, 20),
+        Scenario("forked", "a process with an open store forks while its threads write", crowds.forked, 2, True),
+    )
+}
