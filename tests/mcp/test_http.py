@@ -56,9 +56,19 @@ def test_a_body_that_is_no_message_is_refused(served: Served, body: str) -> None
     assert reply.json()["error"]["code"] < 0
 
 
-def test_a_listener_does_not_keep_a_server_from_ending(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_nobody_is_left_listening_for_what_never_comes(served: Served, method: str) -> None:
+    with httpx2.stream(method, f"{served.url}/mcp", headers=JSON | served.headers, timeout=DEADLINE) as reply:
+        assert reply.status_code == 405
+        assert reply.headers["allow"] == "POST"
+
+
+def test_a_client_that_stays_does_not_keep_a_server_from_ending_quietly(tmp_path: Path) -> None:
     server = Served(tmp_path, "--port", "0")
-    with httpx2.stream("GET", f"{server.url}/mcp", headers=JSON | server.headers, timeout=DEADLINE) as listening:
-        assert listening.status_code == 200
-        code, _said = server.end()
-    assert code == 0
+
+    async def story() -> None:
+        async with server.client("legacy") as client:
+            assert (await client.list_tools()).tools
+            assert server.end() == (0, "")
+
+    play(story)

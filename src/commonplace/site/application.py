@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound, StoreError
-from commonplace.mcp.http import protocol
+from commonplace.mcp.http import Protocol, protocol
 from commonplace.memory.book import Book
 from commonplace.memory.status import answers, status
 from commonplace.rest.metrics import Requests
@@ -40,13 +40,14 @@ def application(
     settings: Settings,
     ending: Callable[[], bool] = lambda: False,
     tickets: Tickets | None = None,
+    agents_of: Callable[[Settings, Workers], Protocol] = protocol,
 ) -> ASGIApp:
     """The site over the book, reached for at each call. `ending` tells those who listen that it is about to stop.
 
-    `tickets` sign in whoever was given one.
+    `tickets` sign in whoever was given one. `agents_of` makes what agents are answered by.
     """
     workers, glances, requests = Workers(), Workers(1), Requests()
-    agents = protocol(settings, workers)
+    agents = agents_of(settings, workers)
     pages = web(workers, ending, lambda secret, address: who.caller(secret, address), tickets or Tickets())
     routes = [
         Route("/", Front(pages)),
