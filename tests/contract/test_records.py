@@ -213,6 +213,21 @@ def test_a_session_that_both_made_is_one(open_store: Opener) -> None:
         assert (session.messages, session.words) == (2, 2)
 
 
+def test_a_session_that_is_told_twice_at_once_is_one(open_store: Opener) -> None:
+    """By its key, and by its uid under another key; the later of them stands."""
+    here, there = open_store(name="one"), open_store(name="two")
+    here.keep_sessions([(SessionDraft("same", "Talk", "/", "active", 5.0, THEN), [])], THEN)
+    (session,) = told(here).values()
+
+    def called(label: str, number: int, **fields: object) -> Record:
+        return replace(session, version=session.version + number, fields={**session.fields, "label": label, **fields})
+
+    alike = [called("Second", 2), called("First", 1), called("Third", 3, uid="0190a000-0000-7000-8000-000000000009")]
+    assert results(there, alike) == ["added", "unchanged", "updated"]
+    assert results(there, [replace(called("Fourth", 4), name="other"), called("First", 1)]) == ["updated", "unchanged"]
+    assert [one.fields["label"] for one in told(there).values()] == ["Fourth"]
+
+
 def test_a_reader_never_misses_what_is_written_meanwhile(open_store: Opener) -> None:
     writers = [open_store() for _ in range(3)]
     reader = open_store()

@@ -26,6 +26,8 @@ from commonplace.text.names import normalise_project
 MAX_LINES = 10_000
 MAX_ALIASES = 1_000
 _MAX_REV = 2**31 - 1
+# More than any text of ours has; sums of it are kept.
+_MOST_TOKENS = 10_000_000
 _LINE = {
     "item": {"type": str, "title": str, "body": str, "details": dict, "meta": dict, "tags": list},
     "session": {"label": str, "folder": str, "status": str, "meta": dict},
@@ -39,7 +41,7 @@ def arrival_of(data: Mapping[str, Any], now_ms: int) -> Arrival:
     made = {"item": _item, "session": _session, "project": _project}.get(str(data.get("what")))
     if made is None:
         raise InvalidInput(f"{str(data.get('what'))[:40]!r} is no kind of record.", "Upgrade Commonplace here.")
-    return made(_text(data, "name"), min(_number(data, "version"), LATEST_MS), data["fields"], data, now_ms)
+    return made(_text(data, "name"), min(max(0, _number(data, "version")), LATEST_MS), data["fields"], data, now_ms)
 
 
 def _item(name: str, version: int, fields: Mapping[str, Any], data: Mapping[str, Any], now_ms: int) -> Arrival:
@@ -57,7 +59,7 @@ def _item(name: str, version: int, fields: Mapping[str, Any], data: Mapping[str,
         created_ms=_number(fields, "created_ms"),
         uid=name,
     )
-    draft = replace(_draft(note, fields, now_ms), tokens=max(0, _number(fields, "tokens")))
+    draft = replace(_draft(note, fields, now_ms), tokens=min(max(0, _number(fields, "tokens")), _MOST_TOKENS))
     was = {key: fields.get(key) for key in ("type", "title", "body", "details", "meta")}
     told = {
         **{key: getattr(draft, key) for key in ("kind", "type", "title", "body", "details", "meta", "project")},
@@ -134,12 +136,14 @@ def _line(what: What, line: Mapping[str, Any]) -> Change:
     for name, kind in _LINE[what].items():
         if not isinstance(before.get(name), kind):
             raise InvalidInput(f"A line of the history tells no {name}.", "Send the record as it was told.")
-    for name in ("project", "superseded_by"):
-        _text_or_none(before, name)
-    _score_or_none(before, "importance")
+    if what == "item":
+        _list(before, "tags")
+        _texts(before, "details")
+        _text_or_none(before, "superseded_by")
+    told = {"project": _text_or_none(before, "project"), "importance": _score_or_none(before, "importance")}
     _time_or_none(before, "forgotten_ms")
     op = clean(_text(line, "op"), "op")[:40]
-    return Change(_rev(line), op, checked_time(_number(line, "at_ms")), before)
+    return Change(_rev(line), op, checked_time(_number(line, "at_ms")), {**before, **told})
 
 
 def _cleaned(value: Any, levels: int) -> Any:

@@ -101,7 +101,8 @@ class _Joining:
 
     def _session(self, arrival: Arrival) -> Outcome:
         record = self._placed(arrival.record)
-        found = self._known.pop(("session", record.name), None) or self._hands.find_session(record.fields["uid"])
+        found = self._found(("session", record.name)) or self._hands.find_session(record.fields["uid"])
+        self._written |= {record.name, record.name if found is None else found.record.name}
         if found is None:
             number = self._hands.add_session(record)
             self._hands.add_lines("session", number, record.history, record.fields["rev"])
@@ -119,8 +120,7 @@ class _Joining:
         draft = replace(arrival.draft, project=record.fields["project"])
         if record.name in self._fresh:
             self._flush()
-        name: Name = ("item", record.name)
-        found = self._hands.find([name]).get(name) if record.name in self._written else self._known.get(name)
+        found = self._found(("item", record.name))
         self._written.add(record.name)
         if found is None:
             return self._new(Written(record, draft))
@@ -135,6 +135,9 @@ class _Joining:
         outcome = self._settled(found, item.record, replace(settled, lines=lines, version=version))
         self._link_awaiting([record.name])
         return outcome if other is None else replace(outcome, result="same_as", other=other)
+
+    def _found(self, name: Name) -> Found | None:
+        return self._hands.find([name]).get(name) if name[1] in self._written else self._known.get(name)
 
     def _new(self, item: Written) -> Outcome:
         item, other = self._alone(item)

@@ -1,0 +1,98 @@
+"""Arrivals: a record that somebody wrote by hand is taken in or refused by itself, and is no trap for its readers."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from commonplace.errors import CommonplaceError
+from commonplace.memory import records
+from commonplace.memory.book import Book
+from commonplace.memory.check import check
+from commonplace.memory.conversations import Conversation, Said, keep
+from commonplace.memory.edit import Changes, edit
+from commonplace.memory.fetch import fetch_one
+from commonplace.memory.records import Extent
+from commonplace.memory.remember import Note, remember
+from commonplace.memory.revert import revert
+
+STRANGE: tuple[Any, ...] = (
+    *(None, True, -1, 10**30, -(10**30), 2**63, 2**31, 1e308, math.nan, math.inf, -0.0),
+    *("", "\0", "\ud800", "private", "'; DROP TABLE items; --", "ab" * 32),
+    *([], {}, [[]], [1, "a"], ["a", None], {"a": 1}, {"\0": "y"}, {"\ud800": 1}),
+)
+
+
+def sound(book: Book) -> list[dict[str, Any]]:
+    """One record of each kind, as stores tell them."""
+    item = remember(book, Note("We chose pnpm", type="decision", project="web", tags=["a", "b"], meta={"n": [1]}))
+    edit(book, item.id, Changes(content="We chose pnpm over npm"))
+    keep(book, Conversation("Talk", [Said("user", "hello there")], project="web", key="talk", meta={"m": 1}))
+    return [records.told(one) for one in records.walk(book, 0, 100, Extent()).records]
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where something stands in a record."""
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield (*path, key)
+        yield from places(value[key], (*path, key))
+
+
+def changed(record: dict[str, Any], path: tuple[Any, ...], value: Any, *, gone: bool = False) -> dict[str, Any]:
+    record = copy.deepcopy(record)
+    inner: Any = record
+    for key in path[:-1]:
+        inner = inner[key]
+    if gone:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return record
+
+
+def test_whatever_a_record_says_it_is_taken_in_or_refused(book: Book) -> None:
+    true = sound(book)
+    for one in true:
+        for path in places(one):
+            later = {**one, "version": one["version"] + 1}
+            strange = [changed(later, path, value) for value in STRANGE] + [changed(later, path, None, gone=True)]
+            told = records.take(book, [*strange, one])
+            assert told[-1].result != "failed", path
+        again = records.take(book, [*strange, one])
+        assert {known.result for known in again} <= {"unchanged", "failed"}
+    assert not check(book)
+    for item in book.store.walk(0, 1_000):
+        for line in book.store.history(item.id):
+            with contextlib.suppress(CommonplaceError):
+                revert(book, item.id, line.rev)
+    assert not check(book)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("history", 0, "before", "tags"), [1, "a"]),
+        (("history", 0, "before", "details"), {"narrative": 1}),
+        (("history", 0, "before", "superseded_by"), 7),
+    ],
+)
+def test_a_line_of_a_history_has_to_be_one(book: Book, path: tuple[Any, ...], value: object) -> None:
+    (item,) = (one for one in sound(book) if one["fields"].get("kind") == "memory")
+    (told,) = records.take(book, [changed(item, path, value)])
+    assert told.result == "failed" and "missing in a record, or of another type" in told.why
+
+
+def test_a_line_that_leaves_out_what_it_may_can_be_gone_back_to(book: Book) -> None:
+    (item,) = (one for one in sound(book) if one["fields"].get("kind") == "memory")
+    for name in ("project", "importance"):
+        item = changed(item, ("history", 0, "before", name), None, gone=True)
+    uid = "0190a000-0000-7000-8000-000000000001"
+    other = {**item, "name": uid, "fields": {**item["fields"], "body": "Another one", "tokens": 10**30}}
+    (told,) = records.take(book, [other])
+    assert (told.result, fetch_one(book, uid).tokens) == ("added", 10_000_000)
+    assert revert(book, uid, 1).body == "We chose pnpm"
