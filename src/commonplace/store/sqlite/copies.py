@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -96,8 +97,17 @@ def turn(path: Path, aside: Path, key: str, to_key: str, busy_ms: int) -> None:
 
 
 def take_place(path: Path, fresh: Path, aside: Path) -> None:
-    """Put a new file in the place of the store, which is kept aside with its log."""
-    for end in ("", *LOG_ENDS):
+    """Put a new file in the place of the store, which is kept aside with its log.
+
+    It has two names for a while, and at no moment none: whoever is killed here must not leave an empty place.
+    """
+    aside.unlink(missing_ok=True)
+    try:
+        aside.hardlink_to(path)
+    except OSError:
+        # Not every file system can do that.
+        shutil.copy2(path, aside)
+    for end in LOG_ENDS:
         beside = path.with_name(path.name + end)
         if beside.exists():
             beside.replace(aside.with_name(aside.name + end))
