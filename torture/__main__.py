@@ -63,7 +63,7 @@ def _all(options: argparse.Namespace) -> int:
         turn = 0
         while True:
             for name in names:
-                if not options.only and _is_over(options, began, total) and (turn or options.kills):
+                if (turn or options.kills) and _is_over(options, began, total):
                     return _verdict(total, time.monotonic() - began)
                 start = time.monotonic()
                 outcome = played(SCENARIOS[name], seed + turn, address, options.times)

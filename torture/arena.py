@@ -102,6 +102,11 @@ class Arena:
         finally:
             book.close()
 
+    def turn_page(self, ledger: Ledger) -> None:
+        """Go on with another ledger; what was acknowledged counts."""
+        self.outcome.acknowledged += self.ledger.acknowledged
+        self.ledger = ledger
+
     def close(self) -> None:
         """End everything that still runs."""
         for process in self._started:
@@ -112,7 +117,7 @@ class Arena:
                 if pipe is not None:
                     with contextlib.suppress(OSError):
                         pipe.close()
-        self.outcome.acknowledged += self.ledger.acknowledged
+        self.turn_page(Ledger())
 
 
 Play = Callable[[Arena], None]

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 
 from torture.arena import PATIENCE, Arena
+from torture.ledger import Ledger
 from torture.judge import judge, judge_at_last, judge_book
 from torture.voices import Adding, Caller, Editor, Reader, Scribe, Voice
 
@@ -44,7 +45,6 @@ def killed(arena: Arena) -> None:
 def at_once(arena: Arena) -> None:
     """Two hundred processes open a store that is not there yet, and write, all at the same moment; again and again."""
     for _ in range(arena.effort):
-        before = arena.data
         told = arena.run("torture.deeds", "crowd", str(CROWD))
         lines = told.stdout.decode().splitlines()
         if told.returncode or len(lines) != CROWD + 1:
@@ -55,9 +55,8 @@ def at_once(arena: Arena) -> None:
                 arena.outcome.refused.append(said["refused"])
         arena.outcome.count("starts", CROWD)
         judge(arena, f"after {CROWD} starts")
-        arena.outcome.acknowledged += arena.ledger.acknowledged
-        arena.ledger = type(arena.ledger)()
-        before.rename(before.with_name(f"data-{arena.outcome.done['starts']}"))
+        arena.turn_page(Ledger())
+        arena.data.rename(arena.folder / f"data-{arena.outcome.done['starts']}")
 
 
 def staying(arena: Arena, kinds: Sequence[type[Voice]]) -> None:

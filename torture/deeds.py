@@ -39,6 +39,8 @@ def say(**told: object) -> None:
 def write(book: Book, who: str, most: str = "0", seed: str = "0") -> None:
     """Remember, edit and forget for ever, or so many times; a server that is away is asked again."""
     random, mine = Random(f"{who}{seed}"), list[str]()
+    # Done again, it says other things: what is there already cannot be said by another item.
+    who = f"{who}p{os.getpid()}"
     for number in count(1):
         if int(most) and number > int(most):
             return

@@ -24,7 +24,7 @@ KILL, TORN, POWER, FULL = HOWS = ("kill", "torn", "power", "full")
 # SIGKILL; Windows knows it by its number only.
 _AT_ONCE = 9
 _CHANGES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
-_FILES = {"open", "os.rename", "os.remove", "os.mkdir", "os.truncate"}
+_FILES = {"open", "os.rename", "os.remove", "os.mkdir", "os.truncate", "os.link"}
 
 
 class Doom:
@@ -131,6 +131,13 @@ class DoomedFile(apsw.VFSFile):
         super().xTruncate(size)
         # A shorter file is taken to be on the disk: what was cut off had been copied and synced elsewhere before.
         self._doom.unsynced.pop(self._name, None)
+
+    def xLock(self, level: int) -> None:  # noqa: N802
+        try:
+            super().xLock(level)
+        except apsw.IOError as error:
+            # A file that is only read cannot be had alone: SQLite passes over that, Python does not.
+            raise apsw.BusyError("only read") from error
 
     def _remember(self, data: bytes, offset: int) -> None:
         size = self.xFileSize()

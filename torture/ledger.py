@@ -43,8 +43,12 @@ class Ledger:
             self.may_be(told["may"], told["state"])
         return told
 
-    def __len__(self) -> int:
-        return len(self._states)
+    def copy(self) -> Ledger:
+        """As it is now, with nothing acknowledged since."""
+        other = Ledger()
+        with self._lock:
+            other._states = dict(self._states)
+        return other
 
     def live(self) -> list[str]:
         """Items that are surely not forgotten."""

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from torture import crowds
 from torture.arena import Scenario
+from torture.named_steps import STEPS
+from torture.steps import broken
 
 SCENARIOS: dict[str, Scenario] = {
     one.name: one
     for one in (
         Scenario("killed", "writers and readers at every door, killed with -9 at random moments", crowds.killed, 3),
-        Scenario("at-once", "200 processes start at once on a missing file, again and again", crowds.at_once, 5, True),
+        Scenario("at-once", "200 processes start at once on a missing file, again and again", crowds.at_once, 1, True),
         Scenario("twenty", "20 processes on one file for so many seconds; nobody is refused", crowds.twenty, 20),
         Scenario("editors", "10 editors on one store for so many seconds", crowds.editors, 20),
+        *(
+            Scenario(name, f"{says}, broken at moments of the disk", broken(step), 4)
+            for name, (says, step) in STEPS.items()
+        ),
         Scenario("forked", "a process with an open store forks while its threads write", crowds.forked, 2, True),
     )
 }

@@ -100,7 +100,9 @@ class Voice(ABC):
             raise Gone
         return line.decode()
 
-    def converse(self, add: Callable[[str], str], edit: Callable[[str, str], Any], forget: Callable[[str], Any]) -> None:
+    def converse(
+        self, add: Callable[[str], str], edit: Callable[[str, str], Any], forget: Callable[[str], Any]
+    ) -> None:
         """One write of any sort, through a door that has these three."""
         text = text_of(self.random, self.name, self.heard + 1)
         deed = self.random.choice(("add", "add", "add", "edit", "forget")) if self._mine else "add"
