@@ -103,6 +103,11 @@ def test_an_owner_without_special_rights_is_enough(postgres: PostgresServer, bar
             assert store.get([stored[0].id])
             # Only an administrator lets somebody be a member.
             assert store.describe()["row_security"] is False
+        # One who does so later has nothing else to do.
+        postgres.run("GRANT commonplace_member TO ann")
+        with closing(PostgresStore(address)) as store:
+            assert store.describe()["row_security"] is True
+            assert store.get([stored[0].id]) and store.put([make_draft("seal")], NOW)[0].id
     finally:
         with psycopg.connect(bare, autocommit=True) as connection:
             connection.execute("DROP OWNED BY ann CASCADE")

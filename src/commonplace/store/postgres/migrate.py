@@ -22,6 +22,8 @@ OLDEST_SERVER = 150000
 OLDEST_VECTOR = (0, 8)
 # The first line of a file with such a migration; docs/team.md has what it has to keep to.
 ADDITIVE = "-- additive\n"
+# By these it is known whether the role was let in.
+_LET_IN = ("spaces", "items", "searched_words")
 # A change of a table waits for whoever reads it, and all who come later wait behind it: not for longer than this.
 HOLDING_UP_MS, PAUSE_SECONDS = 1000, 0.2
 
@@ -52,6 +54,7 @@ def migrate(database: Database) -> int:
             if time.monotonic() > until:
                 raise
             time.sleep(PAUSE_SECONDS)
+    _let_late_member_in(database)
     return version
 
 
@@ -67,14 +70,14 @@ def check(database: Database) -> int:
 
 
 def confined(connection: Connection) -> bool:
-    """Whether transactions can run as the role that sees one space only."""
-    return bool(
-        sql.value(
-            connection,
-            "SELECT coalesce((SELECT pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = %s), false)",
-            (MEMBER,),
-        )
-    )
+    """Whether transactions can run as the role that sees one space only: it is ours to take, and was let in."""
+    question = "SELECT bool_and(has_table_privilege(%s, to_regclass(name), 'SELECT')) FROM unnest(%s::text[]) name"
+    return _has_member(connection) and bool(sql.value(connection, question, (MEMBER, [*_LET_IN])))
+
+
+def _has_member(connection: Connection) -> bool:
+    question = "SELECT coalesce((SELECT pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = %s), false)"
+    return bool(sql.value(connection, question, (MEMBER,)))
 
 
 def _apply_missing(connection: Connection, place: str) -> int:
@@ -156,8 +159,17 @@ def _add_member(connection: Connection) -> None:
     )
 
 
+def _let_late_member_in(database: Database) -> None:
+    """The role may have been made, or granted to us, when the tables were there already."""
+    with database.looking() as connection:
+        late = _has_member(connection) and not confined(connection)
+    if late:
+        with database.owning() as connection:
+            _let_member_in(connection)
+
+
 def _let_member_in(connection: Connection) -> None:
-    if confined(connection):
+    if _has_member(connection):
         schema = sql.value(connection, "SELECT quote_ident(current_schema())")
         for rights in (
             f"GRANT USAGE ON SCHEMA {schema} TO {MEMBER}",
