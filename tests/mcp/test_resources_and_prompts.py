@@ -221,3 +221,20 @@ def test_project_names_are_completed(shelf: Book, era: str) -> None:
                 assert task.completion.values == []
 
     play(story)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_an_unknown_name_is_not_repeated_at_length(book: Book, era: str) -> None:
+    async def story() -> None:
+        name = "x" * 100_000
+        async with connected(book, era) as client:
+            for ask in (
+                lambda: client.call_tool(name, {}),
+                lambda: client.get_prompt(name),
+                lambda: client.read_resource(f"memory://{name}"),
+            ):
+                with pytest.raises(MCPError) as refused:
+                    await ask()
+                assert len(refused.value.error.message) <= 300
+
+    play(story)

@@ -8,10 +8,12 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from commonplace.dialects import kiro
+from commonplace.dialects.tool import LONGEST_NOTICE
 from commonplace.errors import CommonplaceError
 from commonplace.memory.book import Book
 from commonplace.memory.browse import projects
 from commonplace.text.redact import redact
+from commonplace.text.summarise import shorten
 
 MOST_COMPLETIONS = 100
 
@@ -56,7 +58,8 @@ def filled(book: Book, tools: Collection[str], name: str, arguments: Mapping[str
     known = {prompt.name: prompt for prompt in listed(tools)}
     prompt = known.get(name)
     if prompt is None:
-        raise MCPError(types.INVALID_PARAMS, redact(f"Unknown prompt: {name}"), {"known": sorted(known)})
+        unknown = shorten(redact(f"Unknown prompt: {name}"), LONGEST_NOTICE)
+        raise MCPError(types.INVALID_PARAMS, unknown, {"known": sorted(known)})
     missing = [a.name for a in prompt.arguments or () if a.required and not arguments.get(a.name, "").strip()]
     if missing:
         raise MCPError(types.INVALID_PARAMS, f"Prompt {name} needs {', '.join(missing)}.")

@@ -10,11 +10,13 @@ from mcp.shared.exceptions import MCPError
 
 from commonplace.dialects import kiro
 from commonplace.dialects.memories_text import rules_text
+from commonplace.dialects.tool import LONGEST_NOTICE
 from commonplace.errors import CommonplaceError
 from commonplace.memory.book import Book
 from commonplace.memory.browse import projects
 from commonplace.memory.rules import rules
 from commonplace.text.redact import redact, redact_lines
+from commonplace.text.summarise import shorten
 
 MOST_PROJECTS = 50
 
@@ -89,7 +91,8 @@ def _document(book: Book, uri: str) -> tuple[str, str]:
         return "application/json", kiro.context_text(book, unquote(match[1]))
     if match := _ITEM.fullmatch(uri):
         return "application/json", kiro.record_text(book, unquote(match[1]))
-    raise MCPError(types.INVALID_PARAMS, f"Resource not found: {_shown(uri)}", {"uri": _shown(uri)})
+    unknown = shorten(f"Resource not found: {_shown(uri)}", LONGEST_NOTICE)
+    raise MCPError(types.INVALID_PARAMS, unknown, {"uri": _shown(uri)})
 
 
 def _shown(uri: str) -> str:

@@ -16,12 +16,13 @@ from mcp.shared.exceptions import MCPError
 
 import commonplace
 from commonplace.dialects.profiles import tools_of
-from commonplace.dialects.tool import Tool, as_json, error_body
+from commonplace.dialects.tool import LONGEST_NOTICE, Tool, as_json, error_body
 from commonplace.errors import CommonplaceError, Forbidden
 from commonplace.mcp import prompts, resources
 from commonplace.memory.book import Book
 from commonplace.model import Key
 from commonplace.text.redact import redact
+from commonplace.text.summarise import shorten
 from commonplace.workers import Workers
 
 log = logging.getLogger(__name__)
@@ -86,7 +87,8 @@ class _Answers:
     async def call_tool(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, redact(f"Unknown tool: {params.name}"), {"known": sorted(self._tools)})
+            known = {"known": sorted(self._tools)}
+            raise MCPError(types.INVALID_PARAMS, shorten(redact(f"Unknown tool: {params.name}"), LONGEST_NOTICE), known)
         state = getattr(context.request, "state", None)
         if state is not None:
             # For whoever counts and logs calls over HTTP.
