@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import httpx2
-from tests.mcp.conftest import Served
-from tests.web.conftest import Visit
+from pathlib import Path
 
+import httpx2
+from playwright.sync_api import Browser
+from tests.mcp.conftest import Served
+from tests.web.conftest import WAIT_MS, Visit, Visitor
+
+from commonplace.memory import keys
 from commonplace.memory.book import Book
 from commonplace.memory.remember import Note, remember
 
@@ -56,6 +60,49 @@ def test_a_form_that_no_page_of_this_visit_made_is_refused(visit: Visit, served:
         assert foreign.status_code == 403
         # The cookie is for pages, not for programs.
         assert client.get("/api/v1/items").status_code == 401
+
+
+def test_nothing_that_another_site_sends_is_kept_for_after_signing_in(served: Served) -> None:
+    planted = {"content": "planted by a stranger", "type": "note"}
+    for sender in ({"origin": "http://127.0.0.1:1"}, {"sec-fetch-site": "cross-site"}, {"origin": "null"}):
+        reply = httpx2.post(served.url + "/items/new", data=planted, headers={**HTML, **sender})
+        assert reply.status_code == 403 and "planted" not in reply.text, sender
+    kept = httpx2.post(served.url + "/items/new", data=planted, headers={**HTML, "origin": served.url})
+    assert kept.status_code == 401 and "planted" in kept.text
+    # What is kept would be left behind by any way on but the form.
+    assert "<a " not in kept.text.split("<main", 1)[1]
+
+
+def test_a_form_is_sent_once_however_often_it_is_clicked(visit: Visit, memory: Book) -> None:
+    page = visit().go("/settings")
+    page.click("text=New key")
+    page.fill("#key-name", "clicked thrice")
+    page.evaluate("() => { for (let n = 0; n < 3; n++) document.querySelector('form[action$=keys] button').click(); }")
+    page.wait_for_selector(".secret")
+    assert [key.name for key in keys.listed(memory)].count("clicked thrice") == 1
+
+
+def test_what_is_written_stays_while_the_server_is_away(browser: Browser, tmp_path: Path) -> None:
+    server = Served(tmp_path, "--port", "0")
+    with browser.new_context() as context:
+        visitor = Visitor(context.new_page(), server)
+        visitor.page.set_default_timeout(WAIT_MS)
+        visitor.sign_in()
+        page = visitor.go("/items/new")
+        page.fill("#f-content", "Written at the last moment")
+        server.end()
+        page.click("main button.main-button")
+        page.wait_for_selector(".away >> text=does not answer")
+        with page.expect_event("dialog") as asked:
+            page.evaluate("() => { location.href = '/search'; }")
+        assert asked.value.type == "beforeunload"
+        asked.value.dismiss()
+        assert page.input_value("#f-content") == "Written at the last moment"
+        again = Served(tmp_path, "--port", server.url.rpartition(":")[2])
+        page.wait_for_selector(".away >> text=answers again")
+        page.click("main button.main-button")
+        page.wait_for_selector(".done >> text=Added")
+        again.end()
 
 
 def test_every_page_tells_browsers_to_run_nothing_but_ours(served: Served) -> None:

@@ -35,6 +35,7 @@ SAFE = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
 _MENU = ("home", "search", "timeline", "conversations", "rules", "topics", "prune", "feed", "settings")
@@ -61,11 +62,12 @@ class Frame:
         try:
             if page is None:
                 raise WrongMethod(f"{request.method[:20]} is not for {self._path}.", "Go back, and try it from there.")
+            check_sender(request)
             form = await form_of(request) if page.method == "POST" else {}
             key: Key | None = getattr(request.state, "key", None)
             if key is None:
                 return self._sign_in(request, form, common)
-            check_form(request, form)
+            check_mark(request, form)
             if not key.allows(page.scope):
                 raise Forbidden(f"Your key may only {key.scope}; this takes one that may {page.scope}.")
             asked = Asked(request.path_params, query_of(request), form, key, self._house, request.headers)
@@ -153,11 +155,10 @@ async def form_of(request: Request) -> dict[str, list[str]]:
     return _fields(bytes(body))
 
 
-def check_form(request: Request, form: Mapping[str, list[str]]) -> None:
-    """Refuse what another site, or another program on this machine, had a browser send."""
+def check_mark(request: Request, form: Mapping[str, list[str]]) -> None:
+    """Refuse a form that no page of this visit made."""
     if request.method != "POST":
         return
-    check_sender(request)
     token = request.cookies.get(VISIT_COOKIE, "")
     mark = (form.get("form_mark") or [""])[-1]
     # Who shows a key in a header is no browser that can be misled.
@@ -166,6 +167,9 @@ def check_form(request: Request, form: Mapping[str, list[str]]) -> None:
 
 
 def check_sender(request: Request) -> None:
+    """Refuse what another site, or another program on this machine, had a browser send, signed in or not."""
+    if request.method != "POST":
+        return
     site = request.headers.get("sec-fetch-site", "")
     origin = request.headers.get("origin", "")
     if site not in ("", "same-origin", "none") or (origin and origin.rpartition("/")[2] != request.headers["host"]):

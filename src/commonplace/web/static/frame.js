@@ -59,14 +59,24 @@ export function tellAway() {
     clearInterval(waiting);
     waiting = 0;
     banner.textContent = banner.dataset.back;
+    setTimeout(() => { banner.hidden ||= !waiting; }, 10000);
   }, 2000);
 }
+
+const sending = new WeakSet();
 
 document.addEventListener("submit", async (event) => {
   const form = event.target;
   if (event.defaultPrevented || form.method !== "post") return;
   event.preventDefault();
-  if (!(await answers())) return tellAway();
+  // A second click while the first one is on its way would do it twice.
+  if (sending.has(form)) return;
+  sending.add(form);
+  if (!(await answers())) {
+    sending.delete(form);
+    return tellAway();
+  }
+  form.dispatchEvent(new Event("sending"));
   if (event.submitter?.name) {
     const chosen = document.createElement("input");
     Object.assign(chosen, { type: "hidden", name: event.submitter.name, value: event.submitter.value });

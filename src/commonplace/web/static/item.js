@@ -1,9 +1,10 @@
-// On the page of an item: e edits it, Ctrl + Enter saves, and nobody leaves what was written by mistake.
+// Where people write: e edits an item, Ctrl + Enter saves, and nobody leaves what was written by mistake.
 
 for (const form of document.querySelectorAll("form[data-writing]")) {
   let written = false;
   form.addEventListener("input", () => (written = true));
-  form.addEventListener("submit", () => (written = false));
+  // Told by the frame once the server is known to answer.
+  form.addEventListener("sending", () => (written = false));
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });
