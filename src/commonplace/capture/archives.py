@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath, PurePosixPath
 from typing import IO
@@ -82,7 +81,7 @@ def members(path: Path) -> list[Member]:
     """The files to read: one, those of a folder, or those of a zip. Of a product's export, only its conversations."""
     try:
         if path.is_dir():
-            found = sorted(one for one in path.rglob("*") if one.is_file())
+            found = sorted(one for one in path.rglob("*") if one.is_file() and _is_inside(one, path))
             names = [one.relative_to(path).as_posix() for one in found]
             return [_file(found[n], names[n]) for n in _chosen(names, (*SUFFIXES, ".zip"))]
         return [_file(path, path.name)]
@@ -90,13 +89,11 @@ def members(path: Path) -> list[Member]:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.", "Name a file or a folder.") from error
 
 
-@contextlib.contextmanager
-def unpacked(stream: IO[bytes]) -> Iterator[Sequence[Member]]:
-    """The files of a zip, readable within the block."""
-    with zipfile.ZipFile(stream) as archive:
-        entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-        chosen = _chosen([entry.filename for entry in entries], SUFFIXES)
-        yield [_entry(archive, entries[n]) for n in chosen]
+def unpacked(archive: zipfile.ZipFile) -> list[Member]:
+    """The files of a zip, readable as long as it is open."""
+    entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+    chosen = _chosen([entry.filename for entry in entries], SUFFIXES)
+    return [_entry(archive, entries[n]) for n in chosen]
 
 
 def _chosen(names: Sequence[str], suffixes: tuple[str, ...]) -> list[int]:
@@ -108,6 +105,11 @@ def _chosen(names: Sequence[str], suffixes: tuple[str, ...]) -> list[int]:
 
 def _hidden(name: str) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in PurePath(name).parts)
+
+
+def _is_inside(file: Path, folder: Path) -> bool:
+    """Whether a file of a folder is no link to somewhere else: an export may come from anybody."""
+    return file.resolve().is_relative_to(folder.resolve())
 
 
 def _file(path: Path, name: str) -> Member:

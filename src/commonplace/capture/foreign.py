@@ -20,6 +20,8 @@ UNTITLED = "Untitled conversation"
 # A name is taken from how a text begins, and this much of it is looked at.
 _LOOKED_AT = 20_000
 
+Unit = Literal["file", "project", "conversation", "message", "item", "link", "table", "column"]
+
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
@@ -27,7 +29,7 @@ class Skipped:
 
     what: str
     why: str
-    unit: Literal["file", "conversation", "message", "item", "link", "table", "column"] = "conversation"
+    unit: Unit = "conversation"
     count: int = 1
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from commonplace.capture import chatgpt, claude, markdown, own_json, plain_text
+from commonplace.capture import chatgpt, claude, markdown, own_archive, own_json, plain_text
 from commonplace.capture.foreign import Found, Stream
 from commonplace.capture.move_in import causantic, claude_mem, database, kiro_memory, memories_sh, server_memory
 
@@ -29,6 +29,11 @@ FORMATS: Mapping[str, Format] = {
     "chatgpt": Format(chatgpt.read, "conversations.json of ChatGPT's data export", r'"mapping"\s*:\s*\{'),
     "claude": Format(claude.read, "conversations.json of Claude's data export", r'"chat_messages"\s*:\s*\['),
     "json": Format(own_json.read, "conversations as Commonplace exports them", r'"messages"\s*:\s*\['),
+    "archive": Format(
+        own_archive.read,
+        "everything as Commonplace exports it: a zip or a folder",
+        r'"format"\s*:\s*"commonplace-archive"|"what"\s*:\s*"(?:item|session|project)"',
+    ),
     "kiro-memory": Format(
         kiro_memory.read_export,
         "JSON or JSON lines of `kiro-memory export`",

@@ -8,20 +8,22 @@ from __future__ import annotations
 import contextlib
 import zipfile
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
+from commonplace.capture import own_archive
 from commonplace.capture.archives import MAX_MEMBER, Measured, Member, members, opened, unpacked
 from commonplace.capture.foreign import Found, Skipped, Stream
 from commonplace.capture.formats import FORMATS, HEAD, ZIP, detect, why_unknown
 from commonplace.capture.long_messages import fitting
 from commonplace.capture.move_in.database import MAGIC
 from commonplace.capture.move_in.products import read_database
+from commonplace.capture.own_archive import OwnArchive
+from commonplace.capture.summary import Summary
 from commonplace.errors import Conflict, InvalidInput, TooLarge
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import Conversation, Kept, keep_all
-from commonplace.memory.remember import UNSTORABLE
 from commonplace.memory.take_in import Arrival, Replaced, take_in, take_place
 from commonplace.text.folders import folder_path
 from commonplace.text.names import normalise_project
@@ -29,84 +31,8 @@ from commonplace.text.names import normalise_project
 BATCH_MESSAGES = 400
 BATCH_ITEMS = 200
 BATCH_CHARACTERS = 4_000_000
-EXAMPLES, ALIKE = 100, 10
-"""Skipped things that are named one by one, and those for one reason; the others are only counted."""
 
 Advance = Callable[[int], object]
-
-
-@dataclass(slots=True)
-class Tally:
-    """How many of something came in, were known already, and were left out."""
-
-    added: int = 0
-    known: int = 0
-    skipped: int = 0
-
-
-@dataclass(slots=True)
-class Summary:
-    """What became of everything that was read so far. What only grew or changed counts as added.
-
-    Items are all that is remembered besides conversations: memories, observations, summaries, checkpoints.
-    """
-
-    conversations: Tally = field(default_factory=Tally)
-    messages: Tally = field(default_factory=Tally)
-    items: Tally = field(default_factory=Tally)
-    files: Tally = field(default_factory=Tally)
-    reasons: dict[tuple[str, str], int] = field(default_factory=dict)
-    examples: list[Skipped] = field(default_factory=list)
-
-    def keep(self, kept: Kept) -> None:
-        self.conversations.added += bool(kept.added)
-        self.conversations.known += not kept.added
-        self.messages.added += kept.added
-        self.messages.known += kept.known
-
-    def find(self, found: Conversation | Arrival) -> None:
-        """Count what a dry run would keep."""
-        if isinstance(found, Arrival):
-            self.items.added += 1
-        else:
-            self.conversations.added += 1
-            self.messages.added += len(found.messages)
-
-    def skip(self, skipped: Skipped) -> None:
-        skipped = replace(skipped, what=UNSTORABLE.sub("\ufffd", skipped.what))
-        tallies = {
-            "file": self.files,
-            "conversation": self.conversations,
-            "message": self.messages,
-            "item": self.items,
-        }
-        if tally := tallies.get(skipped.unit):
-            tally.skipped += skipped.count
-        reason = (skipped.unit, skipped.why)
-        self.reasons[reason] = self.reasons.get(reason, 0) + skipped.count
-        alike = sum(one.why == skipped.why for one in self.examples)
-        if alike < ALIKE and len(self.examples) < EXAMPLES and skipped.unit != "message":
-            self.examples.append(skipped)
-
-    def told(self, *, dry_run: bool) -> dict[str, Any]:
-        """The same for programs, the commonest reasons first."""
-        return {
-            "dry_run": dry_run,
-            "conversations": asdict(self.conversations),
-            "messages": asdict(self.messages),
-            "items": asdict(self.items),
-            "files": {"read": self.files.added, "skipped": self.files.skipped},
-            "skipped": [
-                {"unit": unit, "why": why, "count": count}
-                for (unit, why), count in sorted(self.reasons.items(), key=lambda entry: -entry[1])
-            ],
-            "examples": [{"what": one.what, "why": one.why} for one in self.examples],
-        }
-
-    @property
-    def fruitless(self) -> bool:
-        """Whether nothing could be read at all."""
-        return not any(tally.added or tally.known for tally in (self.conversations, self.items))
 
 
 class Import:
@@ -132,6 +58,8 @@ class Import:
 
     def add(self, path: Path) -> None:
         """Everything in a file, a folder or a zip."""
+        if path.is_dir() and self._whole(lambda: own_archive.in_folder(path), path.name):
+            return
         found = members(path)
         if not found:
             self.summary.skip(Skipped(path.name, "no file in it that could hold conversations", "file"))
@@ -172,13 +100,37 @@ class Import:
 
     def _zip(self, stream: IO[bytes], name: str) -> None:
         try:
-            with unpacked(stream) as found:
+            with zipfile.ZipFile(stream) as archive:
+                if self._whole(lambda: own_archive.in_zip(archive), name):
+                    return
+                found = unpacked(archive)
                 if not found:
                     self.summary.skip(Skipped(name, "no file in it that could hold conversations", "file"))
                 for member in found:
                     self._member(replace(member, name=f"{name}/{member.name}"), packed=True)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
             self.summary.skip(Skipped(name, f"a damaged zip: {error}", "file"))
+
+    def _whole(self, find: Callable[[], OwnArchive | None], name: str) -> bool:
+        """Keep a whole archive of our own, if it is one and sound. It says itself where everything belongs."""
+        if self._format not in (None, "archive"):
+            return False
+        try:
+            archive = find()
+            if archive is None:
+                return False
+            if self._folder is not None or self._project is not None:
+                raise InvalidInput("An archive says where everything belongs.", "Leave out --folder and --project.")
+            archive.check(self._advance)
+        except (InvalidInput, OSError) as error:
+            hint = error.hint if isinstance(error, InvalidInput) else ""
+            self.summary.skip(Skipped(name, f"{error} {hint}".strip(), "file"))
+            return True
+        self.summary.files.added += 1
+        self.finish()
+        for unit, told in archive.taken(self._book, self._advance):
+            self.summary.settle(unit, told)
+        return True
 
     def _read(self, stream: Measured, name: str, path: Path | None = None) -> None:
         head = stream.peek(HEAD)

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from commonplace.capture.imports import Summary, import_path
-from commonplace.errors import CommonplaceError
+from commonplace.capture.imports import import_path
+from commonplace.capture.summary import Summary
+from commonplace.errors import CommonplaceError, Conflict
 from commonplace.memory.book import Book
 from commonplace.text.times import iso
 
@@ -95,6 +96,8 @@ class Inbox:
         """Move a file away under a name that begins with the time and is not taken."""
         folder = self._folder / where
         folder.mkdir(exist_ok=True)
+        if folder.is_symlink():
+            raise Conflict(f"{folder} is a link", "Put a folder in its place.")
         time = now[:19].replace("-", "").replace(":", "")
         number, moved = 1, folder / f"{time}-{path.name}"
         while moved.exists():
@@ -109,7 +112,13 @@ class Inbox:
 
 
 def _wanted(path: Path) -> bool:
-    return path.is_file() and not path.name.startswith(".") and not path.name.lower().endswith(UNFINISHED)
+    # A link may lead to what whoever put it here could not read.
+    return (
+        path.is_file()
+        and not path.is_symlink()
+        and not path.name.startswith(".")
+        and not path.name.lower().endswith(UNFINISHED)
+    )
 
 
 def _stamp(path: Path) -> Stamp:

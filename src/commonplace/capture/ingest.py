@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from commonplace.capture.foreign import UNTITLED, Skipped
-from commonplace.capture.imports import Summary, Tally
+from commonplace.capture.summary import Summary, Tally
 from commonplace.capture.transcripts.find import Found, find
 from commonplace.capture.transcripts.marks import Mark, changed, look, plain_name
 from commonplace.capture.transcripts.project import project_of

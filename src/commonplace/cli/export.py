@@ -1,4 +1,4 @@
-"""`export`: conversations as JSON that can be imported again, or as Markdown to read."""
+"""`export`: conversations as JSON that can be imported again or as Markdown to read, or everything as an archive."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from typing import Any
 import click
 
 from commonplace.cli import tables
+from commonplace.cli.archive import write_archive
 from commonplace.cli.call import Call, command
 from commonplace.cli.files import checked_target, new_folder, whole_file
 from commonplace.cli.terminal import plain
 from commonplace.errors import InvalidInput
+from commonplace.memory.archive import Archive
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import find, opened
 from commonplace.memory.export import FORMAT, FORMATS, VERSION, export_data, exported, whole_conversations
+from commonplace.memory.records import Extent
 from commonplace.memory.stats import stats
 from commonplace.model import Item, Session, SessionScope
 from commonplace.text.file_names import file_name, same_name
 from commonplace.text.folders import folder_path
+from commonplace.text.periods import beginning
 from commonplace.text.redact import redact
 from commonplace.text.redacted_data import redacted
 from commonplace.text.times import stamp
@@ -36,19 +40,29 @@ Whole = tuple[Session, Sequence[Item]]
     "commonplace export 1 --format markdown --no-metadata",
     "commonplace export --all --output conversations.json",
     "commonplace export --folder /desk --format markdown --output chats-of-desk",
+    "commonplace export --everything --output memory.zip",
+    "commonplace export --everything --project my-api --since 30d --output my-api-archive",
 )
 @click.argument("ids", metavar="[ID]...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Every conversation, also archived ones.")
+@click.option("--all", "all_", is_flag=True, help="Every conversation, also archived ones.")
 @click.option("--folder", help="Every conversation in this folder and all below it.")
+@click.option("--everything", is_flag=True, help="All that is remembered, with its history, as an archive.")
+@click.option("--project", "projects", metavar="NAME", multiple=True, help="Of everything, only this project.")
+@click.option("--since", help='Of everything, only items that changed since: 7d, "last week", 2026-11-01, ...')
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="json", show_default=True, help="Format.")
-@click.option("--output", metavar="PATH", default=STDOUT, help="File, or folder for Markdown of many; else stdout.")
+@click.option(
+    "--output", metavar="PATH", default=STDOUT, help="File, or folder for Markdown of many and archives; else stdout."
+)
 @click.option("--no-metadata", is_flag=True, help="Only what was said, with label, roles and times.")
 @click.option("--force", is_flag=True, help="Write over what is there.")
 def export(
     call: Call,
     ids: Sequence[str],
-    everything: bool,
+    all_: bool,
     folder: str | None,
+    everything: bool,
+    projects: Sequence[str],
+    since: str | None,
     format_: str,
     output: str,
     no_metadata: bool,
@@ -58,9 +72,21 @@ def export(
 
     One is one JSON object; many are one document that `commonplace import` reads back without loss. As Markdown, many
     become a folder with a file for each. Files are readable by you only, and appear when they are complete.
+
+    With --everything, all that is remembered, conversations or not, becomes an archive of JSON lines: a zip if PATH
+    ends in .zip or is a pipe, else a folder. `commonplace import` reads it back without loss.
     """
-    if bool(ids) + everything + (folder is not None) != 1:
-        raise InvalidInput("What is to be exported?", "Name ids, or a --folder, or give --all.")
+    if bool(ids) + all_ + (folder is not None) + everything != 1:
+        raise InvalidInput("What is to be exported?", "Name ids, or a --folder, or give --all or --everything.")
+    if everything:
+        if format_ != "json" or no_metadata:
+            raise InvalidInput("An archive has one format.", "Leave out --format and --no-metadata.")
+        with call.book() as book:
+            since_ms = beginning(since, book.clock()) if since else None
+            write_archive(call, Archive(book, Extent(tuple(projects)), since_ms), output, force=force)
+        return
+    if projects or since:
+        raise InvalidInput("--project and --since are for --everything.", "Give it, or leave them out.")
     many = len(ids) != 1
     if many and format_ == "markdown" and output == STDOUT:
         raise InvalidInput("Many conversations as Markdown are many files.", "Name a folder with --output.")

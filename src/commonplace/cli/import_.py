@@ -11,8 +11,9 @@ from pathlib import Path
 import click
 
 from commonplace.capture.formats import FORMATS
-from commonplace.capture.imports import Import, Summary
+from commonplace.capture.imports import Import
 from commonplace.capture.move_in.products import NAMES, PRODUCTS, places
+from commonplace.capture.summary import Summary
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
 from commonplace.cli.failure import Stopped
@@ -54,6 +55,7 @@ def import_(
 
     Conversations: ChatGPT's and Claude's data exports, our own, Markdown and plain text. Memories: the databases and
     exports of Kiro Memory, memories.sh, Causantic (ECM), Sekha and claude-mem, and the reference memory server's file.
+    Everything: an archive of `commonplace export --everything`.
 
     PATH is a file, a folder, or the zip as the product sends it; `-` reads a pipe. Doing it again, or with a newer
     export, adds only what is new. What cannot be read is skipped and told; it never stops the rest. A product's
@@ -150,6 +152,11 @@ def _show(call: Call, summary: Summary, dry_run: bool) -> None:
         named[one.why] += 1
         if named[one.why] <= NAMED:
             call.note(f"{one.what}: {one.why}")
+    for told in summary.disputed[:NAMED]:
+        stands = "The archive's version" if told.took else "What is here"
+        call.note(f"The {told.what} {told.name} had changed here too. {stands} stands; its history keeps the other.")
+    if summary.conflicts > NAMED:
+        call.note(f"So had {summary.conflicts - NAMED:,} more (--json names them).")
     if dry_run:
         call.note("Nothing was kept: this was a dry run.")
 

@@ -6,7 +6,7 @@ What goes out and what comes in is cleaned of secrets like any other text; `Exte
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +27,8 @@ __all__ = [
     "Record",
     "Told",
     "Walked",
+    "What",
+    "all_of",
     "compared",
     "name_of",
     "named",
@@ -44,6 +46,8 @@ FORMAT = 1
 """How records are told. Another number means that one of two stores is too old to understand the other."""
 PRIVATE = "private"
 """The tag of what stays where it is."""
+# Records that are held at once; each may have texts of a megabyte.
+_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,14 @@ def walk(book: Book, since: int, limit: int, extent: Extent) -> Walked:
 def named(book: Book, names: Sequence[Name], extent: Extent) -> list[Record]:
     """Those of the named records that are there."""
     return _outgoing(book.store.records_named(names), extent)
+
+
+def all_of(book: Book, what: What, extent: Extent) -> Iterator[Record]:
+    """All records of a kind in the order of their names, a page at a time."""
+    mark: str | None = ""
+    while mark is not None:
+        records, mark = book.store.records_of(what, mark, _PAGE)
+        yield from _outgoing(records, extent)
 
 
 def sessions_of(book: Book, chosen: Sequence[Record], extent: Extent) -> list[Record]:

@@ -196,6 +196,9 @@ IMPORTED = record(
         "files": record({"read": INTEGER, "skipped": INTEGER}),
         "skipped": array(record({"unit": STRING, "why": STRING, "count": INTEGER})),
         "examples": array(record({"what": STRING, "why": STRING})),
+        "conflicts": record(
+            {"count": INTEGER, "named": array(record({"what": STRING, "name": STRING, "stands": STRING}))}
+        ),
     }
 )
 TOOL_ANSWER = record({"success": {"const": True}, "data": OBJECT, "error": {"type": "null"}})

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.imports import Summary, import_path
+from commonplace.capture.imports import import_path
+from commonplace.capture.summary import Summary
 from commonplace.memory.book import Book
 from commonplace.memory.browse import browse
 from commonplace.model import Item, Scope

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from tests.dialects.conftest import calling
 
-from commonplace.capture.imports import Import, Summary, import_path
+from commonplace.capture.imports import Import, import_path
 from commonplace.capture.move_in.products import NAMES, places
+from commonplace.capture.summary import Summary
 from commonplace.memory.book import Book
 from commonplace.memory.browse import browse
 from commonplace.memory.conversations import latest

@@ -1,0 +1,203 @@
+"""Our own archive, read back without loss (memory/archive.py writes it): all of it is checked before any is kept.
+
+Nothing in it is trusted. Only files of our own names are opened; each is read line by line in little memory, and has to
+be what the manifest says. What is kept of it comes in batches, each in one transaction, and the same again goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+from commonplace.capture.foreign import Found, Skipped, Stream, Unit
+from commonplace.errors import InvalidInput
+from commonplace.memory.archive import FILES, FORMAT, MANIFEST, MAX_LINE, VERSION
+from commonplace.memory.book import Book
+from commonplace.memory.records import Told, What, take
+
+BATCH_RECORDS = 500
+BATCH_BYTES = 8_000_000
+MAX_MANIFEST = 1 << 20
+_AGAIN = "Make the archive again, or fetch it again: nothing of it was kept."
+_UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+# What systems leave in folders and zips by themselves.
+_STRAY = re.compile(r"(?:.*/)?(?:\.(?!\.).*|__MACOSX/.*|Thumbs\.db|desktop\.ini)", re.DOTALL)
+
+Record = Mapping[str, Any]
+Advance = Callable[[int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """What the manifest says of a file."""
+
+    lines: Any
+    bytes: Any
+    sha256: Any
+
+    @property
+    def told(self) -> bool:
+        return all(isinstance(one, int) for one in (self.lines, self.bytes)) and isinstance(self.sha256, str)
+
+
+class OwnArchive:
+    """An archive, open for reading: `density` is its bytes on the disk for each of its own.
+
+    InvalidInput tells what is wrong with it.
+    """
+
+    def __init__(
+        self, manifest: Mapping[str, Any], names: Sequence[str], open_: Callable[[str], IO[bytes]], density: float = 1.0
+    ) -> None:
+        self._open, self._density = open_, density
+        self._files = _promised(manifest)
+        if len({*names}) < len(names):
+            raise InvalidInput("A file is in it twice.", _AGAIN)
+        for name in names:
+            if name not in (MANIFEST, *FILES.values()) and not _STRAY.fullmatch(name):
+                raise InvalidInput(f"{name[:100]!r} is no part of an archive.", _AGAIN)
+
+    def check(self, advance: Advance) -> None:
+        """Read all of it."""
+        for what in FILES:
+            for _record, size in self._records(what):
+                advance(self._half(size))
+
+    def taken(self, book: Book | None, advance: Advance) -> Iterator[tuple[Unit, Told]]:
+        """Keep all of it, and tell what became of each record. Without a book, what there is."""
+        if book is not None:
+            # All names first: another name of one project may be like the name of another one.
+            for bare in self._batches("project", lambda _size: None):
+                take(book, [{**one, "fields": {**_fields(one), "aliases": []}} for one in bare])
+        for what in FILES:
+            for batch in self._batches(what, advance):
+                done = [_found(one) for one in batch] if book is None else take(book, batch)
+                yield from zip(map(_unit, batch), done, strict=True)
+
+    def _half(self, size: int) -> int:
+        """So many bytes on the disk: all of it is read twice."""
+        return round(size * self._density / 2)
+
+    def _batches(self, what: What, advance: Advance) -> Iterator[list[Record]]:
+        batch: list[Record] = []
+        bytes_ = 0
+        for record, size in self._records(what):
+            batch.append(record)
+            bytes_ += size
+            advance(self._half(size))
+            if len(batch) >= BATCH_RECORDS or bytes_ >= BATCH_BYTES:
+                yield batch
+                batch, bytes_ = [], 0
+        if batch:
+            yield batch
+
+    def _records(self, what: What) -> Iterator[tuple[Record, int]]:
+        """The records of a file with the length of each, which is what was promised once all of them are read."""
+        name, promised = FILES[what], self._files[what]
+        digest, lines, size, last = hashlib.sha256(), 0, 0, ""
+        known: set[str] = set()
+        for line in self._lines(name):
+            lines, size = lines + 1, size + len(line)
+            if len(line) > MAX_LINE or size > promised.bytes:
+                raise InvalidInput(f"{name} is longer than its manifest says, or has a line without an end.", _AGAIN)
+            digest.update(line)
+            record = _record(what, line, f"{name}, line {lines}")
+            if record["name"] in known or (what != "project" and record["name"] <= last):
+                raise InvalidInput(f"{name}, line {lines}: a name comes twice, or out of order.", _AGAIN)
+            last = record["name"]
+            known |= {last} if what == "project" else set()
+            yield record, len(line)
+        if Promised(lines, size, digest.hexdigest()) != promised:
+            raise InvalidInput(f"{name} is not what its manifest says: it was cut off or changed.", _AGAIN)
+
+    def _lines(self, name: str) -> Iterator[bytes]:
+        try:
+            with io.BufferedReader(cast(io.RawIOBase, self._open(name)), 1 << 20) as stream:
+                while line := stream.readline(MAX_LINE + 1):
+                    yield line
+        except (KeyError, *_UNREADABLE) as why:
+            raise InvalidInput(f"{name} cannot be read: {why}.", _AGAIN) from why
+
+
+def in_folder(folder: Path) -> OwnArchive | None:
+    """The archive that a folder is; None if it is none."""
+    manifest = _manifest(lambda: _file(folder / MANIFEST)) if (folder / MANIFEST).is_file() else None
+    if manifest is None:
+        return None
+    names = [one.name + "/" * one.is_dir() for one in folder.iterdir()]
+    return OwnArchive(manifest, names, lambda name: _file(folder / name))
+
+
+def in_zip(archive: zipfile.ZipFile) -> OwnArchive | None:
+    """The archive that a zip is, as long as that is open; None if it is none."""
+    entries = archive.infolist()
+    names = [entry.filename for entry in entries]
+    manifest = _manifest(lambda: archive.open(MANIFEST)) if MANIFEST in names else None
+    if manifest is None:
+        return None
+    packed, unpacked = sum(entry.compress_size for entry in entries), sum(entry.file_size for entry in entries)
+    return OwnArchive(manifest, names, archive.open, packed / max(1, unpacked))
+
+
+def read(_stream: Stream, name: str) -> Iterator[Found]:
+    """A part of an archive says too little of itself."""
+    yield Skipped(name, f"it is a part of an archive: import its folder or zip as a whole, with {MANIFEST}", "file")
+
+
+def _file(path: Path) -> IO[bytes]:
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path.name}")
+    return path.open("rb")
+
+
+def _manifest(open_: Callable[[], IO[bytes]]) -> Mapping[str, Any] | None:
+    try:
+        with open_() as stream:
+            data = json.loads(stream.read(MAX_MANIFEST).decode())
+    except (ValueError, RecursionError, *_UNREADABLE):
+        return None
+    return data if isinstance(data, dict) and data.get("format") == FORMAT else None
+
+
+def _promised(manifest: Mapping[str, Any]) -> dict[What, Promised]:
+    version, files = manifest.get("version"), manifest.get("files")
+    if isinstance(version, int) and version > VERSION:
+        raise InvalidInput(f"It is of version {version}; only {VERSION} is known here.", "Upgrade Commonplace.")
+    entries = [one for one in files if isinstance(one, dict)] if isinstance(files, list) else []
+    found = {one.get("name"): Promised(one.get("lines"), one.get("bytes"), one.get("sha256")) for one in entries}
+    if version != VERSION or {*found} != {*FILES.values()} or not all(one.told for one in found.values()):
+        raise InvalidInput("Its manifest does not say what is in it.", _AGAIN)
+    return {what: found[FILES[what]] for what in FILES}
+
+
+def _record(what: What, line: bytes, where: str) -> Record:
+    try:
+        record = json.loads(line.decode())
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{where}: it is no JSON in UTF-8.", _AGAIN) from error
+    if not isinstance(record, dict) or record.get("what") != what or not isinstance(record.get("name"), str):
+        raise InvalidInput(f"{where}: it is no record of this file.", _AGAIN)
+    return record
+
+
+def _fields(record: Record) -> Mapping[str, Any]:
+    fields = record.get("fields")
+    return fields if isinstance(fields, dict) else {}
+
+
+def _unit(record: Record) -> Unit:
+    if record["what"] == "item":
+        return "message" if _fields(record).get("kind") == "message" else "item"
+    return "conversation" if record["what"] == "session" else "project"
+
+
+def _found(record: Record) -> Told:
+    return Told(record["what"], record["name"], "added")
