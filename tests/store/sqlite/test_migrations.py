@@ -177,6 +177,19 @@ def test_a_file_of_a_newer_version_is_refused_and_not_touched(tmp_path: Path, wa
     assert [file.name for file in tmp_path.iterdir()] == ["store.db"]
 
 
+def test_whoever_is_older_writes_no_more_once_a_newer_version_has_migrated_the_file(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "store.db")
+    note = Draft("memory", "note", "", "walrus", bytes(32), created_ms=1)
+    store.put([note], 1)
+    newer = apsw.Connection(str(tmp_path / "store.db"))
+    newer.pragma("user_version", NEXT)
+    newer.close()
+    with pytest.raises(StoreTooNew, match="meanwhile"):
+        store.put([Draft("memory", "note", "", "seal", bytes(31) + b"s", created_ms=1)], 1)
+    assert [item.body for item in store.newest(Scope(), 9)] == ["walrus"]
+    store.close()
+
+
 @pytest.mark.parametrize("wal", [False, True])
 @pytest.mark.parametrize(("application", "version"), [(0, 0), (0, NEWEST), (0x1234, 0), (0x1234, NEWEST), (0, 99)])
 def test_a_database_of_another_program_is_refused_and_not_touched(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import apsw
 
-from commonplace.errors import StoreBusy, StoreError
+from commonplace.errors import StoreBusy, StoreError, StoreTooNew
 from commonplace.store.sqlite.copying import make
 from commonplace.store.sqlite.files import READ_ONLY, connect, create_private, locked
 from commonplace.store.sqlite.forks import Forks
@@ -40,6 +40,7 @@ class Database:
         busy_timeout: float = 30.0,
         key: str = "",
         recognise: Recognise = lambda _connection: None,
+        newest: int | None = None,
     ) -> None:
         if apsw.SQLITE_VERSION_NUMBER < OLDEST_SAFE_SQLITE:
             raise StoreError(f"SQLite {apsw.sqlite_lib_version()} is too old to share a file safely.", "Upgrade apsw.")
@@ -47,7 +48,7 @@ class Database:
         self._key = key
         self._synchronous = {"full": "FULL", "normal": "NORMAL"}[durability]
         self._busy_ms = int(busy_timeout * 1000)
-        self._recognise = recognise
+        self._recognise, self._newest = recognise, newest
         self._connections = _Connections()
         self._writing = threading.Lock()
         self._forks = Forks(self.close, busy_timeout)
@@ -104,6 +105,7 @@ class Database:
                 if patience is not None:
                     connection.set_busy_timeout(self._busy_ms)
             try:
+                self._refuse_newer(connection)
                 yield connection
                 self._forks.check()
                 connection.execute("COMMIT")
@@ -111,6 +113,11 @@ class Database:
                 if not self._forks.torn:
                     roll_back(connection)
                 raise
+
+    def _refuse_newer(self, connection: apsw.Connection) -> None:
+        """A newer version may have migrated the file meanwhile: what is written now might miss a rule of it."""
+        if self._newest is not None and int(connection.pragma("user_version")) > self._newest:
+            raise StoreTooNew(f"A newer version of Commonplace has migrated the store {self.path} meanwhile.")
 
     @contextlib.contextmanager
     def jot(self, patience: float) -> Iterator[apsw.Connection]:

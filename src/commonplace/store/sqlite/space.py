@@ -10,7 +10,7 @@ from typing import TypeVar
 from commonplace.errors import NotFound
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.database import Database
-from commonplace.store.sqlite.migrate import check, migrate, recognise
+from commonplace.store.sqlite.migrate import check, migrate, migrations, recognise
 
 _T = TypeVar("_T")
 
@@ -33,7 +33,12 @@ class Space:
     ) -> None:
         self._shares = shared is not None
         self._database = shared or Database(
-            path, durability=durability, busy_timeout=busy_timeout, key=key, recognise=recognise
+            path,
+            durability=durability,
+            busy_timeout=busy_timeout,
+            key=key,
+            recognise=recognise,
+            newest=migrations()[-1][0],
         )
         self._query_timeout = query_timeout
         self._lock = threading.Lock()
