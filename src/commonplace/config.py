@@ -209,7 +209,7 @@ def _checked(settings: Settings) -> Settings:
         if named and not named.startswith(DATABASES) and ("://" in named or "=" not in named):
             raise InvalidInput(
                 f"Setting {name} is no address of a PostgreSQL database.",
-                "Write it as postgresql://user:password@host:5432/database.",
+                "Write it as postgresql://user:<password>@host:5432/database.",
             )
     if replicas and not settings.database_url:
         raise InvalidInput("Setting database_replicas is set without database_url.", "Name the primary there.")

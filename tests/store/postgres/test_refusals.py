@@ -54,12 +54,7 @@ def answering() -> Iterator[Callable[[str, str], str]]:
 @pytest.mark.parametrize(
     ("code", "message", "kind", "hint"),
     [
-        ("28P01", 'password authentication failed for user "ann"', StoreError, "password"),
         ("28000", 'role "ann" does not exist', StoreError, "role"),
-        ("3D000", 'database "team" does not exist', StoreError, "Create the database"),
-        ("28000", 'no pg_hba.conf entry for host "127.0.0.1"', StoreError, "pg_hba.conf"),
-        ("53300", "sorry, too many clients already", StoreUnavailable, "max_connections"),
-        ("42501", 'permission denied for database "team"', StoreError, "connect"),
         ("57P03", "the database system is starting up", StoreUnavailable, "Wait"),
         ("57P03", "the database system is not yet accepting connections", StoreUnavailable, "Wait"),
         ("57P03", "the database system is in recovery mode", StoreUnavailable, "Wait"),
@@ -89,16 +84,13 @@ def test_an_address_that_is_none_is_refused_without_repeating_it() -> None:
         PostgresStore("postgresql//ann:secret@nowhere")
 
 
-@pytest.mark.parametrize(("version", "message"), [(None, "does not have"), ("0.7.4", "0.7.4")])
-def test_a_server_without_pgvector_is_told_what_to_install(
-    postgres: PostgresServer, bare: str, version: str | None, message: str
-) -> None:
-    found = f"SELECT 'vector'::name AS name, '{version}' AS default_version, NULL AS installed_version"
+def test_a_server_with_an_older_pgvector_is_told_what_to_install(postgres: PostgresServer, bare: str) -> None:
+    found = "SELECT 'vector'::name AS name, '0.7.4' AS default_version, NULL AS installed_version"
     with psycopg.connect(bare, autocommit=True) as connection:
-        connection.execute(f"CREATE VIEW pg_available_extensions AS {found} WHERE {bool(version)}".encode())
+        connection.execute(f"CREATE VIEW pg_available_extensions AS {found}".encode())
     # Looked up before those of the server.
     postgres.run("ALTER DATABASE commonplace_bare SET search_path = public, pg_catalog")
-    with pytest.raises(StoreError, match=message) as told:
+    with pytest.raises(StoreError, match=r"0\.7\.4") as told:
         PostgresStore(bare)
     assert "pgvector 0.8" in told.value.hint
 

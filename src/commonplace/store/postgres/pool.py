@@ -174,7 +174,7 @@ def place_of(url: str) -> str:
     if marks > 1 or not str(parts.get("port") or 0).replace(",", "").isdigit():
         raise InvalidInput(
             "`database_url` cannot be read.",
-            "Write it as postgresql://user:password@host:5432/database, with %40 for @, %3A for : and %2F for /.",
+            "Write it as postgresql://user:<password>@host:5432/database, with %40 for @, %3A for : and %2F for /.",
         )
     port = str(parts.get("port") or 5432)
     named = "" if port == "5432" or "," in port else f":{port}"

@@ -25,6 +25,7 @@ _NOT_LET_IN: Mapping[str, str] = {
     "authentication failed": "Correct the user and the password in `database_url`.",
     "no password supplied": "Name a password in `database_url`.",
     "no pg_hba.conf entry": "Let this host in by the server's pg_hba.conf, or use another user.",
+    "pg_hba.conf rejects": "Let this host and user in by the server's pg_hba.conf, or use another user.",
     'FATAL: role "': "Correct the user in `database_url`, or create the role.",
     'FATAL: database "': "Create the database, or correct its name in `database_url`.",
     "permission denied for database": "Let the user of `database_url` connect to it, or use another user.",
