@@ -120,3 +120,12 @@ def test_a_check_does_not_take_for_ever(store: SqliteStore) -> None:
     store.put([make_draft(f"item {n} " + "words " * 50) for n in range(300)], THEN)
     with pytest.raises(TimedOut):
         store.index_state(-1)
+
+
+def test_what_others_have_written_since_is_not_taken_for_damage(store: SqliteStore, path: Path) -> None:
+    store.search_text(parse("apples", QUERY_COLUMNS), Scope(), 5)
+    with contextlib.closing(SqliteStore(path)) as other:
+        for number in range(100):
+            other.put([make_draft(f"quinces {number}")], THEN)
+    assert store.damage(quick=True) == [] and store.damage(quick=False) == []
+    assert store.complaints(60) == ()

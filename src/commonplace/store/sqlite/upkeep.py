@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from commonplace.store.invariants import SEARCHED, STRAY_VECTORS, VECTORLESS
 from commonplace.store.sqlite import index, items, jobs, sql
 from commonplace.store.sqlite.migrate import check
-from commonplace.store.sqlite.soundness import STRAY_WORDS, WORDLESS, filled
+from commonplace.store.sqlite.soundness import STRAY_WORDS, WORDLESS, complaints, filled
 from commonplace.store.sqlite.space import Space
 from commonplace.store.upkeep import IndexState
-
-MOST_COMPLAINTS = 20
 
 
 class Upkeep(Space):
@@ -23,8 +21,7 @@ class Upkeep(Space):
 
     def complaints(self, seconds: float) -> Sequence[str]:
         with self._database.read(seconds) as connection:
-            found = [str(row[0]) for row in sql.rows(connection, f"PRAGMA quick_check({MOST_COMPLAINTS})")]
-        return () if found == ["ok"] else found
+            return tuple(complaints(connection, "quick_check"))
 
     def index_state(self, seconds: float) -> IndexState:
         with self._database.read(seconds) as connection:
