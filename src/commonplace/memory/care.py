@@ -59,7 +59,8 @@ class Care:
         mark = settings.data_dir / RUNNING / self._mark
         with suppress(OSError):
             mark.parent.mkdir(mode=0o700, exist_ok=True)
-            mark.touch(mode=0o600)
+            if not mark.parent.is_symlink():
+                mark.touch(mode=0o600)
 
 
 def back_up_if_due(book: Book) -> Path | None:

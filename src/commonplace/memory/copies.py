@@ -12,7 +12,10 @@ STAMP = "%Y%m%dT%H%M%S"
 
 
 def place_for(settings: Settings, why: str, now_ms: int) -> Path:
-    """A name that no backup has yet."""
+    """A name that no backup has yet, in the folder of backups, which is a folder and leads nowhere else."""
+    if settings.backups.is_symlink():
+        hint = "Put a folder in its place; `commonplace backup FILE` writes a copy anywhere."
+        raise StoreReadOnly(f"The folder {settings.backups} for backups is a link.", hint)
     while True:
         stamp = datetime.fromtimestamp(now_ms / 1000, UTC).strftime(STAMP)
         path = settings.backups / f"{settings.database.stem}-{why}-{stamp}.db"

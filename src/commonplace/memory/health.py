@@ -39,7 +39,8 @@ def note(settings: Settings, how: str, faults: Sequence[Fault], now_ms: int) -> 
     partial = path.with_name(f"{FILE}.{os.getpid()}")
     told = {"checked_ms": now_ms, "how": how, "faults": [asdict(fault) for fault in faults]}
     try:
-        with os.fdopen(os.open(partial, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+        partial.unlink(missing_ok=True)
+        with os.fdopen(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
             json.dump(told, file, ensure_ascii=False)
         partial.replace(path)
     except OSError:

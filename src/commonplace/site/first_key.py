@@ -16,6 +16,8 @@ _ANOTHER = "`commonplace keys create NAME` makes a key."
 
 def first_key(book: Book, path: Path) -> str:
     """Make a key if none works yet; what to tell whoever starts the server about keys."""
+    if path.is_symlink():
+        raise StoreReadOnly(f"The key file {path} is a link.", "Put the file itself there, or remove the link.")
     kept = _read(path)
     if kept is not None and _works(book, kept):
         return f"Its API key is in {path}."

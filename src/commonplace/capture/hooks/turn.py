@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,14 @@ def turn(data_folder: Path) -> Iterator[bool]:
     if spool.is_symlink() or not spool.is_dir():
         yield False
         return
-    descriptor = os.open(spool / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        descriptor = os.open(spool / _LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        # A link: whoever put it there has the turn for ever, and the doctor tells of what waits.
+        yield False
+        return
     try:
         yield locked(descriptor)
     finally:

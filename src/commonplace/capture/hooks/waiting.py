@@ -21,6 +21,7 @@ from commonplace.capture.hooks.spool import (
     UNWRITTEN,
     VERSION,
     NotOurs,
+    enter,
     note,
     spool_of,
 )
@@ -114,12 +115,12 @@ def refuse(spool: Path, name: str, reason: str) -> None:
     """Count an event that cannot be understood, and keep the beginning of it, redacted, where people can look."""
     note(str(spool), "drain", reason)
     corner = spool / REFUSED
-    with contextlib.suppress(OSError):
-        corner.mkdir(mode=0o700, exist_ok=True)
+    with contextlib.suppress(OSError, NotOurs):
+        enter(str(corner))
         text = (spool / name).read_bytes()[: 4 * _KEPT_CHARACTERS].decode("utf-8", "replace")
         kept = corner / f"{name.removesuffix(EVENT)}-{reason}.txt"
-        kept.touch(0o600)
-        kept.write_text(redact(text.replace("\0", "\n"))[:_KEPT_CHARACTERS], encoding="utf-8")
+        with os.fdopen(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(redact(text.replace("\0", "\n"))[:_KEPT_CHARACTERS])
         for old in sorted(corner.iterdir())[:-_KEPT_REFUSED]:
             old.unlink(missing_ok=True)
     remove(spool, [name])

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import operator
-import os
-import threading
+import secrets
 from pathlib import Path
 
 import apsw
 
 from commonplace.errors import StoreCorrupt
 from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, address, connect, create_private, spelled
+from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, address, connect, create_new, spelled
 
 COUNTED = ("items", "sessions", "history", "projects", "passages")
 HELD = f"SELECT {', '.join(f'(SELECT count(*) FROM {table})' for table in COUNTED)}"
@@ -36,8 +35,9 @@ def make(
     With another key, or none, the copy has that one. `checked` refuses a copy that is not whole: one of a damaged
     store is wanted as it is.
     """
-    # Several processes may back up to the same name at once; each writes its own and the last one stays.
-    partial = target.with_name(f"{target.name}.{os.getpid()}-{threading.get_ident()}.partial")
+    # Several processes may back up to the same name at once; each writes its own and the last one stays. Nobody can
+    # tell its name before: in a folder of many, somebody might have put a link there.
+    partial = target.with_name(f"{target.name}.{secrets.token_hex(8)}.partial")
     to_key = key if to_key is None else to_key
     with contextlib.ExitStack() as stack:
         if original is None:
@@ -59,7 +59,7 @@ def make(
 
 
 def _copy(original: apsw.Connection, partial: Path, key: str) -> None:
-    create_private(partial)
+    create_new(partial)
     with contextlib.closing(connect(partial, key)) as copy:
         with copy.backup("main", original, "main") as backup:
             backup.step(-1)
@@ -69,7 +69,7 @@ def _copy(original: apsw.Connection, partial: Path, key: str) -> None:
 
 def _turn(original: apsw.Connection, partial: Path, key: str) -> None:
     """A copy with another key: pages cannot be copied as they are."""
-    create_private(partial)
+    create_new(partial)
     original.execute("VACUUM INTO ?", (address(partial, f"key={spelled(key)}"),))
 
 

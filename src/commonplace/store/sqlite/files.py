@@ -17,14 +17,22 @@ INSTALL = "Put ours in its place: pip uninstall apsw, then pip install --force-r
 
 
 def create_private(path: Path) -> None:
-    """Make the file readable by its owner only before SQLite would make it by the umask."""
+    """Make the file readable by its owner only before SQLite would make it by the umask. One that is there stays."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        create_new(path)
     except FileExistsError:
+        if path.is_symlink():
+            hint = "Put the file itself there, or point --data-dir at its folder."
+            raise StoreReadOnly(f"The store {path} is a link.", hint) from None
         return
     except OSError as error:
         raise StoreReadOnly(f"The data folder {path.parent} cannot be written: {error.strerror}.") from error
+
+
+def create_new(path: Path) -> None:
+    """Make a file that nobody has put there before; a link that waits for us is refused."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def connect(path: Path, key: str = "", flags: int = READ_WRITE, more: str = "") -> apsw.Connection:

@@ -87,6 +87,8 @@ def _back_up(database: Database, version: int) -> None:
     folder = database.path.parent / "backups"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
+        if folder.is_symlink():
+            raise OSError(f"{folder} is a link")
     except OSError as error:
         raise StoreReadOnly(f"The folder {folder} for a backup before migrating cannot be made: {error}.") from error
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
