@@ -86,3 +86,12 @@ def test_chunks_keep_what_the_whole_would(parts: list[str], cuts: list[int]) -> 
     text = "".join(parts).replace("`", "'")
     told = in_chunks(text, *(cut for cut in cuts if cut <= len(text)))
     assert told.replace("[private]", "") == without_private(text).replace("[private]", "")
+
+
+@pytest.mark.parametrize(
+    "text", ["a<private b<private c", "<private a<private b> c", "<private x <private>y</private> z", "a <private <"]
+)
+def test_a_tag_whose_end_is_missing_is_a_tag_wherever_it_stands(text: str) -> None:
+    public = without_private(text)
+    assert public in ("a[private]", "a [private]", "[private]")
+    assert without_private(public) == public

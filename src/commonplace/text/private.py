@@ -1,7 +1,8 @@
 """What people mark as private, `<private>...</private>`, is never kept: a short mark says that something was left out.
 
 The rule has no exceptions for code or quotes: tags nest, may have attributes, and one that is not closed goes to the
-end. Only a tag that stands alone in backticks is a mention of the tag, and means nothing.
+end, as does one whose own end is missing. Only a tag that stands alone in backticks is a mention of the tag, and
+means nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 
 MARK = "[private]"
 
-_TAG = re.compile(r"<(?P<end>/?)private(?:\s[^<>]*+)?(?P<empty>/?)>|<private\s[^<>]*+\Z", re.IGNORECASE)
+_TAG = re.compile(r"<(?P<end>/?)private(?:\s[^<>]*+)?(?P<empty>/?)>|<private\s[^<>]*+(?=<|\Z)", re.IGNORECASE)
 _CUT_OFF = re.compile(r"</?(?:p(?:r(?:i(?:v(?:a(?:te?)?)?)?)?)?)?\Z|</private\s{1,8}\Z", re.IGNORECASE)
 # Characters that stand for nothing else. In the chunks of a stream they say that a tag is open (once for each), and
 # that what stood there was the beginning of a tag.
