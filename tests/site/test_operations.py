@@ -60,6 +60,12 @@ def test_a_server_without_its_store_lives_and_is_not_ready(serve: Serve, tmp_pat
     assert str(tmp_path) not in answer.text and "commonplace.db" not in answer.text
     (tmp_path / "data" / "commonplace.db").unlink()
     assert probe(server).status_code == 200
+    timer = threading.Timer(DEADLINE, server.process.kill)
+    timer.start()
+    assert server.process.stderr is not None
+    assert "first API key was made" in server.process.stderr.readline(), "as it would have been at the start"
+    timer.cancel()
+    assert httpx2.get(f"{server.url}/api/v1/items", headers=server.headers, timeout=DEADLINE).status_code == 200
 
 
 @pytest.fixture

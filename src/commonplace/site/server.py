@@ -18,6 +18,7 @@ from commonplace.capture.hooks.beside import Draining
 from commonplace.capture.inbox import watching
 from commonplace.config import Settings, listed
 from commonplace.errors import CommonplaceError, InvalidInput
+from commonplace.memory.book import Book
 from commonplace.memory.rounds import Rounds
 from commonplace.memory.shelf import Shelf
 from commonplace.site import logs
@@ -41,8 +42,8 @@ def run(settings: Settings, show: bool | None = None) -> None:
             "Use 127.0.0.1, ::1 or localhost, or set allowed_hosts to those names, such as memory.example.com.",
         )
     logs.set_up(settings)
-    tickets = Tickets()
-    with contextlib.closing(Shelf(settings, tasks=(Draining(), Rounds()))) as shelf:
+    tickets, later = Tickets(), _KeysLater(settings)
+    with contextlib.closing(Shelf(settings, tasks=(Draining(), Rounds(), later))) as shelf:
         config = uvicorn.Config(
             application(shelf.book, settings, lambda: server.should_exit, tickets),
             lifespan="on",
@@ -57,7 +58,7 @@ def run(settings: Settings, show: bool | None = None) -> None:
         with _listening(settings.host, settings.port) as sock:
             # The server stops gracefully on a signal and then raises it again: by then it means "leave", not "die".
             signal.signal(signal.SIGTERM, _leave)
-            _greet(_address(sock), _about_keys(shelf, settings), settings.log_format)
+            _greet(_address(sock), later.or_now(shelf), settings.log_format)
             _show(_address(sock), settings, tickets, show)
             inbox = watching(shelf.book, settings.import_dir, logging.getLogger("commonplace").warning)
             with contextlib.suppress(KeyboardInterrupt, _Leave), inbox:
@@ -87,19 +88,38 @@ def _leave(_signal: int, _frame: object) -> None:
     raise _Leave
 
 
-def _about_keys(shelf: Shelf, settings: Settings) -> str:
-    """Where the key is; or why the store cannot be opened, which keeps nobody from starting the server."""
-    try:
-        return first_key(shelf.book(), settings.key_file)
-    except CommonplaceError as error:
-        return f"{error.message} {error.hint}"
+class _KeysLater:
+    """A task of a server whose store could not be opened when it started: its first key is made once that works."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings, self._waits = settings, False
+
+    def or_now(self, shelf: Shelf) -> str:
+        """Where the key is; or why the store cannot be opened, which keeps nobody from starting the server."""
+        try:
+            return first_key(shelf.book(), self._settings.key_file)
+        except CommonplaceError as error:
+            self._waits = True
+            return f"{error.message} {error.hint}"
+
+    def __call__(self, home: Book) -> bool:
+        if self._waits:
+            said = first_key(home, self._settings.key_file)
+            self._waits = False
+            _say("keys", said, self._settings.log_format, keys=said)
+        return False
 
 
 def _greet(address: str, more: str, log_format: str) -> None:
+    words = f"Commonplace is at {address}/mcp (REST: {address}/api/v1/docs). Ctrl-C ends it.\n{more}"
+    _say("started", words, log_format, address=address, keys=more)
+
+
+def _say(event: str, words: str, log_format: str, **fields: object) -> None:
     if log_format == "json":
-        logs.announce("started", address=address, keys=more)
+        logs.announce(event, **fields)
         return
-    sys.stderr.write(f"Commonplace is at {address}/mcp (REST: {address}/api/v1/docs). Ctrl-C ends it.\n{more}\n")
+    sys.stderr.write(f"{words}\n")
     sys.stderr.flush()
 
 
