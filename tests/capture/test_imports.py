@@ -212,6 +212,12 @@ def test_empty_zips_and_folders_are_told(book: Book, tmp_path: Path) -> None:
     assert "no file in it" in import_path(book, tmp_path / "empty").examples[0].why
 
 
+def test_a_member_without_a_name_is_passed_over(book: Book, tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", {"Z": b"", "chat.txt": b"User: hello\nAI: hi\n"})
+    path.write_bytes(path.read_bytes().replace(b"Z", b"\0"))
+    assert import_path(book, path).conversations.added == 1
+
+
 def test_a_zip_bomb_is_refused_without_unpacking_it(book: Book, tmp_path: Path) -> None:
     # 80 MB of spaces in 80 kB.
     bomb = zipped(tmp_path / "bomb.zip", {"conversations.json": b'[{"mapping": {' + b" " * 80_000_000})

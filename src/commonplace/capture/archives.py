@@ -91,7 +91,8 @@ def members(path: Path) -> list[Member]:
 
 def unpacked(archive: zipfile.ZipFile) -> list[Member]:
     """The files of a zip, readable as long as it is open."""
-    entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+    # One without a name is nothing that a product wrote, and nothing that it could be told from.
+    entries = [entry for entry in archive.infolist() if entry.filename and not entry.is_dir()]
     chosen = _chosen([entry.filename for entry in entries], SUFFIXES)
     return [_entry(archive, entries[n]) for n in chosen]
 
