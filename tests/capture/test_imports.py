@@ -213,8 +213,8 @@ def test_empty_zips_and_folders_are_told(book: Book, tmp_path: Path) -> None:
 
 
 def test_a_member_without_a_name_is_passed_over(book: Book, tmp_path: Path) -> None:
-    path = zipped(tmp_path / "a.zip", {"Z": b"", "chat.txt": b"User: hello\nAI: hi\n"})
-    path.write_bytes(path.read_bytes().replace(b"Z", b"\0"))
+    path = zipped(tmp_path / "a.zip", {"ZZZZZZ": b"", "chat.txt": b"User: hello\nAI: hi\n"})
+    path.write_bytes(path.read_bytes().replace(b"ZZZZZZ", b"\0ZZZZZ"))
     assert import_path(book, path).conversations.added == 1
 
 
