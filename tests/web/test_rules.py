@@ -9,6 +9,7 @@ from tests.web.conftest import NARROW, WIDE, Visit
 from commonplace.memory.book import Book
 from commonplace.memory.edit import Changes, edit
 from commonplace.memory.fetch import fetch_one, history
+from commonplace.memory.forget import forget
 from commonplace.memory.keys import create
 from commonplace.memory.remember import Note, remember
 from commonplace.model import Item, Scope
@@ -63,6 +64,26 @@ def test_two_tabs_change_one_rule_and_nothing_is_lost(visit: Visit, memory: Book
     page.wait_for_selector(".done >> text=Changed")
     assert fetch_one(memory, kept.id).body == "Deploy on Tuesdays only"
     assert "Mondays" in str(history(memory, kept.id)[-1].before)
+
+
+def test_a_rule_that_cannot_be_kept_stays_in_the_page(visit: Visit, memory: Book) -> None:
+    gone = rule(memory, "Feed the pigeons", "roof")
+    page = visit().go("/rules?project=roof")
+    page.click(f"#r{gone.short_id} summary")
+    forget(memory, [gone.id])
+    page.fill(f"#r{gone.short_id} textarea[name=content]", "Feed the pigeons at noon")
+    page.click(f"#r{gone.short_id} >> text=Save")
+    page.wait_for_selector(".wrong >> text=There is no item")
+    assert page.input_value("#mine") == "Feed the pigeons at noon"
+    page.fill("#mine-project", "roof/../cellar")
+    page.click(".wrong >> text=Add rule")
+    page.wait_for_selector(".wrong >> text=The project name")
+    assert page.input_value("#mine") == "Feed the pigeons at noon"
+    page.fill("#mine-project", "roof")
+    page.click(".wrong >> text=Add rule")
+    page.wait_for_selector(".done >> text=Added")
+    # Whoever chooses no project sees those of all.
+    assert "at noon" in visit().go("/rules").inner_text("section:has(h2:text('In roof'))")
 
 
 def test_contradictions_stand_side_by_side_and_are_settled(visit: Visit, memory: Book) -> None:

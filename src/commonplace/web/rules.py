@@ -9,20 +9,21 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from commonplace.errors import Conflict, InvalidInput
+from commonplace.errors import CommonplaceError, Conflict, InvalidInput
 from commonplace.hosts.generate import generate
 from commonplace.hosts.targets import NAMES
 from commonplace.memory.book import Book
-from commonplace.memory.browse import projects
+from commonplace.memory.browse import browse, projects
 from commonplace.memory.contradictions import Contradiction, contradictions
 from commonplace.memory.edit import Changes, edit
-from commonplace.memory.fetch import fetch_one
+from commonplace.memory.fetch import fetch, fetch_one
 from commonplace.memory.forget import forget, restore
 from commonplace.memory.remember import Note, remember
 from commonplace.memory.rules import paths_of
 from commonplace.memory.rules import rules as active_rules
 from commonplace.memory.supersede import supersede
-from commonplace.model import Item
+from commonplace.model import Item, Scope
+from commonplace.text.globs import any_matches
 from commonplace.web.page import Asked, Gone, Reply, Shown
 
 AT_ONCE = 200
@@ -38,27 +39,51 @@ class Group:
     rules: tuple[Item, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rules of one project, or of everywhere."""
+
+    project: str | None
+    groups: tuple[Group, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What somebody wrote that could not be kept: because of what is wrong, or because `item` was changed meanwhile."""
+
+    item: Item | None
+    content: str
+    paths: str
+    project: str
+    wrong: CommonplaceError | None
+
+
 def rules(book: Book, asked: Asked) -> Shown:
-    """The rules of a project and of everywhere, or those that hold for one file."""
-    return _shown(book, asked, {})
+    """All rules, those of a project and of everywhere, or those that hold for one file."""
+    return _shown(book, asked)
 
 
-def add(book: Book, asked: Asked) -> Gone:
-    """A new rule."""
+def add(book: Book, asked: Asked) -> Reply:
+    """A new rule; what cannot be kept stays in the page."""
     project = asked.given("project").strip()
-    note = Note(asked.given("content"), type="rule", project=project or None, details=_paths(asked))
-    stored = remember(book, note)
+    try:
+        note = Note(asked.given("content"), type="rule", project=project or None, details=_paths(asked))
+        stored = remember(book, note)
+    except CommonplaceError as error:
+        return _shown(book, asked, _held(asked, None, error), error.http_status)
     return Gone(_back(asked), "known" if stored.duplicate else "added", stored.uid[-12:])
 
 
 def change(book: Book, asked: Asked) -> Reply:
     """Rewrite a rule, unless somebody else was quicker: then both versions are shown."""
-    old = fetch_one(book, asked.path["id"])
+    old: Item | None = None
     try:
+        old = fetch_one(book, asked.path["id"])
         edit(book, old.id, Changes(content=asked.given("content"), details=_paths(asked)), _rev(asked))
-    except Conflict:
-        quicker = {"item": fetch_one(book, old.id), "mine": asked.given("content"), "paths": asked.given("paths")}
-        return _shown(book, asked, {"quicker": quicker}, status=409)
+    except CommonplaceError as error:
+        now = next(iter(fetch(book, [asked.path["id"]]).items), None)
+        quicker = isinstance(error, Conflict) and now is not None
+        return _shown(book, asked, _held(asked, now, None if quicker else error), error.http_status)
     return Gone(_back(asked), "changed", old.short_id)
 
 
@@ -93,28 +118,46 @@ def preview(book: Book, asked: Asked) -> Shown:
     return Shown("rules_preview", values | _where(book))
 
 
-def _shown(book: Book, asked: Asked, more: dict[str, Any], status: int = 200) -> Shown:
-    named, file = asked.one("project"), asked.one("file")
-    project = None if named in ("", EVERYWHERE) else named
-    active = active_rules(book, project, [file] if file else [], AT_ONCE)
-    shown = [*active.project, *active.everywhere]
-    opposed = _opposed(book, shown) if asked.one("check") else None
+def _shown(book: Book, asked: Asked, held: Held | None = None, status: int = 200) -> Shown:
+    named, file = (asked.one(name) or asked.given(f"at_{name}") for name in ("project", "file"))
+    found, elsewhere = _found(book, named, [file] if file else [])
     values = {
         "project": named,
         "file": file,
-        "of_project": _grouped(active.project),
-        "everywhere": _grouped(active.everywhere),
-        "elsewhere": active.elsewhere,
-        "opposed": opposed,
+        "sections": _sections(found),
+        "elsewhere": elsewhere,
+        "too_many": len(found) + elsewhere >= AT_ONCE,
+        "opposed": _opposed(book, found) if asked.one("check") else None,
         "may_change": asked.may("write"),
-        "quicker": None,
+        "held": held,
         "paths_of": paths_of,
+        "everywhere": EVERYWHERE,
     }
-    return Shown("rules", values | _where(book) | more, status)
+    return Shown("rules", values | _where(book), status)
+
+
+def _found(book: Book, named: str, files: Sequence[str]) -> tuple[Sequence[Item], int]:
+    """The rules to show, and how many hold for other files only."""
+    if named:
+        active = active_rules(book, None if named == EVERYWHERE else named, files, AT_ONCE)
+        return [*active.project, *active.everywhere], active.elsewhere
+    every = browse(book, Scope(kinds=("memory",), types=("rule",)), AT_ONCE).items
+    holding = [one for one in reversed(every) if not files or not paths_of(one) or any_matches(paths_of(one), files)]
+    return holding, len(every) - len(holding)
+
+
+def _held(asked: Asked, item: Item | None, wrong: CommonplaceError | None) -> Held:
+    return Held(item, asked.given("content"), asked.given("paths"), asked.given("project"), wrong)
 
 
 def _where(book: Book) -> dict[str, Any]:
     return {"projects": [project.name for project in projects(book)]}
+
+
+def _sections(items: Sequence[Item]) -> list[Section]:
+    """By project; what holds everywhere comes last."""
+    names = sorted({item.project for item in items}, key=lambda name: (name is None, name or ""))
+    return [Section(name, tuple(_grouped([item for item in items if item.project == name]))) for name in names]
 
 
 def _grouped(items: Sequence[Item]) -> list[Group]:
