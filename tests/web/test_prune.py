@@ -23,7 +23,7 @@ def kept(book: Book, label: str, importance: float = 2.0) -> Session:
 def test_what_could_go_is_archived_and_brought_back(visit: Visit, memory: Book) -> None:
     hostile, other = kept(memory, HOSTILE), kept(memory, "Старое 旧 قديم")
     visitor = visit()
-    page = visitor.go("/prune")
+    page = visitor.go("/prune?days=1&folder=/old")
     visitor.check_access()
     visitor.picture("prune")
     assert "<script>" in page.inner_text("table") and page.title() != "hit"
@@ -34,6 +34,7 @@ def test_what_could_go_is_archived_and_brought_back(visit: Visit, memory: Book) 
     assert not page.query_selector(f"#c{hostile.short_id}") and page.query_selector(f"#c{other.short_id}")
     page.click(".done >> text=Undo")
     page.wait_for_selector(".done >> text=Brought back: 1")
+    assert page.input_value("input[name=days]") == "1" and page.input_value("input[name=folder]") == "/old"
     assert memory.store.get_sessions([hostile.id])[hostile.id].status == "active"
     page.check("[data-choose-all]")
     assert page.is_checked(f"#c{other.short_id}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from urllib.parse import urlencode
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
@@ -14,6 +15,7 @@ from commonplace.web.page import Asked, Gone, Shown
 
 # As many as a person looks through at once; the rest is proposed when these are decided.
 AT_ONCE = 100
+FILTERS = ("days", "importance", "folder")
 _SHORT_ID = re.compile(r"[0-9a-f]{12}")
 
 
@@ -41,7 +43,7 @@ def archive(book: Book, asked: Asked) -> Gone:
     ids = _chosen(asked)
     for id_ in ids:
         arrange(book, id_, Arrangement(status="archived"))
-    return Gone(f"/prune?undo={','.join(ids)}", "archived", str(len(ids)))
+    return Gone(_address(asked, undo=",".join(ids)), "archived", str(len(ids)))
 
 
 def bring_back(book: Book, asked: Asked) -> Gone:
@@ -49,7 +51,14 @@ def bring_back(book: Book, asked: Asked) -> Gone:
     ids = _chosen(asked)
     for id_ in ids:
         unarchive(book, id_)
-    return Gone("/prune", "unarchived", str(len(ids)))
+    return Gone(_address(asked), "unarchived", str(len(ids)))
+
+
+def _address(asked: Asked, **more: str) -> str:
+    """The page with the filters that it had."""
+    kept = {name: asked.given(name) for name in FILTERS} | more
+    told = urlencode({name: value for name, value in kept.items() if value})
+    return "/prune" + (f"?{told}" if told else "")
 
 
 def _chosen(asked: Asked) -> Sequence[str]:
