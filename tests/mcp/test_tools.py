@@ -67,6 +67,21 @@ def test_every_tool_has_a_title_hints_and_both_schemas(book: Book, era: str) -> 
 
 
 @pytest.mark.parametrize("era", ERAS)
+def test_an_error_is_as_the_tool_says_that_its_replies_are(book: Book, era: str) -> None:
+    # Some clients hold errors against the output schema as well, and would show its faults instead.
+    async def story() -> None:
+        async with connected(book, era) as client:
+            for tool in (await client.list_tools()).tools:
+                assert tool.output_schema is not None
+                failed = await client.call_tool(tool.name, {"nonsense": 1})
+                assert failed.is_error
+                Draft202012Validator(tool.output_schema).validate(failed.structured_content)
+                assert tool.name == "get_context" or not Draft202012Validator(tool.output_schema).is_valid({})
+
+    play(story)
+
+
+@pytest.mark.parametrize("era", ERAS)
 def test_a_reply_is_structured_and_its_text_stands_alone(book: Book, era: str) -> None:
     async def story() -> None:
         async with connected(book, era) as client:

@@ -162,7 +162,7 @@ def _described(tool: Tool) -> types.Tool:
         title=tool.title,
         description=tool.description,
         input_schema=tool.input_schema(),
-        output_schema=dict(tool.output),
+        output_schema=_replied(tool.output),
         annotations=types.ToolAnnotations(
             title=tool.title,
             read_only_hint=tool.read_only,
@@ -171,6 +171,13 @@ def _described(tool: Tool) -> types.Tool:
             open_world_hint=False,
         ),
     )
+
+
+def _replied(output: Mapping[str, object]) -> dict[str, object]:
+    """What a reply may be: clients hold errors against the schema as well."""
+    shape = {name: entry for name, entry in output.items() if name != "required"}
+    either = {"anyOf": [{"required": output["required"]}, {"required": ["error"]}]} if "required" in output else {}
+    return shape | either
 
 
 def _may_write(context: _Context) -> bool:
