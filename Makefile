@@ -13,7 +13,7 @@ endif
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint types unit test-postgres bench bench-recall demo lock build clean
+.PHONY: help install serve test lint types unit test-postgres torture soak bench bench-recall demo lock build clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | tr '@' '\t' | expand -t 22
@@ -45,6 +45,12 @@ unit: install ## Run the tests (some of them: make unit ARGS="tests/embed -x")
 
 test-postgres: install ## Run all tests of dialects, memory and promises with their stores in PostgreSQL
 	$(BIN)/python -m pytest tests/contract tests/dialects tests/memory tests/promises --engine postgres $(ARGS)
+
+torture: install ## Kill, starve and cut off (longer: make torture ARGS="--minutes 10 --seed 7")
+	$(BIN)/python -m torture $(ARGS)
+
+soak: install ## Steady load from 20 clients for ten minutes, with plots in docs/pictures
+	$(BIN)/python -m benchmarks.soak --plots docs/pictures $(ARGS)
 
 bench: install ## Measure speed and quality
 	$(BIN)/python -m benchmarks.run $(ARGS)

@@ -80,8 +80,8 @@ def _all(options: argparse.Namespace) -> int:
 
 def _is_over(options: argparse.Namespace, began: float, total: Outcome) -> bool:
     if options.kills:
-        return total.done["kills"] >= options.kills
-    return time.monotonic() - began > options.minutes * 60
+        return total.done["kills"] >= int(options.kills)
+    return time.monotonic() - began > float(options.minutes) * 60
 
 
 def _verdict(total: Outcome, seconds: float) -> int:

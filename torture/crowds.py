@@ -7,8 +7,8 @@ import time
 from collections.abc import Sequence
 
 from torture.arena import PATIENCE, Arena
-from torture.ledger import Ledger
 from torture.judge import judge, judge_at_last, judge_book
+from torture.ledger import Ledger
 from torture.voices import Adding, Caller, Editor, Reader, Scribe, Voice
 
 # Who is killed in a round: the doors in about the proportions in which they are used.

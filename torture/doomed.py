@@ -40,7 +40,7 @@ class Doom:
     def comes(self, what: str, name: str) -> bool:
         """Whether this is the moment; on a full disk, every one from then on."""
         with self._lock:
-            self.moments.append(f"{what} {os.path.basename(name)}")
+            self.moments.append(f"{what} {Path(name).name}")
             self._left -= 1
             return self._left == 0 or (self._left < 0 and self.how == FULL and len(self.moments) + self._left > 0)
 
@@ -86,9 +86,9 @@ class Unsynced:
 
     def settle(self, name: str, random: Random) -> None:
         """Leave the file as it was synced, and of what came later any part, in any order the disk likes."""
-        if not os.path.exists(name):
+        if not Path(name).exists():
             return
-        with open(name, "r+b") as file:
+        with Path(name).open("r+b") as file:
             for offset, before in reversed(self._before):
                 file.seek(offset)
                 file.write(before)

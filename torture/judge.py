@@ -10,7 +10,7 @@ from commonplace.model import Scope
 from commonplace.store.columns import QUERY_COLUMNS
 from commonplace.text.query import parse
 from torture.arena import LEASE_MS, Arena
-from torture.meanings import vector_of
+from torture.meanings import DIM, vector_of
 
 # Vectors are kept in bytes, so that they are not quite what they were.
 ALIKE = 0.98
@@ -51,9 +51,7 @@ def _other_vectors(book: Book) -> list[str]:
     passages = [id_ for some in store.passages_of(items).values() for id_ in some]
     if not passages or book.meaning.model is None:
         return []
-    # Adopting the model is what lets vectors be compared.
-    if book.meaning.of_question("anything") is None:
-        return [f"the model is {book.meaning.state}"]
+    store.use_model(book.meaning.model, DIM)
     wrong = []
     for id_, told in store.passage_texts(passages).items():
         cosine = store.cosines(vector_of(told.text), [id_]).get(id_)

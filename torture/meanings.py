@@ -30,7 +30,7 @@ def vector_of(text: str) -> NDArray[float32]:
 class _Answering(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def do_POST(self) -> None:  # noqa: N802 - named by the protocol
+    def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
         texts = [asked] if isinstance(asked, str) else asked
         data = [{"index": n, "embedding": vector_of(text).tolist()} for n, text in enumerate(texts)]

@@ -51,9 +51,8 @@ def older(arena: Arena) -> None:
     connection.pragma("application_id", APPLICATION_ID)
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
     connection.execute("ATTACH ? AS new", (str(new),))
-    there = {name for (name,) in connection.execute("SELECT name FROM new.sqlite_schema WHERE type = 'table'")}
-    for (name,) in connection.execute("SELECT name FROM main.sqlite_schema WHERE type = 'table'").fetchall():
-        if name in there and name != "passages_fts" and not name.startswith("sqlite_"):
+    for name in sorted(_tables(connection, "main") & _tables(connection, "new")):
+        if name != "passages_fts" and not name.startswith("sqlite_"):
             columns = ", ".join(sorted(_columns(connection, "main", name) & _columns(connection, "new", name)))
             connection.execute(f"DELETE FROM main.{name}")
             connection.execute(f"INSERT INTO main.{name} ({columns}) SELECT {columns} FROM new.{name}")
@@ -63,13 +62,18 @@ def older(arena: Arena) -> None:
     (path.parent / "backups").mkdir(exist_ok=True)
 
 
+def _tables(connection: apsw.Connection, schema: str) -> set[str]:
+    return {str(row[0]) for row in connection.execute(f"SELECT name FROM {schema}.sqlite_schema WHERE type = 'table'")}
+
+
 def _columns(connection: apsw.Connection, schema: str, table: str) -> set[str]:
-    return {row[1] for row in connection.execute(f"PRAGMA {schema}.table_info({table})")}
+    return {str(row[1]) for row in connection.execute(f"PRAGMA {schema}.table_info({table})")}
 
 
 def migrated(arena: Arena) -> Sequence[str]:
     with arena.book() as book:
-        return [] if book.store.schema == migrations()[-1][0] else [f"it has schema {book.store.schema}"]
+        schema = book.store.check_schema()
+    return [] if schema == migrations()[-1][0] else [f"it has schema {schema}"]
 
 
 def whole_backups(arena: Arena) -> Sequence[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torture import crowds
+from torture import crowds, places, servers
 from torture.arena import Scenario
 from torture.named_steps import STEPS
 from torture.steps import broken
@@ -18,6 +18,12 @@ SCENARIOS: dict[str, Scenario] = {
             Scenario(name, f"{says}, broken at moments of the disk", broken(step), 4)
             for name, (says, step) in STEPS.items()
         ),
+        Scenario("full", "the disk of the store is full, and then has room again", places.full, 3),
+        Scenario("read-only", "the folder cannot be written, and then can", places.read_only, 3),
+        Scenario("quota", "several processes fill a space that may hold so many items", places.quota, 12),
+        Scenario("clock", "the clock jumps years ahead and back", places.wrong_clock, 60),
+        Scenario("newer", "a newer version has migrated the file", places.newer, 3),
+        Scenario("postgres", "PostgreSQL is killed, its connections end, the network is cut", servers.database, 2),
         Scenario("forked", "a process with an open store forks while its threads write", crowds.forked, 2, True),
     )
 }

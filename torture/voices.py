@@ -48,16 +48,23 @@ class Voice(ABC):
 
     def dies_after(self, answers: int, delay: float) -> None:
         """Kill it a moment after so many answers, or when it ends by itself."""
-        with self._news:
-            self._news.wait_for(lambda: self.heard >= answers or not self._thread.is_alive(), PATIENCE)
+        self.wait_for(answers)
         timer = threading.Timer(delay, self.die)
         timer.start()
         self.ended()
         timer.cancel()
 
+    def wait_for(self, answers: int) -> None:
+        """Until it had so many, or ended."""
+        with self._news:
+            self._news.wait_for(lambda: self.heard >= answers or not self._thread.is_alive(), PATIENCE)
+
     def die(self) -> None:
         self._dead = True
         self.arena.kill(self.process)
+
+    def _is_dead(self) -> bool:
+        return self._dead
 
     def stop(self) -> None:
         """Let it finish what it does, and end as it should."""
@@ -177,10 +184,10 @@ class Adding(Voice):
         else:
             self.arena.ledger.is_(answer["uid"], self._text)
             self.answered()
-        if self._dead:
+        if self._is_dead():
             raise Gone
         self.process = self.begun()
-        if self._dead:
+        if self._is_dead():
             self.die()
 
 

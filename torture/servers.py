@@ -1,0 +1,141 @@
+"""PostgreSQL and the network to it fail while processes write: they are told, go on, and lose nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from tests.postgres_process import PostgresProcess, running
+
+from torture.arena import PATIENCE, Arena
+from torture.judge import judge
+from torture.voices import Scribe
+
+WRITERS = 3
+AWAY_SECONDS = 1.0
+
+
+class Network:
+    """A wire to the server that can be cut: all connections drop at once, and nobody gets through until it is whole."""
+
+    def __init__(self, url: str, listening: socket.socket) -> None:
+        self._server, self._listening = conninfo_to_dict(url), listening
+        port = listening.getsockname()[1]
+        self.url = make_conninfo(url, host="127.0.0.1", port=port, sslmode="disable", gssencmode="disable")
+        self._lock = threading.Lock()
+        self._ends: list[socket.socket] = []
+        self._whole = True
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        with self._lock:
+            self._whole = False
+            while self._ends:
+                with contextlib.suppress(OSError):
+                    self._ends.pop().shutdown(socket.SHUT_RDWR)
+
+    def mend(self) -> None:
+        with self._lock:
+            self._whole = True
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                caller = self._listening.accept()[0]
+                threading.Thread(target=self._serve, args=(caller,), daemon=True).start()
+
+    def _serve(self, caller: socket.socket) -> None:
+        with caller, contextlib.suppress(OSError):
+            if not self._whole:
+                return
+            with self._reached() as server:
+                with self._lock:
+                    self._ends += [caller, server]
+                back = threading.Thread(target=_pass_on, args=(server, caller), daemon=True)
+                back.start()
+                _pass_on(caller, server)
+                back.join(PATIENCE)
+
+    def _reached(self) -> socket.socket:
+        host, port = str(self._server.get("host")), int(self._server.get("port") or 5432)
+        if not host.startswith("/"):
+            return socket.create_connection((host, port))
+        server = socket.socket(socket.AF_UNIX)
+        server.connect(f"{host}/.s.PGSQL.{port}")
+        return server
+
+
+def _pass_on(one: socket.socket, other: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while sent := one.recv(65536):
+            other.sendall(sent)
+    with contextlib.suppress(OSError):
+        other.shutdown(socket.SHUT_WR)
+
+
+@contextlib.contextmanager
+def _network(url: str) -> Iterator[Network]:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        try:
+            yield Network(url, listening)
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+
+
+def _server_dies(server: PostgresProcess, _network: Network) -> None:
+    server.kill()
+    server.start()
+
+
+def _connections_end(server: PostgresProcess, _network: Network) -> None:
+    server.run(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = 'torture'"
+    )
+
+
+def _wire_cut(_server: PostgresProcess, network: Network) -> None:
+    network.cut()
+    threading.Event().wait(AWAY_SECONDS)
+    network.mend()
+
+
+FAULTS: dict[str, Callable[[PostgresProcess, Network], None]] = {
+    "database servers killed": _server_dies,
+    "connections ended": _connections_end,
+    "wires cut": _wire_cut,
+}
+
+
+def database(arena: Arena) -> None:
+    """Fault after fault while they write; a writer is killed too; each of them has to be answered again afterwards."""
+    with running() as server:
+        server.run("CREATE DATABASE torture")
+        with _network(server.address("torture")) as network:
+            arena.more["database_url"] = network.url
+            with arena.book():
+                pass
+            writers = [Scribe(arena, f"pg{n}") for n in range(WRITERS)]
+            for round_ in range(arena.effort):
+                for name, happen in FAULTS.items():
+                    _wait_for_answers(writers)
+                    happen(server, network)
+                    arena.outcome.count(name)
+                _wait_for_answers(writers)
+                writers[round_ % WRITERS].dies_after(0, 0.0)
+                judge(arena, f"round {round_}")
+                writers[round_ % WRITERS] = Scribe(arena, f"pg{round_}again")
+            for writer in writers:
+                writer.stop()
+                writer.ended()
+            judge(arena, "at last")
+
+
+def _wait_for_answers(writers: list[Scribe]) -> None:
+    """Until each of them has written again."""
+    for writer in writers:
+        writer.wait_for(writer.heard + 3)
+        if writer.process.poll() is not None:
+            writer.refused("it ended by itself")
