@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from commonplace.errors import Conflict, InvalidInput
+from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import find, opened
 from commonplace.memory.export import FORMATS, exported
@@ -57,7 +57,10 @@ class Entry:
 
 def conversation(book: Book, asked: Asked) -> Reply:
     """A page of it. The id of a message leads to where it was said."""
-    session = find(book, asked.path["id"], forgotten=True)
+    try:
+        session = find(book, asked.path["id"], forgotten=True)
+    except (NotFound, InvalidInput):
+        return Shown("item_none", {"id": asked.path["id"][:100]}, 404)
     said = _meant(book, asked.path["id"], session)
     if said is not None:
         return Gone(f"/conversations/{session.short_id}?at={said.short_id}#m{said.short_id}")
@@ -65,14 +68,16 @@ def conversation(book: Book, asked: Asked) -> Reply:
 
 
 def change(book: Book, asked: Asked) -> Reply:
-    """Another label, folder or importance, unless somebody was quicker: then both are shown."""
+    """Another label, folder or importance, unless somebody was quicker or it cannot be: what was written stays."""
     session = find(book, asked.path["id"])
     mine = {name: asked.given(name) for name in ("label", "folder", "importance")}
-    wanted = Arrangement(mine["label"], mine["folder"], _importance(mine["importance"]))
     try:
+        wanted = Arrangement(mine["label"], mine["folder"], _importance(mine["importance"]))
         changed = arrange(book, session.uid, wanted, _rev(asked))
-    except Conflict:
-        return _shown(book, asked, find(book, session.uid), {"quicker": mine}, status=409)
+    except CommonplaceError as error:
+        wrong = None if isinstance(error, Conflict) else error
+        held = {"held": mine, "wrong": wrong}
+        return _shown(book, asked, find(book, session.uid), held, error.http_status)
     return Gone(with_undo(f"/conversations/{session.short_id}", [changed]), "changed", session.label[:80])
 
 
@@ -122,7 +127,7 @@ def entry_of(item: Item) -> Entry:
 def _shown(book: Book, asked: Asked, session: Session, more: dict[str, Any], status: int = 200) -> Shown:
     values: dict[str, Any] = {
         "session": session,
-        "quicker": None,
+        "held": None,
         "may_change": asked.may("write"),
         "undoable": undoable(asked),
         "question": asked.one("find"),

@@ -24,8 +24,13 @@ function readColours() {
 }
 
 function fit() {
-  const reach = Math.max(1, ...atlas.topics.map(([, , , x, y, radius]) => Math.hypot(x, y) + radius));
-  view = { x: 0, y: 0, zoom: Math.min(canvas.clientWidth, canvas.clientHeight) / (2 * reach + 20) };
+  const ends = (at) => [
+    Math.min(...atlas.topics.map((topic) => topic[at] - topic[5])), Math.max(...atlas.topics.map((topic) => topic[at] + topic[5])),
+  ];
+  const [[left, right], [top, bottom]] = [ends(3), ends(4)];
+  // Names stand above their topics, and need some room.
+  const zoom = Math.min((canvas.clientWidth - 40) / (right - left), (canvas.clientHeight - 50) / (bottom - top), 4);
+  view = { x: (left + right) / 2, y: (top + bottom) / 2 - 12 / zoom, zoom };
 }
 
 function toScreen(x, y) {
