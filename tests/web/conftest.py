@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -15,6 +16,7 @@ from commonplace import config
 from commonplace.memory.book import Book, open_book
 
 WIDE, NARROW = (1280, 800), (360, 740)
+Theme = Literal["light", "dark"]
 WAIT_MS = 15_000
 # WCAG 2.2, levels A and AA.
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
@@ -54,13 +56,20 @@ class Visitor:
         self.page.press("#key", "Enter")
         self.page.wait_for_selector("header.top")
 
+    def look(self, size: tuple[int, int], theme: Theme) -> None:
+        """See the same page in another window, or by another light."""
+        self.page.set_viewport_size({"width": size[0], "height": size[1]})
+        self.page.emulate_media(color_scheme=theme)
+
     def picture(self, name: str) -> None:
         """Keep a picture of the page as it is, for people to look at."""
         self.page.screenshot(path=pictures() / f"{name}.png", full_page=True)
 
     def check_access(self) -> None:
         """Nothing on the page keeps out those who cannot see, hear or point well."""
-        found = Axe().run(self.page, options={"runOnly": {"type": "tag", "values": RULES}})
+        found = Axe().run(
+            self.page, options={"runOnly": {"type": "tag", "values": RULES}, "resultTypes": ["violations"]}
+        )
         assert found.violations_count == 0, found.generate_report()
 
     def _said(self, message: ConsoleMessage) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import httpx2
-import pytest
 from tests.mcp.conftest import Served
-from tests.web.conftest import NARROW, WIDE, Visit
+from tests.web.conftest import NARROW, WIDE, Theme, Visit
 from tests.web.story import tell
 
 from commonplace.memory.book import Book
@@ -16,8 +16,11 @@ from commonplace.web.pages import PAGES
 from commonplace.web.static import static_files
 
 MOST_SCRIPT = 300 * 1024
+LOOKS: tuple[tuple[tuple[int, int], Theme], ...] = (
+    (WIDE, "light"), (NARROW, "dark"), (WIDE, "dark"), (NARROW, "light"),
+)  # fmt: skip
 # Each theme and each width is examined once; the rest is for the pictures.
-ACCESS = ((WIDE, "light"), (NARROW, "dark"))
+EXAMINED = {"empty": LOOKS[:1], "full": LOOKS[:2]}
 # Files and numbers, not pages to look at.
 NOT_SHOWN = ("/topics/map", "/conversations/{id}/export", "/topics/{id}", "/topics/passages/{id}")
 SHOWN = [page for page in PAGES if page.method == "GET" and page.path not in NOT_SHOWN]
@@ -39,29 +42,27 @@ def addresses(book: Book) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize(("size", "theme"), [(WIDE, "light"), (NARROW, "dark")])
-def test_every_page_of_an_empty_memory(visit: Visit, memory: Book, size: tuple[int, int], theme: str) -> None:
-    look_at_all(visit, memory, size, theme, "empty")
+def test_every_page_of_an_empty_memory(visit: Visit, memory: Book) -> None:
+    look_at_all(visit, memory, "empty", LOOKS[:2])
 
 
-@pytest.mark.parametrize(("size", "theme"), [(WIDE, "light"), (WIDE, "dark"), (NARROW, "light"), (NARROW, "dark")])
-def test_every_page_of_a_full_memory(visit: Visit, memory: Book, size: tuple[int, int], theme: str) -> None:
-    if not memory.store.newest(Scope(), 1):
-        tell(memory)
-    look_at_all(visit, memory, size, theme, "full")
+def test_every_page_of_a_full_memory(visit: Visit, memory: Book) -> None:
+    tell(memory)
+    look_at_all(visit, memory, "full", LOOKS)
 
 
-def look_at_all(visit: Visit, book: Book, size: tuple[int, int], theme: str, state: str) -> None:
-    visitor = visit(size, theme)
+def look_at_all(visit: Visit, book: Book, state: str, looks: Sequence[tuple[tuple[int, int], Theme]]) -> None:
+    visitor = visit()
     for path, address in addresses(book).items():
-        query = "?q=webhook+retries" if path == "/search" else ""
-        page = visitor.go(address + query)
+        page = visitor.go(address + ("?q=webhook+retries" if path == "/search" else ""))
         assert page.query_selector("main h1") and not page.query_selector("main .wrong"), address
-        if (size, theme) in ACCESS:
-            visitor.check_access()
-        assert page.evaluate("document.documentElement.scrollWidth") <= size[0], address
         name = path.strip("/").replace("/", "-").replace("{id}", "one") or "home"
-        visitor.picture(f"{state}-{name}-{theme}-{size[0]}")
+        for size, theme in looks:
+            visitor.look(size, theme)
+            assert page.evaluate("document.documentElement.scrollWidth") <= size[0], address
+            if (size, theme) in EXAMINED[state]:
+                visitor.check_access()
+            visitor.picture(f"{state}-{name}-{theme}-{size[0]}")
 
 
 def test_no_page_ships_more_script_than_it_may(served: Served, memory: Book) -> None:
