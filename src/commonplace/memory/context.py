@@ -19,7 +19,7 @@ from commonplace.ranking.signals import OTHER_PROJECT, SAME_PROJECT, Signals, co
 from commonplace.text.summarise import shorten
 
 if TYPE_CHECKING:
-    from commonplace.memory.recall import Hit
+    from commonplace.memory.recall import Asked, Hit
 
 RULE = "rule"
 LEADING_TYPES = (*sorted(KNOWLEDGE_TYPES), RULE)
@@ -72,13 +72,16 @@ def context(
     book: Book, project: str | None, query: str | None, token_budget: int, measure: Measure, envelope: int = 0
 ) -> Context:
     """A context package for a project, or for what belongs to none. `envelope` is what the empty reply costs."""
-    ranked = _ranked(book, project, query, max(RECENT, token_budget // LEAST_TOKENS))
+    asked = _understood(book, query)
+    here, most = Scope.inside(project), max(RECENT, token_budget // LEAST_TOKENS)
+
+    def read() -> tuple[list[ContextItem], list[Item], Item | None]:
+        newest = book.store.newest(replace(here, kinds=("checkpoint",)), 1)
+        return _ranked(book, project, asked, most), _summaries(book, here, asked), next(iter(newest), None)
+
+    ranked, summaries, checkpoint = book.store.at_one_moment(read)
     longest = max(80, int(token_budget * ITEM_SHARE) * 4)
     shown = [replace(entry, content=_within(entry.content, longest)) for entry in ranked]
-    here = Scope.inside(project)
-    summaries = _summaries(book, here, query)
-    checkpoint = next(iter(book.store.newest(replace(here, kinds=("checkpoint",)), 1)), None)
-
     budget = Budget(token_budget, spent=envelope)
     taken: set[int] = set()
 
@@ -115,7 +118,16 @@ def context(
     )
 
 
-def _ranked(book: Book, project: str | None, query: str | None, most: int) -> list[ContextItem]:
+def _understood(book: Book, query: str | None) -> Asked | None:
+    """The query, unless there is none: a session that starts does not load what looks for something."""
+    if not (query and query.strip()):
+        return None
+    from commonplace.memory.recall import understood
+
+    return understood(book, query)
+
+
+def _ranked(book: Book, project: str | None, asked: Asked | None, most: int) -> list[ContextItem]:
     """Candidates in the order they should be shown, with whole contents."""
     now, canonical = book.clock(), None if project is None else book.store.find_project(project)
     here = Scope.inside(project)
@@ -126,16 +138,15 @@ def _ranked(book: Book, project: str | None, query: str | None, most: int) -> li
         for item in book.store.newest(replace(around, types=types), max(LEADING, most))
     ]
     recent = book.store.newest(replace(here, kinds=EVENTS), most)
-    if query and query.strip():
-        # Without one nothing is looked for: a session that starts does not load what would.
+    if asked is not None:
         from commonplace.memory.recall import evidence_for, recall_each
 
         # A query orders what the project holds and adds what answers it; the budget decides where it ends.
-        inside, anywhere = recall_each(book, query, [around, Scope(kinds=EVENTS)], most)
+        inside, anywhere = recall_each(book, asked, [around, Scope(kinds=EVENTS)], most)
         hits: dict[int, Hit] = {hit.item.id: hit for hit in inside.hits}
         hits |= {hit.item.id: hit for hit in anywhere.hits if hit.relevance >= ELSEWHERE}
         others = {item.id: item for item in (*always, *recent) if item.id not in hits}
-        evidence = evidence_for(book, query, list(others.values()))
+        evidence = evidence_for(book, asked, list(others.values()))
         evidence |= {id_: (hit.semantic, hit.lexical) for id_, hit in hits.items()}
         items = others | {id_: hit.item for id_, hit in hits.items()}
     else:
@@ -146,7 +157,7 @@ def _ranked(book: Book, project: str | None, query: str | None, most: int) -> li
         semantic, lexical = evidence.get(item.id, (0.0, 0.0))
         same = item.project == canonical and (canonical is not None or project is None)
         signals = Signals(semantic, lexical, recency(item.created_ms, now), SAME_PROJECT if same else OTHER_PROJECT)
-        score = composite(signals, with_query=bool(query and query.strip()))
+        score = composite(signals, with_query=asked is not None)
         entries.append(ContextItem(item, _content(item), score, signals))
     return sorted(entries, key=_order, reverse=True)
 
@@ -156,15 +167,15 @@ def _order(entry: ContextItem) -> tuple[bool, float, int, int]:
     return (*order_key(entry.score, knowledge=entry.leads, stale=is_stale(item)), item.created_ms, item.id)
 
 
-def _summaries(book: Book, here: Scope, query: str | None) -> list[Item]:
+def _summaries(book: Book, here: Scope, asked: Asked | None) -> list[Item]:
     """The newest summaries of the project; with a query those that answer it first."""
     newest = book.store.newest(replace(here, kinds=("summary",)), SUMMARIES)
-    if not (query and query.strip()):
+    if asked is None:
         return newest
     from commonplace.memory.recall import recall_each
 
-    (asked,) = recall_each(book, query, [replace(here, kinds=("summary",))], SUMMARIES)
-    together = {item.id: item for item in (*(hit.item for hit in asked.hits), *newest)}
+    (found,) = recall_each(book, asked, [replace(here, kinds=("summary",))], SUMMARIES)
+    together = {item.id: item for item in (*(hit.item for hit in found.hits), *newest)}
     return list(together.values())[:SUMMARIES]
 
 

@@ -95,7 +95,7 @@ def recall(book: Book, question: str, scope: Scope, limit: int = 10) -> Recalled
 
 def recall_words(book: Book, question: str, scope: Scope, limit: int) -> Recalled:
     """The best hits by their words alone."""
-    asked = _understood(book, question, by_meaning=False)
+    asked = understood(book, question, by_meaning=False)
     return book.store.at_one_moment(lambda: _recall(book, asked, scope, limit))
 
 
@@ -118,15 +118,15 @@ def words_sought(question: str) -> frozenset[str]:
     return frozenset(exact | begun)
 
 
-def recall_each(book: Book, question: str, scopes: Sequence[Scope], limit: int) -> list[Recalled]:
+def recall_each(book: Book, question: str | Asked, scopes: Sequence[Scope], limit: int) -> list[Recalled]:
     """The same question asked of several scopes, understood once."""
-    asked = _understood(book, question)
+    asked = question if isinstance(question, Asked) else understood(book, question)
     return book.store.at_one_moment(lambda: [_recall(book, asked, scope, limit) for scope in scopes])
 
 
-def evidence_for(book: Book, question: str, items: Sequence[Item]) -> dict[int, tuple[float, float]]:
+def evidence_for(book: Book, question: str | Asked, items: Sequence[Item]) -> dict[int, tuple[float, float]]:
     """(semantic, lexical) of given items towards a question, found by it or not."""
-    asked = _understood(book, question)
+    asked = question if isinstance(question, Asked) else understood(book, question)
     passages = book.store.passages_of([item.id for item in items])
     sought = [passage for group in passages.values() for passage in group]
     answer = book.store.search_text(asked.query, Scope(), CANDIDATES, also=sought)
@@ -141,7 +141,8 @@ def evidence_for(book: Book, question: str, items: Sequence[Item]) -> dict[int, 
     return signals
 
 
-def _understood(book: Book, question: str, *, by_meaning: bool = True) -> Asked:
+def understood(book: Book, question: str, *, by_meaning: bool = True) -> Asked:
+    """What a question asks for; to ask it again costs no second look at its meaning."""
     if len(question) > MAX_QUERY:
         raise TooLarge(f"The query has {len(question)} characters, more than {MAX_QUERY}.", "Ask a shorter question.")
     query = parse(question, QUERY_COLUMNS)
