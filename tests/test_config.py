@@ -162,3 +162,11 @@ def test_replicas_are_named_like_the_database_and_beside_it() -> None:
         with pytest.raises(InvalidInput, match="database_replicas") as refused:
             load(env=environment(COMMONPLACE_DATABASE_URL=url, COMMONPLACE_DATABASE_REPLICAS=wrong))
         assert "swordfish" not in refused.value.message + refused.value.hint
+
+
+@pytest.mark.parametrize("text", ["rate_limit = " + "9" * 400, "port = " + "9" * 4400, "a = " + "[" * 3000])
+def test_numbers_and_depths_that_nobody_means_are_refused_like_any_other_mistake(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInput) as error:
+        load({"data_dir": str(tmp_path)}, {})
+    assert error.value.hint and len(error.value.message) < 500

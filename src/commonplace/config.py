@@ -31,6 +31,8 @@ _CHOICES = (
     ("log_level", LOG_LEVELS),
     ("encryption", ENCRYPTION),
 )
+# Whole numbers beyond this are nothing that a setting could mean, and some have no float.
+_LARGEST = 2**63
 # PostgreSQL's own other spelling, `host=... dbname=...`, will do too.
 DATABASES = ("postgresql://", "postgres://")
 
@@ -146,7 +148,7 @@ def _from_file(data_dir: Path, env: Mapping[str, str]) -> dict[str, object]:
 
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(
             f"The configuration file {path} is not valid TOML: {error}.", "Correct that line of the file."
         ) from error
@@ -179,7 +181,7 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, object]:
 
 def _typed(name: str, value: object) -> object:
     kind = type(getattr(Settings(data_dir=Path()), name))
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+    if kind is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST:
         return float(value)
     if isinstance(value, kind) and not isinstance(value, bool):
         return value
@@ -189,7 +191,7 @@ def _typed(name: str, value: object) -> object:
         except ValueError:
             pass
     raise InvalidInput(
-        f"Setting {name} must be of type {kind.__name__}, not {value!r}.",
+        f"Setting {name} must be of type {kind.__name__}, not {repr(value)[:60]}.",
         f"Correct it where it is set: the command line, COMMONPLACE_{name.upper()} or the configuration file.",
     )
 
