@@ -1,0 +1,43 @@
+"""Hook payloads: whatever a host says, the event is remembered, passed over or refused for a reason of its own."""
+
+from __future__ import annotations
+
+import json
+
+from commonplace.capture.hooks.drain import drain
+from commonplace.capture.hooks.fire import HOSTS
+from commonplace.capture.hooks.spool import leave, record, spool_of
+from commonplace.capture.hooks.start import answer
+from fuzzing import place
+from fuzzing.target import must
+
+ENDINGS = ("whole", "cut", "stalled", "silent")
+WORDS = (
+    *HOSTS,
+    *("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd", "PreCompact", "AfterTool", "stop"),
+    *("beforeSubmitPrompt", "afterFileEdit", "afterShellExecution", "post_write_code", "agentSpawn", "postToolUse"),
+    *('"session_id"', '"cwd"', '"tool_name"', '"tool_input"', '"tool_response"', '"prompt"', '"file_path"', '"edits"'),
+    *('"command"', '"exit_code"', '"Bash"', '"Edit"', '"Read"', '"workspace_roots"', '"output"', '"old_string"'),
+    *('"new_string"', '"transcript_path"', '"source"', '"compact"', '"last_assistant_message"', '"is_error"', '"/"'),
+    *("null", "true", "{}", "[]", "1e999", "-1", '"\\ud800"', '""', "\n", ",", ":", "{", "}", "[", "]", "<private>"),
+)
+
+
+def take(data: bytes) -> None:
+    """The first line says host, event, and how reading ended."""
+    first, _, payload = data.partition(b"\n")
+    host, event, ended = [*first.decode("ascii", "ignore").replace("\0", "").split()[:3], "", "", ""][:3]
+    fields = (host, event, str(place.NOW), str(place.folder()), "", str(len(payload)), ended or ENDINGS[0])
+    folder = str(place.settings().data_dir)
+    leave(spool_of(folder), record(fields, payload))
+    drained = drain(place.book(), place.settings())
+    must(drained.done == 1 and not drained.left, "an event is drained")
+    must(not [why for why in drained.refused if why.startswith("not-rememberable")], f"it fails: {drained.refused}")
+    if host in HOSTS[:5]:
+        _opened(answer(folder, host, event, str(place.folder()), payload, {}), host)
+
+
+def _opened(said: bytes, host: str) -> None:
+    """What a host is told when a session starts is in the shape that it reads."""
+    if said and host != "kiro":
+        must(isinstance(json.loads(said), dict), "a host is told an object")

@@ -1,0 +1,79 @@
+"""Rule files and settings of editors: what others wrote is read, learned from, and put back as it was."""
+
+from __future__ import annotations
+
+from commonplace.hosts import front_matter, markers
+from commonplace.hosts.connect import jsonc
+from commonplace.hosts.connect.config_file import read_text
+from commonplace.hosts.connect.ours import Ours, others, put_ours
+from commonplace.hosts.learn import learn
+from commonplace.hosts.statements import statements
+from fuzzing import place
+from fuzzing.target import must
+
+# One file of each kind that is read in its own way.
+FILES = (
+    "AGENTS.md",
+    ".cursor/rules/one.mdc",
+    ".github/instructions/one.instructions.md",
+    ".claude/skills/one/SKILL.md",
+)
+WORDS = (
+    *("---\n", "...", "globs: ", "paths:\n", "  - ", "alwaysApply: true", "applyTo: ", "description: ", "name: ", '"'),
+    *("**/*.ts", "{a,b}", "[x, y]", "'", "#", "|", ">", "<!-- commonplace:begin -->", "<!-- commonplace:end -->", "# "),
+    *("- ", "* ", "1. ", "```", "\n\n", "\r\n", "\t", "\ufeff", "Front matter: 0123abcd", "never ", "always ", "../"),
+)
+SETTINGS_WORDS = (
+    *('{"mcpServers": {', '"commonplace": ', '"command": ', '"hooks": {', '"SessionStart": [', "//", "/*", "*/", ","),
+    *("{", "}", "[", "]", ":", '"', "null", "1e9", "[mcp_servers.x]", "[[a]]", "a = 1", "'''", '"""', "a.b = {}", "\n"),
+    *('"commonplace hook claude-code Stop"', "\\u0000", "\\ud800", "\ufeff", "true", "-", "inf", "1979-05-27", "\r\n"),
+)
+_WANTED = Ours("mcpServers", {"command": "commonplace", "args": ["mcp"]}, ((("hooks", "Stop"), {"command": "x"}),))
+_WANTED_TOML = Ours("mcp_servers", {"command": "commonplace", "args": ["mcp"], "env": {"A": "b"}})
+
+
+def take(data: bytes) -> None:
+    text = data.decode("utf-8", "replace")
+    head, rest = front_matter.cut(text)
+    must(head + rest == text, "a front matter and the text below it are the whole")
+    fields = front_matter.read(head)
+    front_matter.digest(head)
+    front_matter.comma_globs(front_matter.globs_in(fields, tuple(fields)))
+    list(statements(text))
+    _block(text)
+    root = place.folder() / "project"
+    for name in FILES:
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    learn(place.book(), root, None, write=False)
+
+
+def _block(text: str) -> None:
+    try:
+        cut = markers.parts(text)
+    except markers.BadMarkers:
+        return
+    must(cut.before + (cut.block or "") + cut.after == text, "the parts are the whole")
+    made = markers.block(markers.disarmed(text), "")
+    again = markers.parts(markers.appended(text, made) if cut.block is None else markers.replaced(cut, made))
+    must(again.block is not None, "our block is found again")
+
+
+def take_settings(data: bytes) -> None:
+    """The file of an editor: refused with a reason, or ours gets in and nothing else changes."""
+    text = data.decode("utf-8", "replace")
+    for format_, wanted in (("jsonc", _WANTED), ("toml", _WANTED_TOML)):
+        try:
+            before = others(read_text(text, format_), wanted)  # type: ignore[arg-type]
+            after = put_ours(text, format_, wanted)  # type: ignore[arg-type]
+            value = read_text(after, format_)  # type: ignore[arg-type]
+        except (ValueError, RecursionError):
+            # What whoever plans a connection takes for a refusal.
+            continue
+        harmless = others(value, wanted) == before
+        must(not harmless or put_ours(after, format_, wanted) == after, "doing it twice changes nothing")  # type: ignore[arg-type]
+    try:
+        jsonc.parse(text)
+    except (ValueError, RecursionError):
+        return
