@@ -74,6 +74,10 @@ class Served:
         self.key = (data_dir / KEY_FILE_NAME).read_text(encoding="utf-8").strip()
         self._connection = HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_SECONDS)
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def call(self, tool: str, **arguments: object) -> Mapping[str, Any]:
         asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
         answer = self._request("POST", "/mcp", asked)

@@ -135,10 +135,18 @@ def _said(client: Client, turn: int) -> list[dict[str, str]]:
 
 
 def loaded(
-    servers: Sequence[Served], seconds: float, clients: int = CLIENTS, rate: float = RATE, turns: Sequence[Turn] = REST
+    servers: Sequence[Served],
+    seconds: float,
+    clients: int = CLIENTS,
+    rate: float = RATE,
+    turns: Sequence[Turn] = REST,
+    load: Load | None = None,
 ) -> Load:
-    """Have clients call for so long, each one server, all together at a rate (as quickly as they can if it is 0)."""
-    load = Load()
+    """Have clients call for so long, each one server, all together at a rate (as quickly as they can if it is 0).
+
+    Whoever wants to look on while they do brings the `load`.
+    """
+    load = load or Load()
     until = time.perf_counter() + seconds
     pause = clients / rate if rate else 0.0
 

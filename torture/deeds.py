@@ -13,7 +13,7 @@ from itertools import count
 from random import Random
 
 from commonplace import config
-from commonplace.errors import StoreUnavailable
+from commonplace.errors import CommonplaceError, StoreUnavailable
 from commonplace.memory import streams
 from commonplace.memory.book import Book, open_book
 from commonplace.memory.edit import Changes, edit
@@ -135,9 +135,16 @@ def main(arguments: Sequence[str]) -> None:
         crowd(*rest)
         return
     book = open_book(config.load())
-    DEEDS[deed](book, *rest)
-    book.close()
+    try:
+        DEEDS[deed](book, *rest)
+    finally:
+        book.close()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except CommonplaceError as error:
+        # As commands do: what is refused in words is no crash.
+        say(refused=error.code)
+        sys.exit(error.exit_code)

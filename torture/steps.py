@@ -14,8 +14,10 @@ from pathlib import Path
 from torture.arena import Arena
 from torture.doomed import FULL, HOWS
 from torture.judge import judge
+from torture.ledger import Ledger
 
 _KILLED = (-9, 9)
+PREPARED = "prepared"
 
 Prepare = Callable[[Arena], object]
 Settled = Callable[[Arena], Sequence[str]]
@@ -45,21 +47,15 @@ def broken(step: Step) -> Callable[[Arena], None]:
 
     def play(arena: Arena) -> None:
         step.prepare(arena)
-        kept, known = arena.folder / "prepared", arena.ledger.copy()
-        shutil.copytree(arena.data, kept)
-        moments = _moments(arena, step)
-        chosen = arena.random.sample(range(1, len(moments) + 1), min(arena.effort, len(moments)))
-        for number in sorted(chosen):
-            how = arena.random.choice(step.hows)
-            shutil.rmtree(arena.data)
-            shutil.copytree(kept, arena.data)
-            arena.turn_page(known.copy())
-            _break(arena, step, number, how, moments[number - 1])
+        shutil.copytree(arena.data, arena.folder / PREPARED)
+        known, moments = arena.ledger.copy(), moments_of(arena, step)
+        for number in sorted(arena.random.sample(range(1, len(moments) + 1), min(arena.effort, len(moments)))):
+            break_at(arena, step, number, arena.random.choice(step.hows), moments[number - 1], known)
 
     return play
 
 
-def _moments(arena: Arena, step: Step) -> list[str]:
+def moments_of(arena: Arena, step: Step) -> list[str]:
     """What the step does to the disk if it is let alone, which it has to survive, too."""
     told = _doomed(arena, step, 0, "kill")
     if told != 0:
@@ -68,7 +64,11 @@ def _moments(arena: Arena, step: Step) -> list[str]:
     return [str(one) for one in json.loads(_report(arena).read_text(encoding="utf-8"))]
 
 
-def _break(arena: Arena, step: Step, number: int, how: str, what: str) -> None:
+def break_at(arena: Arena, step: Step, number: int, how: str, what: str, known: Ledger) -> None:
+    """Break it at one moment, look at what is there, and do it again."""
+    shutil.rmtree(arena.data)
+    shutil.copytree(arena.folder / PREPARED, arena.data)
+    arena.turn_page(known.copy())
     when = f"{how} at moment {number} ({what})"
     code = _doomed(arena, step, number, how)
     if how == FULL:

@@ -1,0 +1,196 @@
+"""A soak: twenty clients on one server, steadily, by REST and MCP; does anything of it grow that should not?
+
+    python -m benchmarks.soak --minutes 10 --plots docs/pictures
+
+Every five seconds the server's memory, handles, threads and log are read, and how long its answers took. The verdict
+compares the time just after the warm-up with the end. Needs Linux, whose /proc tells all of this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.doors import Served
+from benchmarks.http_load import SETTINGS, Load, loaded, lost
+from benchmarks.plots import plot
+from benchmarks.run import table
+from benchmarks.team import MIXED
+from commonplace import config
+
+CLIENTS, MINUTES, RATE = 20, 10.0, 40.0
+EVERY_SECONDS = 5.0
+# Of the whole time, until caches are filled and threads are there; of the rest, what is compared with each other.
+WARM_UP, SHARE = 0.2, 0.2
+MOST_GROWTH = 0.05
+# The log is cut to this when it was folded into the file (store/sqlite/database.py).
+MOST_LOG_MB = 64.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The server at one moment, and the answers since the moment before."""
+
+    seconds: float
+    memory_mb: float
+    handles: int
+    threads: int
+    log_mb: float
+    answers: int
+    median_ms: float
+    slowest_ms: float
+    """99 of 100 were quicker."""
+
+
+class Samples:
+    """Looks at a server every few seconds, until told to stop."""
+
+    def __init__(self, server: Served, log: Path, load: Load) -> None:
+        self._server, self._log, self._load = server, log, load
+        self._began, self._seen = time.perf_counter(), 0
+        self._stop = threading.Event()
+        self.taken: list[Sample] = []
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+
+    def stop(self) -> list[Sample]:
+        self._stop.set()
+        self._thread.join()
+        return self.taken
+
+    def _watch(self) -> None:
+        while not self._stop.wait(EVERY_SECONDS):
+            self.taken.append(self._sample())
+
+    def _sample(self) -> Sample:
+        process = Path(f"/proc/{self._server.pid}")
+        told = dict(line.split(":", 1) for line in (process / "status").read_text(encoding="ascii").splitlines())
+        with self._load.lock:
+            recent = [answer.seconds * 1000 for answer in self._load.answers[self._seen :]]
+            self._seen += len(recent)
+        cuts = statistics.quantiles(recent, n=100) if len(recent) > 1 else [0.0] * 99
+        return Sample(
+            seconds=time.perf_counter() - self._began,
+            memory_mb=int(told["VmRSS"].split()[0]) / 1024,
+            handles=sum(1 for _ in (process / "fd").iterdir()),
+            threads=int(told["Threads"]),
+            log_mb=self._log.stat().st_size / 1e6 if self._log.exists() else 0.0,
+            answers=len(recent),
+            median_ms=cuts[49],
+            slowest_ms=cuts[98],
+        )
+
+
+Measure = Callable[[Sample], float]
+MEASURES: dict[str, tuple[Measure, float | None]] = {
+    "memory, MB": (lambda one: one.memory_mb, MOST_GROWTH),
+    "handles": (lambda one: one.handles, MOST_GROWTH),
+    "threads": (lambda one: one.threads, MOST_GROWTH),
+    "answers, median ms": (lambda one: one.median_ms, None),
+    "answers, 99 of 100, ms": (lambda one: one.slowest_ms, None),
+}
+
+
+def after_warm_up(samples: Sequence[Sample]) -> list[Sample]:
+    return [one for one in samples if one.seconds >= samples[-1].seconds * WARM_UP]
+
+
+def growth(samples: Sequence[Sample], measure: Measure) -> tuple[float, float]:
+    """What it is just after the warm-up, and at the end: medians, so that one moment does not decide."""
+    warm = after_warm_up(samples)
+    some = max(1, round(len(warm) * SHARE))
+    return statistics.median(map(measure, warm[:some])), statistics.median(map(measure, warm[-some:]))
+
+
+def slope_an_hour(samples: Sequence[Sample], measure: Measure) -> float:
+    """How much more it would be after an hour, by the line through all samples after the warm-up."""
+    warm = after_warm_up(samples)
+    if len(warm) < 2:
+        return 0.0
+    return statistics.linear_regression([one.seconds for one in warm], [measure(one) for one in warm]).slope * 3600
+
+
+def verdict(samples: Sequence[Sample]) -> tuple[list[tuple[str, str, str]], list[str]]:
+    """Rows for people, and what grew more than it may."""
+    rows, wrong = [], []
+    for name, (measure, most) in MEASURES.items():
+        start, end = growth(samples, measure)
+        share = end / start - 1 if start else 0.0
+        rows.append((name, f"{start:,.1f} -> {end:,.1f}", f"{share:+.1%}, {slope_an_hour(samples, measure):+,.1f}/h"))
+        if most is not None and share > most:
+            wrong.append(f"{name} grew by {share:.1%}")
+    largest = max(one.log_mb for one in samples)
+    rows.append(("log of the store, most, MB", f"{largest:.1f}", f"limit {MOST_LOG_MB:.0f}"))
+    return rows, wrong + ([f"the log grew to {largest:.0f} MB"] if largest > MOST_LOG_MB else [])
+
+
+def plots(samples: Sequence[Sample], folder: Path) -> None:
+    """Pictures of what was measured."""
+    warm = samples[-1].seconds * WARM_UP / 60
+
+    def points(measure: Measure) -> list[tuple[float, float]]:
+        return [(one.seconds / 60, measure(one)) for one in samples]
+
+    pictures: dict[str, tuple[str, dict[str, list[tuple[float, float]]]]] = {
+        "memory": ("Memory of the server, MB", {"resident": points(lambda one: one.memory_mb)}),
+        "latency": (
+            "Answers, ms",
+            {"median": points(lambda one: one.median_ms), "99 of 100": points(lambda one: one.slowest_ms)},
+        ),
+        "handles": (
+            "Open handles and threads",
+            {"handles": points(lambda one: one.handles), "threads": points(lambda one: one.threads)},
+        ),
+        "log": ("Log of the store, MB", {"log": points(lambda one: one.log_mb)}),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (title, lines) in pictures.items():
+        (folder / f"soak-{name}.svg").write_text(plot(title, "minutes", lines, warm), encoding="utf-8")
+
+
+def soaked(minutes: float, rate: float, embedder: str) -> tuple[list[Sample], Load, int]:
+    """What was sampled, what the clients saw, and how much of what they were told is kept is not there."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = config.load({"data_dir": folder}, env={})
+        log = settings.database.with_name(settings.database.name + "-wal")
+        with contextlib.closing(Served(Path(folder), **(SETTINGS | {"embedder": embedder}))) as server:
+            load = Load()
+            samples = Samples(server, log, load)
+            try:
+                loaded([server], minutes * 60, CLIENTS, rate, MIXED, load)
+            finally:
+                taken = samples.stop()
+            return taken, load, lost([server], load)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=MINUTES)
+    parser.add_argument("--rate", type=float, default=RATE, help="requests per second of all clients together")
+    parser.add_argument("--embedder", default="builtin", help="off: no vectors")
+    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="leave pictures there")
+    options = parser.parse_args(arguments)
+    samples, load, missing = soaked(options.minutes, options.rate, options.embedder)
+    rows, wrong = verdict(samples)
+    if options.plots is not None:
+        plots(samples, options.plots)
+    errors = sum(count for status, count in load.statuses.items() if status >= 400)
+    wrong += [f"{errors} errors"] * bool(errors) + [f"{missing} writes lost"] * bool(missing)
+    asked = f"{len(load.answers):,} answers, {len(load.acknowledged):,} acknowledged writes"
+    table(f"{CLIENTS} clients for {options.minutes:g} minutes: {asked}", rows)
+    for strange in load.strange[:5]:
+        print(strange)
+    print("; ".join(wrong) if wrong else "Nothing grows.")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

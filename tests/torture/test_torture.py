@@ -1,0 +1,100 @@
+"""The fault suite in short, with fixed seeds: it finds what it is for, and finds nothing in the product."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import apsw
+import pytest
+from torture.__main__ import main, played
+from torture.arena import Arena
+from torture.judge import judge
+from torture.meanings import endpoint
+from torture.named_steps import STEPS, fill
+from torture.outcome import Outcome
+from torture.scenarios import SCENARIOS
+from torture.steps import PREPARED, break_at, moments_of
+
+SEED = 7
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with endpoint() as told:
+        yield told
+
+
+@pytest.fixture
+def arena(tmp_path: Path, address: str) -> Iterator[Arena]:
+    opened = Arena(tmp_path, address, Random(SEED), 1)
+    yield opened
+    opened.close()
+
+
+def sound(outcome: Outcome) -> bool:
+    assert not outcome.complaints(), outcome.complaints()
+    return True
+
+
+def behind(arena: Arena, *statements: str) -> None:
+    connection = apsw.Connection(str(arena.settings.database))
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()
+
+
+def test_the_judge_sees_what_is_lost_what_is_not_indexed_and_a_vector_of_another_text(arena: Arena) -> None:
+    fill(arena, items=6)
+    judge(arena, "before")
+    assert sound(arena.outcome)
+    last = "(SELECT max(seq) FROM vectors)"
+    behind(
+        arena,
+        "UPDATE items SET body = 'changed' WHERE id = 1",
+        "DELETE FROM passages_fts WHERE rowid = 2",
+        f"UPDATE vectors SET v = (SELECT v FROM vectors ORDER BY seq LIMIT 1) WHERE seq = {last}",
+    )
+    judge(arena, "after")
+    (lost,) = arena.outcome.lost
+    assert "'changed'" in lost
+    told = "\n".join(arena.outcome.unsound)
+    assert "passages are not indexed" in told and "is not that of its text" in told
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "drain"])
+def test_a_step_that_is_broken_is_whole_or_undone(address: str, name: str) -> None:
+    outcome = played(SCENARIOS[name], SEED, address, times=0.25)
+    assert sound(outcome)
+    assert outcome.done["kills"] + outcome.done["full disks"] == 1
+
+
+def test_a_store_that_is_being_encrypted_is_never_missing(arena: Arena) -> None:
+    step = STEPS["encryption"][1]
+    step.prepare(arena)
+    shutil.copytree(arena.data, arena.folder / PREPARED)
+    known, moments = arena.ledger.copy(), moments_of(arena, step)
+    number = next(n for n, what in enumerate(moments, 1) if what == "os.rename commonplace.db.turned")
+    break_at(arena, step, number, "kill", moments[number - 1], known)
+    assert sound(arena.outcome)
+    assert arena.outcome.done["kills"] == 1
+
+
+def test_a_clock_that_jumps_loses_nothing(address: str) -> None:
+    assert sound(played(SCENARIOS["clock"], SEED, address, times=0.3))
+
+
+def test_whoever_is_killed_at_random_loses_nothing(address: str) -> None:
+    outcome = played(SCENARIOS["killed"], SEED, address, times=0.01)
+    assert sound(outcome)
+    assert outcome.done["kills"] >= 6 and outcome.acknowledged
+
+
+def test_every_scenario_can_be_told_and_others_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(SCENARIOS)
+    with pytest.raises(SystemExit):
+        main(["--only", "nothing"])
+    assert "there is no scenario nothing" in capsys.readouterr().err
