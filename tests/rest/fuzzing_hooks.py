@@ -1,4 +1,5 @@
-"""What a generator of requests cannot know: which ids exist, that a name is used once, where cursors come from."""
+"""What a generator of requests cannot know: which ids exist, that a name is used once, where cursors come from, what
+words name a time."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import schemathesis
 from schemathesis import GenerationMode
 
 KNOWN_ITEMS = 20
+TIMES = ("7d", "yesterday", "last week", "2026-11-01", "2026-11-01T09:00", "")
 _numbers = itertools.count()
 
 
@@ -23,5 +25,9 @@ def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
         return
     if case.query and isinstance(case.query.get("cursor"), str):
         del case.query["cursor"]
+    for told in (case.query, case.body):
+        for name in {"since", "until"} & told.keys() if isinstance(told, dict) else ():
+            if isinstance(told[name], str):
+                told[name] = TIMES[number % len(TIMES)]
     if "/items/{id}" in case.path and number % 2:
         case.path_parameters["id"] = str(number % KNOWN_ITEMS + 1)
