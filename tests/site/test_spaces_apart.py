@@ -171,6 +171,7 @@ ASKED_BY_ROUTE: dict[str, Attempts] = {
     "POST /api/v1/prune/execute": lambda owner: [{"conversation_ids": [str(id_)]} for id_ in owner.loot.talks],
     "GET /api/v1/stats": saying({}, {"folder": FOLDER}, {"label": LABEL}),
     "GET /api/v1/export": saying({}, {"label": LABEL}, {"folder": FOLDER, "format": "markdown"}),
+    "GET /api/v1/archive": saying({}),
     "POST /api/v1/import": saying({"conversations": [{"label": LABEL, "messages": SAYS}]}),
     "POST /api/v1/rebuild-embeddings": saying({}),
     "GET /mcp/tools": saying({}),

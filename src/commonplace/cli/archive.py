@@ -17,7 +17,7 @@ Advance = Callable[[int], object]
 
 
 def write_archive(call: Call, archive: Archive, output: str, *, force: bool) -> None:
-    """A zip if the name says so or it goes to a pipe, else a folder. Its manifest is written last, when all is there."""
+    """A zip if the name says so or it goes to a pipe, else a folder. The manifest comes last, when all is there."""
     with tables.progress("Exporting", None) as advance:
         if output == STDOUT:
             _pipe(archive, advance)

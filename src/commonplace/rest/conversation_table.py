@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from commonplace.rest import (
+    archive,
+    conversations,
+    figures,
+    messages,
+    moving,
+    organising,
+    pruning,
+    queries,
+    summaries,
+    tools,
+)
 from commonplace.rest import conversation_shapes as shapes
-from commonplace.rest import conversations, figures, messages, moving, organising, pruning, queries, summaries, tools
 from commonplace.rest.endpoint import Endpoint, Scope
 from commonplace.rest.fields import Strict
 
@@ -179,7 +190,12 @@ KEEPING = (
         query=moving.Wanted,
     ),
     Endpoint(
-        *("POST", "/api/v1/import", "Import conversations", "Keeping", "write", moving.import_, shapes.IMPORTED),
+        *("GET", "/api/v1/archive", "Everything as an archive", "Keeping", "admin", archive.archive),
+        media=archive.MEDIA,
+    ),
+    Endpoint(
+        *("POST", "/api/v1/import", "Import conversations or an archive", "Keeping", "write"),
+        *(moving.import_, shapes.IMPORTED),
         query=moving.Placed,
         takes=moving.TAKES,
     ),

@@ -162,7 +162,9 @@ def _response(endpoint: Endpoint, status: int) -> dict[str, Any]:
     elif endpoint.reply is not None:
         response["content"] = {endpoint.media: {"schema": _named(endpoint.reply)}}
     else:
-        response["content"] = {endpoint.media.partition(";")[0]: {"schema": _TEXT}}
+        # Of bytes there is nothing to say.
+        schema = _TEXT if endpoint.media.startswith("text/") else {}
+        response["content"] = {endpoint.media.partition(";")[0]: {"schema": schema}}
     return response
 
 
