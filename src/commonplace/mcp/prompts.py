@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 from commonplace.dialects import kiro
 from commonplace.dialects.tool import LONGEST_NOTICE
 from commonplace.errors import CommonplaceError
+from commonplace.mcp.recalled import marked
 from commonplace.memory.book import Book
 from commonplace.memory.browse import projects
 from commonplace.text.redact import redact
@@ -68,9 +69,8 @@ def filled(book: Book, tools: Collection[str], name: str, arguments: Mapping[str
     except CommonplaceError as error:
         raise MCPError(types.INVALID_PARAMS, redact(error.message), {"details": redact(error.hint)}) from error
     content = types.TextContent(type="text", text=redact(text))
-    return types.GetPromptResult(
-        description=prompt.description, messages=[types.PromptMessage(role="user", content=content)]
-    )
+    messages = [types.PromptMessage(role="user", content=content)]
+    return types.GetPromptResult(description=prompt.description, messages=messages, _meta=marked())
 
 
 def completed(book: Book, argument: str, begun: str) -> types.CompleteResult:

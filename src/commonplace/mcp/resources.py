@@ -12,6 +12,7 @@ from commonplace.dialects import kiro
 from commonplace.dialects.memories_text import rules_text
 from commonplace.dialects.tool import LONGEST_NOTICE
 from commonplace.errors import CommonplaceError
+from commonplace.mcp.recalled import marked
 from commonplace.memory.book import Book
 from commonplace.memory.browse import projects
 from commonplace.memory.rules import rules
@@ -79,7 +80,7 @@ def read(book: Book, uri: str) -> types.ReadResourceResult:
         told = {"uri": _shown(uri), "details": redact(error.hint)}
         raise MCPError(types.INVALID_PARAMS, redact(error.message), told) from error
     contents = types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)
-    return types.ReadResourceResult(contents=[contents])
+    return types.ReadResourceResult(contents=[contents], _meta=marked())
 
 
 def _document(book: Book, uri: str) -> tuple[str, str]:
