@@ -6,7 +6,7 @@ import contextlib
 import copy
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,6 +20,9 @@ from commonplace.memory.fetch import fetch_one
 from commonplace.memory.records import Extent
 from commonplace.memory.remember import Note, remember
 from commonplace.memory.revert import revert
+
+if TYPE_CHECKING:
+    from tests.conftest import Clock
 
 STRANGE: tuple[Any, ...] = (
     *(None, True, -1, 10**30, -(10**30), 2**63, 2**31, 1e308, math.nan, math.inf, -0.0),
@@ -96,3 +99,18 @@ def test_a_line_that_leaves_out_what_it_may_can_be_gone_back_to(book: Book) -> N
     (told,) = records.take(book, [other])
     assert (told.result, fetch_one(book, uid).tokens) == ("added", 10_000_000)
     assert revert(book, uid, 1).body == "We chose pnpm"
+
+
+def test_no_version_is_too_late_for_a_change_to_follow(book: Book, clock: Clock) -> None:
+    """One from a clock that is ahead stands until something is done to it; one from the end of time does not."""
+    (item,) = (one for one in sound(book) if one["fields"].get("kind") == "memory")
+    ahead = changed({**item, "version": clock() + 86_400_000}, ("fields", "body"), "From a clock that is ahead")
+    never = changed({**item, "version": 2**63 - 1}, ("fields", "body"), "From the end of time")
+    for told in (ahead, never):
+        records.take(book, [told])
+        assert fetch_one(book, item["name"]).body == "From a clock that is ahead"
+    edit(book, item["name"], Changes(content="Changed here"))
+    (here,) = (one for one in records.walk(book, 0, 100, Extent()).records if one.name == item["name"])
+    assert ahead["version"] < here.version < ahead["version"] + 10
+    assert [one.took for one in records.take(book, [ahead, never])] == [False, False]
+    assert fetch_one(book, item["name"]).body == "Changed here"

@@ -10,7 +10,6 @@ from typing import Any
 from commonplace.errors import InvalidInput, TooLarge
 from commonplace.memory.conversations import MAX_KEY, MAX_LABEL, STATUSES, checked_folder, checked_score
 from commonplace.memory.remember import (
-    LATEST_MS,
     MAX_META_DEPTH,
     Note,
     checked_meta,
@@ -26,6 +25,7 @@ from commonplace.text.names import normalise_project
 MAX_LINES = 10_000
 MAX_ALIASES = 1_000
 _MAX_REV = 2**31 - 1
+_CENTURY_MS = 100 * 365 * 86_400_000
 # More than any text of ours has; sums of it are kept.
 _MOST_TOKENS = 10_000_000
 _LINE = {
@@ -41,7 +41,13 @@ def arrival_of(data: Mapping[str, Any], now_ms: int) -> Arrival:
     made = {"item": _item, "session": _session, "project": _project}.get(str(data.get("what")))
     if made is None:
         raise InvalidInput(f"{str(data.get('what'))[:40]!r} is no kind of record.", "Upgrade Commonplace here.")
-    return made(_text(data, "name"), min(max(0, _number(data, "version")), LATEST_MS), data["fields"], data, now_ms)
+    return made(_text(data, "name"), _version(data, now_ms), data["fields"], data, now_ms)
+
+
+def _version(data: Mapping[str, Any], now_ms: int) -> int:
+    """No clock is a century off: what says so would stand above every change that follows, and was made now."""
+    version = max(0, _number(data, "version"))
+    return version if version <= now_ms + _CENTURY_MS else now_ms
 
 
 def _item(name: str, version: int, fields: Mapping[str, Any], data: Mapping[str, Any], now_ms: int) -> Arrival:
