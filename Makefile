@@ -13,7 +13,7 @@ endif
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint types unit test-postgres torture soak bench bench-recall demo lock build clean
+.PHONY: help install serve test lint types unit test-postgres judge torture soak bench bench-recall demo lock build clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | tr '@' '\t' | expand -t 22
@@ -46,6 +46,9 @@ unit: install ## Run the tests (some of them: make unit ARGS="tests/embed -x")
 test-postgres: install ## Run all tests of dialects, memory and promises with their stores in PostgreSQL
 	$(BIN)/python -m pytest tests/contract tests/dialects tests/memory tests/promises --engine postgres $(ARGS)
 
+judge: install ## Let others judge it (needs the network once; some of them: make judge ARGS="inspector axe")
+	$(BIN)/python -m judges $(ARGS)
+
 torture: install ## Kill, starve and cut off (longer: make torture ARGS="--minutes 10 --seed 7")
 	$(BIN)/python -m torture $(ARGS)
 
@@ -65,6 +68,8 @@ demo: install ## See what it does, in a throw-away memory
 lock: ## Choose dependency versions again (needs uv)
 	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --upgrade --quiet \
 	  --generate-hashes --no-emit-index-url --no-header --no-annotate --output-file requirements.lock
+	$(UV) pip compile judges/requirements.txt --universal --python-version 3.11.4 --upgrade --quiet \
+	  --generate-hashes --no-emit-index-url --no-header --no-annotate --output-file judges/requirements.lock
 
 build: install ## Build the source distribution and the wheel into dist/
 	$(BIN)/python -m hatchling build

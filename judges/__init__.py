@@ -1,0 +1,1 @@
+"""Judges that nobody here wrote, run against the product: `make judge`, or `python -m judges [NAME ...]`."""

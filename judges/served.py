@@ -1,0 +1,51 @@
+"""The product as its users run it, with half a year of a small team in its memory: over HTTP and over stdio."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.mcp.conftest import Served, environment
+from tests.web.story import tell
+
+from commonplace import config
+from commonplace.memory.book import Book, open_book
+from judges.letter import Kept, introduced
+
+# No judge is slowed down for asking much.
+UNLIMITED = {"COMMONPLACE_RATE_LIMIT": "1000000", "COMMONPLACE_RATE_BURST": "1000000"}
+
+
+@contextlib.contextmanager
+def remembered(folder: Path) -> Iterator[Book]:
+    """The memory in a folder, filled."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.closing(open_book(config.load(env=environment(folder)))) as book:
+        tell(book)
+        yield book
+
+
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[Served]:
+    """A `commonplace serve` process on a filled memory."""
+    with remembered(folder):
+        pass
+    server = Served(folder, "--port", "0", **UNLIMITED)
+    try:
+        yield server
+    finally:
+        server.end()
+
+
+@contextlib.contextmanager
+def open_to_all(server: Served, kept: Kept | None = None) -> Iterator[str]:
+    """An address at which the server knows whoever calls; `kept` takes what was said."""
+    with introduced(int(server.url.rpartition(":")[2]), server.key, kept) as url:
+        yield f"{url}/mcp"
+
+
+def stdio(folder: Path) -> list[str]:
+    """The command of a `commonplace mcp` process on the memory in a folder."""
+    return [sys.executable, "-m", "commonplace", "mcp", "--data-dir", str(folder / "data")]
