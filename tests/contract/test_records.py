@@ -299,3 +299,19 @@ def test_a_history_arrives_with_its_own_numbers(open_store: Opener) -> None:
     assert results(there, [record]) == ["added"]
     (other,) = there.records_named([("item", one.uid)])
     assert (other.history, other.fields, other.version) == (record.history, record.fields, record.version)
+
+
+def test_projects_that_are_apart_stay_apart_however_alike_their_names_are(open_store: Opener) -> None:
+    here, there = open_store(name="one"), open_store(name="two")
+    here.put([make_draft("zebra", project=name) for name in ("b/api", "a/api", "api", "zoo")], THEN)
+    here.alias_project("b/api", "host/zoo")
+    of_here = [record for record in told(here).values() if record.what == "project"]
+    assert len(of_here) == 4
+    for order in (of_here, of_here[::-1]):
+        assert set(results(there, order)) <= {"added", "unchanged"}
+        for record in of_here:
+            assert told(there)["project", record.name].fields == record.fields
+    lone = open_store(name="three")
+    lone.put([make_draft("zebra", project="host.org/b/api")], THEN)
+    results(lone, of_here)
+    assert lone.find_project("b/api") == "host.org/b/api"

@@ -26,6 +26,8 @@ from commonplace.memory.records import Told, What, take
 BATCH_RECORDS = 500
 BATCH_BYTES = 8_000_000
 MAX_MANIFEST = 1 << 20
+# All projects are held at once: hundreds of thousands.
+MAX_PROJECTS = 1 << 26
 _AGAIN = "Make the archive again, or fetch it again: nothing of it was kept."
 _UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 # What systems leave in folders and zips by themselves.
@@ -73,10 +75,6 @@ class OwnArchive:
 
     def taken(self, book: Book | None, advance: Advance) -> Iterator[tuple[Unit, Told]]:
         """Keep all of it, and tell what became of each record. Without a book, what there is."""
-        if book is not None:
-            # All names first: another name of one project may be like the name of another one.
-            for bare in self._batches("project", lambda _size: None):
-                take(book, [{**one, "fields": {**_fields(one), "aliases": []}} for one in bare])
         for what in FILES:
             for batch in self._batches(what, advance):
                 done = [_found(one) for one in batch] if book is None else take(book, batch)
@@ -93,7 +91,8 @@ class OwnArchive:
             batch.append(record)
             bytes_ += size
             advance(self._half(size))
-            if len(batch) >= BATCH_RECORDS or bytes_ >= BATCH_BYTES:
+            # Projects come together: so it is known which of them are apart.
+            if what != "project" and (len(batch) >= BATCH_RECORDS or bytes_ >= BATCH_BYTES):
                 yield batch
                 batch, bytes_ = [], 0
         if batch:
@@ -103,17 +102,15 @@ class OwnArchive:
         """The records of a file with the length of each, which is what was promised once all of them are read."""
         name, promised = FILES[what], self._files[what]
         digest, lines, size, last = hashlib.sha256(), 0, 0, ""
-        known: set[str] = set()
         for line in self._lines(name):
             lines, size = lines + 1, size + len(line)
             if len(line) > MAX_LINE or size > promised.bytes:
                 raise InvalidInput(f"{name} is longer than its manifest says, or has a line without an end.", _AGAIN)
             digest.update(line)
             record = _record(what, line, f"{name}, line {lines}")
-            if record["name"] in known or (what != "project" and record["name"] <= last):
+            if record["name"] <= last:
                 raise InvalidInput(f"{name}, line {lines}: a name comes twice, or out of order.", _AGAIN)
             last = record["name"]
-            known |= {last} if what == "project" else set()
             yield record, len(line)
         if Promised(lines, size, digest.hexdigest()) != promised:
             raise InvalidInput(f"{name} is not what its manifest says: it was cut off or changed.", _AGAIN)
@@ -175,6 +172,8 @@ def _promised(manifest: Mapping[str, Any]) -> dict[What, Promised]:
     found = {one.get("name"): Promised(one.get("lines"), one.get("bytes"), one.get("sha256")) for one in entries}
     if version != VERSION or {*found} != {*FILES.values()} or not all(one.told for one in found.values()):
         raise InvalidInput("Its manifest does not say what is in it.", _AGAIN)
+    if found[FILES["project"]].bytes > MAX_PROJECTS:
+        raise InvalidInput(f"Its projects have more than {MAX_PROJECTS >> 20} MB.", "Export them in parts: --project.")
     return {what: found[FILES[what]] for what in FILES}
 
 

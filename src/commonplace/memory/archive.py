@@ -98,9 +98,6 @@ class Archive:
 
     def _records(self, what: What) -> Iterator[Record]:
         records = all_of(self._book, what, self._extent)
-        if what == "project":
-            # As they came about: a short name is another project only beside the longer ones that end in it.
-            return iter(sorted(records, key=lambda one: (one.fields["created_ms"], -one.name.count("/"), one.name)))
         if what == "item" and self._since is not None:
             since = self._since
             return (record for record in records if record.version >= since)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -49,8 +49,8 @@ class Hands(Protocol):
     # Whether the other item is this one, or was replaced by it over any number of others.
     def leads_to(self, other_id: int, item_id: int) -> bool: ...
 
-    # The name of a project here; it is made if it is new.
-    def project(self, name: str, created_ms: int) -> str: ...
+    # The name of a project here; it is made if it is new. Those of names that are known to be apart are others.
+    def project(self, name: str, created_ms: int, apart: Collection[str] = ()) -> str: ...
     # How many of the names are new: one that another project has stays with that.
     def add_aliases(self, name: str, aliases: Sequence[str]) -> int: ...
     def add_session(self, record: Record) -> int: ...
@@ -80,9 +80,12 @@ class _Joining:
         self._written: set[str] = set()
         self._fresh: dict[str, Written] = {}
         self._taken: set[tuple[str | None, bytes]] = set()
+        # Projects that another store has beside each other, however alike their names are.
+        self._apart: set[str] = set()
 
     def all(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
         outcomes: dict[int, Outcome] = {}
+        self._apart = {one.record.name.casefold() for one in arrivals if one.record.what == "project"}
         take_in = {"project": self._project, "session": self._session, "item": self._item}
         for what in WHATS:
             ours = {number: one for number, one in enumerate(arrivals) if one.record.what == what}
@@ -93,7 +96,7 @@ class _Joining:
 
     def _project(self, arrival: Arrival) -> Outcome:
         record = arrival.record
-        name = self._hands.project(record.name, record.fields["created_ms"])
+        name = self._hands.project(record.name, record.fields["created_ms"], self._apart)
         added = self._hands.add_aliases(name, record.fields["aliases"])
         if ("project", record.name) not in self._known:
             return Outcome("project", record.name, "added", took=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from commonplace.model import Change, Draft
 from commonplace.store.joining import Found, Written
@@ -71,8 +71,8 @@ class Hands:
             above = sql.value(self._connection, question, (self._space_id, above))
         return above is not None
 
-    def project(self, name: str, created_ms: int) -> str:
-        number = projects.find_or_create(self._connection, self._space_id, name, created_ms)
+    def project(self, name: str, created_ms: int, apart: Collection[str] = ()) -> str:
+        number = projects.find_or_create(self._connection, self._space_id, name, created_ms, apart)
         question = "SELECT name FROM projects WHERE space_id = %s AND id = %s"
         return str(sql.value(self._connection, question, (self._space_id, number)))
 

@@ -6,6 +6,8 @@ A name refers to the project that has it, or to the only one whose name ends in 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from commonplace.errors import Conflict, NotFound
 from commonplace.model import Project
 from commonplace.store.postgres import sql
@@ -26,18 +28,18 @@ def find(connection: Connection, space_id: int, raw: str) -> tuple[int, ...]:
     return () if shorter is None else (shorter,)
 
 
-def find_or_create(connection: Connection, space_id: int, raw: str, now_ms: int) -> int:
-    """The id to write under, making or promoting the project where needed."""
+def find_or_create(connection: Connection, space_id: int, raw: str, now_ms: int, apart: Collection[str] = ()) -> int:
+    """The id to write under, making or promoting the project where needed; none of those that are known to be apart."""
     name = normalise_project(raw)
     folded = name.casefold()
     exact = _by_alias(connection, space_id, folded)
     if exact is not None:
         return exact
-    longer = _ending_in(connection, space_id, folded)
+    longer = _ending_in(connection, space_id, folded, apart)
     if len(longer) == 1:
         _add_alias(connection, space_id, folded, longer[0])
         return longer[0]
-    shorter = _promotable(connection, space_id, folded)
+    shorter = _promotable(connection, space_id, folded, apart)
     if shorter is not None:
         sql.run(connection, "UPDATE projects SET name = %s WHERE space_id = %s AND id = %s", (name, space_id, shorter))
         _add_alias(connection, space_id, folded, shorter)
@@ -105,17 +107,18 @@ def _by_alias(connection: Connection, space_id: int, folded: str) -> int | None:
     return int(row[0]) if row else None
 
 
-def _ending_in(connection: Connection, space_id: int, folded: str) -> tuple[int, ...]:
+def _ending_in(connection: Connection, space_id: int, folded: str, apart: Collection[str] = ()) -> tuple[int, ...]:
     rows = sql.rows(
         connection,
-        "SELECT DISTINCT project_id FROM project_aliases"
-        " WHERE space_id = %(space)s AND right(alias, length(%(end)s)) = %(end)s",
+        "SELECT DISTINCT p.id, p.name FROM project_aliases a"
+        "  JOIN projects p ON p.space_id = a.space_id AND p.id = a.project_id"
+        " WHERE a.space_id = %(space)s AND right(a.alias, length(%(end)s)) = %(end)s",
         {"space": space_id, "end": "/" + folded},
     )
-    return tuple(sorted(int(row[0]) for row in rows))
+    return tuple(sorted(int(id_) for id_, name in rows if name.casefold() not in apart))
 
 
-def _promotable(connection: Connection, space_id: int, folded: str) -> int | None:
+def _promotable(connection: Connection, space_id: int, folded: str, apart: Collection[str] = ()) -> int | None:
     """A project whose canonical name is a tail of this longer name, so that both are the same."""
     tails = folded.split("/")
     for start in range(1, len(tails)):
@@ -127,7 +130,7 @@ def _promotable(connection: Connection, space_id: int, folded: str) -> int | Non
             " WHERE a.space_id = %s AND a.alias = %s",
             (space_id, tail),
         )
-        if row and str(row[1]).casefold() == tail:
+        if row and str(row[1]).casefold() == tail and tail not in apart:
             return int(row[0])
     return None
 

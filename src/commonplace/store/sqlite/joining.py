@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import apsw
 
@@ -59,8 +59,8 @@ class Hands:
             above = sql.value(self._connection, question, (above,))
         return above is not None
 
-    def project(self, name: str, created_ms: int) -> str:
-        number = projects.find_or_create(self._connection, self._space_id, name, created_ms)
+    def project(self, name: str, created_ms: int, apart: Collection[str] = ()) -> str:
+        number = projects.find_or_create(self._connection, self._space_id, name, created_ms, apart)
         return str(sql.value(self._connection, "SELECT name FROM projects WHERE id = ?", (number,)))
 
     def add_aliases(self, name: str, aliases: Sequence[str]) -> int:

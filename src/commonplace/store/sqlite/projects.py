@@ -7,6 +7,7 @@ A name refers to the project that has it, or to the only one whose name ends in 
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 
 import apsw
 
@@ -29,18 +30,20 @@ def find(connection: apsw.Connection, space_id: int, raw: str) -> tuple[int, ...
     return () if shorter is None else (shorter,)
 
 
-def find_or_create(connection: apsw.Connection, space_id: int, raw: str, now_ms: int) -> int:
-    """The id to write under, making or promoting the project where needed."""
+def find_or_create(
+    connection: apsw.Connection, space_id: int, raw: str, now_ms: int, apart: Collection[str] = ()
+) -> int:
+    """The id to write under, making or promoting the project where needed; none of those that are known to be apart."""
     name = normalise_project(raw)
     folded = name.casefold()
     exact = _by_alias(connection, space_id, folded)
     if exact is not None:
         return exact
-    longer = _ending_in(connection, space_id, folded)
+    longer = _ending_in(connection, space_id, folded, apart)
     if len(longer) == 1:
         _add_alias(connection, space_id, folded, longer[0])
         return longer[0]
-    shorter = _promotable(connection, space_id, folded)
+    shorter = _promotable(connection, space_id, folded, apart)
     if shorter is not None:
         connection.execute("UPDATE projects SET name = ? WHERE id = ?", (name, shorter))
         _add_alias(connection, space_id, folded, shorter)
@@ -107,16 +110,17 @@ def _by_alias(connection: apsw.Connection, space_id: int, folded: str) -> int | 
     return int(row[0]) if row else None
 
 
-def _ending_in(connection: apsw.Connection, space_id: int, folded: str) -> tuple[int, ...]:
+def _ending_in(connection: apsw.Connection, space_id: int, folded: str, apart: Collection[str] = ()) -> tuple[int, ...]:
     rows = sql.rows(
         connection,
-        "SELECT DISTINCT project_id FROM project_aliases WHERE space_id = ?1 AND substr(alias, -length(?2)) = ?2",
+        "SELECT DISTINCT p.id, p.name FROM project_aliases a JOIN projects p ON p.id = a.project_id"
+        " WHERE a.space_id = ?1 AND substr(a.alias, -length(?2)) = ?2",
         (space_id, "/" + folded),
     )
-    return tuple(sorted(int(row[0]) for row in rows))
+    return tuple(sorted(int(id_) for id_, name in rows if name.casefold() not in apart))
 
 
-def _promotable(connection: apsw.Connection, space_id: int, folded: str) -> int | None:
+def _promotable(connection: apsw.Connection, space_id: int, folded: str, apart: Collection[str] = ()) -> int | None:
     """A project whose canonical name is a tail of this longer name, so that both are the same."""
     tails = folded.split("/")
     for start in range(1, len(tails)):
@@ -127,7 +131,7 @@ def _promotable(connection: apsw.Connection, space_id: int, folded: str) -> int 
             " WHERE a.space_id = ? AND a.alias = ?",
             (space_id, tail),
         )
-        if row and str(row[1]).casefold() == tail:
+        if row and str(row[1]).casefold() == tail and tail not in apart:
             return int(row[0])
     return None
 
