@@ -20,4 +20,39 @@ class Expected:
     by_chance: bool = False
 
 
-EXPECTED: tuple[Expected, ...] = ()
+_FIXTURE = "|".join(
+    (
+        r"Unknown (tool|prompt): test_",
+        r"Resource not found: test://",
+        r"diagnostic tool 'test_",
+        r"'json_schema_2020_12_tool' not found",
+        r"no tool with x-mcp-header",
+        r"re-requesting via InputRequired",
+        r"(Expected|initial) InputRequiredResult",
+    )
+)
+_NAMED = "The suite asks for a tool, prompt or resource of its own; the same check passes on the fixtures."
+_TASKS = "Tasks are an optional extension, which the server does not offer."
+_BACK = "Asks the client back in the middle of a call, which 2026-07-28 abolished; the server never does."
+_LOGS = "Logging through the protocol is deprecated and not offered; the server logs to standard error."
+_ONE_ANSWER = "A call has one answer as JSON, without progress on the way: no tool works long enough for it."
+_SUBSCRIBE = "Subscriptions to resources are not offered, and 2026-07-28 abolished them."
+_NO_SESSION = "Each request stands alone, so there is no session with streams to resume."
+
+
+def _conformance(check: str, reason: str, where: str = "*", said: str = "") -> Expected:
+    return Expected("conformance", where, check, said, reason)
+
+
+EXPECTED: tuple[Expected, ...] = (
+    _conformance("tasks-*", _TASKS, "* 2026-07-28"),
+    _conformance("tools-call-with-progress:*", _ONE_ANSWER, said="Unknown tool: test_"),
+    _conformance("tools-call-with-logging:*", _LOGS, "* 2025-11-25", "Method not found"),
+    _conformance("logging-set-level:*", _LOGS, "* 2025-11-25", "Method not found"),
+    _conformance("tools-call-sampling:*", _BACK, "* 2025-11-25", "Unknown tool: test_"),
+    _conformance("tools-call-elicitation:*", _BACK, "* 2025-11-25", "Unknown tool: test_"),
+    _conformance("elicitation-sep1*", _BACK, "* 2025-11-25", "Unknown tool: test_"),
+    _conformance("resources-*subscribe:*", _SUBSCRIBE, "* 2025-11-25", "Method not found"),
+    _conformance("server-sse-*", _NO_SESSION, "* 2025-11-25", "provides session ID"),
+    _conformance("*", _NAMED, "product *", _FIXTURE),
+)
