@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -17,6 +17,8 @@ from commonplace.memory.book import Book, open_book
 
 WIDE, NARROW = (1280, 800), (360, 740)
 Theme = Literal["light", "dark"]
+Look = tuple[tuple[int, int], Theme]
+LOOKS: tuple[Look, ...] = ((WIDE, "light"), (NARROW, "dark"), (WIDE, "dark"), (NARROW, "light"))
 WAIT_MS = 15_000
 # WCAG 2.2, levels A and AA.
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
@@ -56,10 +58,15 @@ class Visitor:
         self.page.press("#key", "Enter")
         self.page.wait_for_selector("header.top")
 
-    def look(self, size: tuple[int, int], theme: Theme) -> None:
-        """See the same page in another window, or by another light."""
-        self.page.set_viewport_size({"width": size[0], "height": size[1]})
-        self.page.emulate_media(color_scheme=theme)
+    def look(self, name: str, looks: Sequence[Look], *, examined: Sequence[Look] = ()) -> None:
+        """See the page in other windows and by another light: nothing runs out of it. A picture of each is kept."""
+        for size, theme in looks:
+            self.page.set_viewport_size({"width": size[0], "height": size[1]})
+            self.page.emulate_media(color_scheme=theme)
+            assert self.page.evaluate("document.documentElement.scrollWidth") <= size[0], self.page.url
+            if (size, theme) in examined:
+                self.check_access()
+            self.picture(f"{name}-{theme}-{size[0]}")
 
     def picture(self, name: str) -> None:
         """Keep a picture of the page as it is, for people to look at."""

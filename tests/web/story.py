@@ -37,7 +37,7 @@ def tell(book: Book) -> None:
     """Put all of it into a memory."""
     now = book.clock()
     notes = []
-    for n in range(90):
+    for n in range(45):
         when = now - (n * n * 3 % 340) * DAY - n * 1_000
         project = PROJECTS[n % 3]
         if n % 3 == 0:
@@ -66,7 +66,7 @@ def tell(book: Book) -> None:
     stopped = {"task": "Write the runbook", "progress": "Outline done"}
     notes.append(Note(kind="checkpoint", session="session-1", details=stopped, project=PROJECTS[0]))
     remember_all(book, notes)
-    for n in range(12):
+    for n in range(6):
         said = [
             Said("user", f"Why do webhook retries pile up on Mondays? ({n})", now - 40 * n * DAY),
             Said("assistant", TALK, now - 40 * n * DAY + 5_000),

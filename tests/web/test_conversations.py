@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 import httpx2
-import pytest
 from tests.mcp.conftest import Served
-from tests.web.conftest import NARROW, WIDE, Visit
+from tests.web.conftest import LOOKS, Visit
 
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import Conversation, Said, find, keep, opened
@@ -49,7 +48,6 @@ def test_nothing_there_yet(visit: Visit) -> None:
     visitor = visit()
     page = visitor.go("/conversations")
     assert "No conversation is here" in page.inner_text("main")
-    visitor.check_access()
     assert "nothing here" in visitor.go("/conversations/999999").inner_text("h1")
 
 
@@ -58,7 +56,6 @@ def test_the_list_is_filtered_and_chosen_ones_are_put_elsewhere_and_back(visit: 
     two = kept(memory, "Größe der Straße", folder="/work")
     visitor = visit()
     page = visitor.go("/conversations?folder=/work")
-    visitor.check_access()
     assert page.inner_text(".tree [aria-current]").split() == ["work", "2"]
     assert "Queue is slow" in visitor.go("/conversations?project=my-api").inner_text(".letters")
     page.fill("#q", "STRASSE")
@@ -171,8 +168,7 @@ def _unread(text: str) -> object:
     return json.loads(text) | {"last_accessed": None} if text.startswith("{") else text
 
 
-@pytest.mark.parametrize(("size", "theme"), [(WIDE, "dark"), (NARROW, "light")])
-def test_hostile_text_is_only_read(visit: Visit, memory: Book, size: tuple[int, int], theme: str) -> None:
+def test_hostile_text_is_only_read(visit: Visit, memory: Book) -> None:
     session = kept(memory, HOSTILE, HOSTILE, CODE, "x" * 990_000, folder=f"/{HOSTILE[:60].replace('/', '')}")
     details = {"narrative": HOSTILE, "files_read": HOSTILE}
     for number in range(3):
@@ -189,15 +185,13 @@ def test_hostile_text_is_only_read(visit: Visit, memory: Book, size: tuple[int, 
         )
     summary = {"request": HOSTILE, "next_steps": "Measure"}
     remember(memory, Note(kind="summary", title="Done", session=session.key, details=summary, created_ms=THEN + 9))
-    visitor = visit(size, theme)
+    visitor = visit()
     addresses = {"conversations": "/conversations?status=all", "conversation": f"/conversations/{session.short_id}"}
     for name, address in addresses.items():
         page = visitor.go(address)
-        visitor.check_access()
-        visitor.picture(f"{name}-{theme}-{size[0]}")
+        visitor.look(name, LOOKS, examined=LOOKS[:1])
         assert page.title() != "hit" and not page.query_selector("main img, a[href^=javascript]")
         assert "{{7*7}}" in page.inner_text("main")
-        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
     assert page.query_selector(".code .k") and page.query_selector("details.fold pre")
     long = memory.store.messages_of(session.id)[2]
     page = visitor.go(f"/conversations/{long.uid}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import httpx2
 from tests.mcp.conftest import Served
-from tests.web.conftest import NARROW, WIDE, Theme, Visit
+from tests.web.conftest import LOOKS, Look, Visit
 from tests.web.story import tell
 
 from commonplace.memory.book import Book
@@ -16,11 +16,8 @@ from commonplace.web.pages import PAGES
 from commonplace.web.static import static_files
 
 MOST_SCRIPT = 300 * 1024
-LOOKS: tuple[tuple[tuple[int, int], Theme], ...] = (
-    (WIDE, "light"), (NARROW, "dark"), (WIDE, "dark"), (NARROW, "light"),
-)  # fmt: skip
-# Each theme and each width is examined once; the rest is for the pictures.
-EXAMINED = {"empty": LOOKS[:1], "full": LOOKS[:2]}
+# Each theme and each width is examined once, full pages by the light that is harder to get right.
+EXAMINED = {"empty": LOOKS[:1], "full": LOOKS[1:2]}
 # Files and numbers, not pages to look at.
 NOT_SHOWN = ("/topics/map", "/conversations/{id}/export", "/topics/{id}", "/topics/passages/{id}")
 SHOWN = [page for page in PAGES if page.method == "GET" and page.path not in NOT_SHOWN]
@@ -51,18 +48,13 @@ def test_every_page_of_a_full_memory(visit: Visit, memory: Book) -> None:
     look_at_all(visit, memory, "full", LOOKS)
 
 
-def look_at_all(visit: Visit, book: Book, state: str, looks: Sequence[tuple[tuple[int, int], Theme]]) -> None:
+def look_at_all(visit: Visit, book: Book, state: str, looks: Sequence[Look]) -> None:
     visitor = visit()
     for path, address in addresses(book).items():
         page = visitor.go(address + ("?q=webhook+retries" if path == "/search" else ""))
         assert page.query_selector("main h1") and not page.query_selector("main .wrong"), address
         name = path.strip("/").replace("/", "-").replace("{id}", "one") or "home"
-        for size, theme in looks:
-            visitor.look(size, theme)
-            assert page.evaluate("document.documentElement.scrollWidth") <= size[0], address
-            if (size, theme) in EXAMINED[state]:
-                visitor.check_access()
-            visitor.picture(f"{state}-{name}-{theme}-{size[0]}")
+        visitor.look(f"{state}-{name}", looks, examined=EXAMINED[state])
 
 
 def test_no_page_ships_more_script_than_it_may(served: Served, memory: Book) -> None:

@@ -19,7 +19,6 @@ def test_what_is_remembered_appears_while_one_looks_on(visit: Visit, memory: Boo
     page = visitor.go("/feed")
     page.wait_for_selector(".pulse.on")
     assert "Nothing has happened yet" in page.inner_text("main")
-    visitor.check_access()
     stored = remember(memory, Note(HOSTILE, type="decision", project="my-api"))
     page.wait_for_selector(".feed .fresh")
     assert HOSTILE[:20] in page.inner_text(".feed a") and page.title() != "hit" and not page.query_selector(".feed img")
@@ -47,7 +46,6 @@ def test_a_project_is_followed_alone_and_on_a_narrow_screen(visit: Visit, memory
     remember(memory, Note("Of this project", type="fact", project="my-api"))
     page.wait_for_selector(".feed >> text=Of this project")
     assert "Of another project" not in page.inner_text(".feed")
-    visitor.check_access()
     visitor.picture("feed-dark-360")
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW[0]
 

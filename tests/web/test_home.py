@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.web.conftest import NARROW, WIDE, Visit
+from tests.web.conftest import LOOKS, Visit
 
 from commonplace.memory.book import Book
 from commonplace.memory.remember import Note, remember, remember_all
@@ -20,15 +19,10 @@ HOSTILE = "<script>document.title='hit'</script><b>{{7*7}}</b> \u202e مشروع
 def test_an_empty_memory_says_how_to_begin(visit: Visit) -> None:
     visitor = visit()
     page = visitor.go("/")
-    visitor.check_access()
-    visitor.picture("home-empty")
     assert "commonplace connect" in page.inner_text(".welcome") and visitor.served.url in page.inner_text(".welcome")
 
 
-@pytest.mark.parametrize(("size", "theme"), [(WIDE, "light"), (WIDE, "dark"), (NARROW, "light"), (NARROW, "dark")])
-def test_a_full_memory_tells_today_and_the_year(
-    visit: Visit, memory: Book, size: tuple[int, int], theme: str
-) -> None:
+def test_a_full_memory_tells_today_and_the_year(visit: Visit, memory: Book) -> None:
     now = memory.clock()
     notes = [
         Note(f"Note {n} of then", type="fact", project=f"project-{n % 9}", created_ms=now - (n * n % 180) * DAY)
@@ -36,14 +30,12 @@ def test_a_full_memory_tells_today_and_the_year(
     ]
     remember_all(memory, notes)
     remember(memory, Note(HOSTILE, title=HOSTILE, type="decision", project="项目 <b>", tags=["<i>tag</i>"]))
-    visitor = visit(size, theme)
+    visitor = visit()
     page = visitor.go("/")
-    visitor.check_access()
-    visitor.picture(f"home-{theme}-{size[0]}")
+    visitor.look("home", LOOKS)
     assert page.title() != "hit" and not page.query_selector("main b") and "<script>" in page.inner_text(".lines")
     assert "memories" in page.inner_text(".tiles")
     assert len(page.query_selector_all(".calendar rect:not(.shade-0)")) > 10
-    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
 
 
 @given(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 import httpx2
-import pytest
 from tests.mcp.conftest import Served
-from tests.web.conftest import NARROW, WIDE, Visit
+from tests.web.conftest import LOOKS, NARROW, Visit
 
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import Conversation, Said, keep, opened
@@ -203,7 +202,6 @@ def test_something_is_remembered_by_hand(visit: Visit, memory: Book) -> None:
     visitor = visit()
     page = visitor.go("/search")
     page.click("text=Remember something")
-    visitor.check_access()
     page.click("main >> button >> text=Remember")
     page.wait_for_selector(".wrong >> text=nothing to remember")
     page.fill("#f-content", "Never open the sluice in spring")
@@ -236,25 +234,21 @@ def test_an_item_of_a_megabyte_opens_in_part(visit: Visit, memory: Book, served:
     assert "THE END" in whole.text and "THE END" not in reply.text
 
 
-@pytest.mark.parametrize(("size", "theme"), [(WIDE, "dark"), (NARROW, "light")])
-def test_hostile_text_is_only_read(visit: Visit, memory: Book, size: tuple[int, int], theme: str) -> None:
-    said = [Said("user", HOSTILE + theme), Said("assistant", f"Ответ 答え جواب {HOSTILE}")]
+def test_hostile_text_is_only_read(visit: Visit, memory: Book) -> None:
+    said = [Said("user", HOSTILE), Said("assistant", f"Ответ 答え جواب {HOSTILE}")]
     session = keep(memory, Conversation(f"<b>{HOSTILE[:80]}", said, project="危险-خطر")).session
     item = kept(
-        memory, f"{HOSTILE}\n\n```html\n{HOSTILE}\n```\n{size}{theme}", title=f"危险 {HOSTILE}"[:200], type="note",
+        memory, f"{HOSTILE}\n\n```html\n{HOSTILE}\n```", title=f"危险 {HOSTILE}"[:200], type="note",
         project="危险-خطر", tags=["<b>'\"", "тег"], meta={HOSTILE[:30]: HOSTILE, "deep": [{"a": HOSTILE}]},
         details={"facts": HOSTILE, "concepts": "x" * 300},
     )  # fmt: skip
-    edit(memory, item.id, Changes(content=f"{HOSTILE} now {size}{theme}", tags=["<i>"]))
-    visitor = visit(size, theme)
+    edit(memory, item.id, Changes(content=f"{HOSTILE} now", tags=["<i>"]))
+    visitor = visit()
     for path in (f"/items/{item.id}", f"/items/{item.id}?edit=1", f"/items/{opened(memory, session.uid)[1][1].id}"):
         page = visitor.go(path)
-        visitor.check_access()
+        visitor.look("item", LOOKS, examined=LOOKS[:1])
         assert not page.title().startswith("hit") and "49" not in page.inner_text("h1")
         assert not page.query_selector("main img, main script, a[href^=javascript]")
-        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-    visitor.go(f"/items/{item.id}")
-    visitor.picture(f"item-{theme}-{size[0]}")
 
 
 def test_a_key_for_one_project_sees_its_items_only(memory: Book, served: Served) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from tests.mcp.conftest import Served
-from tests.web.conftest import NARROW, WIDE, Visit
+from tests.web.conftest import LOOKS, Visit
 
 from commonplace.memory.book import Book
 from commonplace.memory.edit import Changes, edit
@@ -25,7 +24,6 @@ def rule(book: Book, text: str, project: str | None = None, paths: str = "") -> 
 def test_a_rule_is_written_changed_forgotten_and_brought_back(visit: Visit, memory: Book) -> None:
     visitor = visit()
     page = visitor.go("/rules")
-    visitor.check_access()
     assert "No rules here yet" in page.inner_text("main")
     page.fill("#new", "Use tabs in **Go** files")
     page.fill("#new-paths", "src/**/*.{go,mod}\ncmd/**")
@@ -98,17 +96,14 @@ def test_contradictions_stand_side_by_side_and_are_settled(visit: Visit, memory:
     assert fetch_one(memory, old.id, forgotten=True).superseded_by == new.id
 
 
-@pytest.mark.parametrize(("size", "theme"), [(WIDE, "dark"), (NARROW, "light")])
-def test_hostile_rules_are_only_read(visit: Visit, memory: Book, size: tuple[int, int], theme: str) -> None:
+def test_hostile_rules_are_only_read(visit: Visit, memory: Book) -> None:
     rule(memory, HOSTILE, "gefährlich-危险-خطر", "src/**")
-    visitor = visit(size, theme)
+    visitor = visit()
     for path in ("/rules?project=gefährlich-危险-خطر", "/rules/preview?project=gefährlich-危险-خطر&target=claude"):
         page = visitor.go(path)
-        visitor.check_access()
+        visitor.look("rules-hostile", LOOKS, examined=LOOKS[:1])
         assert page.title() != "hit" and not page.query_selector("main img, a[href^=javascript]")
         assert "49" not in page.inner_text("main .text, main pre")
-        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-    visitor.picture(f"rules-preview-{theme}-{size[0]}")
 
 
 def test_whoever_may_only_read_sees_rules_and_no_buttons(visit: Visit, memory: Book, served: Served) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 from tests.mcp.conftest import Served
-from tests.web.conftest import NARROW, WIDE, Visit
+from tests.web.conftest import LOOKS, Visit
 
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import Conversation, Said, keep
@@ -37,7 +37,6 @@ def lighthouse(memory: Book) -> Item:
 def test_results_follow_what_is_typed_and_keys_go_through_them(visit: Visit, lighthouse: Item) -> None:
     visitor = visit()
     page = visitor.go("/search")
-    visitor.check_access()
     page.keyboard.press("Escape")
     page.keyboard.press("/")
     page.keyboard.type("electric lighthouse lamp")
@@ -51,8 +50,6 @@ def test_results_follow_what_is_typed_and_keys_go_through_them(visit: Visit, lig
     place = page.locator(".hit a", has_text="Painting the tower").first
     assert "/conversations/" in (place.get_attribute("href") or "")
     assert page.locator(".hit", has_text="painted by Ada").locator(".excerpt").count() == 0
-    visitor.check_access()
-    visitor.picture("search-light-1280")
     for key, at in (("ArrowDown", 0), ("ArrowDown", 1), ("k", 0), ("j", 1), ("ArrowUp", 0)):
         page.keyboard.press(key)
         assert page.evaluate("[...document.querySelectorAll('.hit')].findIndex(e => e.matches('.at'))") == at, key
@@ -117,18 +114,15 @@ def test_more_is_a_link_that_can_be_shared(visit: Visit, memory: Book) -> None:
     assert page.locator(".hit").count() == 5 and not page.query_selector("main a.button >> text=Older")
 
 
-@pytest.mark.parametrize(("size", "theme"), [(WIDE, "dark"), (NARROW, "light")])
-def test_hostile_words_are_only_read(visit: Visit, memory: Book, size: tuple[int, int], theme: str) -> None:
+def test_hostile_words_are_only_read(visit: Visit, memory: Book) -> None:
     note = Note(f"{HOSTILE} ship\nsecond line {HOSTILE}", project="危险-خطر", tags=["<b>'\"", "тег"], type="note")
     remember(memory, note)
-    visitor = visit(size, theme)
+    visitor = visit()
     page = visitor.go(f"/search?q={quote(HOSTILE + ' ship')}&tag={quote('<b>')}&since=2020-01-01")
     assert page.locator(".hit").count() == 1
-    visitor.check_access()
+    visitor.look("search", LOOKS, examined=LOOKS[:1])
     assert not page.title().startswith("hit") and not page.query_selector("main img, main .hit script")
     assert "{{7*7}}" in page.inner_text(".hit") and page.input_value("#q").startswith("<img")
-    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-    visitor.picture(f"search-{theme}-{size[0]}")
 
 
 def _text(html: str) -> str:

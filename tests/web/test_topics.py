@@ -49,7 +49,6 @@ def full(memory: Book) -> Book:
 def test_an_empty_memory_has_no_topics_yet(visit: Visit) -> None:
     visitor = visit()
     page = visitor.go("/topics")
-    visitor.check_access()
     assert "no topics yet" in page.inner_text("main")
 
 
@@ -59,7 +58,6 @@ def test_the_map_of_five_thousand_points_is_drawn_moved_and_chosen_from(visit: V
     page.wait_for_selector("#map[data-nodes]")
     drawn = int(page.get_attribute("#map", "data-nodes") or 0)
     assert PASSAGES * 0.8 < drawn <= PASSAGES
-    visitor.check_access()
     visitor.picture("topics")
     page.hover("#map")
     page.mouse.wheel(0, -600)
