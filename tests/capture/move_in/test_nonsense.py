@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from commonplace.capture.foreign import Skipped
 from commonplace.capture.formats import FORMATS
 from commonplace.capture.imports import Import, import_path
-from commonplace.capture.move_in.products import read_database
+from commonplace.capture.move_in.products import PRODUCTS, read_database
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import Conversation
 from commonplace.memory.take_in import Arrival, Replaced
@@ -99,6 +99,15 @@ def test_any_record_of_any_export(name: str, data: st.DataObject) -> None:
     for one in FORMATS[name].read(stream, "export.json"):
         assert isinstance(one, (Conversation, Arrival, Replaced, Skipped))
         assert not isinstance(one, Skipped) or one.what != "its records", one.why
+
+
+@pytest.mark.parametrize("tables", TABLES)
+def test_columns_may_be_missing(tables: Mapping[str, str], book: Book, tmp_path: Path) -> None:
+    """All but those by which a product is known: older and newer versions have others."""
+    known = {name for product in PRODUCTS.values() for columns in product.known_by.values() for name in columns}
+    fewer = {table: ", ".join(sorted({"x", *known} & {"x", *columns_of(tables, table)})) for table in tables}
+    path = make(tmp_path / "theirs" / "memory.db", fewer, {table: [{"x": 1}, {"x": 2}] for table in fewer})
+    assert not import_path(book, path).reasons.get(("file", ""), 0)
 
 
 @pytest.mark.parametrize("tables", TABLES)

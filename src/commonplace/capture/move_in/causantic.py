@@ -135,7 +135,7 @@ def _links(database: Database, ends: tuple[str, str], id_: str) -> list[dict[str
     found: dict[str, dict[str, object]] = {}
     for row in PLAN.rows(database, "edges", f"WHERE {ends[0]} = ?1 OR {ends[1]} = ?1 ORDER BY rowid", (id_,)):
         other = text(row, ends[1]) if text(row, ends[0]) == id_ else text(row, ends[0])
-        weight = row.get("initial_weight", row.get("weight"))
+        weight = next((row[name] for name in ("initial_weight", "weight") if row.get(name) is not None), None)
         told = link(
             _uid(other),
             text(row, "reference_type", "referenceType", "edge_type", "type"),

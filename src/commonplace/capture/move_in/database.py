@@ -114,14 +114,15 @@ class Database:
         return set(columns) <= set(self.tables.get(table, ())) if columns else table in self.tables
 
     def rows(self, table: str, columns: str, rest: str = "", bindings: Sequence[object] = ()) -> Iterator[Row]:
-        """Rows of a table, as far as there is one, with those of the columns that it has; `rest` is SQL."""
+        """Rows of a table, as far as there is one. A column that it does not have is None in all of them; `rest` is SQL."""
         names = [name for name in columns.split() if name in self.tables.get(table, ())]
         if not names:
             return
+        blank: Row = dict.fromkeys(columns.split())
         # Text that is no UTF-8 would end the reading.
         cells = ", ".join(f"iif(typeof({quoted(n)}) = 'text', CAST({quoted(n)} AS BLOB), {quoted(n)})" for n in names)
         for values in self._rows(f"SELECT {cells} FROM {quoted(table)} {rest}", bindings):
-            yield {name: _readable(value) for name, value in zip(names, values, strict=True)}
+            yield {**blank, **{name: _readable(value) for name, value in zip(names, values, strict=True)}}
 
     def count(self, table: str, condition: str = "1") -> int:
         ((found,),) = self._rows(f"SELECT count(*) FROM {quoted(table)} WHERE {condition}")
