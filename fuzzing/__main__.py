@@ -51,7 +51,7 @@ def _runs(target: Target, seconds: int, seed: int) -> bool:
         harmful.mkdir()
         kept = CORPUS / target.name
         folders = [fresh, *([kept] if kept.is_dir() else [])]
-        command = [sys.executable, "-m", "fuzzing.atheris_run", target.name, *map(str, folders)]
+        command = [sys.executable, "-m", "fuzzing.atheris_run", target.name, str(harmful), *map(str, folders)]
         command += [f"-max_total_time={seconds}", f"-dict={words}", f"-artifact_prefix={harmful}/", f"-seed={seed}"]
         command += [f"-timeout={TIMEOUT_SECONDS}", f"-rss_limit_mb={MEMORY_MB}", f"-max_len={target.longest}"]
         ended = subprocess.run([*command, "-print_final_stats=1"], check=False).returncode
