@@ -62,13 +62,15 @@ def at_once(arena: Arena) -> None:
 def staying(arena: Arena, kinds: Sequence[type[Voice]]) -> None:
     """They all work at once for a while, and end as they should. Nobody is refused anything."""
     voices = [kind(arena, f"{kind.__name__.lower()}n{n}") for n, kind in enumerate(kinds)]
+    for voice in voices:
+        voice.wait_for(1)
     threading.Event().wait(arena.effort)
     for voice in voices:
         voice.stop()
     for voice in voices:
         voice.ended()
         if not voice.heard:
-            arena.outcome.refused.append(f"{voice.name} was never answered in {arena.effort} s")
+            arena.outcome.refused.append(f"{voice.name} was never answered")
     arena.outcome.count("processes", len(voices))
     judge_at_last(arena)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torture import crowds, places, servers
 from torture.arena import Scenario
 from torture.named_steps import STEPS
-from torture.steps import broken
+from torture.steps import broken, dying
 
 SCENARIOS: dict[str, Scenario] = {
     one.name: one
@@ -14,6 +14,7 @@ SCENARIOS: dict[str, Scenario] = {
         Scenario("at-once", "200 processes start at once on a missing file, again and again", crowds.at_once, 1, True),
         Scenario("twenty", "20 processes on one file for so many seconds; nobody is refused", crowds.twenty, 20),
         Scenario("editors", "10 editors on one store for so many seconds", crowds.editors, 20),
+        Scenario("dying", "writers die at moments of the disk, again and again on one store", dying, 20),
         *(
             Scenario(name, f"{says}, broken at moments of the disk", broken(step), 4)
             for name, (says, step) in STEPS.items()

@@ -137,5 +137,3 @@ def _wait_for_answers(writers: list[Scribe]) -> None:
     """Until each of them has written again."""
     for writer in writers:
         writer.wait_for(writer.heard + 3)
-        if writer.process.poll() is not None:
-            writer.refused("it ended by itself")

@@ -18,6 +18,8 @@ from torture.ledger import Ledger
 
 _KILLED = (-9, 9)
 PREPARED = "prepared"
+# About as many as so many writes take.
+MOST_MOMENTS, WRITES = 1200, 25
 
 Prepare = Callable[[Arena], object]
 Settled = Callable[[Arena], Sequence[str]]
@@ -53,6 +55,20 @@ def broken(step: Step) -> Callable[[Arena], None]:
             break_at(arena, step, number, arena.random.choice(step.hows), moments[number - 1], known)
 
     return play
+
+
+def dying(arena: Arena) -> None:
+    """One writer after the other dies at some moment, in some way, always on the same store."""
+    for round_ in range(arena.effort):
+        how = arena.random.choice(HOWS)
+        doom = ("torture.doomed", str(arena.random.randrange(1, MOST_MOMENTS)), how, str(_report(arena)))
+        told = arena.run(*doom, "torture.deeds", "write", f"d{round_}", str(WRITES))
+        _hear(arena, told.stdout)
+        if told.returncode in _KILLED:
+            arena.outcome.count("kills")
+        elif how == FULL:
+            arena.outcome.count("full disks")
+        judge(arena, f"{' '.join(doom[1:3])} in round {round_}")
 
 
 def moments_of(arena: Arena, step: Step) -> list[str]:

@@ -30,7 +30,7 @@ class Voice(ABC):
     def __init__(self, arena: Arena, name: str) -> None:
         self.arena, self.name = arena, name
         self.random = Random(f"{arena.random.random()}{name}")
-        self.heard, self._dead = 0, False
+        self.heard, self._dead, self._over = 0, False, False
         self.process: subprocess.Popen[bytes] = self.begun()
         self._news = threading.Condition()
         self._stop = threading.Event()
@@ -57,7 +57,7 @@ class Voice(ABC):
     def wait_for(self, answers: int) -> None:
         """Until it had so many, or ended."""
         with self._news:
-            self._news.wait_for(lambda: self.heard >= answers or not self._thread.is_alive(), PATIENCE)
+            self._news.wait_for(lambda: self.heard >= answers or self._over, PATIENCE)
 
     def die(self) -> None:
         self._dead = True
@@ -90,8 +90,11 @@ class Voice(ABC):
                     self.speak()
             if self._stop.is_set():
                 self.farewell()
+            elif not self._dead:
+                self.refused(f"it ended by itself, with {self.process.wait(PATIENCE)}")
         finally:
             with self._news:
+                self._over = True
                 self._news.notify_all()
 
     def farewell(self) -> None:
@@ -143,7 +146,9 @@ class Scribe(Voice):
 
     def speak(self) -> None:
         told = self.arena.ledger.hear(self._line())
-        if "unavailable" in told:
+        if "refused" in told:
+            self.refused(told)
+        elif "unavailable" in told:
             self.arena.outcome.count("told to be unavailable")
         elif "may" not in told:
             self.answered()

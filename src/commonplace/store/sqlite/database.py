@@ -117,7 +117,8 @@ class Database:
     def _refuse_newer(self, connection: apsw.Connection) -> None:
         """A newer version may have migrated the file meanwhile: what is written now might miss a rule of it."""
         if self._newest is not None and int(connection.pragma("user_version")) > self._newest:
-            raise StoreTooNew(f"A newer version of Commonplace has migrated the store {self.path} meanwhile.")
+            migrated = f"A newer version of Commonplace has migrated the store {self.path} meanwhile."
+            raise StoreTooNew(migrated, "Restart this server or editor, so that it runs the newer version too.")
 
     @contextlib.contextmanager
     def jot(self, patience: float) -> Iterator[apsw.Connection]:
