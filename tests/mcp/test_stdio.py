@@ -155,6 +155,7 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(tmp_path: Pa
         '{"jsonrpc":"2.0","id":7,"method":5}',
         '{"jsonrpc":"2.0","id":8,"method":"no/such/method"}',
         "[1, 2]",
+        '{"jsonrpc":"2.0","id":"half \\ud800"}',
         calling(9, "search", query="still alive"),
     )
     errors = [reply["error"] for reply in replies if reply["id"] is None]
@@ -162,6 +163,7 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(tmp_path: Pa
     by_id = {reply["id"]: reply for reply in replies if reply["id"] is not None}
     assert by_id[7]["error"]["code"] == -32600
     assert by_id[8]["error"]["code"] == -32601
+    assert by_id["half \ufffd"]["error"]["code"] == -32600
     assert by_id[9]["result"]["isError"] is False
     assert done.returncode == 0
 

@@ -125,7 +125,7 @@ def mended(failure: Exception) -> types.JSONRPCMessage | None:
         message: types.JSONRPCMessage = types.jsonrpc_message_adapter.validate_python(_cleaned(data), by_name=False)
     except (ValidationError, RecursionError):
         id_ = data.get("id") if isinstance(data, dict) else None
-        known = id_ if isinstance(id_, (int, str)) and not isinstance(id_, bool) else None
+        known = _cleaned(id_) if isinstance(id_, (int, str)) and not isinstance(id_, bool) else None
         return _error(known, types.INVALID_REQUEST, "Not a JSON-RPC 2.0 message.")
     return message
 
