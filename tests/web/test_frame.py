@@ -39,6 +39,8 @@ def test_a_theme_is_chosen_for_the_browser(visit: Visit) -> None:
     visitor.page.wait_for_selector('html[data-theme="dark"]')
     visitor.go("/search")
     assert visitor.page.get_attribute("html", "data-theme") == "dark"
+    visitor.page.emulate_media(media="print")
+    assert visitor.page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
 
 
 def test_pages_work_without_scripts(visit: Visit, memory: Book) -> None:
