@@ -57,7 +57,10 @@ def test_a_server_without_its_store_lives_and_is_not_ready(serve: Serve, tmp_pat
     assert probe(server, "/live").status_code == 200
     answer = probe(server)
     assert code(answer) == (503, "DB_CORRUPT")
-    assert str(tmp_path) not in answer.text and "commonplace.db" not in answer.text
+    strangers = [probe(server, "/api/v1/items", authorization=f"Bearer sk-sekha-{'0' * 48}"), probe(server, "/health")]
+    assert [code(told) for told in strangers] == [(503, "DB_CORRUPT")] * 2
+    for told in (answer, *strangers):
+        assert str(tmp_path) not in told.text and "commonplace.db" not in told.text
     (tmp_path / "data" / "commonplace.db").unlink()
     assert probe(server).status_code == 200
     timer = threading.Timer(DEADLINE, server.process.kill)

@@ -24,15 +24,12 @@ from commonplace.site.access import Access
 from commonplace.site.front import Front
 from commonplace.site.guard import Guard
 from commonplace.site.limits import Limits
-from commonplace.site.probes import Probes
+from commonplace.site.probes import Probes, unexplained
 from commonplace.site.who import SERVICE_UNAVAILABLE, Who
 from commonplace.web.login import Tickets
 from commonplace.web.routes import is_page
 from commonplace.web.routes import routes as web
 from commonplace.workers import Workers
-
-# Where the store lies, and what it is about, is not for those without a key.
-_OUT_OF_ORDER = StoreError("The store cannot be used now.", "`commonplace status` on the server tells why.")
 
 
 def application(
@@ -78,7 +75,8 @@ def _health(reach: Callable[[], Book], workers: Workers) -> Callable[[Request], 
                 return JSONResponse({"status": "ok", **await workers.do(lambda: status(book))})
             return JSONResponse({"status": "ok", "version": await workers.do(lambda: answers(reach()))})
         except CommonplaceError as error:
-            return refusal(_OUT_OF_ORDER if book is None else error, SERVICE_UNAVAILABLE)
+            hidden = book is None and isinstance(error, StoreError)
+            return refusal(unexplained(error) if hidden else error, SERVICE_UNAVAILABLE)
 
     return health
 

@@ -62,7 +62,12 @@ class Probes:
         try:
             answers(self._reach())
         except StoreError as error:
-            return type(error)(*_WHY)
+            return unexplained(error)
         except Exception:  # noqa: BLE001 - whatever it is, requests are better sent elsewhere
             return CommonplaceError(*_WHY)
         return None
+
+
+def unexplained(error: StoreError) -> StoreError:
+    """The same for those without a key: where the store lies, and what is wrong with it, is not for them."""
+    return type(error)(*_WHY)

@@ -23,6 +23,7 @@ from commonplace.model import Key
 from commonplace.rest.refusal import refusal
 from commonplace.site.addresses import Proxies
 from commonplace.site.limits import Buckets, too_often
+from commonplace.site.probes import unexplained
 from commonplace.workers import Workers
 
 # What anybody may read: these, and what is below the trees.
@@ -103,6 +104,11 @@ class Who:
             self._callers.pop(digest, None)
             self._wrong.take(address)
             raise
+        except StoreError as error:
+            # Nobody knows whether this key is one; only who had a good one before is told more.
+            if known is not None:
+                raise
+            raise unexplained(error) from error
         if len(self._callers) >= MOST_CALLERS:
             self._callers.clear()
         self._callers[digest] = caller
