@@ -74,9 +74,10 @@ def _health(reach: Callable[[], Book], workers: Workers) -> Callable[[Request], 
             if book is not None:
                 return JSONResponse({"status": "ok", **await workers.do(lambda: status(book))})
             return JSONResponse({"status": "ok", "version": await workers.do(lambda: answers(reach()))})
+        except StoreError as error:
+            return refusal(unexplained(error) if book is None else error, SERVICE_UNAVAILABLE)
         except CommonplaceError as error:
-            hidden = book is None and isinstance(error, StoreError)
-            return refusal(unexplained(error) if hidden else error, SERVICE_UNAVAILABLE)
+            return refusal(error, SERVICE_UNAVAILABLE)
 
     return health
 
