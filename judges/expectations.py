@@ -38,6 +38,14 @@ _LOGS = "Logging through the protocol is deprecated and not offered; the server 
 _ONE_ANSWER = "A call has one answer as JSON, without progress on the way: no tool works long enough for it."
 _SUBSCRIBE = "Subscriptions to resources are not offered, and 2026-07-28 abolished them."
 _NO_SESSION = "Each request stands alone, so there is no session with streams to resume."
+_SUCCESS = (
+    "Calls every success a finding, also of inputs that the schema allows; "
+    "what was accepted over HTTP is held against the schema of its tool, and none broke it."
+)
+_REPEATED = "An error repeats the unknown name that it was given: JSON for a program, shortened, and no page shows it."
+_READINESS = "Looks for words such as timeout and retry in the definition of a tool; ours call no outside service."
+_PROMPTS = "Asks for prompts without the arguments that they require, and is refused; their descriptions were read."
+_PLAIN = "The server speaks plain HTTP on the loopback interface only; for others a proxy with TLS stands before it."
 
 
 def _conformance(check: str, reason: str, where: str = "*", said: str = "") -> Expected:
@@ -55,4 +63,9 @@ EXPECTED: tuple[Expected, ...] = (
     _conformance("resources-*subscribe:*", _SUBSCRIBE, "* 2025-11-25", "Method not found"),
     _conformance("server-sse-*", _NO_SESSION, "* 2025-11-25", "provides session ID"),
     _conformance("*", _NAMED, "product *", _FIXTURE),
+    Expected("mcp-fuzzer", "*", "accepted_malformed:*", "non-error response", _SUCCESS),
+    Expected("mcp-fuzzer", "http", "injection_reflection:*", "reflected verbatim", _REPEATED),
+    Expected("mcp-scanner", "stdio tools", "readiness_analyzer:*", "does not specify a timeout", _READINESS),
+    Expected("mcp-scanner", "http prompts", "MCP:*", "did not complete", _PROMPTS),
+    Expected("mcp-scanner", "http protocol", "MCPS-001", "unencrypted HTTP", _PLAIN),
 )

@@ -80,9 +80,15 @@ def _run(where: str, protocol: str, endpoint: str, folder: Path) -> tuple[int, l
         told = json.loads((results / "findings.json").read_text(encoding="utf-8"))["findings"]
     except OSError:
         return 0, [Finding(where, "run", (done.stdout + done.stderr)[-500:])]
-    runs = [one["total_runs"] for one in summary["tools"]["by_name"].values()] + [summary["protocols"]["total_runs"]]
+    tools = summary["tools"]["by_name"]
     found = [Finding(where, f"{one['category']}:{one['target']}", one["detail"]) for one in told]
-    return sum(runs), found
+    found += [
+        Finding(where, f"{outcome}:{tool}", f"{one['outcomes'][outcome]} times")
+        for tool, one in tools.items()
+        for outcome in ("crashed", "anomaly")
+        if one["outcomes"][outcome]
+    ]
+    return sum(one["total_runs"] for one in tools.values()) + summary["protocols"]["total_runs"], found
 
 
 def _schemas(server: Served) -> dict[str, Any]:
