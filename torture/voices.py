@@ -154,7 +154,11 @@ class Scribe(Voice):
             self.answered()
 
     def farewell(self) -> None:
+        """What it said and nobody has heard yet counts, too."""
         self.process.kill()
+        with contextlib.suppress(Gone):
+            while True:
+                self.speak()
 
 
 class Reader(Scribe):
