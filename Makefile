@@ -13,7 +13,7 @@ endif
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint types unit test-postgres judge torture soak bench bench-recall demo lock build clean
+.PHONY: help install serve test lint types unit test-postgres judge torture soak bench bench-recall fuzz audit demo lock build clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | tr '@' '\t' | expand -t 22
@@ -33,9 +33,11 @@ serve: install ## Run the HTTP server (more options: make serve ARGS="--port 900
 
 test: lint types unit ## Lint, check types, run every test
 
-lint: install ## Check style and formatting
+lint: install ## Check style, formatting, and the licences and hashes of what we depend on
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python packaging/locked.py
+	$(BIN)/python packaging/licences.py
 
 types: install ## Check types
 	$(BIN)/mypy
@@ -61,6 +63,16 @@ bench: install ## Measure speed and quality
 bench-recall: install ## Measure what is found, on a folder of dialogues (make bench-recall FOLDER=...)
 	@test -n "$(FOLDER)" || { echo "Name the folder of dialogues: make bench-recall FOLDER=..." >&2; exit 1; }
 	$(BIN)/python -m benchmarks.recall_quality "$(FOLDER)" $(ARGS)
+
+fuzz: install ## Look for harmful input with atheris, on Linux (make fuzz ARGS="query rest --seconds 600")
+	@$(BIN)/python -c 'import atheris' 2>/dev/null \
+	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz
+	$(BIN)/python -m fuzzing $(ARGS)
+
+audit: ## Ask the network for known faults of what we depend on
+	@test -d build/audit || $(PYTHON) -m venv build/audit
+	@build/audit/$(notdir $(BIN))/python -m pip install --quiet --disable-pip-version-check pip-audit
+	build/audit/$(notdir $(BIN))/pip-audit --strict --disable-pip --no-deps --require-hashes -r requirements.lock
 
 demo: install ## See what it does, in a throw-away memory
 	$(BIN)/commonplace demo $(ARGS)
