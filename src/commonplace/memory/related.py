@@ -1,4 +1,4 @@
-"""Related: what belongs to an item: where it was said, what it replaced, what it opposes, what the graph has next to it."""
+"""Related: what belongs to an item: where it was said, what it replaced, what it opposes, what is linked with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between two texts, as people read it: words within changed lines, and a little of what is around them."""
+"""What differs between two texts, as people read it: words within changed lines, and a little around them."""
 
 from __future__ import annotations
 

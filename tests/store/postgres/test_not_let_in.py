@@ -58,8 +58,9 @@ def test_whoever_is_not_let_in_is_told_what_to_correct(
 
 
 def test_a_server_without_a_free_connection_says_so(strict: PostgresProcess) -> None:
-    with ExitStack() as held, pytest.raises(StoreUnavailable, match="no connection left") as told:
+    with ExitStack() as held:
         for _ in range(CONNECTIONS):
             held.enter_context(psycopg.connect(strict.address("team")))
-        PostgresStore(make_conninfo(strict.address("team"), user="ann", password="right"))
+        with pytest.raises(StoreUnavailable, match="no connection left") as told:
+            PostgresStore(make_conninfo(strict.address("team"), user="ann", password="right"))
     assert "max_connections" in told.value.hint

@@ -114,7 +114,7 @@ class Database:
         return set(columns) <= set(self.tables.get(table, ())) if columns else table in self.tables
 
     def rows(self, table: str, columns: str, rest: str = "", bindings: Sequence[object] = ()) -> Iterator[Row]:
-        """Rows of a table, as far as there is one. A column that it does not have is None in all of them; `rest` is SQL."""
+        """Rows of a table, as far as there is one. A column that it lacks is None in all of them; `rest` is SQL."""
         names = [name for name in columns.split() if name in self.tables.get(table, ())]
         if not names:
             return
