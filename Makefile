@@ -72,7 +72,7 @@ fuzz: install ## Look for harmful input with atheris, on Linux (make fuzz ARGS="
 audit: ## Ask the network for known faults of what we depend on
 	@test -d build/audit || $(PYTHON) -m venv build/audit
 	@build/audit/$(notdir $(BIN))/python -m pip install --quiet --disable-pip-version-check pip-audit
-	build/audit/$(notdir $(BIN))/pip-audit --strict --disable-pip --no-deps --require-hashes -r requirements.lock
+	build/audit/$(notdir $(BIN))/pip-audit --strict --disable-pip --require-hashes -r requirements.lock
 
 demo: install ## See what it does, in a throw-away memory
 	$(BIN)/commonplace demo $(ARGS)
