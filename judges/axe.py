@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +37,8 @@ def judge(folder: Path) -> Report:
             finally:
                 empty.end()
         browser.close()
-    version = importlib.metadata.version("axe-playwright-python")
-    return Report("axe", f"{version} (python)", checks, tuple(findings))
+    engine = re.match(r"/\*! axe v([\d.]+)", Axe().axe_script)
+    return Report("axe", engine[1] if engine else "unknown", checks, tuple(findings))
 
 
 def _look(browser: Browser, server: Served, size: tuple[int, int], theme: str, state: str) -> tuple[int, list[Finding]]:
