@@ -42,7 +42,10 @@ _SUCCESS = (
     "Calls every success a finding, also of inputs that the schema allows; "
     "what was accepted over HTTP is held against the schema of its tool, and none broke it."
 )
-_REPEATED = "An error repeats the unknown name that it was given: JSON for a program, shortened, and no page shows it."
+_REPEATED = (
+    "A memory gives back what it was given, and an error repeats an unknown name, shortened: JSON for a program. "
+    "The dashboard escapes what it shows."
+)
 _READINESS = "Looks for words such as timeout and retry in the definition of a tool; ours call no outside service."
 _PROMPTS = "Asks for prompts without the arguments that they require, and is refused; their descriptions were read."
 _PLAIN = "The server speaks plain HTTP on the loopback interface only; for others a proxy with TLS stands before it."
@@ -64,7 +67,7 @@ EXPECTED: tuple[Expected, ...] = (
     _conformance("server-sse-*", _NO_SESSION, "* 2025-11-25", "provides session ID"),
     _conformance("*", _NAMED, "product *", _FIXTURE),
     Expected("mcp-fuzzer", "*", "accepted_malformed:*", "non-error response", _SUCCESS),
-    Expected("mcp-fuzzer", "http", "injection_reflection:*", "reflected verbatim", _REPEATED),
+    Expected("mcp-fuzzer", "*", "injection_reflection:*", "reflected verbatim", _REPEATED, by_chance=True),
     Expected("mcp-scanner", "stdio tools", "readiness_analyzer:*", "does not specify a timeout", _READINESS),
     Expected("mcp-scanner", "http prompts", "MCP:*", "did not complete", _PROMPTS),
     Expected("mcp-scanner", "http protocol", "MCPS-001", "unencrypted HTTP", _PLAIN),
