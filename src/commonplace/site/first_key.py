@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from secrets import token_hex
 from typing import TextIO
 
-from commonplace.errors import CommonplaceError, StoreReadOnly, Unauthorized
+from commonplace.errors import StoreReadOnly, Unauthorized
 from commonplace.memory import keys
 from commonplace.memory.book import Book
 
@@ -19,19 +20,18 @@ def first_key(book: Book, path: Path) -> str:
     if path.is_symlink():
         raise StoreReadOnly(f"The key file {path} is a link.", "Put the file itself there, or remove the link.")
     kept = _read(path)
-    if kept is not None and _works(book, kept):
+    if kept and _works(book, kept):
         return f"Its API key is in {path}."
     if keys.working(book):
         return f"Keys exist, but none is in {path}. {_ANOTHER}"
-    if kept is not None and not keys.looks_like_one(kept):
+    if kept and not keys.looks_like_one(kept):
         return f"{path} holds no key of ours. {_ANOTHER}"
     try:
         if kept is not None:
             path.unlink(missing_ok=True)
         # A store on a server does not need the folder.
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with _create_private(path) as file:
-            file.write(_made(book, path) + "\n")
+        _make(book, path)
     except FileExistsError:
         # Another server starts at the same moment.
         return f"Its API key is in {path}."
@@ -46,12 +46,30 @@ def kept_key(path: Path) -> str | None:
     return kept if kept is not None and keys.looks_like_one(kept) else None
 
 
-def _made(book: Book, path: Path) -> str:
+def _make(book: Book, path: Path) -> None:
+    """The file has its name once it is whole. A key that nobody can read works no more."""
+    key, secret = keys.create(book, NAME, "admin")
+    part = path.with_name(f"{path.name}.{token_hex(8)}.part")
     try:
-        return keys.create(book, NAME, "admin")[1]
-    except CommonplaceError:
-        path.unlink(missing_ok=True)
+        with _create_private(part) as file:
+            file.write(secret + "\n")
+        _name(part, path)
+    except OSError:
+        keys.revoke(book, key.id)
         raise
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _name(part: Path, path: Path) -> None:
+    """A link, unlike a renaming, takes nobody's place."""
+    try:
+        path.hardlink_to(part)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Not every file system has links.
+        part.rename(path)
 
 
 def _create_private(path: Path) -> TextIO:
