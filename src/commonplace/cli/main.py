@@ -70,7 +70,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("decrypt", "commonplace.cli.encrypt:decrypt", "Write it without encryption again."),
     ("doctor", "commonplace.cli.doctor:doctor", "Try whether everything works, and mend what does not."),
     ("mcp", "commonplace.cli.serve:mcp", "Serve an agent over stdio (MCP)."),
-    ("serve", "commonplace.cli.serve:serve", "Serve over HTTP, to whoever has a key (MCP at /mcp)."),
+    ("serve", "commonplace.cli.serve:serve", "Serve the dashboard, and agents over HTTP (MCP at /mcp)."),
     ("drain", "commonplace.cli.drain:drain", "Remember now what hooks left waiting."),
     ("hook", "commonplace.cli.hook:hook", "What editors run while they work: it keeps what they tell."),
     ("demo", "commonplace.cli.demo:demo", "See it work in a few seconds, on a temporary store."),
