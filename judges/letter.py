@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
 LONGEST_HEAD = 64 * 1024
@@ -27,29 +27,39 @@ class _Letter:
     kept: Kept | None
 
     async def carry(self, reading: asyncio.StreamReader, writing: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        async with _closing(writing):
             head = await reading.readuntil(b"\r\n\r\n")
             answer, question = await asyncio.open_connection("127.0.0.1", self.port)
-            question.write(self._introduced(head))
             asked, answered = bytearray(head), bytearray()
-            ways = [
-                asyncio.ensure_future(_pour(reading, question, asked)),
-                asyncio.ensure_future(_pour(answer, writing, answered)),
-            ]
-            # Whichever side leaves, the other is told.
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-            for way in ways:
-                way.cancel()
-            await asyncio.gather(*ways, return_exceptions=True)
-            question.close()
+            async with _closing(question):
+                question.write(self._introduced(head))
+                ways = [
+                    asyncio.ensure_future(_pour(reading, question, asked)),
+                    asyncio.ensure_future(_pour(answer, writing, answered)),
+                ]
+                # Whichever side leaves, the other is told.
+                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+                for way in ways:
+                    way.cancel()
+                await asyncio.gather(*ways, return_exceptions=True)
             if self.kept is not None:
                 self.kept(bytes(asked), bytes(answered))
-        writing.close()
 
     def _introduced(self, head: bytes) -> bytes:
         line, rest = head.split(b"\r\n", 1)
         added = f"Authorization: Bearer {self.key}\r\nConnection: close\r\n".encode()
         return line + b"\r\n" + added + _CONNECTION.sub(b"", b"\r\n" + rest)[2:]
+
+
+@contextlib.asynccontextmanager
+async def _closing(writing: asyncio.StreamWriter) -> AsyncIterator[None]:
+    """Close a connection, also when the other side was first or nothing sensible came."""
+    with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        try:
+            yield
+        finally:
+            writing.close()
+            await writing.wait_closed()
 
 
 async def _pour(reading: asyncio.StreamReader, writing: asyncio.StreamWriter, kept: bytearray) -> None:
@@ -83,3 +93,4 @@ async def _end(server: asyncio.Server) -> None:
     for task in talking:
         task.cancel()
     await asyncio.gather(*talking, return_exceptions=True)
+    await server.wait_closed()
