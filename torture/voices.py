@@ -6,6 +6,7 @@ import contextlib
 import json
 import subprocess
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException
@@ -18,6 +19,12 @@ from torture.arena import PATIENCE, Arena
 from torture.deeds import text_of
 
 PROTOCOL = "2025-11-25"
+
+
+def _until(true: Callable[[], bool]) -> None:
+    end, pause = time.monotonic() + PATIENCE, threading.Event()
+    while not true() and time.monotonic() < end:
+        pause.wait(0.05)
 
 
 class Gone(Exception):
@@ -85,13 +92,13 @@ class Voice(ABC):
 
     def _live(self) -> None:
         try:
-            with contextlib.suppress(Gone, OSError, HTTPException, ValueError):
-                while not self._stop.is_set():
-                    self.speak()
-            if self._stop.is_set():
-                self.farewell()
-            elif not self._dead:
-                self.refused(f"it ended by itself, with {self.process.wait(PATIENCE)}")
+            while not self._stop.is_set():
+                self.speak()
+            self.farewell()
+        except (Gone, OSError, HTTPException, ValueError) as error:
+            if not self._dead:
+                self.refused(f"it broke off: {error!r}")
+                self.arena.kill(self.process)
         finally:
             with self._news:
                 self._over = True
@@ -270,7 +277,10 @@ class Caller(Voice):
         if address is None:
             raise Gone
         self.process.stderr.readline()
-        self._key = (self.arena.data / KEY_FILE_NAME).read_text(encoding="utf-8").strip()
+        file = self.arena.data / KEY_FILE_NAME
+        # Another server, which started at the same moment, may be about to write it.
+        _until(file.exists)
+        self._key = file.read_text(encoding="utf-8").strip()
         return urlsplit(address).netloc
 
     def _ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
