@@ -73,21 +73,22 @@ def counted(most: int) -> Iterator[None]:
                 sys.setprofile(None)
                 raise _TooMuch(f"more than {most:,} calls")
 
-    try:
-        with _bounded():
-            sys.setprofile(count_one)
-            try:
-                yield
-            finally:
-                sys.setprofile(None)
-    except _TooMuch as error:
-        raise Broken(str(error)) from error
+    with bounded():
+        sys.setprofile(count_one)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
 
 
 @contextlib.contextmanager
-def _bounded() -> Iterator[None]:
+def bounded() -> Iterator[None]:
+    """Broken if it does not end."""
     if not hasattr(signal, "SIGVTALRM"):
-        yield
+        try:
+            yield
+        except _TooMuch as error:
+            raise Broken(str(error)) from error
         return
 
     def ring(_number: int, _frame: FrameType | None) -> None:
@@ -97,6 +98,8 @@ def _bounded() -> Iterator[None]:
     signal.setitimer(signal.ITIMER_VIRTUAL, MOST_CPU_SECONDS)
     try:
         yield
+    except _TooMuch as error:
+        raise Broken(str(error)) from error
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)

@@ -5,7 +5,7 @@ No HTML passes as such, pictures become links (nothing is fetched from elsewhere
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import nh3
@@ -17,11 +17,26 @@ from markupsafe import Markup, escape
 from pygments import highlight
 from pygments.formatters.html import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
-from pygments.util import ClassNotFound
 
 # More than this is shown as plain text: nobody reads it rendered, and rendering takes its time.
 LONGEST = 200_000
-LONGEST_CODE = 50_000
+# The rules by which a language is coloured may take quadratic time on hostile text. So they get small pieces of it,
+# only so much of one text is coloured, and only in languages that were tried (tests/security/test_pages.py).
+LONGEST_COLOURED, PIECE = 10_000, 1_000
+LANGUAGES = frozenset(
+    "bash batch c clojure cmake console cpp csharp css dart diff docker elixir erlang fish fsharp go graphql groovy"
+    " haskell html http ini java javascript json jsx julia kotlin lua make markdown matlab nginx nix objective-c ocaml"
+    " perl php powershell protobuf python r ruby rust scala scss sql swift terraform toml tsx typescript vim xml yaml"
+    " zig".split()
+)
+_SPELLINGS = dict(
+    pair.split("=")
+    for pair in (
+        "c#=csharp c++=cpp cs=csharp dockerfile=docker golang=go hcl=terraform js=javascript jsonc=json kt=kotlin"
+        " makefile=make md=markdown objc=objective-c patch=diff postgresql=sql ps1=powershell py=python python3=python"
+        " rb=ruby rs=rust sh=bash shell=bash sqlite=sql ts=typescript yml=yaml zsh=bash"
+    ).split()
+)
 TAGS = set(
     "a blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr li ol p pre s span strong sub summary sup"
     " table tbody td th thead tr ul".split()
@@ -52,15 +67,28 @@ def _rendered(text: str) -> Markup:
     return Markup(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, url_schemes=SCHEMES, link_rel="noopener nofollow"))
 
 
-def code(text: str, language: str) -> str:
-    """Code as HTML, with classes for its colours where the language is known."""
-    if language and len(text) <= LONGEST_CODE:
-        try:
-            inside = highlight(text, get_lexer_by_name(language), HtmlFormatter(nowrap=True))
-            return f'<pre tabindex="0"><code class="code">{inside}</code></pre>\n'
-        except ClassNotFound:
-            pass
-    return f'<pre tabindex="0"><code class="code">{escape(text)}</code></pre>\n'
+def code(text: str, language: str, coloured: int) -> str:
+    """Code as HTML, with classes for its colours where the language is known, and not too much was coloured before."""
+    name = _SPELLINGS.get(language.lower(), language.lower())
+    wanted = name in LANGUAGES and coloured + len(text) <= LONGEST_COLOURED
+    inside = "".join(_coloured(piece, name) for piece in _pieces(text)) if wanted else escape(text)
+    return f'<pre tabindex="0"><code class="code">{inside}</code></pre>\n'
+
+
+def _coloured(text: str, language: str) -> str:
+    lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    made: str = highlight(text, lexer, HtmlFormatter(nowrap=True))
+    return made if text.endswith("\n") else made.removesuffix("\n")
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text in pieces that end with a line where they can."""
+    while len(text) > PIECE:
+        end = text.rfind("\n", 0, PIECE) + 1 or PIECE
+        yield text[:end]
+        text = text[end:]
+    if text:
+        yield text
 
 
 class _Renderer(RendererHTML):
@@ -68,10 +96,12 @@ class _Renderer(RendererHTML):
 
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         token = tokens[idx]
-        return code(token.content, token.info.split()[0] if token.info.split() else "")
+        before = env.get("coloured", 0)
+        env["coloured"] = before + len(token.content)
+        return code(token.content, token.info.split()[0] if token.info.split() else "", before)
 
     def code_block(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return code(tokens[idx].content, "")
+        return code(tokens[idx].content, "", 0)
 
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         token = tokens[idx]
