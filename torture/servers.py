@@ -110,27 +110,23 @@ FAULTS: dict[str, Callable[[PostgresProcess, Network], None]] = {
 
 
 def database(arena: Arena) -> None:
-    """Fault after fault while they write; a writer is killed too; each of them has to be answered again afterwards."""
+    """Fault after fault while they write; each of them has to be answered again afterwards, and is killed in the end."""
     with running() as server:
         server.run("CREATE DATABASE torture")
         with _network(server.address("torture")) as network:
             arena.more["database_url"] = network.url
             with arena.book():
                 pass
-            writers = [Scribe(arena, f"pg{n}") for n in range(WRITERS)]
             for round_ in range(arena.effort):
+                writers = [Scribe(arena, f"pg{round_}n{n}") for n in range(WRITERS)]
                 for name, happen in FAULTS.items():
                     _wait_for_answers(writers)
                     happen(server, network)
                     arena.outcome.count(name)
                 _wait_for_answers(writers)
-                writers[round_ % WRITERS].dies_after(0, 0.0)
+                for writer in writers:
+                    writer.dies_after(0, 0.0)
                 judge(arena, f"round {round_}")
-                writers[round_ % WRITERS] = Scribe(arena, f"pg{round_}again")
-            for writer in writers:
-                writer.stop()
-                writer.ended()
-            judge(arena, "at last")
 
 
 def _wait_for_answers(writers: list[Scribe]) -> None:
