@@ -304,3 +304,16 @@ def test_the_end_of_a_key_alone_is_a_mention() -> None:
 def test_many_ends_of_keys_cost_linear_time() -> None:
     for piece in (END, f"{END}\n", f"a {END}", f"{BODY[0]}\n" * 500 + END, "\n" * 50 + END):
         redact_counted(piece * (200_000 // len(piece)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "curl -u me:[REDACTED:command-password] [REDACTED:password] httxs5x9",
+        "[REDACTED:password] winter2024 comes",
+        "mysql -p[REDACTED:command-password] orders2",
+        "[REDACTED:secret-value] = abc123def456",
+    ],
+)
+def test_a_mark_is_no_clue_to_what_stands_after_it(text: str) -> None:
+    assert redact(text) == text
