@@ -110,7 +110,7 @@ FAULTS: dict[str, Callable[[PostgresProcess, Network], None]] = {
 
 
 def database(arena: Arena) -> None:
-    """Fault after fault while they write; each of them has to be answered again afterwards, and is killed in the end."""
+    """Fault after fault while they write; each has to be answered again afterwards, and is killed in the end."""
     with running() as server:
         server.run("CREATE DATABASE torture")
         with _network(server.address("torture")) as network:
