@@ -24,8 +24,9 @@ WAIT_MS = 15_000
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """One for the tests of a module: while it runs, its event loop keeps others from running in the same thread."""
     with sync_playwright() as playwright:
         program = playwright.chromium.launch(executable_path=chromium(), args=list(QUIET))
         yield program
