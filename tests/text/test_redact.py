@@ -317,3 +317,10 @@ def test_many_ends_of_keys_cost_linear_time() -> None:
 )
 def test_a_mark_is_no_clue_to_what_stands_after_it(text: str) -> None:
     assert redact(text) == text
+
+
+def test_what_only_begins_like_a_mark_hides_nothing() -> None:
+    secret = "5PShrQegrpKlmI" + ".atlasv1." + "Uvz-oPxKIViL-YqI9avjOl3BNnByIWEzWYOf_aR5S5Hd7F7rJUL6gYwIk2rZRVv-33R"
+    for text in (f"token: [REDACTED:\n{secret}\ntoken]", f"[REDACTED:{secret}]", "[REDACTED:x\npassword: hunter2x9!"):
+        redacted = redact(text)
+        assert secret not in redacted and "hunter2x9!" not in redacted

@@ -20,7 +20,7 @@ from commonplace.text.secret_clues import CLUES
 from commonplace.text.secret_tokens import TOKENS, Token
 
 _MARK = "[REDACTED:"
-_MARK_LOWERED, _LONGEST_MARK = _MARK.lower(), 64
+_MARKED = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
 _PASSES = 4
 # Where a token may stand: letters without a break, as many as the shortest has.
 _RUN = re.compile(r"\b[\w-]{15,}+", re.ASCII)
@@ -192,16 +192,11 @@ def _starts(hints: tuple[str, ...], lowered: str) -> list[int]:
         while at >= 0:
             found.append(at)
             at = lowered.find(hint, at + len(hint))
-    if _MARK_LOWERED in lowered:
+    if found and _MARK.lower() in lowered:
         # What a mark of ours says of the secret that it stands for says nothing of what comes after it.
-        found = [at for at in found if not _is_marked(lowered, at)]
+        marked = {at for mark in _MARKED.finditer(lowered) for at in range(*mark.span())}
+        found = [at for at in found if at not in marked]
     return sorted(found)
-
-
-def _is_marked(lowered: str, at: int) -> bool:
-    """Whether a place is within a mark of ours."""
-    begun = lowered.rfind(_MARK_LOWERED, max(0, at - _LONGEST_MARK), at)
-    return begun >= 0 and "]" not in lowered[begun:at]
 
 
 def _lower(text: str) -> str:
