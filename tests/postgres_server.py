@@ -12,6 +12,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 from tests.postgres_process import running
 
+from commonplace.store.postgres import pool
 from commonplace.store.postgres.store import PostgresStore
 
 # Nothing here has to survive a power cut.
@@ -62,6 +63,7 @@ class PostgresServer:
         """Take back the databases of a test's folders, for the next."""
         for known in [known for known in self._of if known.is_relative_to(folder)]:
             name = self._of.pop(known)
+            _forget_connections(self.address(name))
             self._empty(name)
             self._free.append(name)
 
@@ -83,6 +85,13 @@ class PostgresServer:
 
     def address(self, database: str) -> str:
         return make_conninfo(self.url, dbname=database)
+
+
+def _forget_connections(url: str) -> None:
+    """What a test left open, or as it made it, is not for the next one that gets its database."""
+    left, _users = pool._pools.pop((os.getpid(), url), (None, 0))
+    if left is not None:
+        left.drop_idle()
 
 
 @contextlib.contextmanager
