@@ -35,7 +35,7 @@ def main() -> int:
     if importlib.util.find_spec("atheris") is None:
         parser.error("atheris is missing: `pip install --group fuzz` (Linux and macOS)")
     found = [name for name in options.targets or TARGETS if not _runs(TARGETS[name], options.seconds, options.seed)]
-    print(f"Harm was found in: {', '.join(found)}" if found else "No harm was found.")
+    print(f"Look at: {', '.join(found)}" if found else "No harm was found.")
     return 1 if found else 0
 
 
@@ -55,8 +55,11 @@ def _runs(target: Target, seconds: int, seed: int) -> bool:
         command += [f"-max_total_time={seconds}", f"-dict={words}", f"-artifact_prefix={harmful}/", f"-seed={seed}"]
         command += [f"-timeout={TIMEOUT_SECONDS}", f"-rss_limit_mb={MEMORY_MB}", f"-max_len={target.longest}"]
         ended = subprocess.run([*command, "-print_final_stats=1"], check=False).returncode
-        for artefact in harmful.iterdir():
-            print(f"kept as {_keep(target, artefact.read_bytes())}")
+        kept_now = [_keep(target, artefact.read_bytes()) for artefact in harmful.iterdir()]
+    for path in kept_now:
+        print(f"harm, kept as {path}")
+    if ended and not kept_now:
+        print(f"it ended before its time, with {ended}")
     return ended == 0
 
 

@@ -324,3 +324,9 @@ def test_what_only_begins_like_a_mark_hides_nothing() -> None:
     for text in (f"token: [REDACTED:\n{secret}\ntoken]", f"[REDACTED:{secret}]", "[REDACTED:x\npassword: hunter2x9!"):
         redacted = redact(text)
         assert secret not in redacted and "hunter2x9!" not in redacted
+
+
+@pytest.mark.parametrize("dashes", ["", "-", "--", "------"])
+def test_a_token_may_go_on_with_dashes(dashes: str) -> None:
+    secret = "hv" + f"s.{dashes}eOVuvhh1KjuT3csMfCn3Fpj-13q8Dllj99vAcBDbKUs2ZSQfQRc"
+    assert redact(f"a\n{secret}\nb") == "a\n[REDACTED:vault-token]\nb"

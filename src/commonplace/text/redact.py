@@ -33,6 +33,8 @@ _GONE = ("secret", "quoted", "bare")
 _LOOKED_INTO = 1000
 # What the beginning of a token may end with before its run, and what stands before an escape.
 _BREAKS = "./-\\%["
+# So many dashes may a token go on with after its beginning.
+_DASHES = 8
 # Tokens that do not begin in a way of their own are longer than this.
 _LONG = 32
 _LAST = re.compile(r"[A-Za-z0-9_-]+\Z")
@@ -123,8 +125,8 @@ def _tokens(text: str) -> Iterator[Found]:
         if found is None and end - at > _LONG:
             found = _token(heads[""], text, at)
         if found is None and at and (before := text[at - 1]) in _BREAKS:
-            # A run may begin with a dash, which is no word to the expression.
-            after = at - (before == "-")
+            # A run may begin with dashes, which are no word to the expression.
+            after = max(0, at - _DASHES) + len(text[max(0, at - _DASHES) : at].rstrip("-"))
             if known := tails.get(text[after - 2 : after]):
                 found = _token_before(known, text, after)
             elif escape := _ESCAPES.match(text, at):
