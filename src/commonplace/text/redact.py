@@ -124,7 +124,7 @@ def _tokens(text: str) -> Iterator[Found]:
             found = _token(known, text, at)
         if found is None and end - at > _LONG:
             found = _token(heads[""], text, at)
-        if found is None and at and (before := text[at - 1]) in _BREAKS:
+        if found is None and at and text[at - 1] in _BREAKS:
             # A run may begin with dashes, which are no word to the expression.
             after = max(0, at - _DASHES) + len(text[max(0, at - _DASHES) : at].rstrip("-"))
             if known := tails.get(text[after - 2 : after]):
