@@ -23,10 +23,11 @@ from benchmarks.doors import Served
 from benchmarks.http_load import SETTINGS, Load, loaded, lost
 from benchmarks.plots import plot
 from benchmarks.run import table
+from benchmarks.stores import store_of
 from benchmarks.team import MIXED
 from commonplace import config
 
-CLIENTS, MINUTES, RATE = 20, 10.0, 40.0
+CLIENTS, MINUTES, RATE, ITEMS = 20, 10.0, 40.0, 10_000
 EVERY_SECONDS = 5.0
 # Of the whole time, until caches are filled and threads are there; of the rest, what is compared with each other.
 WARM_UP, SHARE = 0.2, 0.2
@@ -159,9 +160,10 @@ def plots(samples: Sequence[Sample], folder: Path) -> None:
 def soaked(minutes: float, rate: float, embedder: str) -> tuple[list[Sample], Load, int]:
     """What was sampled, what the clients saw, and how much of what they were told is kept is not there."""
     with tempfile.TemporaryDirectory() as folder:
-        settings = config.load({"data_dir": folder}, env={})
+        # Of a memory that is in use already: in an empty one every cache would grow with it.
+        settings = config.load({"data_dir": str(store_of(ITEMS, Path(folder)).data_dir)}, env={})
         log = settings.database.with_name(settings.database.name + "-wal")
-        with contextlib.closing(Served(Path(folder), **(SETTINGS | {"embedder": embedder}))) as server:
+        with contextlib.closing(Served(settings.data_dir, **(SETTINGS | {"embedder": embedder}))) as server:
             load = Load()
             samples = Samples(server, log, load)
             try:
