@@ -34,6 +34,11 @@ class Embedder(Protocol):
         """Numbers per vector. An endpoint may have to ask for it, and so may raise EmbedderUnavailable."""
         ...
 
+    @property
+    def at_hand(self) -> bool:
+        """Whether a question takes milliseconds, because nobody else has to be asked."""
+        ...
+
     def embed(self, texts: Sequence[str], before: Sequence[str] = ()) -> NDArray[float32]:
         """Unit rows of shape (len(texts), dim), in the order of the texts. Raises EmbedderUnavailable.
 

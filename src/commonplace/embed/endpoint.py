@@ -72,6 +72,8 @@ def parse_address(url: str) -> Address:
 class EndpointEmbedder:
     """Vectors from a server of the person's choice."""
 
+    at_hand = False
+
     def __init__(
         self,
         url: str,

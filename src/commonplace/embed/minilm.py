@@ -46,6 +46,7 @@ class MiniLM:
 
     name = NAME
     dim = DIM
+    at_hand = True
 
     def __init__(self, threads: int = 2, folder: Path = MODEL) -> None:
         self._threads = max(1, threads)

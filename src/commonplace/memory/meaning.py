@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from commonplace.embed import Embedder
+from commonplace.embed import READY, Embedder
 from commonplace.errors import CommonplaceError, EmbedderUnavailable, StoreError
 from commonplace.memory.quiet import Quiet
 from commonplace.store.protocol import Job, Store
@@ -91,6 +91,12 @@ class Meaning:
     def until_quiet(self, stop: threading.Event) -> None:
         """Wait until nobody asked for a moment, but not for ever, and not when it is time to stop."""
         self._quiet.wait(stop)
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether the vector of a question is there in a moment, and nothing has to be written for it."""
+        embedder = self._embedder
+        return embedder is None or (self._adopted and embedder.at_hand and embedder.state() == READY)
 
     def of_question(self, text: str) -> NDArray[float32] | None:
         """The vector of a question, or None when meaning is not available."""

@@ -120,8 +120,13 @@ def words_sought(question: str) -> frozenset[str]:
 
 def recall_each(book: Book, question: str | Asked, scopes: Sequence[Scope], limit: int) -> list[Recalled]:
     """The same question asked of several scopes, understood once."""
-    asked = question if isinstance(question, Asked) else understood(book, question)
-    return book.store.at_one_moment(lambda: [_recall(book, asked, scope, limit) for scope in scopes])
+
+    def answers() -> list[Recalled]:
+        asked = question if isinstance(question, Asked) else understood(book, question)
+        return book.store.at_one_moment(lambda: [_recall(book, asked, scope, limit) for scope in scopes])
+
+    # Who speaks there is part of what is understood: one moment for both, unless it would wait for somebody.
+    return book.store.at_one_moment(answers) if book.meaning.at_hand else answers()
 
 
 def evidence_for(book: Book, question: str | Asked, items: Sequence[Item]) -> dict[int, tuple[float, float]]:

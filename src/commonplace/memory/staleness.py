@@ -5,8 +5,8 @@ Computed when read, never stored, so it heals when the file is put back or obser
 
 from __future__ import annotations
 
+import os
 import re
-from pathlib import Path
 
 from commonplace.model import Item
 
@@ -35,20 +35,18 @@ def changed_file(item: Item) -> str | None:
     return None
 
 
-def _located(name: str, root: str | None) -> Path | None:
+def _located(name: str, root: str | None) -> str | None:
+    # Plain strings: of each hit of a search its files are looked at.
     if not name:
         return None
-    try:
-        path = Path(name).expanduser() if name.startswith("~") else Path(name)
-    except RuntimeError:
-        return None
-    if path.is_absolute():
+    path = os.path.expanduser(name) if name.startswith("~") else name
+    if os.path.isabs(path):
         return path
-    return Path(root) / path if root else None
+    return os.path.join(root, path) if root and not path.startswith("~") else None
 
 
-def _changed_ms(path: Path) -> int:
+def _changed_ms(path: str) -> int:
     try:
-        return path.stat().st_mtime_ns // 1_000_000
+        return os.stat(path).st_mtime_ns // 1_000_000
     except (OSError, ValueError):
         return -1

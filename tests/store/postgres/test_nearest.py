@@ -1,4 +1,6 @@
-"""The nearest vectors of a large space: the newest are compared here, the older ones by the server's index."""
+"""The nearest vectors: those of a small space are kept whole; of a large one the signs of the newest are compared here,
+and the older ones by the server's index.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +42,12 @@ def embed_all(store: Store, seed: int) -> None:
         # The same for the same passage, in whatever order they come.
         made = np.concatenate([some_vectors(1, seed + job.passage.id) for job in jobs])
         store.finish_jobs(jobs, made, "me")
+
+
+@pytest.fixture(params=[5, 3_000], ids=["large", "small"], autouse=True)
+def kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The space is larger than what is kept whole, or is not."""
+    monkeypatch.setattr(nearest, "KEPT_MOST", request.param)
 
 
 @pytest.fixture
@@ -96,6 +104,32 @@ def test_what_has_gone_or_changed_is_not_found_as_it_was(pair: tuple[Store, Stor
         first, second = ([hit.item_id for hit in s.search_vectors(question, Scope(), 20)] for s in pair)
         assert first == second
         assert min(first) > 150
+
+
+def test_what_another_server_took_away_or_changed_is_seen_at_once(
+    pair: tuple[Store, Store], postgres: PostgresServer, tmp_path: Path
+) -> None:
+    here, there = pair[1], PostgresStore(postgres.database(tmp_path))
+    there.use_model("small", DIM)
+    embed_all(here, 1)
+    question = some_vectors(1, 7)[0]
+    (first, second, *_rest) = here.search_vectors(question, Scope(), 3)
+    there.forget([first.item_id], NOW)
+    there.rewrite(second.item_id, make_draft("said otherwise", kind="observation", at=NOW), NOW)
+
+    def both() -> tuple[list[int], dict[int, float]]:
+        near = [hit.passage_id for hit in here.search_vectors(question, Scope(), ITEMS)]
+        return near, here.cosines(question, [first.passage_id, second.passage_id])
+
+    near, known = here.at_one_moment(both)
+    assert len(near) == ITEMS - 2 and not known
+    embed_all(there, 2)
+    near, known = here.at_one_moment(both)
+    assert len(near) == ITEMS - 1
+    # At one moment or by itself, the vector is the new one.
+    (again,) = here.passages_of([second.item_id])[second.item_id]
+    assert here.at_one_moment(lambda: both() and here.cosines(question, [again])) == here.cosines(question, [again])
+    there.close()
 
 
 def test_a_vector_with_the_number_of_one_that_its_server_lost_is_found(

@@ -29,7 +29,9 @@ class Conversations(Space):
         self, kept: Sequence[tuple[SessionDraft, Sequence[Draft]]], now_ms: int
     ) -> list[tuple[Session, list[Stored]]]:
         with self._database.write() as connection:
-            return [_keep(connection, self._space_id, draft, messages, now_ms) for draft, messages in kept]
+            done = [_keep(connection, self._space_id, draft, messages, now_ms) for draft, messages in kept]
+        self._database.wrote(sum(len(stored) for _session, stored in done))
+        return done
 
     def append_messages(
         self, session_id: int, drafts: Sequence[Draft], now_ms: int, expect_rev: int | None = None

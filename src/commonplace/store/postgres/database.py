@@ -8,6 +8,7 @@ still holds when it writes, and rows become visible in the order of their ids.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -27,11 +28,15 @@ LOCKS = 0x436D506C
 _MIGRATION = 0
 # Who waited for its turn sees what was written before it, whatever the server's default is.
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
-# Plans are made for what is asked; no plan of ours is worth compiling, or starting other processes for.
-_SAME_FOR_ALL = (
-    "SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL max_parallel_workers_per_gather = 0"
-)
+# No plan of ours is worth compiling, or starting other processes for.
+_SAME_FOR_ALL = "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0"
 _COMMIT = "COMMIT"
+# After so many rows that one process wrote it is asked whether the tables have grown by half.
+LOOKED_AT_AFTER = 5_000
+_HAS_GROWN = """
+SELECT 1 FROM pg_class WHERE oid IN ('words'::regclass, 'vectors'::regclass)
+   AND pg_relation_size(oid) / current_setting('block_size')::integer > 100 + 1.5 * relpages
+"""
 
 _T = TypeVar("_T")
 
@@ -60,6 +65,8 @@ class Database:
         self._durable = durability == "full"
         self._turn = threading.Lock()
         self._mine = threading.local()
+        self._moments = itertools.count(1)
+        self._written = 0
 
     @contextlib.contextmanager
     def read(self, deadline: float | None = None) -> Iterator[Connection]:
@@ -148,6 +155,24 @@ class Database:
             )
             return older.fetchone() is None
 
+    def wrote(self, rows: int) -> None:
+        """Told of rows that were written: after very many of them the server looks at its tables again.
+
+        It would by itself, within minutes; until then it plans for tables as they were, which takes ten times as long.
+        """
+        self._written += rows
+        if self._written < LOOKED_AT_AFTER:
+            return
+        self._written = 0
+        with contextlib.suppress(psycopg.Error, StoreError), self._pool.connection(self.busy_timeout) as connection:
+            if connection.execute(_HAS_GROWN).fetchone() is not None:
+                connection.execute("ANALYZE words, items, passages, vectors")
+
+    @property
+    def moment(self) -> int:
+        """The number of this thread's transaction: a later one sees at least what an earlier one saw."""
+        return int(self._mine.moment)
+
     @property
     def breaks(self) -> int:
         """Changes when the server may have been another one before, that had rows which are no more."""
@@ -170,7 +195,7 @@ class Database:
     def _transaction(self, begin: list[str], patience: float, commit: str = _COMMIT) -> Iterator[Connection]:
         script = "; ".join([begin[0], _SAME_FOR_ALL, *begin[1:]])
         with translated(self.place), self._begun(script, patience) as connection:
-            self._mine.connection = connection
+            self._mine.connection, self._mine.moment = connection, next(self._moments)
             try:
                 yield connection
                 answer = connection.execute(commit.encode())

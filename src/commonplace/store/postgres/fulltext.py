@@ -144,7 +144,7 @@ class Asked:
         if not shares:
             return TextAnswer(tuple(hits), {}, len(hits))
         asked = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
-        found = self._found(weighed, rare.has, frozenset(together), asked)
+        found = self._found(weighed, rare.having, frozenset(together), asked)
         matches = rare.total if weighed.rare else self._matches(weighed)
         return TextAnswer(tuple(hits), found, max(matches, len(hits)))
 
@@ -210,15 +210,13 @@ class Asked:
         )
 
     def _found(
-        self, weighed: _Weighed, has: Mapping[int, frozenset[Leaf]], together: frozenset[int], asked: Sequence[int]
+        self, weighed: _Weighed, having: Mapping[Leaf, frozenset[int]], together: frozenset[int], asked: Sequence[int]
     ) -> dict[int, float]:
         """The share of the words' worth in each of the passages asked about."""
-        value = {
-            passage: sum(weighed.worth[n] for n in weighed.rare if not has[passage].isdisjoint(weighed.leaves[n]))
-            if passage in has
-            else 0.0
-            for passage in asked
-        }
+        value = dict.fromkeys(asked, 0.0)
+        for n in weighed.rare:
+            for passage in value.keys() & set[int]().union(*(having[leaf] for leaf in weighed.leaves[n])):
+                value[passage] += weighed.worth[n]
         if weighed.common:
             read = self._read(weighed, [passage for passage in asked if passage not in together])
             for passage in asked:

@@ -30,7 +30,8 @@ SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, 
 def get(connection: Connection, space_id: int, item_ids: Iterable[int]) -> dict[int, Item]:
     """Items by id, forgotten ones too; ids that do not exist are absent."""
     ids = sql.ids(i for i in dict.fromkeys(item_ids) if -(2**63) <= i < 2**63)
-    rows = sql.rows(connection, f"{_SELECT} WHERE i.space_id = %s AND i.id = ANY(%s::bigint[])", (space_id, ids))
+    question = f"{_SELECT} WHERE i.space_id = %s AND i.id = ANY(%s::bigint[])"
+    rows = sql.rows(connection, question, (space_id, ids), prepared=True)
     return {item.id: item for item in map(_item, rows)}
 
 

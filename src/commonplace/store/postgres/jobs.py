@@ -162,7 +162,9 @@ def known_model(connection: Connection, name: str, dim: int) -> int | None:
 
 def current_model(connection: Connection, space_id: int) -> int | None:
     """The model whose vectors the space compares."""
-    row = sql.first(connection, "SELECT value FROM meta WHERE space_id = %s AND key = 'model'", (space_id,))
+    row = sql.first(
+        connection, "SELECT value FROM meta WHERE space_id = %s AND key = 'model'", (space_id,), prepared=True
+    )
     return None if row is None else int(row[0])
 
 

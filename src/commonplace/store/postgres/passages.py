@@ -62,6 +62,7 @@ def of_items(connection: Connection, space_id: int, item_ids: Sequence[int]) -> 
         connection,
         "SELECT item_id, id FROM passages WHERE space_id = %s AND item_id = ANY(%s::bigint[]) ORDER BY item_id, seq",
         (space_id, sql.ids(item_ids)),
+        prepared=True,
     )
     found: dict[int, list[int]] = {}
     for item_id, passage_id in rows:
@@ -72,10 +73,10 @@ def of_items(connection: Connection, space_id: int, item_ids: Sequence[int]) -> 
 def items_of(connection: Connection, space_id: int, passage_ids: Sequence[int]) -> dict[int, int]:
     """The item of each passage."""
     question = "SELECT id, item_id FROM passages WHERE space_id = %s AND id = ANY(%s::bigint[])"
-    return dict(sql.rows(connection, question, (space_id, sql.ids(passage_ids)))) if passage_ids else {}
+    return dict(sql.rows(connection, question, (space_id, sql.ids(passage_ids)), prepared=True)) if passage_ids else {}
 
 
 def firsts_of(connection: Connection, space_id: int, item_ids: Sequence[int]) -> dict[int, int]:
     """The first passage of each item."""
     question = "SELECT item_id, id FROM passages WHERE space_id = %s AND item_id = ANY(%s::bigint[]) AND seq = 0"
-    return dict(sql.rows(connection, question, (space_id, sql.ids(item_ids)))) if item_ids else {}
+    return dict(sql.rows(connection, question, (space_id, sql.ids(item_ids)), prepared=True)) if item_ids else {}

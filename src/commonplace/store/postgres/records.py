@@ -76,7 +76,9 @@ class Records(Space):
     def merge_records(self, arrivals: Sequence[Arrival], now_ms: int) -> list[Outcome]:
         with self._database.write() as connection:
             hands = Hands(connection, self._space_id, now_ms, lambda names: find(connection, self._space_id, names))
-            return join(hands, arrivals, now_ms)
+            outcomes = join(hands, arrivals, now_ms)
+        self._database.wrote(len(outcomes))
+        return outcomes
 
     def peer(self, uid: str, extent: str) -> Peer:
         question = "SELECT pulled, pushed, refused FROM peers WHERE space_id = %s AND peer = %s AND extent = %s"

@@ -14,14 +14,14 @@ from commonplace.store.postgres.sought import Bound, Leaf, Leaves, bm25, idf_sql
 class Scored:
     """Rows (id, score), best first, and how many were compared.
 
-    `items` tells of which item each of those is that is a passage, `has` which leaves those and others asked about
-    have, `passages` how many passages have each word.
+    `items` tells of which item each of those is that is a passage, `having` which of them, and of others asked about,
+    have each leaf, `passages` how many passages have each word.
     """
 
     best: Sequence[tuple[int, float]] = ()
     total: int = 0
     items: Mapping[int, int] = field(default_factory=dict)
-    has: Mapping[int, frozenset[Leaf]] = field(default_factory=dict)
+    having: Mapping[Leaf, frozenset[int]] = field(default_factory=dict)
     passages: Sequence[int] = ()
 
 
@@ -42,8 +42,10 @@ class Rows:
         leaves = [leaf for word in words for leaf in word]
         name = {leaf: f"f{n}" for n, leaf in enumerate(dict.fromkeys(leaves))}
         weights = [f"({leaf.weight(self.bound)})::float8 AS {column}" for leaf, column in name.items()]
-        idfs = [f"{leaves.count(leaf)} * {self._idf(leaf, column)} AS i{column}" for leaf, column in name.items()]
-        score = bm25([*name.values()], [f"i{column}" for column in name.values()], self.average)
+        # Bound, not written out: spaces then share their statements.
+        rows = self.bound.add(self.all_rows)
+        idfs = [f"{leaves.count(leaf)} * {self._idf(leaf, column, rows)} AS i{column}" for leaf, column in name.items()]
+        score = bm25([*name.values()], [f"i{column}" for column in name.values()], self.average, self.bound)
         holding = [" OR ".join(f"{name[leaf]} > 0" for leaf in word) for word in words]
         counts = ", ".join(f"count(*) FILTER (WHERE id > 0 AND ({held}))" for held in holding)
         known = [f"count(*) FILTER (WHERE {only}) AS total", f"ARRAY[{counts}]::bigint[] AS passages", *idfs]
@@ -62,15 +64,16 @@ class Rows:
                   WHERE {only} AND id = ANY({self.bound.add(sql.ids(also))}::bigint[]))) chosen
             """,
             self.bound.values,
+            prepared=True,
         )
         if not found:
             return Scored(passages=[0] * len(words))
         best = sorted(((row[2], row[3]) for row in found if row[4]), reverse=True)
         items = {row[3]: row[-1] for row in found if row[-1] is not None}
-        has = {row[3]: frozenset(leaf for leaf, n in zip(name, row[5:-1], strict=True) if n) for row in found}
-        return Scored([(rowid, score) for score, rowid in best], found[0][0], items, has, found[0][1])
+        having = {leaf: frozenset(row[3] for row in found if row[place]) for place, leaf in enumerate(name, start=5)}
+        return Scored([(rowid, score) for score, rowid in best], found[0][0], items, having, found[0][1])
 
-    def _idf(self, leaf: Leaf, column: str) -> str:
+    def _idf(self, leaf: Leaf, column: str, rows: str) -> str:
         if self.worth is None:
-            return idf_sql(self.all_rows, f"count(*) FILTER (WHERE {column} > 0)")
-        return f"{self.worth[leaf]!r}::float8"
+            return idf_sql(rows, f"count(*) FILTER (WHERE {column} > 0)")
+        return f"{self.bound.add(self.worth[leaf])}::float8"

@@ -152,10 +152,10 @@ def _either(parts: Sequence[str], operator: Literal["AND", "OR"]) -> str:
     return "(" + f" {operator} ".join(parts) + ")"
 
 
-def bm25(weights: Sequence[str], idfs: Sequence[str], average: float) -> str:
-    """The score of a row by how much each leaf weighs in it, as FTS5 reckons it. All are names of columns."""
+def bm25(weights: Sequence[str], idfs: Sequence[str], average: float, bound: Bound) -> str:
+    """The score of a row by how much each leaf weighs in it, as FTS5 reckons it. Both are names of columns."""
     # Every number has its type: decimal ones, which they would be without, are slow to reckon with.
-    room = f"({_K1 * (1 - _B)}::float8 + {_K1 * _B / max(average, 1e-9)!r}::float8 * length)"
+    room = f"({_K1 * (1 - _B)}::float8 + {bound.add(_K1 * _B / max(average, 1e-9))}::float8 * length)"
     parts = [
         f"{idf} * ({name} * {_K1 + 1}::float8) / ({name} + {room})" for name, idf in zip(weights, idfs, strict=True)
     ]
@@ -167,6 +167,6 @@ def idf(rows: int, with_leaf: int) -> float:
     return max(math.log((rows - with_leaf + 0.5) / (with_leaf + 0.5)) if with_leaf <= rows else 0.0, _LEAST_IDF)
 
 
-def idf_sql(rows: int, with_leaf: str) -> str:
+def idf_sql(rows: str, with_leaf: str) -> str:
     """The same as the server reckons it."""
-    return f"greatest(ln(({rows:d} - {with_leaf} + 0.5::float8) / ({with_leaf} + 0.5)), {_LEAST_IDF})"
+    return f"greatest(ln(({rows}::bigint - {with_leaf} + 0.5::float8) / ({with_leaf} + 0.5)), {_LEAST_IDF})"

@@ -26,14 +26,20 @@ def each(connection: Connection, sql: str, many: Sequence[Bindings]) -> None:
             cursor.executemany(sql, many)
 
 
-def rows(connection: Connection, sql: str, bindings: Bindings = (), *, binary: bool = False) -> list[Any]:
-    """All rows as tuples; `binary` is quicker where they hold many bytes."""
-    return connection.execute(sql, bindings, binary=binary).fetchall()
+def rows(
+    connection: Connection, sql: str, bindings: Bindings = (), *, binary: bool = False, prepared: bool = False
+) -> list[Any]:
+    """All rows as tuples; `binary` is quicker where they hold many bytes.
+
+    What is `prepared` is planned once for all values: for rows that are looked up by their keys. Whatever searches is
+    planned each time, since the best way depends on what is sought.
+    """
+    return connection.execute(sql, bindings, binary=binary, prepare=prepared).fetchall()
 
 
-def first(connection: Connection, sql: str, bindings: Bindings = ()) -> Any:
+def first(connection: Connection, sql: str, bindings: Bindings = (), *, prepared: bool = False) -> Any:
     """The first row as a tuple, or None."""
-    return connection.execute(sql, bindings).fetchone()
+    return connection.execute(sql, bindings, prepare=prepared).fetchone()
 
 
 def value(connection: Connection, sql: str, bindings: Bindings = ()) -> Any:

@@ -31,7 +31,6 @@ from commonplace.store.postgres import (
     projects,
     sql,
     statistics,
-    vectors,
     writing,
 )
 from commonplace.store.postgres.captures import Captures
@@ -92,7 +91,9 @@ class PostgresStore(
 
     def put(self, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:
         with self._database.write() as connection:
-            return writing.put_all(connection, self._space_id, drafts, now_ms)
+            stored = writing.put_all(connection, self._space_id, drafts, now_ms)
+        self._database.wrote(len(stored))
+        return stored
 
     def rewrite(
         self,
@@ -186,16 +187,16 @@ class PostgresStore(
     def search_vectors(self, query: NDArray[float32], scope: Scope, k: int) -> list[VectorHit]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
-            if filter_ is None or self._nearest is None or not self._is_current(connection):
+            if filter_ is None or self._nearest is None:
                 return []
-            return self._nearest(connection, query, filter_, k, self._database.breaks)
+            return self._nearest(connection, query, filter_, k, self._database.breaks, self._database.moment)
 
     @a_replica_will_do
     def cosines(self, query: NDArray[float32], passage_ids: Sequence[int]) -> dict[int, float]:
         with self._database.read(self._query_timeout) as connection:
-            if self._model is None:
+            if self._nearest is None:
                 return {}
-            return dict(vectors.cosines(connection, self._space_id, self._model[0], query, passage_ids))
+            return dict(self._nearest.cosines(connection, query, passage_ids, self._database.moment))
 
     def passages_of(self, item_ids: Sequence[int]) -> dict[int, list[int]]:
         with self._database.read() as connection:
@@ -242,7 +243,9 @@ class PostgresStore(
         with self._database.write(patience) as connection:
             if self._model is None or not self._is_current(connection):
                 return 0
-            return jobs.finish(connection, self._space_id, self._model[0], done, made, owner)
+            finished = jobs.finish(connection, self._space_id, self._model[0], done, made, owner)
+        self._database.wrote(finished)
+        return finished
 
     def release_jobs(self, given_up: Sequence[Job], owner: str, error: str, patience: float | None = None) -> None:
         with self._database.write(patience) as connection:

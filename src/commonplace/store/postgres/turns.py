@@ -39,12 +39,12 @@ class Turns(Space):
             within = in_projects(self._space_id, filter_.projects) if filter_.projects else ""
             bound = Bound(self._space_id)
             speaks = ", ".join(f"EXISTS (SELECT 1 {ROWS}{_named(word, within, bound)})" for word in words)
-            answers = sql.rows(connection, f"SELECT {speaks}", bound.values)[0]
+            answers = sql.rows(connection, f"SELECT {speaks}", bound.values, prepared=True)[0]
             return [word for word, is_name in zip(words, answers, strict=True) if is_name]
 
     def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
         with self._database.read(self._query_timeout) as connection:
-            rows = sql.rows(connection, _TURNS, (self._space_id, sql.ids(item_ids)))
+            rows = sql.rows(connection, _TURNS, (self._space_id, sql.ids(item_ids)), prepared=True)
         return {id_: Turn(*turn) for id_, *turn in rows}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from commonplace.store.postgres import sql
@@ -25,12 +25,22 @@ def cosines(
         " WHERE v.space_id = %s AND v.passage_id = ANY(%s::bigint[]) AND v.model_id = %s",
         (space_id, sql.ids(passage_ids), model_id),
         binary=True,
+        prepared=True,
     )
     if not rows:
         return []
     passages, scales, blobs = zip(*rows, strict=True)
     values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), len(query))
-    found = np.clip(values.astype(np.float32) @ query * np.asarray(scales, np.float32), -1.0, 1.0)
+    return by_cosine(query, passages, np.asarray(scales, np.float32), values)
+
+
+def by_cosine(
+    query: NDArray[np.float32], passages: Sequence[int], scales: NDArray[np.float32], values: NDArray[np.int8]
+) -> list[tuple[int, float]]:
+    """Passages with the cosines of their vectors to the query, best first."""
+    import numpy as np
+
+    found = np.clip(values.astype(np.float32) @ query * scales, -1.0, 1.0)
     return sorted(zip(passages, found.tolist(), strict=True), key=lambda one: (-one[1], -one[0]))
 
 

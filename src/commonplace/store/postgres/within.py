@@ -56,7 +56,7 @@ class Within:
 
 def narrowed(connection: Connection, space_id: int, filter_: Filter) -> Within:
     """The filter, with how many rows are inside."""
-    counted = sql.rows(connection, _TALLY, (space_id,))
+    counted = sql.rows(connection, _TALLY, (space_id,), prepared=True)
     all_rows, all_words = counted[0][3:] if counted else (0, 0)
     tally = [row[:3] for row in counted]
     total = sum(row[2] for row in tally)
