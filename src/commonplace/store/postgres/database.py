@@ -31,11 +31,12 @@ _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 # No plan of ours is worth compiling, or starting other processes for.
 _SAME_FOR_ALL = "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0"
 _COMMIT = "COMMIT"
-# After so many rows that one process wrote it is asked whether the tables have grown by half.
+# After so many rows that one process wrote it is asked whether tables have doubled since the server looked at them.
 LOOKED_AT_AFTER = 5_000
-_HAS_GROWN = """
-SELECT 1 FROM pg_class WHERE oid IN ('words'::regclass, 'vectors'::regclass)
-   AND pg_relation_size(oid) / current_setting('block_size')::integer > 100 + 1.5 * relpages
+_GROWN = """
+SELECT string_agg(relname, ', ') FROM pg_class
+ WHERE oid IN ('items'::regclass, 'passages'::regclass, 'words'::regclass, 'vectors'::regclass)
+   AND pg_relation_size(oid) / current_setting('block_size')::integer > 100 + 2 * relpages
 """
 
 _T = TypeVar("_T")
@@ -165,8 +166,8 @@ class Database:
             return
         self._written = 0
         with contextlib.suppress(psycopg.Error, StoreError), self._pool.connection(self.busy_timeout) as connection:
-            if connection.execute(_HAS_GROWN).fetchone() is not None:
-                connection.execute("ANALYZE words, items, passages, vectors")
+            if grown := sql.value(connection, _GROWN):
+                sql.run(connection, f"ANALYZE {grown}")
 
     @property
     def moment(self) -> int:
