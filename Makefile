@@ -43,7 +43,7 @@ types: install ## Check types
 	$(BIN)/mypy
 
 unit: install ## Run the tests (some of them: make unit ARGS="tests/embed -x")
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-postgres: install ## Run all tests of dialects, memory and promises with their stores in PostgreSQL
 	$(BIN)/python -m pytest tests/contract tests/dialects tests/memory tests/promises --engine postgres $(ARGS)

@@ -33,6 +33,17 @@ ON_BOTH = (
     "memory/test_check.py",
 )
 
+# What takes longest is begun first, so that nobody waits for the last worker at the end.
+LONGEST = (
+    "rest/test_fuzzing.py",
+    "web/test_every_page.py",
+    "store/postgres/test_same_answers.py",
+    "contract/test_conversations.py",
+    "contract/test_any_sequence.py",
+    "packaging/test_wheel.py",
+    "benchmarks/test_recall_quality.py",
+)
+
 hypothesis_settings.register_profile(
     "commonplace", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -50,6 +61,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "engine_name" in metafunc.fixturenames and metafunc.module.__file__.replace(os.sep, "/").endswith(ON_BOTH):
         metafunc.parametrize("engine_name", ENGINES, indirect=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def place(item: pytest.Item) -> int:
+        path = item.path.as_posix()
+        return next((n for n, name in enumerate(LONGEST) if path.endswith(f"/tests/{name}")), len(LONGEST))
+
+    items.sort(key=place)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -140,7 +140,7 @@ def change(store: Store, draft: Make, model: dict[int, Expected], verb: str, id_
 
 
 @given(script=steps)
-@hypothesis_settings(max_examples=60)
+@hypothesis_settings(max_examples=40)
 def test_a_store_always_equals_its_model(
     open_store: Opener, draft: Make, embed: Embed, script: list[tuple[object, ...]]
 ) -> None:

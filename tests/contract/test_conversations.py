@@ -370,7 +370,7 @@ def do(store: Store, said: Make, step: tuple[object, ...], ticks: Iterator[int])
 
 
 @given(script=steps)
-@hypothesis_settings(max_examples=80)
+@hypothesis_settings(max_examples=40)
 @pytest.mark.promise("sekha:decided:counts-true")
 def test_whatever_happens_the_counts_equal_a_recount(
     open_store: Opener, said: Make, script: list[tuple[object, ...]]

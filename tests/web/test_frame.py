@@ -76,6 +76,22 @@ def test_nothing_that_another_site_sends_is_kept_for_after_signing_in(served: Se
     assert "<a " not in kept.text.split("<main", 1)[1]
 
 
+def test_a_mistyped_address_is_a_page_for_people_and_an_error_for_programs(visit: Visit, served: Served) -> None:
+    assert httpx2.get(served.url + "/serch").status_code == 401
+    stranger = httpx2.get(served.url + "/serch", headers=HTML)
+    assert stranger.status_code == 303 and stranger.headers["location"] == "/login?next=%2Fserch"
+    cookies = {cookie["name"]: cookie["value"] for cookie in visit().page.context.cookies()}
+    with httpx2.Client(base_url=served.url, cookies=cookies, headers=HTML) as client:
+        lost = client.get("/serch")
+        assert lost.status_code == 404 and "There is no page at this address." in lost.text
+        assert 'href="/search"' in lost.text and lost.headers["content-security-policy"].startswith(
+            "default-src 'none'"
+        )
+        assert client.post("/serch").json()["error"]["code"] == "NOT_FOUND"
+        for path in ("/api/v1/serch", "/mcp/serch"):
+            assert client.get(path).headers["content-type"] == "application/json", path
+
+
 def test_a_form_is_sent_once_however_often_it_is_clicked(visit: Visit, memory: Book) -> None:
     page = visit().go("/settings")
     page.click("text=New key")

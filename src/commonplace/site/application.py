@@ -26,8 +26,10 @@ from commonplace.site.guard import Guard
 from commonplace.site.limits import Limits
 from commonplace.site.probes import Probes, unexplained
 from commonplace.site.who import SERVICE_UNAVAILABLE, Who
+from commonplace.web.frame import Frame
 from commonplace.web.login import Tickets
-from commonplace.web.routes import is_page
+from commonplace.web.lost import is_typed
+from commonplace.web.routes import is_page, lost
 from commonplace.web.routes import routes as web
 from commonplace.workers import Workers
 
@@ -62,7 +64,8 @@ def application(
         workers.close()
         glances.close()
 
-    site = Starlette(routes=routes, lifespan=lifespan, exception_handlers=_HANDLERS)
+    handlers = {HTTPException: _http_error(lost(workers, ending)), Exception: _fault}
+    site = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     who = Who(Limits(site, settings), reach, workers, settings, is_page)
     return Access(Probes(Guard(who, settings), reach, ending, glances), routes, requests)
 
@@ -82,16 +85,20 @@ def _health(reach: Callable[[], Book], workers: Workers) -> Callable[[Request], 
     return health
 
 
-async def _http_error(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    told = NotFound("There is nothing here.", "`/` tells what is where.") if error.status_code == 404 else None
-    response = refusal(told or InvalidInput(f"{error.detail}.", "Call it otherwise."), error.status_code)
-    response.headers.update(error.headers or {})
-    return response
+def _http_error(nowhere: Frame) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def told(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        absent = error.status_code == 404
+        typed = request.method == "GET" and is_typed(request.url.path, request.headers.get("accept", ""))
+        if absent and typed:
+            return await nowhere.response(request)
+        unknown = NotFound("There is nothing here.", "`/` tells what is where.") if absent else None
+        response = refusal(unknown or InvalidInput(f"{error.detail}.", "Call it otherwise."), error.status_code)
+        response.headers.update(error.headers or {})
+        return response
+
+    return told
 
 
 async def _fault(_request: Request, error: Exception) -> Response:
     return refusal(CommonplaceError(f"The call failed: {type(error).__name__}."))
-
-
-_HANDLERS = {HTTPException: _http_error, Exception: _fault}

@@ -52,7 +52,8 @@ class Caller:
 class Who:
     """Puts `key`, `book` and `address` into the state of each request, or refuses it.
 
-    `is_page` tells which paths are for people: there a visit counts, and whoever has none is let through, to sign in.
+    `is_page` tells which paths are for people, also by what the caller can read: there a visit counts, and whoever has
+    none is let through, to sign in.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Who:
         reach: Callable[[], Book],
         workers: Workers,
         settings: Settings,
-        is_page: Callable[[str], bool] = lambda _path: False,
+        is_page: Callable[[str, str], bool] = lambda _path, _accept: False,
     ) -> None:
         self._app, self._reach, self._workers, self._is_page = app, reach, workers, is_page
         self._proxies = Proxies(settings.trusted_proxies)
@@ -73,7 +74,7 @@ class Who:
             headers = Headers(scope=scope)
             state = scope.setdefault("state", {})
             state["address"] = self._proxies.caller(scope, headers)
-            page = self._is_page(scope["path"])
+            page = self._is_page(scope["path"], headers.get("accept", ""))
             try:
                 shown = _secret(headers) or (_visit(headers) if page else "")
                 caller = await self.caller(shown, state["address"])

@@ -48,13 +48,16 @@ class Frame:
         self._path, self._pages, self._house, self._templates = path, pages, house, templates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive)
+        response = await self.response(Request(scope, receive))
+        await response(scope, receive, send)
+
+    async def response(self, request: Request) -> Response:
         try:
             response = await self._response(request)
         except ClientDisconnect:
             response = Response(status_code=400)
         response.headers.update(SAFE)
-        await response(scope, receive, send)
+        return response
 
     async def _response(self, request: Request) -> Response:
         page = self._pages.get("GET" if request.method == "HEAD" else request.method)

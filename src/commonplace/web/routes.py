@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute, Route, compile_path
 from commonplace.web import static
 from commonplace.web.frame import Frame
 from commonplace.web.login import Login, Tickets, Welcome
+from commonplace.web.lost import LOST, is_typed
 from commonplace.web.page import House, Page
 from commonplace.web.pages import PAGES
 from commonplace.web.render import Templates
@@ -40,9 +41,15 @@ def routes(workers: Workers, ending: Callable[[], bool], welcome: Welcome, ticke
     ]
 
 
-def is_page(path: str) -> bool:
+def lost(workers: Workers, ending: Callable[[], bool]) -> Frame:
+    """What is shown where nothing is."""
+    return Frame(LOST.path, {LOST.method: LOST}, House(workers, ending), Templates())
+
+
+def is_page(path: str, accept: str) -> bool:
     """Whether a path is for people, who sign in, rather than for programs, which show a key."""
-    return path in (*_DOORS, _EVENTS) or any(pattern.match(path) for pattern in _PATTERNS)
+    known = path in (*_DOORS, _EVENTS) or any(pattern.match(path) for pattern in _PATTERNS)
+    return known or is_typed(path, accept)
 
 
 def _by_path() -> dict[str, dict[str, Page]]:

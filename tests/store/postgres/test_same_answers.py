@@ -122,7 +122,7 @@ def ask(store: Store, text: str, scope: Scope, *, shares: bool = True) -> Told:
 
 
 @given(text=st.one_of(trees(), trees().map("NOT {}".format)), scope=st.sampled_from((*SCOPES, *LOOSE, *TYPED)))
-@hypothesis_settings(max_examples=400)
+@hypothesis_settings(max_examples=250)
 def test_a_query_with_operators_holds_the_same(pair: tuple[Store, Store], text: str, scope: Scope) -> None:
     # FTS5 forgets some of the words of an OR inside a NOT when it scores a row, so ranks are compared below.
     first, second = (ask(store, text, scope) for store in pair)
@@ -132,7 +132,7 @@ def test_a_query_with_operators_holds_the_same(pair: tuple[Store, Store], text: 
 
 
 @given(parts=st.lists(sequences(), min_size=1, max_size=3), scope=st.sampled_from(SCOPES))
-@hypothesis_settings(max_examples=200)
+@hypothesis_settings(max_examples=100)
 def test_a_query_for_all_of_some_terms_ranks_the_same(
     pair: tuple[Store, Store], parts: list[str], scope: Scope
 ) -> None:
@@ -141,7 +141,7 @@ def test_a_query_for_all_of_some_terms_ranks_the_same(
 
 
 @given(text=texts(6), scope=st.sampled_from(SCOPES), shares=st.booleans())
-@hypothesis_settings(max_examples=200)
+@hypothesis_settings(max_examples=100)
 def test_a_plain_question_finds_and_ranks_the_same(
     pair: tuple[Store, Store], text: str, scope: Scope, shares: bool
 ) -> None:
