@@ -159,3 +159,22 @@ def test_exports_stay_in_their_folder_whatever_conversations_are_called(
     assert len([path for path in found if path.suffix == ".md"]) == 7
     assert not any(part.startswith(".") or "\x1b" in part or "\\" in part for path in found for part in path.parts)
     assert {path.name for path in tmp_path.iterdir()} == there | {"out"}
+
+
+@pytest.mark.parametrize("linked", [".mcp.json", ".vscode"])
+def test_settings_of_a_project_that_lead_out_of_it_are_left_alone(tmp_path: Path, elsewhere: Path, linked: str) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (elsewhere / "victim").write_text("{}")
+    (project / linked).symlink_to(elsewhere if linked == ".vscode" else elsewhere / "victim")
+    editor = "vscode" if linked == ".vscode" else "claude-code"
+    run = subprocess.run(
+        [sys.executable, "-m", "commonplace", "connect", editor, "--project"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.returncode and "leads out of the project by a link" in run.stderr, run
+    assert (elsewhere / "victim").read_text() == "{}" and len([*elsewhere.iterdir()]) == 1

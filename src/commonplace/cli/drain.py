@@ -32,6 +32,6 @@ def drain(call: Call, seconds: float | None) -> None:
     left = f"{drained.left:,} wait" if drained.left else "nothing waits"
     call.say(f"{drained.remembered:,} events remembered, {drained.passed_over:,} passed over; {left}.")
     if drained.refused:
-        call.note(f"{drained.refused.total():,} could not be understood; `commonplace doctor spool` tells why.")
+        call.note(f"{drained.refused.total():,} could not be kept; `commonplace doctor spool` tells why.")
     if drained.elsewhere:
         call.note("Another process is remembering them at this moment.")

@@ -92,6 +92,6 @@ def _troubles(patient: Patient, what: str, counts: Mapping[str, int], state: Spo
         told = f"Hooks could not leave {sum(counts.values()):,} events ({reasons})."
         known = known or "See whether it goes on; if it does, tell us."
     else:
-        told = f"{sum(counts.values()):,} events could not be understood ({reasons})."
+        told = f"{sum(counts.values()):,} events could not be kept ({reasons})."
         known = known or f"Look at them in {patient.settings.data_dir / AREA / 'refused'}."
     return failure(AREA, what, told, f"{known} --fix counts anew.", mend)

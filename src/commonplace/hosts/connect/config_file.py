@@ -1,6 +1,7 @@
 """A config file of an editor as it is now: its text, what it says, and where it really is. Refuses what we cannot keep.
 
 A link is followed: whoever keeps their settings in another folder, such as one for dotfiles, wants them changed there.
+Out of a project none is (plan.py).
 """
 
 from __future__ import annotations

@@ -96,10 +96,18 @@ def _parts(editor: Editor, places: Places) -> list[_Part]:
     servers, hooks = editor.file(places), editor.hooks.file(places) if editor.hooks else None
     if servers is None:
         return []
+    for path in filter(None, (servers, hooks)):
+        _check_inside(path, places.project)
     parts = [_Part(read_config(servers, editor.format), servers=True, hooks=hooks == servers)]
     if hooks and hooks != servers:
         parts.append(_Part(read_config(hooks, "jsonc"), servers=False, hooks=True))
     return parts
+
+
+def _check_inside(path: Path, project: Path | None) -> None:
+    """A link may lead a person's own settings elsewhere, but a project is what somebody else may have put there."""
+    if project is not None and not path.resolve().is_relative_to(project.resolve()):
+        raise Conflict(f"{path} leads out of the project by a link.", "Put the file itself there, then call again.")
 
 
 def _found(part: _Part, editor: Editor) -> Ours:
