@@ -22,6 +22,7 @@ from benchmarks import many_spaces
 from benchmarks.corpus import common_questions, mixed_questions, questions, strict_queries
 from benchmarks.many_spaces import Row
 from benchmarks.run import table
+from benchmarks.sizes import MB, file_mb, memory_mb, server_mb
 from benchmarks.stores import give_vectors, write
 from commonplace import config
 from commonplace.memory.book import Book, open_book
@@ -52,11 +53,19 @@ class Places:
     folder: Path
     server: PostgresServer
 
+    def settings(self, engine: str, name: str) -> dict[str, str]:
+        """Where the store of this name is, beside its folder."""
+        return {"database_url": self.server.address(f"commonplace_bench_{name}")} if engine == "postgres" else {}
+
     def book(self, engine: str, name: str, space: str = "default", embedder: str = "builtin") -> Book:
         settings = {"data_dir": str(self.folder / engine / name), "space": space, "embedder": embedder}
-        if engine == "postgres":
-            settings["database_url"] = self.server.address(f"commonplace_bench_{name}")
-        return open_book(config.load(settings, env={}))
+        return open_book(config.load(settings | self.settings(engine, name), env={}))
+
+    def disk_mb(self, engine: str, name: str) -> float:
+        if engine == "sqlite":
+            return file_mb(config.load({"data_dir": str(self.folder / engine / name)}, env={}).database)
+        ((size,),) = self.server.run(f"SELECT pg_database_size('commonplace_bench_{name}')")
+        return float(size) / MB
 
     def is_written(self, name: str) -> bool:
         """Whether an earlier run has written all of it."""
@@ -147,6 +156,15 @@ def _overlap(name: str, shares: Sequence[float]) -> Row:
     return f"first ten in common, {name}", f"{statistics.mean(shares):.1%}", f"{worst} below"
 
 
+def sizes(places: Places, name: str) -> Iterator[Row]:
+    """What a store takes on disk, and a server of it in memory."""
+    asked = [*questions(20), *common_questions(20)]
+    for engine in ENGINES:
+        memory = server_mb(places.folder / engine / name, places.settings(engine, name), asked)
+        yield f"on disk, {engine}", f"{places.disk_mb(engine, name):,.0f} MB", ""
+        yield f"memory of a server, {engine}", f"{memory:,.0f} MB", ""
+
+
 def small_spaces(places: Places, spaces: int, items: int, count: int) -> list[Row]:
     """Many spaces in one database: a search inside one of them."""
     name = f"spaces_{spaces}_{items}"
@@ -161,7 +179,9 @@ def small_spaces(places: Places, spaces: int, items: int, count: int) -> list[Ro
         many_spaces.fill(address, opened, spaces, items)
         rows.append((f"{spaces:,} spaces of {items:,} items made", f"{time.perf_counter() - began:.0f} s", ""))
         places.set_written(name)
-    return rows + many_spaces.figures(opened, spaces, sorts(max(1, count // 10)))
+    rows += many_spaces.figures(opened, spaces, sorts(max(1, count // 10)))
+    rows.append(("on disk", f"{places.disk_mb('postgres', name):,.0f} MB", ""))
+    return [*rows, (f"memory of a process that asked {many_spaces.ASKED} of them", f"{memory_mb():,.0f} MB", "")]
 
 
 def main() -> None:
@@ -182,10 +202,11 @@ def main() -> None:
             return
         if rows := loaded(places, options.size):
             table("Written", rows)
+        name = f"items_{options.size}"
         with contextlib.ExitStack() as open_books:
-            name = f"items_{options.size}"
             books = {e: open_books.enter_context(contextlib.closing(places.book(e, name))) for e in ENGINES}
             table(f"Search among {options.size:,} items", compared(books, options.questions))
+        table("Size", sizes(places, name))
 
 
 if __name__ == "__main__":

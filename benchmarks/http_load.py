@@ -89,6 +89,14 @@ class Client:
         with self._load.lock:
             self._load.acknowledged[path] = content
 
+    def forget(self, path: str) -> int:
+        status, _told = self.rest("DELETE", path)
+        if status < 400:
+            self.mine.remove(path)
+            with self._load.lock:
+                del self._load.acknowledged[path]
+        return status
+
     def holds(self, path: str, content: str) -> bool:
         status, told = self.rest("GET", path)
         return status == 200 and content in json.dumps(told)

@@ -2,6 +2,7 @@
 
     python -m benchmarks.soak --minutes 10 --plots docs/pictures
 
+Each client forgets what it stored once it has some of it, so that the memory that is asked stays as large as it is.
 Every five seconds the server's memory, handles, threads and log are read, and how long its answers took. The verdict
 compares the time just after the warm-up with the end. Needs Linux, whose /proc tells all of this.
 """
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.doors import Served
-from benchmarks.http_load import SETTINGS, Load, loaded, lost
+from benchmarks.http_load import SETTINGS, Client, Load, Turn, loaded, lost, read_one
 from benchmarks.plots import plot
 from benchmarks.run import table
 from benchmarks.stores import store_of
@@ -28,6 +29,8 @@ from benchmarks.team import MIXED
 from commonplace import config
 
 CLIENTS, MINUTES, RATE, ITEMS = 20, 10.0, 40.0, 10_000
+# What each client keeps of its own.
+KEPT = 40
 EVERY_SECONDS = 5.0
 # Of the whole time, until caches are filled and threads are there; of the rest, what is compared with each other.
 WARM_UP, SHARE = 0.2, 0.2
@@ -49,6 +52,17 @@ class Sample:
     median_ms: float
     slowest_ms: float
     """99 of 100 were quicker."""
+
+
+def forget_oldest(client: Client, turn: int) -> int:
+    """The oldest of a client's own, or read one as long as there are few."""
+    if len(client.mine) <= KEPT:
+        return read_one(client, turn)
+    return client.forget(client.mine[0])
+
+
+# Four of MIXED store something.
+STEADY: tuple[Turn, ...] = (*MIXED, *[forget_oldest] * 4)
 
 
 class Samples:
@@ -167,7 +181,7 @@ def soaked(minutes: float, rate: float, embedder: str) -> tuple[list[Sample], Lo
             load = Load()
             samples = Samples(server, log, load)
             try:
-                loaded([server], minutes * 60, CLIENTS, rate, MIXED, load)
+                loaded([server], minutes * 60, CLIENTS, rate, STEADY, load)
             finally:
                 taken = samples.stop()
             return taken, load, lost([server], load)
@@ -186,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         plots(samples, options.plots)
     errors = sum(count for status, count in load.statuses.items() if status >= 400)
     wrong += [f"{errors} errors"] * bool(errors) + [f"{missing} writes lost"] * bool(missing)
-    asked = f"{len(load.answers):,} answers, {len(load.acknowledged):,} acknowledged writes"
+    asked = f"{len(load.answers):,} answers, of what was stored {len(load.acknowledged):,} not forgotten"
     table(f"{CLIENTS} clients for {options.minutes:g} minutes: {asked}", rows)
     for strange in load.strange[:5]:
         print(strange)

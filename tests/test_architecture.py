@@ -12,7 +12,7 @@ import pytest
 import commonplace
 
 PACKAGE = Path(commonplace.__file__).parent
-GROUND = {"model", "errors", "config", "data_folder", "identity", "workers", "__init__"}
+GROUND = {"model", "errors", "config", "data_folder", "identity", "allocation", "workers", "__init__"}
 # A room may import itself, the ground floor, and these.
 DOORS: dict[str, set[str]] = {
     "model": set(),
@@ -20,6 +20,7 @@ DOORS: dict[str, set[str]] = {
     "identity": set(),
     "config": set(),
     "data_folder": set(),
+    "allocation": set(),
     "workers": set(),
     "__init__": set(),
     "text": set(),

@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio
 from mcp.server.stdio import stdio_server
 
+from commonplace.allocation import give_back
 from commonplace.capture.hooks.beside import Draining
 from commonplace.config import Settings
 from commonplace.mcp.lines import Answers, Questions
@@ -25,6 +26,7 @@ OPEN_AFTER = 1.0
 
 def run(settings: Settings) -> None:
     """Serve until standard input closes. Standard output carries protocol only; all else goes to standard error."""
+    give_back()
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="commonplace: %(message)s")
     if not settings.project:
         settings = replace(settings, project=project_at(settings, Path.cwd()) or "")

@@ -14,6 +14,7 @@ from math import ceil
 
 import uvicorn
 
+from commonplace.allocation import give_back
 from commonplace.capture.hooks.beside import Draining
 from commonplace.capture.inbox import watching
 from commonplace.config import Settings, listed
@@ -41,6 +42,7 @@ def run(settings: Settings, show: bool | None = None) -> None:
             f"{settings.host!r} is not a loopback address, and nothing says by which names others call this server.",
             "Use 127.0.0.1, ::1 or localhost, or set allowed_hosts to those names, such as memory.example.com.",
         )
+    give_back()
     logs.set_up(settings)
     tickets, later = Tickets(), _KeysLater(settings)
     with contextlib.closing(Shelf(settings, tasks=(Draining(), Rounds(), later))) as shelf:

@@ -143,7 +143,7 @@ def _most(found: Counter[str], most: int) -> tuple[str, ...]:
 
 
 # The same chunks come again and again.
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 13)
 def _read(chunk: str) -> tuple[str, tuple[str, ...]]:
     """The file that a chunk of text names; if none, the names of code in it."""
     if not _CODE.search(chunk) or len(chunk) > _LONGEST_CHUNK:

@@ -23,7 +23,7 @@ MAX_WORD = 80
 MAX_SEQUENCE = 128
 """Tokens that one phrase or path looks for; a longer one is found by its beginning."""
 
-_CACHE_SIZE = 200_000
+_CACHE_SIZE = 20_000
 _CACHED_LENGTH = 64
 _MAX_HUMPS = 8
 _VOICED_MARKS = "\u3099\u309a"

@@ -188,7 +188,8 @@ class Asked:
         bound = Bound(self.space_id)
         rows = ROWS + self._holding(leaves, bound, wholes=self.within.everything)
         worth = None if self.within.everything else self.statistics.worth(leaves)
-        scoring = Rows(rows, bound, self.statistics.rows, self.statistics.average, worth)
+        by_index = self.within.rest is None
+        scoring = Rows(rows, bound, self.statistics.rows, self.statistics.average, worth, by_index)
         return scoring.scored(self.connection, words, self.k, also, only="id > 0")
 
     def _weighed(

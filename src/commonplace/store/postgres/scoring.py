@@ -34,6 +34,8 @@ class Rows:
     all_rows: int
     average: float
     worth: Mapping[Leaf, float] | None = None
+    # Whether the index finds them all, whatever the words are: then one plan will do.
+    by_index: bool = False
 
     def scored(
         self, connection: Connection, words: Sequence[Leaves], k: int, also: Sequence[int] = (), only: str = "true"
@@ -64,7 +66,7 @@ class Rows:
                   WHERE {only} AND id = ANY({self.bound.add(sql.ids(also))}::bigint[]))) chosen
             """,
             self.bound.values,
-            prepared=True,
+            prepared=self.by_index,
         )
         if not found:
             return Scored(passages=[0] * len(words))
