@@ -14,7 +14,7 @@ from torture.voices import Adding, Caller, Editor, Reader, Scribe, Voice
 # Who is killed in a round: the doors in about the proportions in which they are used.
 VICTIMS: Sequence[type[Voice]] = (Scribe, Scribe, Editor, Editor, Adding, Adding, Caller, Reader)
 TWENTY: Sequence[type[Voice]] = (*[Editor] * 6, *[Scribe] * 6, *[Adding] * 4, *[Caller] * 2, *[Reader] * 2)
-CROWD = 200
+CROWD = 1_000
 
 
 def killed(arena: Arena) -> None:
@@ -43,7 +43,7 @@ def killed(arena: Arena) -> None:
 
 
 def at_once(arena: Arena) -> None:
-    """Two hundred processes open a store that is not there yet, and write, all at the same moment; again and again."""
+    """A thousand processes open a store that is not there yet, and write, all at the same moment; again and again."""
     for _ in range(arena.effort):
         told = arena.run("torture.deeds", "crowd", str(CROWD))
         lines = told.stdout.decode().splitlines()

@@ -11,7 +11,7 @@ SCENARIOS: dict[str, Scenario] = {
     one.name: one
     for one in (
         Scenario("killed", "writers and readers at every door, killed with -9 at random moments", crowds.killed, 3),
-        Scenario("at-once", "200 processes start at once on a missing file, again and again", crowds.at_once, 1, True),
+        Scenario("at-once", "1,000 processes start at once on a missing file", crowds.at_once, 1, True),
         Scenario("twenty", "20 processes on one file for so many seconds; nobody is refused", crowds.twenty, 20),
         Scenario("editors", "10 editors on one store for so many seconds", crowds.editors, 20),
         Scenario("dying", "writers die at moments of the disk, again and again on one store", dying, 20),
