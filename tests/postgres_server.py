@@ -63,7 +63,8 @@ class PostgresServer:
         """Take back the databases of a test's folders, for the next."""
         for known in [known for known in self._of if known.is_relative_to(folder)]:
             name = self._of.pop(known)
-            _forget_connections(self.address(name))
+            # Whoever left a store open would meet what the next test does to its database.
+            assert (os.getpid(), self.address(name)) not in pool._pools, "a test left a store open"
             self._empty(name)
             self._free.append(name)
 
@@ -85,13 +86,6 @@ class PostgresServer:
 
     def address(self, database: str) -> str:
         return make_conninfo(self.url, dbname=database)
-
-
-def _forget_connections(url: str) -> None:
-    """What a test left open, or as it made it, is not for the next one that gets its database."""
-    left, _users = pool._pools.pop((os.getpid(), url), (None, 0))
-    if left is not None:
-        left.drop_idle()
 
 
 @contextlib.contextmanager

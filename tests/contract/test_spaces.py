@@ -6,6 +6,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -86,10 +87,12 @@ def test_a_store_beside_is_of_the_other_space(store: Store, open_store: Opener) 
     assert store.get([made.id]) == {} and store.counts().items.get("memory", 0) == 0
     assert open_store("team").get([made.id])
     # And back, and again after it was closed.
-    assert beside.beside("default").newest(Scope(), 9) == []
+    with closing(beside.beside("default")) as back:
+        assert back.newest(Scope(), 9) == []
     beside.close()
     assert store.newest(Scope(), 9) == []
-    assert store.beside("team").get([made.id])
+    with closing(store.beside("team")) as again:
+        assert again.get([made.id])
     with pytest.raises(NotFound):
         store.beside("nobody")
 
