@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import statistics
 import sys
 import tempfile
 import threading
 import time
+import timeit
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,7 @@ from commonplace import config
 CLIENTS, MINUTES, RATE, ITEMS = 20, 10.0, 40.0, 10_000
 # What each client keeps of its own.
 KEPT = 40
+YARDSTICK = bytes(4_000_000)
 EVERY_SECONDS = 5.0
 # Of the whole time, until caches are filled and threads are there; of the rest, what is compared with each other.
 WARM_UP, SHARE = 0.2, 0.2
@@ -52,6 +55,8 @@ class Sample:
     median_ms: float
     slowest_ms: float
     """99 of 100 were quicker."""
+    yardstick_ms: float
+    """What the same work took at that moment: how fast the machine was."""
 
 
 def forget_oldest(client: Client, turn: int) -> int:
@@ -101,7 +106,13 @@ class Samples:
             answers=len(recent),
             median_ms=cuts[49],
             slowest_ms=cuts[98],
+            yardstick_ms=yardstick_ms(),
         )
+
+
+def yardstick_ms() -> float:
+    """How long the same work takes, at its quickest of a few times."""
+    return min(timeit.repeat(lambda: hashlib.sha256(YARDSTICK).digest(), number=1, repeat=5)) * 1000
 
 
 Measure = Callable[[Sample], float]
@@ -111,6 +122,7 @@ MEASURES: dict[str, tuple[Measure, float | None]] = {
     "threads": (lambda one: one.threads, MOST_GROWTH),
     "answers, median ms": (lambda one: one.median_ms, None),
     "answers, 99 of 100, ms": (lambda one: one.slowest_ms, None),
+    "the machine: the same work, ms": (lambda one: one.yardstick_ms, None),
 }
 
 
@@ -158,7 +170,11 @@ def plots(samples: Sequence[Sample], folder: Path) -> None:
         "memory": ("Memory of the server, MB", {"resident": points(lambda one: one.memory_mb)}),
         "latency": (
             "Answers, ms",
-            {"median": points(lambda one: one.median_ms), "99 of 100": points(lambda one: one.slowest_ms)},
+            {
+                "median": points(lambda one: one.median_ms),
+                "99 of 100": points(lambda one: one.slowest_ms),
+                "the same work each time": points(lambda one: one.yardstick_ms),
+            },
         ),
         "handles": (
             "Open handles and threads",

@@ -13,7 +13,7 @@ from benchmarks.soak import Sample, plots, slope_an_hour, verdict
 def samples(memory_growth: float = 0.0, log_mb: float = 4.0) -> list[Sample]:
     """Ten minutes of a server that needs 100 MB after its first minute, and so much more every second after it."""
     return [
-        Sample(5.0 * n, 50.0 if n < 12 else 100 + memory_growth * 5 * n, 40, 12, log_mb, 200, 3.0, 20.0)
+        Sample(5.0 * n, 50.0 if n < 12 else 100 + memory_growth * 5 * n, 40, 12, log_mb, 200, 3.0, 20.0, 5.0)
         for n in range(1, 121)
     ]
 
