@@ -9,15 +9,18 @@ from commonplace.memory.book import Book
 from commonplace.memory.health import known
 from commonplace.text.times import iso
 
+# Of the store these are for whoever runs the server.
+_WHEREABOUTS = frozenset(("path", "connections", "replicas"))
 
-def status(book: Book) -> dict[str, object]:
-    """Counts, engine, model and what waits, as plain data."""
-    counts = book.store.counts()
+
+def status(book: Book, *, whereabouts: bool = True) -> dict[str, object]:
+    """Counts, engine, model and what waits, as plain data; with `whereabouts` also where the store is."""
+    counts, store = book.store.counts(), book.store.describe()
     return {
         "version": commonplace.__version__,
-        "data_dir": str(book.settings.data_dir),
+        **({"data_dir": str(book.settings.data_dir)} if whereabouts else {}),
         "space": book.settings.space,
-        "store": dict(book.store.describe()),
+        "store": {name: value for name, value in store.items() if whereabouts or name not in _WHEREABOUTS},
         "counts": {key: value for key, value in asdict(counts).items() if key != "pending"},
         "total": sum(counts.items.values()),
         "pending": counts.pending,

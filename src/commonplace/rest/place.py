@@ -12,6 +12,7 @@ from commonplace.memory import keys
 from commonplace.memory.book import Book
 from commonplace.memory.browse import add_alias
 from commonplace.memory.browse import projects as all_projects
+from commonplace.memory.spaces import looks_after_all
 from commonplace.memory.status import status as status_of
 from commonplace.model import Key
 from commonplace.rest import fields
@@ -48,9 +49,9 @@ def alias(book: Book, asked: Asked[None, Alias]) -> Answer:
     return Answer({"project": add_alias(book, asked.body.project, asked.body.alias), "alias": asked.body.alias})
 
 
-def status(book: Book, _asked: Asked[None, None]) -> Answer:
-    """Counts, engine, model, and what still waits."""
-    return Answer(status_of(book))
+def status(book: Book, asked: Asked[None, None]) -> Answer:
+    """Counts, engine, model, and what still waits; to those who look after the server also where the store is."""
+    return Answer(status_of(book, whereabouts=looks_after_all(book, asked.key)))
 
 
 def key_list(book: Book, _asked: Asked[None, None]) -> Answer:

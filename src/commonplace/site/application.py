@@ -16,6 +16,7 @@ from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound, StoreError
 from commonplace.mcp.http import Protocol, protocol
 from commonplace.memory.book import Book
+from commonplace.memory.spaces import looks_after_all
 from commonplace.memory.status import answers, status
 from commonplace.rest.metrics import Requests
 from commonplace.rest.refusal import refusal
@@ -75,7 +76,9 @@ def _health(reach: Callable[[], Book], workers: Workers) -> Callable[[Request], 
         book = getattr(request.state, "book", None)
         try:
             if book is not None:
-                return JSONResponse({"status": "ok", **await workers.do(lambda: status(book))})
+                theirs = looks_after_all(book, request.state.key)
+                told = await workers.do(lambda: status(book, whereabouts=theirs))
+                return JSONResponse({"status": "ok", **told})
             return JSONResponse({"status": "ok", "version": await workers.do(lambda: answers(reach()))})
         except StoreError as error:
             return refusal(unexplained(error) if book is None else error, SERVICE_UNAVAILABLE)
