@@ -10,6 +10,8 @@ WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 720, 260, 64, 34, 16, 36
 COLOURS = ("#2a7ab9", "#c4632d", "#4b8f4b")
 GREY = "#888888"
 _TICKS = 5
+# About as wide as one is.
+LETTER = 7
 _FONT = f'font-family="sans-serif" font-size="12" fill="{GREY}"'
 
 Points = Sequence[tuple[float, float]]
@@ -38,11 +40,13 @@ def plot(title: str, x_name: str, lines: Mapping[str, Points], marked: float | N
     if marked is not None:
         x = place(marked, 0)[0]
         parts.append(_line(x, TOP, x, HEIGHT - BOTTOM, 1.0, dashed=True))
-    for number, (name, points) in enumerate(lines.items()):
+    end = float(WIDTH - RIGHT)
+    for number, (name, points) in reversed([*enumerate(lines.items())]):
         colour = COLOURS[number % len(COLOURS)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in points))
         parts.append(f'<polyline fill="none" stroke="{colour}" stroke-width="1.6" points="{path}"/>')
-        parts.append(_text(WIDTH - RIGHT - 90 * (len(lines) - 1 - number), 18, name, "end", colour))
+        parts.append(_text(end, 18, name, "end", colour))
+        end -= LETTER * len(name) + 2 * LETTER
     return "\n".join([*parts, "</svg>\n"])
 
 
