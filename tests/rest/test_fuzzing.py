@@ -60,7 +60,7 @@ def test_nothing_is_found_by_looking_everywhere(tmp_path: Path) -> None:
     elsewhere = tuple(word for path in paths for word in ("--exclude-path", path))
     with running(settings_in(tmp_path)) as site:
         filled(site)
-        fuzz(site, tmp_path, *elsewhere, "-n", "10", "--phases", "coverage,fuzzing")
+        fuzz(site, tmp_path, *elsewhere, "-n", "5", "--phases", "coverage,fuzzing")
 
 
 def test_nothing_is_found_in_batches(tmp_path: Path) -> None:
