@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import apsw
 import pytest
+from tests.waiting import until
 
 from commonplace import errors
 from commonplace.cli.call import Call
@@ -228,9 +228,7 @@ def test_every_error_keeps_its_code(kind: type[errors.CommonplaceError], capsys:
 def test_ctrl_c_is_exit_code_130(data_dir: Path) -> None:
     command = [sys.executable, "-m", "commonplace", "add", "--jsonl", "-"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        end = time.monotonic() + 30
-        while not (data_dir / "commonplace.db").exists() and time.monotonic() < end:
-            time.sleep(0.02)
+        until((data_dir / "commonplace.db").exists)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 130 and out == b"" and b"Traceback" not in err

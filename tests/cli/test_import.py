@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import until
 
 from .conftest import Run, write_chats, write_graph
 
@@ -149,9 +149,7 @@ def test_a_server_imports_what_is_put_into_its_folder(run: Run, folder: Path) ->
     write_chats(folder)
     command = [sys.executable, "-m", "commonplace", "serve", "--port", "0", "--import-dir", "chats"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 60
-        while (folder / "chats" / "colours.txt").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: not (folder / "chats" / "colours.txt").exists())
         process.send_signal(signal.SIGINT)
         _out, err = process.communicate(timeout=30)
     assert "Traceback" not in err

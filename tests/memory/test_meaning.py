@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy import float32
 from numpy.typing import NDArray
+from tests.waiting import until
 
 from commonplace.config import Settings
 from commonplace.memory import meaning
@@ -28,16 +29,6 @@ from commonplace.memory.status import status
 from commonplace.model import Scope
 
 BOUND = 60.0
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait until something in another thread has happened, or fail."""
-    pause = threading.Event()
-    for _ in range(int(BOUND / 0.02)):
-        if condition():
-            return
-        pause.wait(0.02)
-    raise AssertionError("it did not happen in time")
 
 
 NOTES = (

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,13 +11,14 @@ from typing import Any
 import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from tests.waiting import until
 
 from commonplace.memory import keys
 from commonplace.memory.book import open_book
 from commonplace.memory.remember import Note, remember
 from commonplace.rest import events, metrics
 
-from .conftest import DEADLINE, Remembered, Site, refused, running, settings_in
+from .conftest import Remembered, Site, refused, running, settings_in
 
 EVENTS = "/api/v1/events"
 
@@ -133,10 +132,7 @@ def test_who_leaves_keeps_nobody_busy(tmp_path: Path) -> None:
         for _ in range(20):
             with site.client("read") as ear, listening(ear) as listener:
                 listener.next()
-        end, pause = time.monotonic() + DEADLINE, threading.Event()
-        while site.server.server_state.tasks and time.monotonic() < end:
-            pause.wait(0.05)
-        assert not site.server.server_state.tasks
+        until(lambda: not site.server.server_state.tasks)
 
 
 def metric(client: httpx2.Client, name: str, **labels: str) -> float:

@@ -6,12 +6,11 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import apsw
 import pytest
+from tests.waiting import until
 
 from commonplace.capture.hooks.afterwards import SWITCH, runs, start
 from commonplace.capture.hooks.beside import drain_all
@@ -42,13 +41,6 @@ def renaming(number: int) -> dict[str, str]:
     return {"prompt": f"Please rename part {number} of the shop"}
 
 
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + SECONDS
-    while not true():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
-
-
 def idle(settings: Settings) -> bool:
     return not runs(str(settings.data_dir))
 
@@ -57,7 +49,7 @@ def test_the_next_session_is_told_what_the_last_one_did_though_no_server_runs(se
     about = {"session_id": "a", "cwd": str(work)}
     for event, more in (("SessionStart", {}), ("UserPromptSubmit", PROMPT), ("Stop", {}), ("SessionEnd", {})):
         fire(settings, event=event, payload={**about, **more})
-    wait_until(lambda: idle(settings) and not names(settings))
+    until(lambda: idle(settings) and not names(settings))
     ready = list((settings.data_dir / "openings").glob("*"))
     told = fire(settings, event="SessionStart", payload={"session_id": "b", "cwd": str(work)})
     assert ready and "signing key" in json.loads(told.stdout)["hookSpecificOutput"]["additionalContext"]
@@ -69,8 +61,8 @@ def test_the_next_session_is_told_what_the_last_one_did_though_no_server_runs(se
 def test_every_host_has_an_end(settings: Settings, work: Path, host: str, event: str) -> None:
     put(settings, {"session_id": "a", "cwd": str(work), **PROMPT}, "UserPromptSubmit")
     fire(settings, host, event, {"session_id": "a", "conversation_id": "a", "cwd": str(work)})
-    wait_until(lambda: not names(settings))
-    wait_until(lambda: idle(settings))
+    until(lambda: not names(settings))
+    until(lambda: idle(settings))
 
 
 def test_nothing_is_started_by_other_events_trials_and_those_who_want_none(settings: Settings) -> None:
@@ -102,7 +94,7 @@ def test_there_is_one_at_a_time_and_the_host_does_not_wait_for_it(settings: Sett
         writer.execute("ROLLBACK")
     finally:
         writer.close()
-    wait_until(lambda: idle(settings))
+    until(lambda: idle(settings))
     assert names(settings) == [] and processes(settings) == []
 
 
@@ -129,7 +121,7 @@ def test_a_start_waits_a_moment_for_it_and_no_longer(settings: Settings, work: P
         assert fire(settings, event="SessionStart", payload={"cwd": str(work)}).returncode == 0
     finally:
         writer.close()
-    wait_until(lambda: idle(settings))
+    until(lambda: idle(settings))
 
 
 def test_all_of_it_is_remembered_unless_its_time_is_over(settings: Settings, work: Path) -> None:

@@ -6,13 +6,12 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import apsw
 import pytest
+from tests.waiting import until
 
 from commonplace.capture.hooks.drain import drain
 from commonplace.capture.hooks.sample import try_hook
@@ -44,13 +43,6 @@ def write(number: int) -> dict[str, object]:
 def observations(book: Book) -> list[Item]:
     """Oldest first."""
     return book.store.newest(Scope(kinds=("observation",)), 1000)[::-1]
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + SECONDS
-    while not true():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
 
 
 def test_events_become_what_they_tell_in_the_order_of_time(book: Book, settings: Settings) -> None:
@@ -213,8 +205,8 @@ def test_a_running_server_drains(settings: Settings, command: tuple[str, ...]) -
     ) as server:
         fire(settings, payload=write(1))
         fire(settings, event="Stop", payload={"session_id": "s1", "cwd": "/src/my-api"})
-        wait_until(lambda: not names(settings))
-        wait_until(lambda: any((settings.data_dir / "openings").glob("*")))
+        until(lambda: not names(settings))
+        until(lambda: any((settings.data_dir / "openings").glob("*")))
         server.terminate()
         server.communicate(timeout=SECONDS)
     book = open_book(settings)

@@ -159,7 +159,8 @@ class Database:
     def wrote(self, rows: int) -> None:
         """Told of rows that were written: after very many of them the server looks at its tables again.
 
-        It would by itself, within minutes; until then it plans for tables as they were, which takes ten times as long.
+        It would by itself, within minutes, unless somebody has switched that off; until then it plans for tables as
+        they were.
         """
         self._written += rows
         if self._written < LOOKED_AT_AFTER:

@@ -110,9 +110,8 @@ class Nearest:
             among = self._among(connection, filter_)
             near = self._signs.nearest(query, filter_.projects, filter_.kinds, among, most)
             if self._kept is not None:
-                found = self._kept.cosines(query, near)[:k]
-                items = {id_: self._kept.item_of(id_) for id_, _cosine in found}
-                return [VectorHit(id_, item, cosine) for id_, cosine in found if (item := items[id_]) is not None]
+                kept = [(id_, self._kept.item_of(id_), cosine) for id_, cosine in self._kept.cosines(query, near)[:k]]
+                return [VectorHit(id_, item, cosine) for id_, item, cosine in kept if item is not None]
         older = self._older(connection, query, filter_, most) if has_older else []
         either = {*near, *older}
         found = cosines(connection, self.space_id, self.model_id, query, either) if either else []
