@@ -59,6 +59,18 @@ def test_the_last_use_of_a_key_is_kept(store: Store, neighbour: Store) -> None:
     assert neighbour.all_keys() == [replace(made, used_ms=THEN + 7), other]
 
 
+def test_a_visit_stays_ended_until_it_would_have_been_over(open_store: Opener) -> None:
+    here, there = open_store("here"), open_store("there")
+    here.end_visit(digest("long"), THEN + 100, THEN)
+    here.end_visit(digest("short"), THEN + 10, THEN)
+    here.end_visit(digest("short"), THEN + 10, THEN)
+    assert here.is_visit_over(digest("long")) and here.is_visit_over(digest("short"))
+    assert not here.is_visit_over(digest("other")) and not there.is_visit_over(digest("long"))
+    there.end_visit(digest("other"), THEN + 1000, THEN + 50)
+    here.end_visit(digest("other"), THEN + 1000, THEN + 50)
+    assert here.is_visit_over(digest("long")) and not here.is_visit_over(digest("short"))
+
+
 def test_the_project_of_a_key_is_made_and_follows_its_name(store: Store) -> None:
     made = store.add_key(key(project="my-api"), digest("a"))
     assert (made.project, store.find_project("my-api")) == ("my-api", "my-api")

@@ -20,7 +20,7 @@ from commonplace.memory.conversations import Conversation, Said, keep
 from commonplace.memory.remember import Note, remember
 from commonplace.model import Scope
 from commonplace.rest.table import ENDPOINTS
-from commonplace.site.who import FRESH_SECONDS, WRONG_BURST
+from commonplace.site.callers import FRESH_SECONDS, WRONG_BURST
 
 Serve = Callable[..., Served]
 

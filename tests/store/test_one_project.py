@@ -239,6 +239,8 @@ REFUSED: Mapping[str, Callable[[World], object]] = {
     "beside": lambda w: w.part.beside("default"),
     "revoke_key": lambda w: w.part.revoke_key(1, THEN),
     "touch_key": lambda w: w.part.touch_key(1, THEN),
+    "end_visit": lambda w: w.part.end_visit(b"x", THEN, THEN),
+    "is_visit_over": lambda w: w.part.is_visit_over(b"x"),
     "use_model": lambda w: w.part.use_model("other", 8),
     "claim_jobs": lambda w: w.part.claim_jobs("w", 10, THEN, 1000),
     "finish_jobs": lambda w: w.part.finish_jobs([], VECTOR, "w"),

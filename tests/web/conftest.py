@@ -19,7 +19,7 @@ WIDE, NARROW = (1280, 800), (360, 740)
 Theme = Literal["light", "dark"]
 Look = tuple[tuple[int, int], Theme]
 LOOKS: tuple[Look, ...] = ((WIDE, "light"), (NARROW, "dark"), (WIDE, "dark"), (NARROW, "light"))
-WAIT_MS = 15_000
+WAIT_MS = 60_000
 # WCAG 2.2, levels A and AA.
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 

@@ -141,3 +141,28 @@ def test_after_signing_out_the_pages_are_shut(visit: Visit) -> None:
     visitor.page.wait_for_url("**/login")
     visitor.go("/search")
     assert "/login" in visitor.page.url
+
+
+def test_whoever_took_the_cookie_is_signed_out_too(visit: Visit, served: Served, tmp_path: Path) -> None:
+    visitor, other = visit(), visit()
+    cookies = {cookie["name"]: cookie["value"] for cookie in visitor.page.context.cookies()}
+    with httpx2.Client(base_url=served.url, cookies=cookies, headers=HTML) as thief:
+        assert thief.get("/search").status_code == 200
+        visitor.page.click(".side .who >> text=Sign out")
+        visitor.page.wait_for_url("**/login")
+        assert thief.get("/search").headers["location"] == "/login?next=%2Fsearch&over=1"
+    other.go("/search")
+    assert "/login" not in other.page.url
+
+
+def test_servers_on_one_machine_do_not_sign_each_others_visitors_out(visit: Visit, tmp_path: Path) -> None:
+    visitor = visit()
+    beside = Served(tmp_path, "--port", "0")
+    guest = Visitor(visitor.page, beside)
+    guest.sign_in()
+    guest.page.click(".side .who >> text=Sign out")
+    guest.page.wait_for_url("**/login")
+    visitor.go("/search")
+    assert "/login" not in visitor.page.url
+    visitor.strangers.clear()
+    beside.end()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import httpx2
 from tests.mcp.conftest import Served
@@ -132,7 +133,7 @@ def test_what_was_written_survives_signing_in_again(visit: Visit, memory: Book) 
     visitor = visit()
     page = visitor.go(f"/items/{item.id}?edit=1")
     page.fill("#f-content", text)
-    page.context.clear_cookies(name="commonplace_visit")
+    page.context.clear_cookies(name=re.compile("commonplace_visit"))
     page.click("text=Save")
     page.wait_for_selector("#key")
     assert "kept in this page" in page.inner_text("main")

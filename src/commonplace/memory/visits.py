@@ -1,6 +1,7 @@
 """Visits: a person who showed a key in the browser is known by a token for some days, so that the key stays at home.
 
-A token is sealed with the digest of its key: any server of the store can check it, and it ends with its key.
+A token is sealed with the digest of its key: any server of the store can check it, and it ends with its key. That a
+visit was ended before its time is written down until then.
 """
 
 from __future__ import annotations
@@ -25,14 +26,22 @@ def begin(key: Key, secret: str, now_ms: int) -> str:
 
 def check(book: Book, token: str) -> Key:
     """The key that a token stands for, if the visit is not over and the key still works."""
-    prefix, _, rest = token.partition(".")
-    until, _, seal = rest.partition(".")
-    if not until.isdecimal() or not until.isascii() or len(until) > 15 or int(until) <= book.clock():
+    prefix, until, seal = _parts(token)
+    if until <= book.clock():
         raise Unauthorized(_OVER)
     for key, digest in book.store.keys_beginning(prefix):
-        if hmac.compare_digest(_seal(digest, prefix, int(until)).encode(), seal.encode()):
+        if hmac.compare_digest(_seal(digest, prefix, until).encode(), seal.encode()):
+            if book.store.is_visit_over(keys.digest(token)):
+                raise Unauthorized(_OVER)
             return keys.working_one(key, book.clock())
     raise Unauthorized(_OVER)
+
+
+def end(book: Book, token: str) -> None:
+    """End a visit, so that its token is good for nobody any more. Only one that goes on can be ended."""
+    check(book, token)
+    _prefix, until, _seal = _parts(token)
+    book.store.end_visit(keys.digest(token), until, book.clock())
 
 
 def is_token(secret: str) -> bool:
@@ -43,6 +52,15 @@ def is_token(secret: str) -> bool:
 def mark_of(token: str) -> str:
     """What forms carry, so that only our own pages can send them: it cannot be told from outside, nor lead back."""
     return hashlib.sha256(f"form {token}".encode()).hexdigest()[:32]
+
+
+def _parts(token: str) -> tuple[str, int, str]:
+    """How its key begins, when the visit is over at last, and the seal."""
+    prefix, _, rest = token.partition(".")
+    until, _, seal = rest.partition(".")
+    if not until.isdecimal() or not until.isascii() or len(until) > 15:
+        raise Unauthorized(_OVER)
+    return prefix, int(until), seal
 
 
 def _seal(digest: bytes, prefix: str, until: int) -> str:

@@ -22,6 +22,7 @@ from commonplace.rest.metrics import Requests
 from commonplace.rest.refusal import refusal
 from commonplace.rest.routes import routes as rest
 from commonplace.site.access import Access
+from commonplace.site.callers import Callers
 from commonplace.site.front import Front
 from commonplace.site.guard import Guard
 from commonplace.site.limits import Limits
@@ -48,7 +49,8 @@ def application(
     """
     workers, glances, requests = Workers(), Workers(1), Requests()
     agents = agents_of(settings, workers)
-    pages = web(workers, ending, lambda secret, address: who.caller(secret, address), tickets or Tickets())
+    callers = Callers(reach, workers)
+    pages = web(workers, ending, callers, tickets or Tickets())
     routes = [
         Route("/", Front(pages)),
         *pages,
@@ -67,7 +69,7 @@ def application(
 
     handlers = {HTTPException: _http_error(lost(workers, ending)), Exception: _fault}
     site = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
-    who = Who(Limits(site, settings), reach, workers, settings, is_page)
+    who = Who(Limits(site, settings), callers, settings, is_page)
     return Access(Probes(Guard(who, settings), reach, ending, glances), routes, requests)
 
 

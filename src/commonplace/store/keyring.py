@@ -1,4 +1,4 @@
-"""What every engine keeps of API keys. The secrets are not among it: a key is known by the digest of its secret."""
+"""What every engine keeps of API keys and of visits. No secret is among it: each is known by its digest."""
 
 from __future__ import annotations
 
@@ -22,3 +22,7 @@ class Keyring(Protocol):
     # The key as it is then; None if there is no such key. A key stays revoked since the first time.
     def revoke_key(self, key_id: int, now_ms: int) -> Key | None: ...
     def touch_key(self, key_id: int, now_ms: int) -> None: ...
+
+    # Written down until the visit would have been over anyway.
+    def end_visit(self, digest: bytes, until_ms: int, now_ms: int) -> None: ...
+    def is_visit_over(self, digest: bytes) -> bool: ...

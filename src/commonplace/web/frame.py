@@ -15,13 +15,12 @@ from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, TooLar
 from commonplace.memory import visits
 from commonplace.memory.book import Book
 from commonplace.model import Key
+from commonplace.web.cookies import set_cookie, theme_of, visit_of
 from commonplace.web.page import Asked, Gone, House, Page, Reply, Sent
 from commonplace.web.render import Templates
 
 log = logging.getLogger(__name__)
 
-VISIT_COOKIE, THEME_COOKIE = "commonplace_visit", "commonplace_theme"
-THEMES = ("light", "dark")
 # A part of a page is asked for by its name in this header.
 PART = "x-part"
 # An item of a megabyte, written so that every character takes three.
@@ -116,7 +115,7 @@ class Frame:
             return self._told(refused, common, request)
         here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         if not form and not request.headers.get(PART):
-            expired = "&over=1" if VISIT_COOKIE in request.cookies else ""
+            expired = "&over=1" if visit_of(request) else ""
             return RedirectResponse(f"/login?next={quote(here, safe='')}{expired}", 303)
         values = {**common, "next": here, "carried": _carried(form), "over": True, "wrong": ""}
         if request.headers.get(PART):
@@ -132,16 +131,11 @@ class Frame:
             "place": page.place if page is not None else "",
             "key": key,
             "theme": theme_of(request),
-            "form_mark": visits.mark_of(request.cookies.get(VISIT_COOKIE, "")),
+            "form_mark": visits.mark_of(visit_of(request)),
             "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
             "did": (query.get("did") or [""])[-1],
             "about": (query.get("about") or [""])[-1],
         }
-
-
-def theme_of(request: Request) -> str:
-    theme = request.cookies.get(THEME_COOKIE, "")
-    return theme if theme in THEMES else ""
 
 
 def query_of(request: Request) -> dict[str, list[str]]:
@@ -162,10 +156,9 @@ def check_mark(request: Request, form: Mapping[str, list[str]]) -> None:
     """Refuse a form that no page of this visit made."""
     if request.method != "POST":
         return
-    token = request.cookies.get(VISIT_COOKIE, "")
     mark = (form.get("form_mark") or [""])[-1]
     # Who shows a key in a header is no browser that can be misled.
-    if "authorization" not in request.headers and mark != visits.mark_of(token):
+    if "authorization" not in request.headers and mark != visits.mark_of(visit_of(request)):
         raise Forbidden("The form is not one of this visit.", "Go back, load the page again and send it once more.")
 
 
@@ -177,18 +170,6 @@ def check_sender(request: Request) -> None:
     origin = request.headers.get("origin", "")
     if site not in ("", "same-origin", "none") or (origin and origin.rpartition("/")[2] != request.headers["host"]):
         raise Forbidden("Pages of other sites may not send anything here.", "Open the page here and send it from it.")
-
-
-def set_cookie(response: Response, request: Request, name: str, value: str, seconds: int = 365 * 86_400) -> None:
-    """A cookie for our pages only. An empty one is taken away."""
-    response.set_cookie(
-        name,
-        value,
-        max_age=seconds if value else 0,
-        httponly=name != THEME_COOKIE,
-        samesite="strict",
-        secure=request.url.scheme == "https",
-    )
 
 
 def _fields(raw: bytes) -> dict[str, list[str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from starlette.requests import Request
@@ -14,7 +13,8 @@ from commonplace.errors import CommonplaceError, Unauthorized
 from commonplace.memory import visits
 from commonplace.memory.book import Book
 from commonplace.model import Key
-from commonplace.web.frame import SAFE, VISIT_COOKIE, check_sender, form_of, query_of, set_cookie, theme_of
+from commonplace.web.cookies import set_cookie, theme_of, visit_cookie, visit_of
+from commonplace.web.frame import SAFE, check_sender, form_of, query_of
 from commonplace.web.page import own_path
 from commonplace.web.render import Templates
 
@@ -32,8 +32,14 @@ class Welcomed(Protocol):
     def book(self) -> Book: ...
 
 
-# The caller that a secret opens the door to, or the error that keeps it shut; wrong keys from an address are counted.
-Welcome = Callable[[str, str], Awaitable[Welcomed]]
+class Door(Protocol):
+    """Where people come in and go out."""
+
+    # Whom a secret lets in, or the error that keeps the door shut; wrong ones from an address are counted.
+    async def caller(self, secret: str, address: str) -> Welcomed: ...
+
+    # The visit with this token is over, whoever else has it.
+    async def leave(self, token: str) -> None: ...
 
 
 class Tickets:
@@ -57,10 +63,10 @@ class Tickets:
 
 
 class Login:
-    """The door that people come in by."""
+    """The pages at the door."""
 
-    def __init__(self, welcome: Welcome, templates: Templates, tickets: Tickets) -> None:
-        self._welcome, self._templates, self._tickets = welcome, templates, tickets
+    def __init__(self, door: Door, templates: Templates, tickets: Tickets) -> None:
+        self._door, self._templates, self._tickets = door, templates, tickets
 
     async def form(self, request: Request) -> Response:
         """Ask for a key."""
@@ -102,18 +108,23 @@ class Login:
             check_sender(request)
         except CommonplaceError as error:
             return self._asking(request, "/", wrong=error)
-        response = RedirectResponse(PATH, 303)
+        wrong: CommonplaceError | None = None
+        try:
+            await self._door.leave(visit_of(request))
+        except CommonplaceError as error:
+            wrong = error
+        response = RedirectResponse(PATH, 303) if wrong is None else self._asking(request, "/", wrong=wrong)
         response.headers.update(SAFE)
-        set_cookie(response, request, VISIT_COOKIE, "")
+        set_cookie(response, request, visit_cookie(request), "")
         return response
 
     async def _token(self, secret: str, request: Request) -> str:
-        caller = await self._welcome(secret, request.state.address)
+        caller = await self._door.caller(secret, request.state.address)
         return visits.begin(caller.key, secret, caller.book.clock())
 
     def _let_in(self, response: Response, request: Request, token: str) -> Response:
         response.headers.update(SAFE)
-        set_cookie(response, request, VISIT_COOKIE, token, visits.VISIT_MS // 1000)
+        set_cookie(response, request, visit_cookie(request), token, visits.VISIT_MS // 1000)
         return response
 
     def _asking(

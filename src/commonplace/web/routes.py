@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Route, compile_path
 
 from commonplace.web import static
 from commonplace.web.frame import Frame
-from commonplace.web.login import Login, Tickets, Welcome
+from commonplace.web.login import Door, Login, Tickets
 from commonplace.web.lost import LOST, is_typed
 from commonplace.web.page import House, Page
 from commonplace.web.pages import PAGES
@@ -23,11 +23,11 @@ _EVENTS = "/api/v1/events"
 _PACKED = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=4)
 
 
-def routes(workers: Workers, ending: Callable[[], bool], welcome: Welcome, tickets: Tickets) -> list[BaseRoute]:
+def routes(workers: Workers, ending: Callable[[], bool], door: Door, tickets: Tickets) -> list[BaseRoute]:
     """Every page, the door to them, and the files they need."""
     house = House(workers, ending)
     templates = Templates()
-    login = Login(welcome, templates, tickets)
+    login = Login(door, templates, tickets)
     return [
         Route("/login", login.form, methods=["GET"]),
         Route("/login", login.enter, methods=["POST"]),

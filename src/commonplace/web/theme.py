@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commonplace.memory.book import Book
-from commonplace.web.frame import THEME_COOKIE, THEMES
+from commonplace.web.cookies import THEME_COOKIE, THEMES
 from commonplace.web.page import Asked, Gone, own_path
 
 

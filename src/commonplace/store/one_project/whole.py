@@ -60,6 +60,12 @@ class Whole(Place):
     def touch_key(self, key_id: int, now_ms: int) -> None:
         self._refuse("changes no keys")
 
+    def end_visit(self, digest: bytes, until_ms: int, now_ms: int) -> None:
+        self._refuse("ends no visits")
+
+    def is_visit_over(self, digest: bytes) -> bool:
+        self._refuse("checks no visits")
+
     def add_space(self, name: str, now_ms: int, limits: Limits) -> bool:
         self._refuse("makes no spaces")
 

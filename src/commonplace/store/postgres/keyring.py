@@ -1,4 +1,4 @@
-"""API keys in the database: who they are for and the digests of their secrets."""
+"""API keys in the database, who they are for and the digests of their secrets, and visits that were ended."""
 
 from __future__ import annotations
 
@@ -65,6 +65,21 @@ class Keyring(Space):
                 "UPDATE keys SET used_ms = %s WHERE space_id = %s AND id = %s",
                 (now_ms, self._space_id, key_id),
             )
+
+    def end_visit(self, digest: bytes, until_ms: int, now_ms: int) -> None:
+        with self._database.write() as connection:
+            over = "DELETE FROM visits_over WHERE space_id = %s AND until_ms <= %s"
+            sql.run(connection, over, (self._space_id, now_ms))
+            sql.run(
+                connection,
+                "INSERT INTO visits_over (space_id, hash, until_ms) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
+                (self._space_id, digest, until_ms),
+            )
+
+    def is_visit_over(self, digest: bytes) -> bool:
+        with self._database.read() as connection:
+            found = "SELECT 1 FROM visits_over WHERE space_id = %s AND hash = %s"
+            return sql.first(connection, found, (self._space_id, digest)) is not None
 
 
 def _key(row: tuple[Any, ...]) -> Key:

@@ -1,4 +1,4 @@
-"""API keys in the file: who they are for and the digests of their secrets."""
+"""API keys in the file, who they are for and the digests of their secrets, and visits that were ended."""
 
 from __future__ import annotations
 
@@ -62,6 +62,19 @@ class Keyring(Space):
             connection.execute(
                 "UPDATE keys SET used_ms = ? WHERE space_id = ? AND id = ?", (now_ms, self._space_id, key_id)
             )
+
+    def end_visit(self, digest: bytes, until_ms: int, now_ms: int) -> None:
+        with self._database.write() as connection:
+            connection.execute("DELETE FROM visits_over WHERE space_id = ? AND until_ms <= ?", (self._space_id, now_ms))
+            connection.execute(
+                "INSERT OR IGNORE INTO visits_over (space_id, hash, until_ms) VALUES (?, ?, ?)",
+                (self._space_id, digest, until_ms),
+            )
+
+    def is_visit_over(self, digest: bytes) -> bool:
+        with self._database.read() as connection:
+            found = "SELECT 1 FROM visits_over WHERE space_id = ? AND hash = ?"
+            return sql.first(connection, found, (self._space_id, digest)) is not None
 
 
 def _key(row: tuple[Any, ...]) -> Key:
