@@ -19,7 +19,7 @@ class Wire:
     """Passes on what callers send. A cut happens once; `was_cut` tells whether it did."""
 
     def __init__(self, url: str, listening: socket.socket) -> None:
-        self._server, self._listening = conninfo_to_dict(url), listening
+        self._server, self._listening = url, listening
         port = listening.getsockname()[1]
         self.url = make_conninfo(url, host="127.0.0.1", port=port, sslmode="disable", gssencmode="disable")
         self._left, self._after, self.was_cut = 0, False, False
@@ -37,11 +37,11 @@ class Wire:
 
     def _serve(self, caller: socket.socket) -> None:
         muted = threading.Event()
-        with caller, caller.makefile("rb") as sent, self._connected() as server, contextlib.suppress(OSError):
+        with caller, caller.makefile("rb") as sent, connected(self._server) as server, contextlib.suppress(OSError):
             answers = threading.Thread(target=_pass_on, args=(server, caller, muted), daemon=True)
             answers.start()
-            server.sendall(_message(sent, kinds=0))
-            while (message := _message(sent)) and not self._is_time(message):
+            server.sendall(message_of(sent, kinds=0))
+            while (message := message_of(sent)) and not self._is_time(message):
                 server.sendall(message)
             if message and self._after:
                 muted.set()
@@ -58,16 +58,19 @@ class Wire:
             return self._left == 0
         return False
 
-    def _connected(self) -> socket.socket:
-        host, port = str(self._server.get("host")), int(self._server.get("port") or 5432)
-        if not host.startswith("/"):
-            return socket.create_connection((host, port))
-        server = socket.socket(socket.AF_UNIX)
-        server.connect(f"{host}/.s.PGSQL.{port}")
-        return server
+
+def connected(url: str) -> socket.socket:
+    """A new connection to the server at this address."""
+    address = conninfo_to_dict(url)
+    host, port = str(address.get("host")), int(address.get("port") or 5432)
+    if not host.startswith("/"):
+        return socket.create_connection((host, port))
+    server = socket.socket(socket.AF_UNIX)
+    server.connect(f"{host}/.s.PGSQL.{port}")
+    return server
 
 
-def _message(sent: IO[bytes], kinds: int = 1) -> bytes:
+def message_of(sent: IO[bytes], kinds: int = 1) -> bytes:
     """The next message, with its kind, which the first one does not have; nothing at the end."""
     head = sent.read(kinds + 4)
     return head + sent.read(struct.unpack("!i", head[kinds:])[0] - 4) if len(head) == kinds + 4 else b""

@@ -1,0 +1,58 @@
+"""Behind a pooler of connections, as managed services have them, everything is as without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+from tests.postgres_server import PostgresServer
+from tests.store.postgres.pooling import CONNECTIONS, Pooler, pooler
+
+from commonplace.config import Settings
+from commonplace.memory.book import Book, open_book
+from commonplace.memory.check import check
+from commonplace.memory.recall import recall
+from commonplace.memory.remember import Note, remember_all
+from commonplace.model import Scope
+from commonplace.store.postgres.pool import Pool
+from commonplace.store.postgres.store import PostgresStore
+
+SUBJECTS = "walrus iceberg billing invoice retry backoff cache eviction deploy rollback".split()
+
+
+@pytest.fixture
+def between(url: str) -> Iterator[Pooler]:
+    with pooler(url) as lending:
+        yield lending
+
+
+def found(book: Book, question: str) -> list[tuple[int, float]]:
+    return [(hit.item.id, hit.relevance) for hit in recall(book, question, Scope(), 10).hits]
+
+
+def test_every_connection_tells_whether_a_pooler_lies_between(url: str, between: Pooler) -> None:
+    for address, prepares in ((url, True), (between.url, False)):
+        with closing(Pool(address).connect()) as connection:
+            assert (connection.prepare_threshold is not None) is prepares
+
+
+def test_a_memory_answers_through_a_pooler_as_it_does_without(url: str, between: Pooler, settings: Settings) -> None:
+    said = [f"Note {n}: the {SUBJECTS[n % 10]} was changed with the {SUBJECTS[n * 7 % 10]}" for n in range(60)]
+    with closing(open_book(replace(settings, database_url=between.url))) as book:
+        remember_all(book, [Note(text, project="my-api") for text in said])
+        with ThreadPoolExecutor(4) as many:
+            # Twice: what was prepared the first time would be asked of a connection that does not have it.
+            through = list(many.map(lambda subject: found(book, subject), SUBJECTS * 2))
+        assert check(book) == []
+    assert between.turns > 10 * CONNECTIONS
+    with closing(open_book(replace(settings, database_url=url))) as book:
+        assert [found(book, subject) for subject in SUBJECTS] * 2 == through and all(through)
+
+
+def test_a_pooler_in_front_of_an_empty_database(postgres: PostgresServer, bare: str) -> None:
+    with pooler(bare) as between, closing(PostgresStore(between.url)) as store:
+        assert store.counts().items == {}
+        assert store.describe()["engine"] == "postgres"
