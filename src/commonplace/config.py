@@ -73,6 +73,7 @@ class Settings:
     # A key: it is shown nowhere.
     remote_key: str = field(default="", repr=False)
     sync_private: str = ""
+    shutdown_delay: float = 0.0
     shutdown_grace: float = 5.0
     log_format: str = "text"
     log_level: str = "warning"
@@ -237,8 +238,9 @@ def _checked(settings: Settings) -> Settings:
     for name, most in (("rate_burst", 1_000_000), ("max_body_mb", 1024), ("max_import_mb", 1024 * 1024)):
         if not 1 <= getattr(settings, name) <= most:
             raise InvalidInput(f"Setting {name} is {getattr(settings, name)}.", f"Choose 1 to {most}.")
-    if not 0 <= settings.shutdown_grace <= 3600:
-        raise InvalidInput(f"Setting shutdown_grace is {settings.shutdown_grace}.", "Choose 0 to 3600 seconds.")
+    for name in ("shutdown_delay", "shutdown_grace"):
+        if not 0 <= getattr(settings, name) <= 3600:
+            raise InvalidInput(f"Setting {name} is {getattr(settings, name)}.", "Choose 0 to 3600 seconds.")
     if not 0 <= settings.backup_every_hours <= 24 * 366:
         raise InvalidInput(f"Setting backup_every_hours is {settings.backup_every_hours}.", "Choose 0 (never) to 8784.")
     for name in ("backup_daily", "backup_weekly"):

@@ -35,7 +35,7 @@ def test_every_setting_of_the_servers_exists_and_is_valid(tmp_path: Path) -> Non
         assert set(config.listed(settings.allowed_hosts)) == {"memory.example.com", *SERVERS}
         assert (settings.log_format, settings.host) == ("json", "0.0.0.0")
         grace = int(COMPOSE["services"][service]["stop_grace_period"].removesuffix("s"))
-        assert grace > settings.shutdown_grace
+        assert grace > settings.shutdown_delay + settings.shutdown_grace
 
 
 def test_images_have_versions_and_come_from_wherever_they_are_looked_for() -> None:
@@ -50,6 +50,9 @@ def test_images_have_versions_and_come_from_wherever_they_are_looked_for() -> No
 def test_only_servers_that_are_ready_are_asked() -> None:
     proxy = (FOLDER / "Caddyfile").read_text(encoding="utf-8")
     assert f"health_uri {READY}" in proxy and "one:8765 two:8765" in proxy
+    notices = sum(int(seconds) for seconds in re.findall(r"health_(?:interval|timeout) (\d+)s", proxy))
+    delay = float(COMPOSE["x-server"]["environment"]["COMMONPLACE_SHUTDOWN_DELAY"])
+    assert 0 < notices <= delay, "a server that ends is answered for until the proxy has noticed"
     for service in SERVERS:
         assert f":8765{READY}" in COMPOSE["services"][service]["healthcheck"]["test"][-1]
     (network,) = COMPOSE["networks"]["default"]["ipam"]["config"]

@@ -1,4 +1,4 @@
-"""Whose address a request has: the connection's, unless a proxy of ours tells better."""
+"""Whose address a request has, and by what it came: as the connection has it, unless a proxy of ours tells better."""
 
 from __future__ import annotations
 
@@ -35,6 +35,25 @@ def test_the_nearest_that_is_no_proxy_of_ours(
     trusted: str, client: str | None, forwarded: tuple[str, ...], expected: str
 ) -> None:
     assert caller(trusted, client, *forwarded) == expected
+
+
+@pytest.mark.parametrize(
+    ("trusted", "client", "told", "expected"),
+    [
+        ("", "10.0.0.1", "https", "http"),
+        ("10.0.0.1", "192.0.2.1", "https", "http"),
+        ("10.0.0.1", None, "https", "http"),
+        ("10.0.0.1", "10.0.0.1", "https", "https"),
+        ("10.0.0.1", "10.0.0.1", "http", "http"),
+        ("10.0.0.1", "10.0.0.1", "javascript", "http"),
+        ("10.0.0.1", "10.0.0.1", "", "http"),
+    ],
+)
+def test_only_a_proxy_of_ours_says_that_somebody_speaks_tls(
+    trusted: str, client: str | None, told: str, expected: str
+) -> None:
+    scope = {"type": "http", "scheme": "http", "client": client and (client, 1)}
+    assert Proxies(trusted).scheme(scope, Headers({"x-forwarded-proto": told})) == expected
 
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=60))

@@ -156,6 +156,19 @@ def test_what_has_begun_is_finished_while_no_more_is_asked_for(serve: Serve) -> 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_who_sends_requests_here_has_time_to_learn_that_it_ends(serve: Serve) -> None:
+    server = serve(shutdown_delay="3600")
+    until_ready(server, 200)
+    server.process.send_signal(signal.SIGTERM)
+    assert code(until_ready(server, 503)) == (503, "SHUTTING_DOWN")
+    for n in range(3):
+        said = httpx2.post(f"{server.url}/api/v1/items", json={"content": f"late {n}"}, headers=server.headers)
+        assert said.status_code == 201
+    # Whoever does not want to wait says so.
+    assert server.end(signal.SIGINT)[0] == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_what_never_ends_is_broken_off_when_its_time_is_over(serve: Serve) -> None:
     server = serve(shutdown_grace="0.5")
     with contextlib.closing(Halfway(server, "never")):

@@ -155,6 +155,16 @@ def test_whoever_took_the_cookie_is_signed_out_too(visit: Visit, served: Served,
     assert "/login" not in other.page.url
 
 
+def test_a_cookie_that_came_over_tls_goes_no_other_way(tmp_path: Path) -> None:
+    server = Served(tmp_path, "--port", "0", COMMONPLACE_TRUSTED_PROXIES="127.0.0.0/8")
+    for told, secure in (("https", True), ("http", False)):
+        reply = httpx2.post(
+            server.url + "/login", data={"key": server.key}, headers={**HTML, "x-forwarded-proto": told}
+        )
+        assert ("Secure" in reply.headers["set-cookie"]) is secure and "HttpOnly" in reply.headers["set-cookie"]
+    server.end()
+
+
 def test_servers_on_one_machine_do_not_sign_each_others_visitors_out(visit: Visit, tmp_path: Path) -> None:
     visitor = visit()
     beside = Served(tmp_path, "--port", "0")

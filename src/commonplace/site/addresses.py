@@ -1,4 +1,4 @@
-"""Where a request comes from: the address of its connection, or what a proxy that we trust says of it."""
+"""Where a request comes from, and whether over TLS: as its connection has it, or as a proxy that we trust says."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNKNOWN = "unknown"
 
 
 class Proxies:
-    """The proxies whose X-Forwarded-For is believed."""
+    """The proxies whose X-Forwarded-For and X-Forwarded-Proto are believed."""
 
     def __init__(self, trusted: str) -> None:
         try:
@@ -34,6 +34,13 @@ class Proxies:
         while forwarded and self._is_trusted(address):
             address = forwarded.pop()
         return address
+
+    def scheme(self, scope: Scope, headers: Headers) -> str:
+        """By what the caller speaks to the first of ours: `http`, or `https` if a proxy of ours says so."""
+        client = scope.get("client")
+        if client and self._is_trusted(str(client[0])) and headers.get("x-forwarded-proto", "").strip() == "https":
+            return "https"
+        return str(scope["scheme"])
 
     def _is_trusted(self, address: str) -> bool:
         try:

@@ -56,7 +56,7 @@ def run(settings: Settings, show: bool | None = None) -> None:
             proxy_headers=False,
             ws="none",
         )
-        server = _Server(config, settings.shutdown_grace)
+        server = _Server(config, settings.shutdown_delay, settings.shutdown_grace)
         with _listening(settings.host, settings.port) as sock:
             # The server stops gracefully on a signal and then raises it again: by then it means "leave", not "die".
             signal.signal(signal.SIGTERM, _leave)
@@ -68,13 +68,16 @@ def run(settings: Settings, show: bool | None = None) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Goes on answering while it finishes what had begun, so that whoever asks /ready hears that it is ending."""
+    """Goes on answering for a while, and while it finishes what had begun, so that whoever asks /ready hears of it."""
 
-    def __init__(self, config: uvicorn.Config, grace: float) -> None:
+    def __init__(self, config: uvicorn.Config, delay: float, grace: float) -> None:
         super().__init__(config)
-        self._grace = grace
+        self._delay, self._grace = delay, grace
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        heard = time.monotonic() + self._delay
+        while time.monotonic() < heard and not self.force_exit:
+            await asyncio.sleep(0.1)
         end, begun = time.monotonic() + self._grace, set(self.server_state.tasks)
         while begun and time.monotonic() < end and not self.force_exit:
             _done, begun = await asyncio.wait(begun, timeout=min(0.1, max(0.0, end - time.monotonic())))

@@ -37,6 +37,7 @@ class Who:
             headers = Headers(scope=scope)
             state = scope.setdefault("state", {})
             state["address"] = self._proxies.caller(scope, headers)
+            scope["scheme"] = self._proxies.scheme(scope, headers)
             page = self._is_page(scope["path"], headers.get("accept", ""))
             try:
                 shown = _secret(headers) or (visit_of(HTTPConnection(scope)) if page else "")
