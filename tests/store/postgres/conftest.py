@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from tests.postgres_server import PostgresServer
 @pytest.fixture
 def bare(postgres: PostgresServer) -> Iterator[str]:
     """The address of a database without any table."""
-    yield postgres.new_database("commonplace_bare")
-    postgres.run("DROP DATABASE commonplace_bare WITH (FORCE)")
+    name = f"commonplace_bare_{os.getpid()}"
+    yield postgres.new_database(name)
+    postgres.run(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tests.contract.conftest import make_draft
 from tests.postgres_server import PostgresServer
 
@@ -90,7 +90,7 @@ def test_words_are_found_by_their_index_in_spite_of_the_fence(ours: PostgresStor
 
 
 def test_an_owner_without_special_rights_is_enough(postgres: PostgresServer, bare: str) -> None:
-    postgres.run("CREATE ROLE ann LOGIN", "ALTER DATABASE commonplace_bare OWNER TO ann")
+    postgres.run("CREATE ROLE ann LOGIN", f"ALTER DATABASE {conninfo_to_dict(bare)['dbname']} OWNER TO ann")
     address = make_conninfo(bare, user="ann")
     try:
         with pytest.raises(StoreError) as told:
@@ -111,4 +111,4 @@ def test_an_owner_without_special_rights_is_enough(postgres: PostgresServer, bar
     finally:
         with psycopg.connect(bare, autocommit=True) as connection:
             connection.execute("DROP OWNED BY ann CASCADE")
-        postgres.run("ALTER DATABASE commonplace_bare OWNER TO postgres", "DROP ROLE ann")
+        postgres.run(f"ALTER DATABASE {conninfo_to_dict(bare)['dbname']} OWNER TO postgres", "DROP ROLE ann")

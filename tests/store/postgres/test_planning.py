@@ -1,9 +1,12 @@
-"""The server plans for tables as they are: after very many rows it is told to look at them again."""
+"""The server plans for tables as they are, looks at them again after very many rows, and does the same by any plan."""
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 from tests.contract.conftest import make_draft
 
 from commonplace.store.postgres import database
@@ -34,3 +37,17 @@ def test_after_very_many_rows_the_server_looks_at_its_tables(bare: str, monkeypa
     # That is not twice as many.
     assert known_rows(bare) == 380
     store.close()
+
+
+def test_however_it_is_planned_no_more_is_claimed_than_asked_for(url: str) -> None:
+    with closing(PostgresStore(url, space="large")) as large, psycopg.connect(url, autocommit=True) as connection:
+        large.put([make_draft(f"n{n}", at=NOW) for n in range(200)], NOW)
+        # Of all other spaces the server believes from now on that next to nothing waits there.
+        connection.execute("ANALYZE jobs")
+        tables_only = make_conninfo(url, options="-c enable_indexscan=off -c enable_bitmapscan=off")
+        with closing(PostgresStore(tables_only, space="small")) as small:
+            small.put([make_draft(f"n{n}", at=NOW) for n in range(6)], NOW)
+            # Rows lie in a table as they were written: the newest first now.
+            for (id_,) in connection.execute("SELECT id FROM jobs ORDER BY id DESC LIMIT 6").fetchall():
+                connection.execute("UPDATE jobs SET tries = tries WHERE id = %s", (id_,))
+            assert [len(small.claim_jobs("me", 4, NOW, 60_000)) for _ in range(3)] == [4, 2, 0]

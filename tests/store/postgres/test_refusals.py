@@ -89,7 +89,7 @@ def test_a_server_with_an_older_pgvector_is_told_what_to_install(postgres: Postg
     with psycopg.connect(bare, autocommit=True) as connection:
         connection.execute(f"CREATE VIEW pg_available_extensions AS {found}".encode())
     # Looked up before those of the server.
-    postgres.run("ALTER DATABASE commonplace_bare SET search_path = public, pg_catalog")
+    postgres.run(f"ALTER DATABASE {conninfo_to_dict(bare)['dbname']} SET search_path = public, pg_catalog")
     with pytest.raises(StoreError, match=r"0\.7\.4") as told:
         PostgresStore(bare)
     assert "pgvector 0.8" in told.value.hint

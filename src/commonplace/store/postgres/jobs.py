@@ -27,13 +27,15 @@ def claim(connection: Connection, space_id: int, owner: str, limit: int, now_ms:
     """Lease the newest waiting passages: what was just said is what will be asked about."""
     rows = sql.rows(
         connection,
-        # A lease that ends long after one taken now would is from a clock that was wrong.
+        # A lease that ends long after one taken now would is from a clock that was wrong. The jobs are chosen once: a
+        # plan that chose them again for each row would choose others each time.
         f"""
+        WITH chosen AS MATERIALIZED (
+             SELECT id FROM jobs WHERE {_WAITING}
+                AND lease_until_ms NOT BETWEEN %(now)s + 1 AND %(now)s + 2 * %(lease)s
+              ORDER BY id DESC LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
         UPDATE jobs SET owner = %(owner)s, lease_until_ms = %(now)s + %(lease)s, tries = tries + 1
-         WHERE space_id = %(space)s AND id IN (
-               SELECT id FROM jobs WHERE {_WAITING}
-                  AND lease_until_ms NOT BETWEEN %(now)s + 1 AND %(now)s + 2 * %(lease)s
-                ORDER BY id DESC LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+         WHERE space_id = %(space)s AND id IN (SELECT id FROM chosen)
         RETURNING id, passage_id
         """,
         {"space": space_id, "owner": owner, "now": now_ms, "lease": lease_ms, "limit": limit},
