@@ -108,7 +108,7 @@ class DoomedFile(apsw.VFSFile):
         self._doom = doom
         self._name = name.filename() if isinstance(name, apsw.URIFilename) else str(name or "")
 
-    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
         if self._doom.how == POWER:
             self._remember(data, offset)
         if self._doom.comes("write", self._name):

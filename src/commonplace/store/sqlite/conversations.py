@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import apsw
 
@@ -47,7 +48,8 @@ class Conversations(Space):
             session = _expected(connection, self._space_id, session_id, expect_rev)
             _record(connection, self._space_id, session, "edit", now_ms)
             for name, value in changed.items():
-                column, kept = name, value
+                column: str = name
+                kept: Any = value
                 if name == "meta":
                     kept = json.dumps(value, ensure_ascii=False)
                 elif name == "project":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import apsw
 
@@ -40,10 +41,10 @@ class Filter:
         rest = replace(self, projects=(), kinds=(), types=())
         return None if rest == Filter() else rest
 
-    def sql(self) -> tuple[str, list[object]]:
+    def sql(self) -> tuple[str, list[Any]]:
         """A condition on `items i` for what is live and inside, with its bindings."""
         clauses = ["i.forgotten_ms IS NULL AND i.superseded_by IS NULL"]
-        bindings: list[object] = []
+        bindings: list[Any] = []
         if self.projects:
             ids = [p for p in self.projects if p != NO_PROJECT]
             either = [f"i.project_id IN ({_marks(ids)})"] if ids else []
@@ -121,7 +122,7 @@ def choose(connection: apsw.Connection, space_id: int, filter_: Filter) -> None:
         connection.execute(f"INSERT OR IGNORE INTO temp.chosen SELECT {rows} FROM {source}", bindings)
 
 
-def _source(space_id: int, filter_: Filter) -> tuple[str, list[object]]:
+def _source(space_id: int, filter_: Filter) -> tuple[str, list[Any]]:
     """Items `i` inside with their passages `p`; cross joined, so that SQLite begins with what leaves least."""
     condition, bindings = filter_.sql()
     source = "items i"
