@@ -146,7 +146,8 @@ def _blocks(points: Rows) -> Iterator[Floats]:
 def _unit(rows: Floats) -> Floats:
     import numpy as np
 
-    made: Floats = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12).astype(np.float32)
+    lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    made: Floats = (rows / lengths).astype(np.float32, copy=False)
     return made
 
 

@@ -113,7 +113,7 @@ class Database:
     def has(self, table: str, *columns: str) -> bool:
         return set(columns) <= set(self.tables.get(table, ())) if columns else table in self.tables
 
-    def rows(self, table: str, columns: str, rest: str = "", bindings: Sequence[object] = ()) -> Iterator[Row]:
+    def rows(self, table: str, columns: str, rest: str = "", bindings: Sequence[Any] = ()) -> Iterator[Row]:
         """Rows of a table, as far as there is one. A column that it lacks is None in all of them; `rest` is SQL."""
         names = [name for name in columns.split() if name in self.tables.get(table, ())]
         if not names:
@@ -131,7 +131,7 @@ class Database:
     def _columns(self, table: str) -> tuple[str, ...]:
         return tuple(row[1] for row in self._rows(f"PRAGMA table_info({quoted(table)})"))
 
-    def _rows(self, question: str, bindings: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, question: str, bindings: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         with _telling():
             yield from self._connection.execute(question, tuple(bindings))
 
