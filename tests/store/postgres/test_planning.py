@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 from tests.contract.conftest import make_draft
+from tests.postgres_server import EMPTY
 
 from commonplace.store.postgres import database
 from commonplace.store.postgres.store import PostgresStore
@@ -37,6 +38,20 @@ def test_after_very_many_rows_the_server_looks_at_its_tables(bare: str, monkeypa
     # That is not twice as many.
     assert known_rows(bare) == 380
     store.close()
+
+
+def test_a_table_that_the_server_believes_empty_is_looked_at(bare: str) -> None:
+    with closing(PostgresStore(bare)) as store:
+        store.put([make_draft(f"n{n}", at=NOW) for n in range(50)], NOW)
+    with psycopg.connect(bare, autocommit=True) as connection:
+        connection.execute("ALTER TABLE words SET (autovacuum_enabled = false)")
+        connection.execute(EMPTY)
+        connection.execute("ANALYZE words")
+    with closing(PostgresStore(bare)) as store:
+        store.put([make_draft(f"n{n}", at=NOW) for n in range(database.LOOKED_AT_AFTER - 1)], NOW)
+        assert known_rows(bare) == 0
+        store.put([make_draft("the last one", at=NOW)], NOW)
+        assert known_rows(bare) == database.LOOKED_AT_AFTER
 
 
 def test_however_it_is_planned_no_more_is_claimed_than_asked_for(url: str) -> None:

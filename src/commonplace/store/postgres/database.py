@@ -31,12 +31,14 @@ _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 # No plan of ours is worth compiling, or starting other processes for.
 _SAME_FOR_ALL = "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0"
 _COMMIT = "COMMIT"
-# After so many rows that one process wrote it is asked whether tables have doubled since the server looked at them.
-LOOKED_AT_AFTER = 5_000
+# After so many rows that one process wrote it is asked whether tables have doubled since the server looked at them, or
+# had fewer rows then than were written since: it may believe them empty.
+LOOKED_AT_AFTER = 500
 _GROWN = """
 SELECT string_agg(relname, ', ') FROM pg_class
  WHERE oid IN ('items'::regclass, 'passages'::regclass, 'words'::regclass, 'vectors'::regclass)
-   AND pg_relation_size(oid) / current_setting('block_size')::integer > 100 + 2 * relpages
+   AND (pg_relation_size(oid) / current_setting('block_size')::integer > 100 + 2 * relpages
+        OR pg_relation_size(oid) > 0 AND reltuples < %s)
 """
 
 _T = TypeVar("_T")
@@ -157,17 +159,17 @@ class Database:
             return older.fetchone() is None
 
     def wrote(self, rows: int) -> None:
-        """Told of rows that were written: after very many of them the server looks at its tables again.
+        """Told of rows that were written: after many of them the server looks at its tables again.
 
         It would by itself, within minutes, unless somebody has switched that off; until then it plans for tables as
-        they were.
+        they were, and searches in those that it believes empty for longer than anybody waits.
         """
         self._written += rows
         if self._written < LOOKED_AT_AFTER:
             return
-        self._written = 0
+        written, self._written = self._written, 0
         with contextlib.suppress(psycopg.Error, StoreError), self._pool.connection(self.busy_timeout) as connection:
-            if grown := sql.value(connection, _GROWN):
+            if grown := sql.value(connection, _GROWN, (written,)):
                 sql.run(connection, f"ANALYZE {grown}")
 
     @property
