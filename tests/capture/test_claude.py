@@ -105,7 +105,7 @@ def test_a_bad_message_is_skipped_with_its_reason(bad: Any, why: str) -> None:
 
 def test_blocks_nested_without_end_do_not_stop_the_rest() -> None:
     block = {"type": "text", "text": "Deep"}
-    for _ in range(400):
+    for _ in range(2_000):
         block = {"type": "tool_result", "name": "x", "content": [block]}  # type: ignore[dict-item]
     messages = (claude_message("n", "human", "Good"), claude_message("d", "assistant", content=[block]))
     found = list(_conversation(claude(*messages), "here"))

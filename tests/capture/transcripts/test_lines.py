@@ -111,7 +111,7 @@ def test_text_that_no_database_takes_is_replaced(tmp_path: Path) -> None:
 
 def test_numbers_and_nestings_that_python_refuses_are_malformed(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    path.write_bytes(b'{"n": ' + b"9" * 10_000 + b"}\n" + b'{"d": ' * 5_000 + b"1" + b"}" * 5_000 + b"\n")
+    path.write_bytes(b'{"n": ' + b"9" * 10_000 + b"}\n" + b'{"d": ' * 500_000 + b"1" + b"}" * 500_000 + b"\n")
     turns, pass_ = reading(path, "claude-code")
     assert turns == [] and pass_.counts.malformed == 2
 
