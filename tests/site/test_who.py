@@ -82,6 +82,20 @@ def test_a_revoked_key_stops_working_within_seconds(serve: Serve) -> None:
     assert "revoked" in get(server, "/nowhere", **bearer(secret)).json()["error"]["message"]
 
 
+def test_a_visit_that_ended_at_one_server_ends_at_all(serve: Serve) -> None:
+    one, two = serve(), serve()
+    (visit,) = httpx2.post(f"{one.url}/login", data={"key": one.key}, timeout=DEADLINE).cookies.values()
+
+    def page(server: Served, method: str = "GET", path: str = "/search") -> httpx2.Response:
+        cookie = f"commonplace_visit_{server.url.rpartition(':')[2]}={visit}"
+        return httpx2.request(method, f"{server.url}{path}", headers={"cookie": cookie}, timeout=DEADLINE)
+
+    assert [page(server).status_code for server in (one, two)] == [200, 200]
+    assert page(one, "POST", "/logout").status_code == 303
+    assert page(one).status_code == 303
+    until(lambda: page(two).status_code == 303)
+
+
 def test_an_expired_key_stops_working_at_once(serve: Serve) -> None:
     server = serve()
     with contextlib.closing(book_of(server)) as book:
