@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from benchmarks.resident import memory_mb
+
 PROTOCOL = "2025-11-25"
 
 
@@ -59,10 +61,7 @@ class StdioClient:
 
     def megabytes(self) -> float:
         """Resident memory of the server process."""
-        for line in Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii").splitlines():
-            if line.startswith("VmRSS"):
-                return int(line.split()[1]) / 1024
-        return float("nan")
+        return memory_mb(self._process.pid)
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None

@@ -21,8 +21,9 @@ from tests.postgres_server import PostgresServer, running_server
 from benchmarks import many_spaces
 from benchmarks.corpus import common_questions, mixed_questions, questions, strict_queries
 from benchmarks.many_spaces import Row
+from benchmarks.resident import MB, memory_mb
 from benchmarks.run import table
-from benchmarks.sizes import MB, file_mb, memory_mb, server_mb
+from benchmarks.sizes import file_mb, server_mb
 from benchmarks.stores import give_vectors, write
 from commonplace import config
 from commonplace.memory.book import Book, open_book

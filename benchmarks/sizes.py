@@ -7,15 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.doors import Served
-
-MB = 1e6
-
-
-def memory_mb(process: int | str = "self") -> float:
-    """What a process has in memory now. Linux tells."""
-    told = Path(f"/proc/{process}/status").read_text(encoding="ascii")
-    (line,) = (line for line in told.splitlines() if line.startswith("VmRSS:"))
-    return int(line.split()[1]) * 1024 / MB
+from benchmarks.resident import MB, memory_mb
 
 
 def file_mb(database: Path) -> float:

@@ -25,6 +25,7 @@ from pathlib import Path
 from benchmarks.doors import Served
 from benchmarks.http_load import SETTINGS, Client, Load, Turn, loaded, lost, read_one
 from benchmarks.plots import plot
+from benchmarks.resident import memory_mb
 from benchmarks.run import table
 from benchmarks.stores import store_of
 from benchmarks.team import MIXED
@@ -92,16 +93,15 @@ class Samples:
 
     def _sample(self) -> Sample:
         process = Path(f"/proc/{self._server.pid}")
-        told = dict(line.split(":", 1) for line in (process / "status").read_text(encoding="ascii").splitlines())
         with self._load.lock:
             recent = [answer.seconds * 1000 for answer in self._load.answers[self._seen :]]
             self._seen += len(recent)
         cuts = statistics.quantiles(recent, n=100) if len(recent) > 1 else [0.0] * 99
         return Sample(
             seconds=time.perf_counter() - self._began,
-            memory_mb=int(told["VmRSS"].split()[0]) / 1024,
+            memory_mb=memory_mb(self._server.pid),
             handles=sum(1 for _ in (process / "fd").iterdir()),
-            threads=int(told["Threads"]),
+            threads=sum(1 for _ in (process / "task").iterdir()),
             log_mb=self._log.stat().st_size / 1e6 if self._log.exists() else 0.0,
             answers=len(recent),
             median_ms=cuts[49],
