@@ -74,6 +74,31 @@ def test_a_server_that_is_told_to_end_closes_its_store(tmp_path: Path, by: signa
     assert (tmp_path / "data" / "commonplace.db").exists()
 
 
+SIGNALLED = """
+import signal, sys
+from commonplace import config
+from commonplace.site import server
+
+class Dropped:
+    def __del__(self):
+        signal.raise_signal(signal.Signals[sys.argv[2]])
+
+# Where nobody hears of errors, and before requests are answered.
+server._show = lambda *_: Dropped()
+server.run(config.load({"data_dir": sys.argv[1], "port": 0, "embedder": "off"}, env={}))
+print("ended")
+"""
+
+
+@pytest.mark.parametrize("by", ["SIGTERM", "SIGINT"])
+def test_a_signal_that_comes_before_the_first_request_is_heard(tmp_path: Path, by: str) -> None:
+    command = [sys.executable, "-c", SIGNALLED, str(tmp_path / "data"), by]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE)
+    assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "data" / "commonplace.db-wal").exists()
+
+
 def test_the_sixth_version_of_loopback_is_loopback_too(tmp_path: Path) -> None:
     if not socket.has_ipv6:
         pytest.skip("no IPv6 here")

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from math import ceil
 
 import uvicorn
@@ -57,13 +58,11 @@ def run(settings: Settings, show: bool | None = None) -> None:
             ws="none",
         )
         server = _Server(config, settings.shutdown_delay, settings.shutdown_grace)
-        with _listening(settings.host, settings.port) as sock:
-            # The server stops gracefully on a signal and then raises it again: by then it means "leave", not "die".
-            signal.signal(signal.SIGTERM, _leave)
+        with _ended_by_signals(server), _listening(settings.host, settings.port) as sock:
             _greet(_address(sock), later.or_now(shelf), settings.log_format)
             _show(_address(sock), settings, tickets, show)
             inbox = watching(shelf.book, settings.import_dir, logging.getLogger("commonplace").warning)
-            with contextlib.suppress(KeyboardInterrupt, _Leave), inbox:
+            with inbox:
                 server.run(sockets=[sock])
 
 
@@ -85,12 +84,22 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-class _Leave(Exception):
-    """We were asked to end."""
+@contextlib.contextmanager
+def _ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    """Also by those that come before it listens for them itself, and by those that it raises again when it has ended.
 
+    Nothing is raised here: where Python runs a handler, an error may reach nobody.
+    """
 
-def _leave(_signal: int, _frame: object) -> None:
-    raise _Leave
+    def leave(_signal: int, _frame: object) -> None:
+        server.should_exit = True
+
+    before = {one: signal.signal(one, leave) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 class _KeysLater:
