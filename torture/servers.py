@@ -7,7 +7,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from tests.postgres_between import address_of, connected, serve_each
 from tests.postgres_process import PostgresProcess, running
 
 from torture.arena import PATIENCE, Arena
@@ -22,13 +22,12 @@ class Network:
     """A wire to the server that can be cut: all connections drop at once, and nobody gets through until it is whole."""
 
     def __init__(self, url: str, listening: socket.socket) -> None:
-        self._server, self._listening = conninfo_to_dict(url), listening
-        port = listening.getsockname()[1]
-        self.url = make_conninfo(url, host="127.0.0.1", port=port, sslmode="disable", gssencmode="disable")
+        self._server = url
+        self.url = address_of(url, listening)
         self._lock = threading.Lock()
         self._ends: list[socket.socket] = []
         self._whole = True
-        threading.Thread(target=self._accept, daemon=True).start()
+        serve_each(listening, self._serve)
 
     def cut(self) -> None:
         with self._lock:
@@ -41,31 +40,17 @@ class Network:
         with self._lock:
             self._whole = True
 
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                caller = self._listening.accept()[0]
-                threading.Thread(target=self._serve, args=(caller,), daemon=True).start()
-
     def _serve(self, caller: socket.socket) -> None:
         with caller, contextlib.suppress(OSError):
             if not self._whole:
                 return
-            with self._reached() as server:
+            with connected(self._server) as server:
                 with self._lock:
                     self._ends += [caller, server]
                 back = threading.Thread(target=_pass_on, args=(server, caller), daemon=True)
                 back.start()
                 _pass_on(caller, server)
                 back.join(PATIENCE)
-
-    def _reached(self) -> socket.socket:
-        host, port = str(self._server.get("host")), int(self._server.get("port") or 5432)
-        if not host.startswith("/"):
-            return socket.create_connection((host, port))
-        server = socket.socket(socket.AF_UNIX)
-        server.connect(f"{host}/.s.PGSQL.{port}")
-        return server
 
 
 def _pass_on(one: socket.socket, other: socket.socket) -> None:

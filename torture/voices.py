@@ -100,9 +100,13 @@ class Voice(ABC):
                 self.refused(f"it broke off: {error!r}")
                 self.arena.kill(self.process)
         finally:
+            self.hang_up()
             with self._news:
                 self._over = True
                 self._news.notify_all()
+
+    def hang_up(self) -> None:  # noqa: B027 - most have nothing open but the pipes, which belong to the arena
+        """Close what we have open, however it ended."""
 
     def farewell(self) -> None:
         """How it is told to end: it has nothing more to read."""
@@ -269,6 +273,10 @@ class Caller(Voice):
 
     def farewell(self) -> None:
         self.process.terminate()
+
+    def hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
 
     def _address(self) -> str:
         assert self.process.stderr is not None

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from typing import IO
 
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from tests.postgres_between import address_of, connected, serve_each
 
 # What ends a statement on the wire: a simple query, or the sync after an extended one.
 ENDS = b"QS"
@@ -19,21 +19,14 @@ class Wire:
     """Passes on what callers send. A cut happens once; `was_cut` tells whether it did."""
 
     def __init__(self, url: str, listening: socket.socket) -> None:
-        self._server, self._listening = url, listening
-        port = listening.getsockname()[1]
-        self.url = make_conninfo(url, host="127.0.0.1", port=port, sslmode="disable", gssencmode="disable")
+        self._server = url
+        self.url = address_of(url, listening)
         self._left, self._after, self.was_cut = 0, False, False
-        threading.Thread(target=self._accept, daemon=True).start()
+        serve_each(listening, self._serve)
 
     def cut_at(self, number: int, *, after: bool) -> None:
         """Cut at the statement of that number from now on: when it was done, or before it arrives."""
         self._left, self._after, self.was_cut = number, after, False
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                caller = self._listening.accept()[0]
-                threading.Thread(target=self._serve, args=(caller,), daemon=True).start()
 
     def _serve(self, caller: socket.socket) -> None:
         muted = threading.Event()
@@ -57,17 +50,6 @@ class Wire:
             self.was_cut = self.was_cut or self._left == 0
             return self._left == 0
         return False
-
-
-def connected(url: str) -> socket.socket:
-    """A new connection to the server at this address."""
-    address = conninfo_to_dict(url)
-    host, port = str(address.get("host")), int(address.get("port") or 5432)
-    if not host.startswith("/"):
-        return socket.create_connection((host, port))
-    server = socket.socket(socket.AF_UNIX)
-    server.connect(f"{host}/.s.PGSQL.{port}")
-    return server
 
 
 def message_of(sent: IO[bytes], kinds: int = 1) -> bytes:

@@ -14,8 +14,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import IO
 
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from tests.store.postgres.cutting import ENDS, connected, message_of
+from psycopg.conninfo import conninfo_to_dict
+from tests.postgres_between import address_of, connected, serve_each
+from tests.store.postgres.cutting import ENDS, message_of
 
 # Each transaction goes to the one of these that was idle for the longest.
 CONNECTIONS = 4
@@ -48,11 +49,10 @@ class Pooler:
 
     def __init__(self, url: str, listening: socket.socket) -> None:
         self._listening = listening
-        port = listening.getsockname()[1]
-        self.url = make_conninfo(url, host="127.0.0.1", port=port, sslmode="disable", gssencmode="disable")
+        self.url = address_of(url, listening)
         self._idle, self._returned = deque(Lent(url) for _ in range(CONNECTIONS)), threading.Condition()
         self._told, self.turns = self._idle[0].told, 0
-        threading.Thread(target=self._accept, daemon=True).start()
+        serve_each(listening, self._serve)
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
@@ -61,12 +61,6 @@ class Pooler:
             assert self._returned.wait_for(lambda: len(self._idle) == CONNECTIONS, 60), "somebody kept a connection"
         for lent in self._idle:
             lent.close()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                caller = self._listening.accept()[0]
-                threading.Thread(target=self._serve, args=(caller,), daemon=True).start()
 
     def _serve(self, caller: socket.socket) -> None:
         with caller, caller.makefile("rb") as sent, contextlib.suppress(OSError):
