@@ -110,12 +110,9 @@ class Pool:
     def connect(self) -> Connection:
         try:
             connection = psycopg.connect(self._address, autocommit=True)
-            with contextlib.ExitStack() as unless_it_answers:
-                unless_it_answers.callback(connection.close)
-                if _is_pooled(connection):
-                    # What one transaction prepared is not there for the next, or is another's.
-                    connection.prepare_threshold = None
-                unless_it_answers.pop_all()
+            if _is_pooled(connection):
+                # What one transaction prepared is not there for the next, or is another's.
+                connection.prepare_threshold = None
         except psycopg.Error as error:
             raise not_connected(self.place, error) from error
         connection.adapters.register_dumper(str, _Text)
@@ -171,7 +168,11 @@ def give_back(pool: Pool) -> None:
 
 def _is_pooled(connection: Connection) -> bool:
     """Whether a pooler lies between: then whoever answers is not the one who greeted us."""
-    row = connection.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
+    try:
+        row = connection.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
+    except psycopg.Error:
+        connection.close()
+        raise
     return row is not None and row[0] != connection.info.backend_pid
 
 
