@@ -110,7 +110,7 @@ def test_doors_open_one_way(path: Path) -> None:
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_modules_are_short_and_named_for_what_they_do(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= 300, f"{path.name} has {len(lines)} lines"
+    assert len(lines) <= 500, f"{path.name} has {len(lines)} lines"
     assert path.stem not in VAGUE
     tree = ast.parse("\n".join(lines))
     if tree.body and path.stem != "__main__":
