@@ -75,6 +75,18 @@ SPELLINGS: Mapping[str, tuple[str, str]] = {
     "setter": ("UPPER", 'environ.setdefault("{name}", "{}")'),
     "changed": ("words", "The {name} was changed to {}, tell the others."),
     "for something": ("words", "{name} for the staging system is {}"),
+    "markdown label": ("words", "- **{name}:** {}\n- **Port:** 5432"),
+    "markdown label, code": ("words", "**{name}**: `{}`"),
+    "markdown value": ("words", "The {name} is **{}**."),
+    "markdown row": ("words", "| Setting | Value |\n|---|---|\n| {name} | {} |"),
+    "markdown column": ("words", "| Host | {name} | Port |\n|:--|---|--:|\n| db1 | `{}` | 5432 |"),
+    "markdown heading": ("words", "### {name}\n\n```\n{}\n```"),
+    "html table": ("words", "<tr><td>{name}</td><td>{}</td></tr>"),
+    "html label": ("words", "<b>{name}:</b> {}<br>"),
+    "csv": ("snake", "host,{name},port\ndb1,{},5432"),
+    "set to": ("words", "I set the {name} to {} yesterday."),
+    "spaced": ("words", "use {name} = {} for now"),
+    "terraform": ("snake", 'variable "{name}" {{\n  type      = string\n  sensitive = true\n  default   = "{}"\n}}'),
     "prose": ("words", "By the way, the {name} is {} since yesterday."),
 }
 

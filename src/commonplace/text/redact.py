@@ -17,6 +17,7 @@ from commonplace.text.private import MARK as PRIVATE
 from commonplace.text.private import without_private
 from commonplace.text.secret_clue import Clue
 from commonplace.text.secret_clues import CLUES
+from commonplace.text.secret_markup import Found, secrets_in_columns
 from commonplace.text.secret_tokens import TOKENS, Token
 
 _MARK = "[REDACTED:"
@@ -41,8 +42,8 @@ _LAST = re.compile(r"[A-Za-z0-9_-]+\Z")
 _HINTS = tuple(dict.fromkeys(hint for clue in CLUES for hint in clue.hints))
 
 Known = list[tuple[str, Token]]
-Found = tuple[int, int, str]
-"""Where a secret begins and ends, and its kind."""
+# Names of columns whose cells are secrets.
+_COLUMN_HINTS = ("pass", "pw", "psk", "secret", "token", "key", "credential")
 
 
 def redact(text: str) -> str:
@@ -99,6 +100,8 @@ def _once(text: str, counts: dict[str, int]) -> str:
             redacted = _without(text, _beside(clue, text, _starts(clue.hints, lowered)), counts)
             if redacted is not text:
                 text, lowered = redacted, _lower(redacted)
+    if "\n" in text and not there.isdisjoint(_COLUMN_HINTS):
+        text = _without(text, secrets_in_columns(text, _starts(_COLUMN_HINTS, lowered)), counts)
     return text
 
 

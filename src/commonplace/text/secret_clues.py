@@ -8,6 +8,7 @@ import re
 
 from commonplace.text.secret_clue import Clue
 from commonplace.text.secret_keys import KEYS
+from commonplace.text.secret_markup import KEY_OWNERS, MARKUP
 from commonplace.text.secret_sayings import SAYINGS
 from commonplace.text.secret_shape import looks_phrase, looks_secret, looks_setting, stands_out, told_in_prose
 
@@ -57,7 +58,7 @@ def _is_secret(match: re.Match[str]) -> bool:
     at = match.start()
     if _PUBLIC.search(match.string, max(0, at - 20), at):
         return False
-    if match["name"].lower().startswith("key") and not _KEY_OWNERS.search(match.string, max(0, at - 20), at):
+    if match["name"].lower().startswith("key") and not _KEY_OWNER_BEFORE.search(match.string, max(0, at - 20), at):
         return False
     return _assigned(match, password=False)
 
@@ -115,11 +116,7 @@ _SCHEMES = (
 _ALONE = re.compile(r"(?:\A|\n)[ \t]*\Z")
 _COMMAND = re.compile(r"(?:^|\s)(?:ENV|ARG) \Z")
 _NAME_BEFORE = re.compile(r"[A-Za-z0-9_-]+\Z")
-_KEY_OWNERS = re.compile(
-    r"(?:api|access|private|signing|encryption|auth|master|account|app|application|service|session|storage|license"
-    r"|client|shared|subscription|ingest|deploy|admin|secret|jwt|hmac|function|host)[_ -]?\Z",
-    re.IGNORECASE,
-)
+_KEY_OWNER_BEFORE = re.compile(rf"{KEY_OWNERS}[_ -]?\Z", re.IGNORECASE)
 
 
 def _assignment(names: str) -> str:
@@ -225,6 +222,7 @@ CLUES: tuple[Clue, ...] = (
     ),
     Clue("password", ("identified by",), r"(?i)identified by [\"'](?P<secret>[^\"'\n]{4,200})[\"']", _is_typed),
     *SAYINGS,
+    *MARKUP,
     # Files that hold passwords.
     Clue(
         "netrc-password",

@@ -24,9 +24,17 @@ _TYPE = re.compile(
 )
 _CHANGE = re.compile(r"[a-z][A-Z0-9]|[A-Z][0-9]|[0-9][A-Za-z]")
 _HUMP = re.compile(r"[A-Z]")
-# What passwords and keys are made by, or checked with.
+# What passwords and keys are made by, or checked with, and the types of columns.
 _METHOD = re.compile(
-    r"(?:base|sha|md|utf|argon|bcrypt|aes|rsa|hmac|pbkdf|ed|http|oauth|v)[-_]?\d{1,4}[a-z]{0,3}(?:[-_][a-z]+)*",
+    r"(?:base|sha|md|utf|argon|bcrypt|aes|rsa|hmac|pbkdf|ed|http|oauth|v|n?varchar|char|u?int|float|str)[-_]?\d{1,4}[a-z]{0,3}(?:[-_][a-z]+)*",
+    re.IGNORECASE,
+)
+_CASE_CHANGE = re.compile(r"(?<=[a-z])[A-Z]|(?<=[A-Z])[a-z]")
+_SIGN_WITHIN = re.compile(r"(?<=[A-Za-z])[!#$%^*+~][^!]*[A-Za-z]")
+# How long or how often something is, as in "8-64chars" and "90days".
+_QUANTITY = re.compile(
+    r"\d+(?:[-–]\d+)?[-_]?(?:chars?|characters?|letters?|digits?|symbols?|words?|days?|hours?|mins?|minutes?|secs?|seconds?"
+    r"|weeks?|months?|years?|times|bytes?|bits?|rounds?)",
     re.IGNORECASE,
 )
 _SENTENCE_WORDS = frozenset(
@@ -52,17 +60,19 @@ def looks_secret(value: str, *, password: bool, quoted: bool, env: bool, loose: 
     if _DOTTED.fullmatch(value) or _TYPE.fullmatch(value):
         return False
     if password and loose:
-        return any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and "pass" not in value.lower()
+        return _is_chosen(value) and "pass" not in value.lower()
     return len(value) >= 16 and _is_random(value) and len(_CHANGE.findall(value)) >= 3
 
 
 def told_in_prose(value: str, *, password: bool) -> bool:
     """Whether a word after `the password is` is that password: words of a sentence hold no digits, or end in them."""
     value = value.rstrip(".!?:")
-    if len(value) < 6 or _is_reference(value) or _METHOD.fullmatch(value) or _DOTTED.fullmatch(value):
+    if len(value) < 6 or _is_reference(value) or _DOTTED.fullmatch(value):
+        return False
+    if _METHOD.fullmatch(value) or _QUANTITY.fullmatch(value):
         return False
     if password:
-        return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+        return _is_chosen(value)
     return len(value) >= 12 and _is_random(value) and any(map(str.isdigit, value))
 
 
@@ -89,6 +99,16 @@ def looks_setting(value: str) -> bool:
     return all(kinds) and not _is_reference(value)
 
 
+def _is_chosen(value: str) -> bool:
+    """Whether a single word was chosen as a password: letters with digits or signs among them, or in mixed case."""
+    if not any(map(str.isalpha, value)):
+        return False
+    if any(map(str.isdigit, value)) or _SIGN_WITHIN.search(value):
+        return True
+    cases = _CASE_CHANGE.findall(value)
+    return value.isalpha() and len(value) >= 10 and len(cases) >= 4 and len(_HUMP.findall(value)) * 3 > len(value)
+
+
 def _is_reference(value: str) -> bool:
     if _LOCATION.match(value):
         # Base64 may begin like a path, but changes its letters more often.
@@ -101,6 +121,8 @@ def _is_typed_password(value: str, env: bool) -> bool:
         return False
     if any(map(str.isdigit, value)) or _SYMBOL.search(value):
         return not (env and _DOTTED.fullmatch(value))
+    if not env and _is_chosen(value):
+        return True
     # Letters only: in an env file that is a weak password; in a string literal it may be any word.
     return env and "_" not in value and not _DOTTED.fullmatch(value)
 
