@@ -5,17 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 import sys
-
-# Escape sequences (CSI, OSC and the other string kinds, two-character ones), whole, so that no "[31m" stays behind.
-_ESCAPES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]"
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
-    r"|\x1b[ -/]*[0-~]?"
-)
-# Other control characters but tab and newline, and those that make text read in another order than it is stored.
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 # Four bytes for each of the million characters that a text may have, and some to notice that there are more.
 MOST_BYTES = 4 * 1_000_000 + 4
@@ -23,9 +13,10 @@ MOST_BYTES = 4 * 1_000_000 + 4
 
 def plain(text: str) -> str:
     """The text without secrets, and without anything that moves the cursor, colours, rings or reorders."""
+    from commonplace.text.control_characters import without_controls
     from commonplace.text.redact import redact
 
-    return redact(_CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n"))))
+    return redact(without_controls(text))
 
 
 def one_line(text: str) -> str:

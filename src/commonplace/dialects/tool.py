@@ -10,6 +10,7 @@ from typing import Any, Literal
 from commonplace.errors import CommonplaceError, InvalidInput, StoreError, UnknownArgument
 from commonplace.identity import is_spelled_out
 from commonplace.memory.book import Book
+from commonplace.text.control_characters import escape_controls, without_controls
 from commonplace.text.redact import redact, redact_lines
 from commonplace.text.redacted_data import redacted
 from commonplace.text.summarise import shorten
@@ -151,7 +152,7 @@ class Tool:
         """Check the arguments, do it, and let no secret out."""
         book.meaning.somebody_asks()
         reply = self.call(book, self.checked(arguments))
-        return Reply(redacted(reply.data), None if reply.words is None else redact_lines(reply.words))
+        return Reply(redacted(reply.data), None if reply.words is None else redact_lines(without_controls(reply.words)))
 
     def checked(self, arguments: Arguments) -> dict[str, Any]:
         known = {param.name: param for param in self.params}
@@ -173,8 +174,8 @@ class Tool:
 
 
 def as_json(data: Mapping[str, Any]) -> str:
-    """A reply as compact JSON text."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    """A reply as compact JSON text, in which nothing is hidden from a reader."""
+    return escape_controls(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
 
 
 def error_body(dialect: Dialect, error: CommonplaceError) -> dict[str, Any]:

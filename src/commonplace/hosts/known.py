@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from commonplace.hosts.markers import disarmed
+from commonplace.hosts.markers import without_imports
 from commonplace.memory.rulebook import essence
 
 # A statement of so few words may need its heading to mean anything: "Use two spaces" is one rule for each language.
@@ -44,5 +44,5 @@ class Known:
 
 def _spellings(text: str, topic: str) -> list[tuple[str, str]]:
     """A statement under its heading, and with the heading in front of it."""
-    words = essence(disarmed(text))
+    words = essence(without_imports(text))
     return [(words, essence(topic)), (essence(f"{topic}: {words}"), "")] if topic else [(words, "")]

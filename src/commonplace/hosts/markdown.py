@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from commonplace.hosts.markers import disarmed
+from commonplace.hosts.markers import disarmed, without_imports
 from commonplace.memory.rulebook import Rule
 
 # In the order in which they are told.
@@ -41,5 +41,5 @@ def path_heading(paths: Iterable[str]) -> str:
 
 def list_item(rule: Rule) -> str:
     """A rule as an entry of a list, further lines indented below it."""
-    first, *more = disarmed(rule.words).split("\n")
+    first, *more = without_imports(rule.words).split("\n")
     return "\n".join([f"- {first}", *(f"  {line}".rstrip() for line in more)])

@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from commonplace.text.control_characters import without_controls
+
 BEGIN = "<!-- commonplace:begin -->"
 END = "<!-- commonplace:end -->"
 NOTE = "<!-- Written by `commonplace generate`: what is changed between these markers is lost.{} -->"
 
 _MARKER = re.compile(r"^[ \t]*<!--[ \t]*commonplace:(begin|end)[ \t]*-->[ \t]*(?=\r?$)", re.MULTILINE)
 _LOOKS_LIKE_ONE = re.compile(r"<!--(\s*commonplace:(?:begin|end))", re.IGNORECASE)
+# Claude Code and Gemini CLI put the file that `@path` names in its place.
+_IMPORT = re.compile(r"(?<!\S)@(?=\S)")
+# Text in which every backtick opens or closes a code span within its line.
+_SIMPLE_CODE = re.compile(r"(?:[^`\\\n]|\\(?!`)|`[^`\n]+`(?!`)|\n)*+")
+_CODE = re.compile(r"(`[^`\n]+`)")
 _FRONT = re.compile(r"Front matter: ([0-9a-f]{8})")
 
 
@@ -81,5 +88,15 @@ def line_end(text: str) -> str:
 
 
 def disarmed(text: str) -> str:
-    """A text in which nothing is taken for a marker of ours."""
-    return _LOOKS_LIKE_ONE.sub(r"&lt;!--\1", text)
+    """A text in which nothing is taken for a marker of ours, and nothing is hidden from a reader."""
+    return _LOOKS_LIKE_ONE.sub(r"&lt;!--\1", without_controls(text))
+
+
+def without_imports(text: str) -> str:
+    """The same, and `@path` is only words: editors would put that file in its place."""
+    text = disarmed(text)
+    if "@" not in text:
+        return text
+    # Within a code span nothing is imported; where it is not plain what is one, nothing counts as one.
+    pieces = _CODE.split(text) if _SIMPLE_CODE.fullmatch(text) else [text]
+    return "".join(piece if number % 2 else _IMPORT.sub(r"\\@", piece) for number, piece in enumerate(pieces))

@@ -13,6 +13,7 @@ from commonplace.errors import CommonplaceError
 from commonplace.mcp.recalled import marked
 from commonplace.memory.book import Book
 from commonplace.memory.browse import projects
+from commonplace.text.control_characters import without_controls
 from commonplace.text.redact import redact
 from commonplace.text.summarise import shorten
 
@@ -68,7 +69,7 @@ def filled(book: Book, tools: Collection[str], name: str, arguments: Mapping[str
         text = _text(book, name, arguments)
     except CommonplaceError as error:
         raise MCPError(types.INVALID_PARAMS, redact(error.message), {"details": redact(error.hint)}) from error
-    content = types.TextContent(type="text", text=redact(text))
+    content = types.TextContent(type="text", text=redact(without_controls(text)))
     messages = [types.PromptMessage(role="user", content=content)]
     return types.GetPromptResult(description=prompt.description, messages=messages, _meta=marked())
 

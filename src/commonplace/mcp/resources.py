@@ -16,6 +16,7 @@ from commonplace.mcp.recalled import marked
 from commonplace.memory.book import Book
 from commonplace.memory.browse import projects
 from commonplace.memory.rules import rules
+from commonplace.text.control_characters import without_controls
 from commonplace.text.redact import redact, redact_lines
 from commonplace.text.summarise import shorten
 
@@ -85,9 +86,9 @@ def read(book: Book, uri: str) -> types.ReadResourceResult:
 
 def _document(book: Book, uri: str) -> tuple[str, str]:
     if uri == "memory://rules":
-        return "text/markdown", redact_lines(rules_text(rules(book, None)))
+        return "text/markdown", redact_lines(without_controls(rules_text(rules(book, None))))
     if match := _RULES.fullmatch(uri):
-        return "text/markdown", redact_lines(rules_text(rules(book, unquote(match[1]))))
+        return "text/markdown", redact_lines(without_controls(rules_text(rules(book, unquote(match[1])))))
     if match := _CONTEXT.fullmatch(uri):
         return "application/json", kiro.context_text(book, unquote(match[1]))
     if match := _ITEM.fullmatch(uri):

@@ -12,6 +12,7 @@ from commonplace.memory.book import Book
 from commonplace.memory.context import RULE, ContextItem, context
 from commonplace.model import DETAIL_FIELDS, Item
 from commonplace.ranking.budget import tokens_of
+from commonplace.text.control_characters import without_controls
 from commonplace.text.names import base_name
 from commonplace.text.redact import redact
 from commonplace.text.summarise import shorten, title_of
@@ -54,7 +55,7 @@ def opening(book: Book, project: str | None, tokens: int, session: str = "", *, 
         (_LATELY, [_line(entry) for entry in found.items if not entry.leads]),
     )
     lines = [line for title, body in sections if body for line in ("", title, *body)]
-    return "\n".join([*head, *lines]) + "\n" if lines else ""
+    return without_controls("\n".join([*head, *lines])) + "\n" if lines else ""
 
 
 def _titles() -> tuple[str, ...]:

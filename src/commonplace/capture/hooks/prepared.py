@@ -99,6 +99,13 @@ def lying(data: str) -> Iterator[tuple[str, str, str, str]]:
             yield path, "", "", ""
 
 
+def drop_prepared(data: str, folder: str) -> None:
+    """Remove what lies ready for a folder: the next session there has its opening composed anew."""
+    for path, _made_at, of, _session in lying(data):
+        if of == folder:
+            os.unlink(path)
+
+
 def _read(path: str) -> tuple[str, str, str, str]:
     with open(path, "rb") as file:
         made_at, folder, session, text = (os.fsdecode(part) for part in file.read().split(b"\0", 3))

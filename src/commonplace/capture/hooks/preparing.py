@@ -11,6 +11,7 @@ from commonplace.capture.hooks.event import Event
 from commonplace.capture.hooks.namesakes import warning
 from commonplace.capture.hooks.places import Places
 from commonplace.capture.hooks.prepared import UNKNOWN, lay_ready, lying, stamp
+from commonplace.capture.hooks.repository_identity import is_known_repository
 from commonplace.config import load
 from commonplace.memory.book import Book, open_book
 from commonplace.memory.opening import opening
@@ -21,6 +22,11 @@ from commonplace.text.redact import redact
 _PATIENCE = 0.05
 # How many are kept ready; those beyond were not asked for in a while.
 _MOST = 40
+# For a folder that names a project's remote and has none of its commits.
+UNPROVEN = (
+    "# Commonplace\n\nThis folder names {} as its remote but has no commit that was seen in it, so its memory is not"
+    " shown here. If it is the same project, run `commonplace projects trust` in this folder.\n"
+)
 # Characters that a token has at least, but for rare cases.
 _FEW = 3
 
@@ -89,6 +95,9 @@ def _may_be_named(folder: str, session: str) -> bool:
 
 def _told(book: Book, folder: str, session: str) -> str:
     project = Places().of(folder).project
+    proven = project is None or is_known_repository(book.settings.data_dir, project, Path(folder))
     mixed = redact(warning(str(book.settings.data_dir), project))
     text = opening(book, project, book.settings.opening_tokens - len(mixed) // _FEW, session)
+    if text and not proven:
+        return UNPROVEN.format(redact(project or ""))
     return f"{text}\n{mixed}\n" if text and mixed else text

@@ -1,0 +1,141 @@
+"""Whether a folder really is the repository that it names as its remote.
+
+Anybody can write another project's address into a folder's `.git/config`. A session there must not be shown that
+project's memory. So the commits that sessions started at are noted per project, and another folder shows that it is
+the same repository by having one of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import struct
+from pathlib import Path
+
+from commonplace.text.names import repository_of
+
+FILE = "known-commits.json"
+# Commits that are noted of a project, and projects in all; the oldest go first.
+MOST_COMMITS, MOST_PROJECTS = 50, 2000
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_IDX_MAGIC = b"\xfftOc\x00\x00\x00\x02"
+_FANOUT = 8
+_NAMES = _FANOUT + 256 * 4
+
+
+def is_known_repository(data: Path, project: str, folder: Path) -> bool:
+    """Whether a folder may be shown the memory of the project that its remote names.
+
+    It may if it has a commit that was noted of the project, or is the first folder of it with a commit; its newest one
+    is then noted. A folder that is called after itself has nothing to prove.
+    """
+    git = repository_of(folder)
+    if git is None or "/" not in project:
+        return True
+    commits = _load(data).get(project, [])
+    if commits and not any(has_object(git, commit) for commit in commits):
+        return False
+    return note_commit(data, project, folder)
+
+
+def note_commit(data: Path, project: str, folder: Path) -> bool:
+    """Note a folder's newest commit as one of the project; False where it has none."""
+    git = repository_of(folder)
+    head = head_commit(git) if git else None
+    if git is None or head is None or not has_object(git, head):
+        return False
+    known = _load(data)
+    commits = known.pop(project, [])
+    if commits[-1:] != [head]:
+        known[project] = [*[commit for commit in commits if commit != head][1 - MOST_COMMITS :], head]
+        _save(data, dict(list(known.items())[-MOST_PROJECTS:]))
+    return True
+
+
+def head_commit(git: Path) -> str | None:
+    """The commit that a repository has checked out; None before the first one."""
+    head = _read(git / "HEAD").strip()
+    if not head.startswith("ref:"):
+        return head if _COMMIT.fullmatch(head) else None
+    name = head.removeprefix("ref:").strip()
+    if not re.fullmatch(r"refs/[\w./+@-]{1,200}", name) or ".." in name:
+        return None
+    loose = _read(git / name).strip()
+    if _COMMIT.fullmatch(loose):
+        return loose
+    packed = (line.partition(" ") for line in _read(git / "packed-refs").splitlines())
+    return next((commit for commit, _, ref in packed if ref == name and _COMMIT.fullmatch(commit)), None)
+
+
+def has_object(git: Path, commit: str) -> bool:
+    """Whether a repository has a commit, loose or in one of its packs."""
+    for objects in (git / "objects", *_alternates(git)):
+        if (objects / commit[:2] / commit[2:]).is_file():
+            return True
+        try:
+            packs = [entry for entry in os.scandir(objects / "pack") if entry.name.endswith(".idx")]
+        except OSError:
+            continue
+        if any(_in_pack(Path(entry.path), bytes.fromhex(commit)) for entry in packs):
+            return True
+    return False
+
+
+def _alternates(git: Path) -> list[Path]:
+    """Where a repository borrows objects from (`git clone --shared`)."""
+    lines = _read(git / "objects" / "info" / "alternates").splitlines()
+    return [git / "objects" / line for line in lines[:8] if line and not line.startswith("#")]
+
+
+def _in_pack(path: Path, name: bytes) -> bool:
+    """Binary search in the index of a pack: a table of counts by first byte, then the sorted names."""
+    try:
+        with path.open("rb") as file:
+            if file.read(8) != _IDX_MAGIC:
+                return False
+            file.seek(_FANOUT + max(0, name[0] - 1) * 4)
+            low, high = struct.unpack(">II", file.read(8)) if name[0] else (0, *struct.unpack(">I", file.read(4)))
+            while low < high:
+                middle = (low + high) // 2
+                file.seek(_NAMES + middle * len(name))
+                found = file.read(len(name))
+                if found == name:
+                    return True
+                low, high = (middle + 1, high) if found < name else (low, middle)
+    except (OSError, struct.error):
+        return False
+    return False
+
+
+def _load(data: Path) -> dict[str, list[str]]:
+    try:
+        found = json.loads((data / FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {
+        project: [commit for commit in commits if isinstance(commit, str) and _COMMIT.fullmatch(commit)]
+        for project, commits in found.items()
+        if isinstance(commits, list)
+    }
+
+
+def _save(data: Path, known: dict[str, list[str]]) -> None:
+    part = data / f".{FILE}.{os.getpid()}"
+    try:
+        part.unlink(missing_ok=True)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            json.dump(known, file)
+        part.replace(data / FILE)
+    except OSError:
+        # Nothing is noted this time; the next session in the folder notes it.
+        part.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    except (OSError, ValueError):
+        return ""
