@@ -140,8 +140,10 @@ class Stored:
 class SessionScope:
     """Which sessions a question is about. Empty fields mean "no restriction".
 
-    `folder` means its whole tree. A label is met, in any case, by a session's label, by a part of it between slashes,
-    or by a name along its folder; `named` is met by what contains it in its label, or in its key if it has none.
+    `folder` means its whole tree, and `folders` the trees of any of several. A label is met, in any case, by a
+    session's label, by a part of it between slashes, or by a name along its folder; `named` is met by what contains it
+    in its label, or in its key if it has none.
+    With `since_ms` and `until_ms`, only sessions that ended at or after the first and began before the second.
     """
 
     folder: str = ""
@@ -152,6 +154,9 @@ class SessionScope:
     empty: bool = False
     named: str = ""
     ids: tuple[int, ...] | None = None
+    folders: tuple[str, ...] = ()
+    since_ms: int | None = None
+    until_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

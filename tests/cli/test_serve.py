@@ -24,7 +24,7 @@ def test_serve_says_where_it_and_its_key_are_and_stops_on_ctrl_c(data_dir: Path)
         address = re.search(r"http://127\.0\.0\.1:\d+", said)
         assert address, said
         with urllib.request.urlopen(f"{address[0]}/health", timeout=20) as answer:
-            assert json.load(answer)["status"] == "ok"
+            assert json.load(answer)["status"] == "healthy"
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert process.returncode in (0, 130) and out == "" and "Traceback" not in err

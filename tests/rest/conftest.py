@@ -19,6 +19,7 @@ from commonplace.config import Settings
 from commonplace.memory import keys
 from commonplace.memory.book import Book, open_book
 from commonplace.rest.openapi import document
+from commonplace.rest.refusal import error_style
 from commonplace.rest.table import ENDPOINTS
 from commonplace.site.application import application
 
@@ -113,13 +114,20 @@ def remembered(api: httpx2.Client, request: pytest.FixtureRequest) -> Remembered
 
 
 def refused(answer: httpx2.Response, status: int, code: str) -> str:
-    """What a refusal says, after checking that it has the one shape of errors."""
+    """What a refusal says, after checking that it has the shape of errors on its route."""
     assert answer.status_code == status, answer.text
     body = answer.json()
-    assert set(body) == {"error", "code"} and set(body["error"]) == {"code", "message", "details"}
-    assert body["code"] == status and body["error"]["code"] == code
-    assert body["error"]["message"].endswith(".") and body["error"]["details"]
-    return str(body["error"]["message"])
+    assert body["code"] == status
+    if error_style(answer.request.url.path, {}) == "sekha":
+        assert set(body) == {"error", "code", "error_code", "message", "details"} and body["error_code"] == code
+        assert body["error"] == f"{body['message']} {body['details']}"
+        told = body
+    else:
+        assert set(body) == {"error", "code"} and set(body["error"]) == {"code", "message", "details"}
+        assert body["error"]["code"] == code
+        told = body["error"]
+    assert told["message"].endswith(".") and told["details"]
+    return str(told["message"])
 
 
 def conforms(answer: httpx2.Response, method: str, path: str) -> None:

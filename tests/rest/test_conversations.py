@@ -74,7 +74,7 @@ def test_the_same_again_is_found(api: httpx2.Client, talk: Talk) -> None:
     again = api.post(ALL, json={"label": "Once", "messages": [{"role": "user", "content": "only this"}]})
     conforms(again, "POST", ALL)
     assert (again.status_code, again.json()["id"], again.json()["duplicate"]) == (200, first["id"], True)
-    assert api.get(f"{ALL}/count").json() == {"count": 1}
+    assert api.get(f"{ALL}/count").json()["count"] == 1
 
 
 def test_without_a_label_it_is_called_by_the_first_thing_said(api: httpx2.Client) -> None:
@@ -177,7 +177,7 @@ def test_each_change_has_its_own_address(api: httpx2.Client, talk: Talk) -> None
     assert api.put(f"{one}/archive").json()["archived"] is True
     assert api.put(f"{one}/archive", json={"archived": False}).json()["status"] == "active"
     assert api.put(f"{one}/status", json={"status": "archived"}).json()["status"] == "archived"
-    refused(api.put(f"{one}/status", json={"status": "lost"}), 422, "VALIDATION_ERROR")
+    refused(api.put(f"{one}/status", json={"status": "lost"}), 400, "VALIDATION_ERROR")
     for name in ("label", "folder", "pin", "archive", "status"):
         body = {"label": {"label": "x"}, "folder": {"folder": "/x"}, "status": {"status": "active"}}.get(name)
         refused(api.put(f"{ALL}/nobody/{name}", json=body or {}), 404, "NOT_FOUND")
@@ -200,7 +200,7 @@ def test_what_is_forgotten_can_be_restored(api: httpx2.Client, talk: Talk) -> No
     forgotten = api.delete(f"{ALL}/{id_}")
     conforms(forgotten, "DELETE", ONE)
     assert forgotten.json()["forgotten_at"] is not None
-    assert "restore" in api.get(f"{ALL}/{id_}").json()["error"]["details"]
+    assert "restore" in api.get(f"{ALL}/{id_}").json()["details"]
     assert api.get(f"{ALL}/{id_}", params={"forgotten": "true"}).json()["label"] == "Gone"
     assert api.post("/api/v1/query", json={"query": "walrus"}).json()["total"] == 0
     assert api.delete(f"{ALL}/{id_}").status_code == 200, "twice is once"
@@ -229,7 +229,7 @@ def test_messages_are_added_and_read_page_by_page(api: httpx2.Client, talk: Talk
         cursor = page.json()["next_cursor"]
     assert seen == ["zero", "say 1", "say 2", "say 3", "say 3"]
     refused(api.get(f"{ALL}/nobody/messages"), 404, "NOT_FOUND")
-    refused(api.post(f"{one}/messages", json={"messages": []}), 422, "VALIDATION_ERROR")
+    refused(api.post(f"{one}/messages", json={"messages": []}), 400, "VALIDATION_ERROR")
 
 
 def test_sessions_of_coding_agents_are_listed_too(api: httpx2.Client, talk: Talk) -> None:

@@ -44,7 +44,7 @@ def test_health_tells_what_is_kept_where(served: Served) -> None:
     reply = httpx2.get(f"{served.url}/health", headers=served.headers, timeout=DEADLINE)
     assert reply.status_code == 200
     health = reply.json()
-    assert health["status"] == "ok"
+    assert health["status"] == "healthy"
     assert {"version", "data_dir", "store", "counts", "total", "pending", "model", "search"} <= health.keys()
     assert health["model"]["state"] == "off"
 

@@ -190,7 +190,7 @@ def test_a_server_starts_without_its_store_and_works_when_that_is_mended(serve: 
     book = book_of(server)
     _key, secret = keys.create(book, "mended")
     book.close()
-    assert httpx2.get(f"{server.url}/health", timeout=DEADLINE).json()["status"] == "ok"
+    assert httpx2.get(f"{server.url}/health", timeout=DEADLINE).json()["status"] == "healthy"
     assert httpx2.get(f"{server.url}/health", headers=bearer(secret), timeout=DEADLINE).json()["total"] == 0
 
 

@@ -39,6 +39,7 @@ def answer_row(hit: Hit, session: Session | None) -> dict[str, Any]:
     told = found(hit, session)
     return told | {
         "message_id": hit.item.uid,
+        "conversationId": told["conversation_id"],
         "folder": told["folder"] or ROOT,
         "status": session.status if session else None,
         "message_count": session.messages if session else 0,
@@ -55,7 +56,7 @@ def cited_row(cited: Cited) -> dict[str, Any]:
     label = (session.label if session else "") or item.title
     return {
         "id": item.uid,
-        "conversation_id": session.uid if session else None,
+        "conversation_id": session.uid if session else "",
         "role": item.details.get("role", "assistant"),
         "content": cited.content,
         "timestamp": at,

@@ -53,12 +53,15 @@ def conversation(session: Session) -> dict[str, Any]:
 
 
 def found(hit: Hit, session: Session | None) -> dict[str, Any]:
-    """A message that answers, or anything else that does; what is not part of a conversation has no id of one."""
+    """A message that answers, or anything else that does.
+
+    What is in no conversation has an empty `conversation_id`: it is always text, because clients require that.
+    """
     item = hit.item
     own = DEFAULT_IMPORTANCE if item.importance is None else item.importance
     return {
         "id": item.uid,
-        "conversation_id": None if session is None else session.uid,
+        "conversation_id": "" if session is None else session.uid,
         "label": (session.label if session else "") or item.title,
         "content": item.text or item.told("snapshot") or item.title,
         "similarity": round(hit.relevance, 4),

@@ -43,7 +43,7 @@ FOUND = record(
             record(
                 {
                     "id": STRING,
-                    "conversation_id": STRING_OR_NULL,
+                    "conversation_id": STRING,
                     "label": STRING,
                     "content": STRING,
                     "similarity": NUMBER,

@@ -37,9 +37,13 @@ class Activity:
 
 def stats(book: Book, folder: str | None = None, labels: Sequence[str] = ()) -> Stats:
     """Statistics of a folder and all below it, of what has one of some labels, or of everything."""
-    path = folder_path(folder) if folder is not None else ""
-    counts = book.store.session_counts(SessionScope(folder=path, labels=tuple(labels)), MOST_LABELS)
-    whole = path in ("", ROOT) and not labels
+    return stats_of(book, SessionScope(folder=folder_path(folder) if folder is not None else "", labels=tuple(labels)))
+
+
+def stats_of(book: Book, scope: SessionScope) -> Stats:
+    """Statistics of the conversations of a scope."""
+    counts = book.store.session_counts(scope, MOST_LABELS)
+    whole = scope in (SessionScope(), SessionScope(folder=ROOT))
     return Stats(counts, book.store.size() if whole else counts.bytes)
 
 

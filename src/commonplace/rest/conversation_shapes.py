@@ -53,7 +53,8 @@ LIST = record(
         "next_cursor": STRING_OR_NULL,
     }
 )
-COUNT = record({"count": INTEGER})
+_BY_STATUS = record(dict.fromkeys(STATUSES, INTEGER))
+COUNT = record({"count": INTEGER, "total": INTEGER, "by_status": _BY_STATUS})
 MESSAGES = record({"messages": array(MESSAGE), "next_cursor": STRING_OR_NULL})
 CHANGES = record(
     {
@@ -63,25 +64,25 @@ CHANGES = record(
         "changes": array(record({"rev": INTEGER, "op": STRING, "at": TIME, "at_epoch": INTEGER, "before": OBJECT})),
     }
 )
-ANSWER = record(
-    {
-        "id": STRING,
-        "message_id": STRING,
-        "conversation_id": STRING_OR_NULL,
-        "label": STRING,
-        "folder": STRING,
-        "status": {"enum": [*STATUSES, None]},
-        "role": STRING_OR_NULL,
-        "content": STRING,
-        "score": RELEVANCE,
-        "similarity": RELEVANCE,
-        "importance_score": NUMBER,
-        "message_count": INTEGER,
-        "created_at": TIME,
-        "timestamp": TIME,
-        "metadata": OBJECT,
-    }
-)
+_ANSWER: Schema = {
+    "id": STRING,
+    "message_id": STRING,
+    "conversation_id": {"type": "string", "description": "Empty for what is in no conversation."},
+    "conversationId": STRING,
+    "label": STRING,
+    "folder": STRING,
+    "status": {"enum": [*STATUSES, None]},
+    "role": STRING_OR_NULL,
+    "content": STRING,
+    "score": RELEVANCE,
+    "similarity": RELEVANCE,
+    "importance_score": NUMBER,
+    "message_count": INTEGER,
+    "created_at": TIME,
+    "timestamp": TIME,
+    "metadata": OBJECT,
+}
+ANSWER = record(_ANSWER)
 _FOUND: Schema = {
     "results": array(ANSWER),
     **_PAGE,
@@ -91,11 +92,12 @@ _FOUND: Schema = {
     "by_meaning": BOOLEAN,
 }
 ANSWERS = record(_FOUND)
-SMART = record({**_FOUND, "formattedContext": STRING, "estimatedTokens": INTEGER})
+_RANKED = record({**_ANSWER, "rank": {"type": "integer", "description": "1 is the best."}})
+WORDS_FOUND = record({**_FOUND, "results": array(_RANKED)})
 CITED = record(
     {
         "id": STRING,
-        "conversation_id": STRING_OR_NULL,
+        "conversation_id": STRING,
         "role": STRING,
         "content": STRING,
         "timestamp": TIME,
@@ -108,13 +110,28 @@ CITED = record(
         ),
     }
 )
-ASSEMBLED = array(CITED)
+_ASSEMBLY: Schema = {
+    "messages": array(CITED),
+    "assembled_context": STRING,
+    "formattedContext": STRING,
+    **dict.fromkeys(("estimated_tokens", "estimatedTokens", "token_count", "tokens_used"), INTEGER),
+    "conversations_used": INTEGER,
+    "conversation_ids": array(STRING),
+    "labels": array(STRING),
+}
+SMART = record({**_FOUND, **_ASSEMBLY})
+ASSEMBLED: Schema = {
+    "anyOf": [array(CITED), record(_ASSEMBLY)],
+    "description": "A list of messages; to Sekha's SDKs, by their User-Agent, an object that has them as `messages`.",
+}
 SUMMARY = record(
     {
         "conversation_id": STRING,
         "level": {"enum": list(LEVELS)},
         "summary": STRING,
         "method": {"const": "extractive", "description": "Sentences of the conversation itself; no model writes it."},
+        "model": {"type": "string", "description": "The method again, for clients that name the model here."},
+        "tokens_used": {"type": "integer", "description": "By a language model: none."},
         "message_count": INTEGER,
         "token_count": INTEGER,
         "created_at": TIME,
@@ -131,10 +148,11 @@ _SUGGESTION = record(
         "reasoning": STRING,
     }
 )
+SUGGESTIONS = array(_SUGGESTION)
 LABELS = record(
     {
-        "conversation_id": STRING_OR_NULL,
-        "suggestions": array(_SUGGESTION),
+        "conversation_id": {"type": "string", "description": "Empty where messages were given instead."},
+        "suggestions": SUGGESTIONS,
         "top_suggestion": {"anyOf": [_SUGGESTION, {"type": "null"}]},
     }
 )
@@ -157,10 +175,12 @@ _CANDIDATE = record(
         "duplicate_of": STRING_OR_NULL,
     }
 )
+CANDIDATES = array(_CANDIDATE)
 PRUNING = record(
     {
-        "suggestions": array(_CANDIDATE),
+        "suggestions": CANDIDATES,
         "total": INTEGER,
+        "estimated_token_savings": INTEGER,
         "total_reviewed": INTEGER,
         "recommended_archive": INTEGER,
         "recommended_keep": INTEGER,
@@ -172,6 +192,8 @@ IMPORTANCE = record(
     {
         "message_id": STRING,
         "importance_score": NUMBER,
+        "score": {"type": "number", "minimum": 1, "maximum": 10, "description": "The same, but at least 1."},
+        "model": {"type": "string", "description": "How it was found: no language model is asked."},
         "factors": {"type": "object", "additionalProperties": NUMBER},
         "reasoning": STRING,
     }
@@ -204,6 +226,17 @@ IMPORTED = record(
 TOOL_ANSWER = record({"success": {"const": True}, "data": OBJECT, "error": {"type": "null"}})
 TOOLS = array(record({"name": STRING, "title": STRING, "description": STRING, "input_schema": OBJECT}))
 
+SEKHA_ERROR = record(
+    {
+        "error": {"type": "string", "description": "What is wrong, and what to do about it."},
+        "code": {"type": "integer", "description": "The HTTP status."},
+        "error_code": STRING,
+        "message": STRING,
+        "details": STRING,
+    }
+)
+METRICS = record({"metrics": {"type": "string", "description": "The same text that Prometheus gets."}})
+
 # Under these names the document tells them once.
 NAMED: dict[str, Schema] = {
     "Conversation": CONVERSATION,
@@ -217,6 +250,7 @@ NAMED: dict[str, Schema] = {
     "ConversationChanges": CHANGES,
     "ConversationAnswer": ANSWER,
     "ConversationAnswers": ANSWERS,
+    "SekhaError": SEKHA_ERROR,
     "MessageCited": CITED,
     "Summary": SUMMARY,
     "Labels": LABELS,

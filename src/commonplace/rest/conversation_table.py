@@ -112,7 +112,7 @@ CONVERSATIONS = (
     ),
     Endpoint(
         *("POST", f"{_ONE}/suggest-labels", "Labels for it", "Conversations", "read"),
-        *(summaries.labels_of, shapes.LABELS),
+        *(summaries.labels_of, shapes.SUGGESTIONS),
     ),
     Endpoint(
         *("GET", "/api/v1/sessions", "List sessions", "Conversations", "read", conversations.sessions, shapes.LIST),
@@ -142,7 +142,7 @@ ASKING = (
         body=queries.SmartQuery,
     ),
     Endpoint(
-        *("POST", "/api/v1/search/fts", "Look for words", "Asking", "read", queries.by_words, shapes.ANSWERS),
+        *("POST", "/api/v1/search/fts", "Look for words", "Asking", "read", queries.by_words, shapes.WORDS_FOUND),
         body=queries.Words,
     ),
     Endpoint(
@@ -166,7 +166,7 @@ ASKING = (
 KEEPING = (
     Endpoint(
         *("GET", "/api/v1/prune/suggestions", "What could go", "Keeping", "read"),
-        *(pruning.suggestions, shapes.PRUNING),
+        *(pruning.suggestions, shapes.CANDIDATES),
         query=pruning.Idle,
     ),
     Endpoint(
@@ -224,7 +224,7 @@ TOOL_CALLS = (
     _call("memory_get_context", "read", tools.OneCall, also=(404,)),
     _call("memory_prune", "read", tools.PruneCall),
     _call("memory_export", "read", tools.ExportCall, also=(404,)),
-    _call("memory_stats", "read", figures.Counted),
+    _call("memory_stats", "read", figures.CountedFilters),
     Endpoint(
         *("POST", "/mcp/memory/search", "Search, for one client", "Tools", "read", queries.searched, shapes.ANSWERS),
         body=queries.Query,

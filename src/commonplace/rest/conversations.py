@@ -27,6 +27,7 @@ from commonplace.memory.conversations import (
 )
 from commonplace.memory.conversations import count as how_many
 from commonplace.memory.export import message_data
+from commonplace.memory.stats import totals
 from commonplace.model import Item, Session, SessionScope
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, Asked, etag_of
@@ -135,7 +136,10 @@ def sessions(book: Book, asked: Asked[Listed, None]) -> Answer:
 def count(book: Book, asked: Asked[Chosen, None]) -> Answer:
     """How many conversations there are."""
     scope = asked.query.scope()
-    return Answer({"count": 0 if scope is None else how_many(book, scope)})
+    found = {} if scope is None else totals(book, scope).statuses
+    by_status = {status: found.get(status, 0) for status in STATUSES}
+    total = sum(by_status.values())
+    return Answer({"count": total, "total": total, "by_status": by_status})
 
 
 def read(book: Book, asked: Asked[Seen, None]) -> Answer:

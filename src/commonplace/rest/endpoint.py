@@ -71,7 +71,7 @@ class Answer:
     """What to reply: `data` as JSON, else `content` as it is, else a `stream` of lines.
 
     `ours`: nothing in the data is what somebody said, so nothing in it is blacked out. `told_once` joins it, and is
-    not kept for repeating.
+    not kept for repeating. `media` is what it is where that differs from the endpoint's own.
     """
 
     data: Mapping[str, Any] | list[dict[str, Any]] | None = None
@@ -82,6 +82,7 @@ class Answer:
     told_once: Mapping[str, Any] = field(default_factory=dict)
     content: bytes = b""
     stream: Callable[[], AsyncIterator[bytes]] | None = None
+    media: str | None = None
 
 
 Call = Callable[[Book, Asked[Any, Any]], Answer]
@@ -91,7 +92,8 @@ Call = Callable[[Book, Asked[Any, Any]], Answer]
 class Endpoint:
     """One row: where, what for, who may, what goes in and what comes out.
 
-    `reply` is the JSON schema of the answer; `media` is what it is where it is not JSON. `also` are statuses that
+    `reply` is the JSON schema of the answer; `media` is what it is where it is not JSON, and `json_reply` the schema
+    of the JSON that some callers of such an endpoint get instead. `also` are statuses that
     it can answer besides `status` and those of every endpoint. Without a `scope` no key is asked for.
     """
 
@@ -107,6 +109,7 @@ class Endpoint:
     status: int = 200
     also: tuple[int, ...] = ()
     media: str = "application/json"
+    json_reply: Schema | None = None
     headers: tuple[str, ...] = ()
     body_optional: bool = False
     # Kinds of body that are kept in files instead of being read.

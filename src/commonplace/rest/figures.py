@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from commonplace.dialects.sekha_records import statistics
 from commonplace.memory.book import Book
 from commonplace.memory.rebuild import rebuild
-from commonplace.memory.stats import stats
+from commonplace.memory.stats import stats_of
+from commonplace.model import SessionScope
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, Asked
 from commonplace.rest.fields import Strict
 from commonplace.rest.queries import Labels
+from commonplace.text.folders import folder_path
+from commonplace.text.periods import stretch
 
 
 class Counted(Strict):
@@ -24,9 +27,14 @@ class Counted(Strict):
 
 
 class CountedFilters(Counted):
-    """The same, where several labels may be named."""
+    """The same, where several labels and folders, and a time, may be named."""
 
-    labels: Labels | None = None
+    labels: Labels | None = Field(default=None, description="With one of these labels.")
+    folders: Annotated[list[fields.Folder], Field(max_length=100)] | None = Field(
+        default=None, description="In one of these folders, or below it."
+    )
+    start_date: fields.Since | None = Field(default=None, description="Only what was still going on then, or later.")
+    end_date: fields.Until | None = Field(default=None, description="Only what began up to then, a day with all of it.")
 
 
 class Filtered(Strict):
@@ -37,19 +45,27 @@ class Filtered(Strict):
 
 def figures(book: Book, asked: Asked[Counted, None]) -> Answer:
     """How many conversations, messages and words there are, by folder, label and status."""
-    return Answer(counted(book, asked.query))
+    return Answer(counted(book, CountedFilters(folder=asked.query.folder, label=asked.query.label)))
 
 
 def figures_by_body(book: Book, asked: Asked[None, Filtered]) -> Answer:
     """The same, asked by a body."""
-    filters = asked.body.filters or CountedFilters()
-    return Answer(counted(book, filters, filters.labels))
+    return Answer(counted(book, asked.body.filters or CountedFilters()))
 
 
-def counted(book: Book, wanted: Counted, labels: list[str] | None = None) -> dict[str, Any]:
+def counted(book: Book, wanted: CountedFilters) -> dict[str, Any]:
     """Flat, and once more under `data`: some clients read the one, some the other."""
-    named = [*(labels or ()), *([wanted.label] if wanted.label else ())]
-    found = stats(book, wanted.folder, named)
+    time = stretch(wanted.start_date, wanted.end_date, book.clock())
+    found = stats_of(
+        book,
+        SessionScope(
+            folder=folder_path(wanted.folder) if wanted.folder else "",
+            labels=(*(wanted.labels or ()), *([wanted.label] if wanted.label else ())),
+            folders=tuple(map(folder_path, wanted.folders or ())),
+            since_ms=time.from_ms,
+            until_ms=time.to_ms,
+        ),
+    )
     data = statistics(found) | {"total_tokens": -(-found.counts.bytes // 4)}
     return data | {"success": True, "data": data}
 

@@ -27,7 +27,7 @@ from commonplace.memory.replies import Answered, once
 from commonplace.model import Key
 from commonplace.rest.endpoint import WRITING, Answer, Asked, Endpoint, House
 from commonplace.rest.reading import body_of, query_of
-from commonplace.rest.refusal import JSON, as_bytes, error_bytes, refusal
+from commonplace.rest.refusal import JSON, as_bytes, error_style, refusal, rendered
 from commonplace.rest.uploads import Received, received
 from commonplace.text.redacted_data import redacted
 
@@ -119,7 +119,9 @@ def _safe(answer: Answer) -> Answer:
         return answer
     shown = _shown(answer)
     data = {**shown, **answer.told_once} if isinstance(shown, dict) else shown
-    return Answer(content=as_bytes(data), status=answer.status, etag=answer.etag, headers=answer.headers)
+    return Answer(
+        content=as_bytes(data), status=answer.status, etag=answer.etag, headers=answer.headers, media=answer.media
+    )
 
 
 def _shown(answer: Answer) -> Any:
@@ -139,7 +141,8 @@ def _once(book: Book, endpoint: Endpoint, asked: Asked[object, object], name: st
             answer = endpoint.call(book, asked)
         except CommonplaceError as error:
             refused.append(error)
-            return Answered(error.http_status, "{}", error_bytes(error, error.http_status))
+            status, body = rendered(error, error.http_status, error_style(endpoint.path, asked.headers))
+            return Answered(status, "{}", body)
         made.append(_safe(answer))
         kept = as_bytes(_shown(answer))
         headers = {**answer.headers, **({"ETag": answer.etag} if answer.etag else {})}
@@ -169,7 +172,7 @@ def _rendered(endpoint: Endpoint, answer: Answer, request: Request) -> Response:
         tag = headers.setdefault("ETag", f'W/"{hashlib.blake2b(answer.content, digest_size=12).hexdigest()}"')
         if _has(request.headers, tag):
             return Response(status_code=304, headers=headers)
-    media = endpoint.media if answer.status < 400 else JSON
+    media = (answer.media or endpoint.media) if answer.status < 400 else JSON
     response = Response(answer.content, answer.status, headers, media)
     if request.method == "HEAD":
         response.body = b""

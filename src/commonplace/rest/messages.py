@@ -20,6 +20,11 @@ from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, Asked, etag_of
 from commonplace.rest.fields import Strict
 
+# Sekha's scores begin at 1, ours at 0.
+LOWEST_SCORE = 1.0
+GUESSED = "rules"
+"""What clients are told in place of a language model's name."""
+
 
 class TextPart(Strict):
     """A piece of what was said."""
@@ -121,6 +126,8 @@ def _weighed(book: Book, id_: str) -> Answer:
         {
             "message_id": weight.item.uid,
             "importance_score": score(weight.score),
+            "score": max(LOWEST_SCORE, weight.score),
+            "model": GUESSED,
             "factors": dict(weight.factors),
             "reasoning": weight.reason,
         }

@@ -29,6 +29,7 @@ from commonplace.errors import CommonplaceError
 from commonplace.memory.book import Book
 from commonplace.memory.status import status
 from commonplace.rest.endpoint import Answer, Asked
+from commonplace.rest.refusal import JSON, from_sekha_sdk
 
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"
 # Counting the rows of a large memory takes a while: it is done this often at most.
@@ -169,5 +170,10 @@ def _connections(store: Mapping[str, Any]) -> Iterator[Metric]:
 
 
 def metrics(book: Book, asked: Asked[None, None]) -> Answer:
-    """Everything that is measured."""
-    return Answer(content=asked.house.counted(book))
+    """Everything that is measured, as Prometheus reads it; the same text inside JSON to those who ask for JSON."""
+    text = asked.house.counted(book)
+    accepts = asked.headers.get("accept", "")
+    vary = {"Vary": "Accept, User-Agent"}
+    if from_sekha_sdk(asked.headers) or (JSON in accepts and "text/plain" not in accepts):
+        return Answer({"metrics": text.decode()}, headers=vary, ours=True, media=JSON)
+    return Answer(content=text, headers=vary)

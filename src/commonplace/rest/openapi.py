@@ -14,6 +14,7 @@ from commonplace.memory.conversations import ROLES
 from commonplace.memory.news import MARK
 from commonplace.rest.endpoint import WRITING, Endpoint
 from commonplace.rest.fields import SAYING
+from commonplace.rest.refusal import BAD_REQUEST, UNPROCESSABLE, ErrorStyle, error_style
 from commonplace.rest.shapes import NAMED
 from commonplace.rest.uploads import MULTIPART
 
@@ -31,12 +32,15 @@ _EXPORT: Schema = {
 }
 # Files that are described by what is in them.
 _FILES = {MULTIPART: _FORM, "application/json": _EXPORT}
+# The schema of an error in each shape.
+_ERRORS: dict[ErrorStyle, str] = {"commonplace": "Error", "sekha": "SekhaError", "memories": "MemoriesError"}
 # What each status means, wherever it is answered.
 MEANING = {
     200: "Done.",
     201: "Made.",
     202: "It will be done.",
     304: "It is what the caller has already.",
+    400: "A wrong type, range or shape.",
     401: "No key, or one that does not work.",
     403: "The key may not do this.",
     404: "There is no such thing.",
@@ -91,7 +95,8 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
 
 def statuses(endpoint: Endpoint) -> list[int]:
     """Every status that the endpoint can answer."""
-    found = {endpoint.status, *endpoint.also, 422, 429, 500, 503}
+    wrong = UNPROCESSABLE if error_style(endpoint.path, {}) == "commonplace" else BAD_REQUEST
+    found = {endpoint.status, *endpoint.also, wrong, 429, 500, 503}
     if endpoint.method == "GET" and endpoint.media != "text/event-stream":
         found.add(304)
     if endpoint.scope is not None:
@@ -158,13 +163,16 @@ def _response(endpoint: Endpoint, status: int) -> dict[str, Any]:
     if status == 304:
         return response
     if status >= 400:
-        response["content"] = {"application/json": {"schema": {"$ref": _REF + "Error"}}}
+        named = _ERRORS[error_style(endpoint.path, {})]
+        response["content"] = {"application/json": {"schema": {"$ref": _REF + named}}}
     elif endpoint.reply is not None:
         response["content"] = {endpoint.media: {"schema": _named(endpoint.reply)}}
     else:
         # Of bytes there is nothing to say.
         schema = _TEXT if endpoint.media.startswith("text/") else {}
         response["content"] = {endpoint.media.partition(";")[0]: {"schema": schema}}
+        if endpoint.json_reply is not None:
+            response["content"]["application/json"] = {"schema": _named(endpoint.json_reply)}
     return response
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -34,13 +34,13 @@ class Chosen(Strict):
 
 
 def suggestions(book: Book, asked: Asked[Idle, None]) -> Answer:
-    """Which conversations could go, each with the reason. Nothing is changed."""
-    return _proposed(book, asked.query)
+    """Which conversations could go, each with the reason, as a bare list. Nothing is changed."""
+    return Answer(_proposed(book, asked.query)["suggestions"])
 
 
 def dry_run(book: Book, asked: Asked[None, Idle]) -> Answer:
-    """The same, asked by a body."""
-    return _proposed(book, asked.body)
+    """The same, asked by a body, with how many there are and what archiving them would save."""
+    return Answer(_proposed(book, asked.body))
 
 
 def execute(book: Book, asked: Asked[None, Chosen]) -> Answer:
@@ -53,17 +53,16 @@ def execute(book: Book, asked: Asked[None, Chosen]) -> Answer:
     return Answer({"archived": [conversation_row(session) for session in done], "count": len(done)})
 
 
-def _proposed(book: Book, wanted: Idle) -> Answer:
+def _proposed(book: Book, wanted: Idle) -> dict[str, Any]:
     found = prune(book, wanted.threshold_days, wanted.importance_threshold)
     rows = [candidate_row(entry) for entry in found.candidates]
     reviewed = count(book, SessionScope())
-    return Answer(
-        {
-            "suggestions": rows[:MOST],
-            "total": len(rows),
-            "total_reviewed": reviewed,
-            "recommended_archive": sum(row["recommendation"] == "archive" for row in rows),
-            "recommended_keep": reviewed - len(rows),
-            "estimated_space_saved_mb": megabytes(found.bytes),
-        }
-    )
+    return {
+        "suggestions": rows[:MOST],
+        "total": len(rows),
+        "total_reviewed": reviewed,
+        "recommended_archive": sum(row["recommendation"] == "archive" for row in rows),
+        "recommended_keep": reviewed - len(rows),
+        "estimated_token_savings": sum(row["token_estimate"] for row in rows),
+        "estimated_space_saved_mb": megabytes(found.bytes),
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -16,10 +17,12 @@ from commonplace.rest import fields
 from commonplace.rest.conversations import Chosen
 from commonplace.rest.endpoint import Answer, Asked
 from commonplace.rest.fields import Strict
+from commonplace.rest.refusal import from_sekha_sdk
 from commonplace.text.tokens import count_tokens
 
 MOST = 1000
 MOST_TOKENS = 1_000_000
+_VARY = {"Vary": "User-Agent"}
 _FOUND = tuple(kind for kind in KINDS if kind != "checkpoint")
 Labels = Annotated[list[fields.Label], Field(max_length=100)]
 
@@ -78,16 +81,16 @@ def smart(book: Book, asked: Asked[None, SmartQuery]) -> Answer:
     wanted = asked.body
     labels = wanted.labels or wanted.filter_labels
     cited = assemble(book, wanted.query, wanted.token_budget, measure, preferred=labels or ())
-    text = "\n\n".join(f"[{_source(one)}]\n{one.content}" for one in cited)
-    made = {"formattedContext": text, "estimatedTokens": count_tokens(text)}
-    return Answer(answers(book, wanted, labels) | made)
+    return Answer(answers(book, wanted, labels) | _assembly(cited))
 
 
 def by_words(book: Book, asked: Asked[None, Words]) -> Answer:
     """Messages with these words, whatever is meant by them."""
     wanted = Query(query=asked.body.query, limit=asked.body.limit)
     found = recall_words(book, wanted.query, Scope(kinds=_FOUND), asked.body.limit)
-    return Answer(_page(book, wanted, found))
+    page = _page(book, wanted, found)
+    rows = [row | {"rank": number} for number, row in enumerate(page["results"], start=1)]
+    return Answer(page | {"results": rows})
 
 
 def assembled(book: Book, asked: Asked[None, Assembly]) -> Answer:
@@ -95,7 +98,10 @@ def assembled(book: Book, asked: Asked[None, Assembly]) -> Answer:
     wanted = asked.body
     preferred, excluded = wanted.preferred_labels or (), wanted.excluded_folders or ()
     cited = assemble(book, wanted.query, wanted.context_budget, measure, preferred, excluded)
-    return Answer([cited_row(one) for one in cited])
+    # Sekha's controller answers with a list, which its proxy reads; its SDKs read an object with `messages`.
+    if from_sekha_sdk(asked.headers):
+        return Answer(_assembly(cited), headers=_VARY)
+    return Answer([cited_row(one) for one in cited], headers=_VARY)
 
 
 def measure(cited: Cited) -> int:
@@ -137,6 +143,23 @@ def _page(book: Book, wanted: Query, recalled: Recalled) -> dict[str, Any]:
         "limit": limit,
         "offset": offset,
         "by_meaning": recalled.by_meaning,
+    }
+
+
+def _assembly(cited: Sequence[Cited]) -> dict[str, Any]:
+    """The messages, the same as one text, and what they are from, under the names that each client reads."""
+    rows = [cited_row(one) for one in cited]
+    text = "\n\n".join(f"[{_source(one)}]\n{one.content}" for one in cited)
+    ids = list(dict.fromkeys(row["conversation_id"] for row in rows if row["conversation_id"]))
+    names = ("estimated_tokens", "estimatedTokens", "token_count", "tokens_used")
+    return {
+        "messages": rows,
+        "assembled_context": text,
+        "formattedContext": text,
+        **dict.fromkeys(names, count_tokens(text)),
+        "conversations_used": len(ids),
+        "conversation_ids": ids,
+        "labels": list(dict.fromkeys(row["metadata"]["citation"]["label"] for row in rows)),
     }
 
 

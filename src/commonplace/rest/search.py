@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
 
 from commonplace.dialects.kiro import MAX_BUDGET, NO_PROJECT, TOOLS
 from commonplace.dialects.records import hit_record, record
@@ -12,7 +12,8 @@ from commonplace.memory.book import Book
 from commonplace.memory.recall import recall
 from commonplace.memory.rules import rules as active_rules
 from commonplace.memory.rules import within
-from commonplace.rest import fields
+from commonplace.model import Scope
+from commonplace.rest import fields, queries
 from commonplace.rest.endpoint import Answer, Asked
 from commonplace.rest.fields import Strict
 from commonplace.rest.items import Narrowed
@@ -28,6 +29,30 @@ class Search(Narrowed):
 
     q: fields.Question
     limit: Annotated[int, Field(ge=1, le=MOST), fields.WHOLE] = 10
+
+
+def _one_question(schema: dict[str, Any]) -> None:
+    schema["oneOf"] = [
+        {"required": [name], "properties": {name: {"type": "string"}, other: {"type": "null"}}}
+        for name, other in (("q", "query"), ("query", "q"))
+    ]
+
+
+class SearchBody(Narrowed):
+    """What to look for. With `query`, as older clients of Sekha ask, the answer is that of `/api/v1/query`."""
+
+    model_config = ConfigDict(**Strict.model_config, json_schema_extra=_one_question)
+
+    q: fields.Question | None = None
+    query: fields.Question | None = None
+    filter_labels: queries.Labels | None = Field(default=None, description="With `query`: one of these labels.")
+    limit: Annotated[int, Field(ge=1, le=MOST), fields.WHOLE] = 10
+
+    @model_validator(mode="after")
+    def asks_one_question(self) -> SearchBody:
+        if (self.q is None) == (self.query is None):
+            raise ValueError("q: Give what to look for, once")
+        return self
 
 
 class Prepared(Strict):
@@ -49,12 +74,17 @@ class Ruled(Strict):
 
 def found(book: Book, asked: Asked[Search, None]) -> Answer:
     """The best hits, by words and by meaning."""
-    return _found(book, asked.query)
+    wanted = asked.query
+    return _found(book, wanted.q, wanted.scope(book.clock()), wanted.limit)
 
 
-def found_by_body(book: Book, asked: Asked[None, Search]) -> Answer:
+def found_by_body(book: Book, asked: Asked[None, SearchBody]) -> Answer:
     """The same for a question that does not fit an address."""
-    return _found(book, asked.body)
+    wanted = asked.body
+    if wanted.query is not None:
+        question = queries.Query(query=wanted.query, limit=wanted.limit)
+        return Answer(queries.answers(book, question, wanted.filter_labels))
+    return _found(book, wanted.q or "", wanted.scope(book.clock()), wanted.limit)
 
 
 def context(book: Book, asked: Asked[Prepared, None]) -> Answer:
@@ -78,7 +108,7 @@ def rules(book: Book, asked: Asked[Ruled, None]) -> Answer:
     )
 
 
-def _found(book: Book, wanted: Search) -> Answer:
-    recalled = recall(book, wanted.q, wanted.scope(book.clock()), wanted.limit)
+def _found(book: Book, question: str, scope: Scope, limit: int) -> Answer:
+    recalled = recall(book, question, scope, limit)
     hits = [hit_record(hit) for hit in recalled.hits]
     return Answer({"results": hits, "total": recalled.total, "by_meaning": recalled.by_meaning})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from commonplace.dialects.kiro_schemas import CONTEXT
 from commonplace.dialects.schema import BOOLEAN, INTEGER, NUMBER, OBJECT, STRING, STRING_OR_NULL, Schema, array, record
 from commonplace.model import DETAIL_FIELDS, KINDS
+from commonplace.rest.conversation_shapes import ANSWERS
 from commonplace.rest.conversation_shapes import NAMED as CONVERSATIONS
 
 INTEGER_OR_NULL: Schema = {"type": ["integer", "null"]}
@@ -89,6 +90,7 @@ FOUND = record(
         "by_meaning": BOOLEAN,
     }
 )
+FOUND_EITHER: Schema = {"anyOf": [FOUND, ANSWERS]}
 RULES = record(
     {
         "project": STRING_OR_NULL,

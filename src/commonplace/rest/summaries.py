@@ -71,15 +71,15 @@ def labels(book: Book, asked: Asked[None, Unlabelled]) -> Answer:
     wanted = asked.body
     if wanted.conversation_id is None:
         texts = [said.content for said in sayings(wanted.messages or [])]
-        return _suggested(None, suggest_for(book, texts, wanted.count))
+        return _suggested("", suggest_for(book, texts, wanted.count))
     session, found = suggest(book, wanted.conversation_id, wanted.count)
     return _suggested(session.uid, found)
 
 
 def labels_of(book: Book, asked: Asked[None, None]) -> Answer:
-    """The same, by the conversation's address."""
-    session, found = suggest(book, asked.path["id"])
-    return _suggested(session.uid, found)
+    """The same, by the conversation's address, as a bare list."""
+    _session, found = suggest(book, asked.path["id"])
+    return Answer([suggestion_row(one) for one in found])
 
 
 def _told(made: Digest) -> Answer:
@@ -90,6 +90,8 @@ def _told(made: Digest) -> Answer:
             "level": made.level,
             "summary": made.text,
             "method": METHOD,
+            "model": METHOD,
+            "tokens_used": 0,
             "message_count": made.messages,
             "token_count": made.tokens,
             "created_at": at,
@@ -98,6 +100,6 @@ def _told(made: Digest) -> Answer:
     )
 
 
-def _suggested(id_: str | None, found: list[Suggestion]) -> Answer:
+def _suggested(id_: str, found: list[Suggestion]) -> Answer:
     rows = [suggestion_row(one) for one in found]
     return Answer({"conversation_id": id_, "suggestions": rows, "top_suggestion": rows[0] if rows else None})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from commonplace.dialects.kiro_schemas import CONTEXT
 from commonplace.rest import (
+    conversation_shapes,
     conversation_table,
     docs,
     events,
@@ -74,8 +75,8 @@ FINDING = (
     Endpoint("GET", "/api/v1/search", "Search", "Finding", "read", search.found, shapes.FOUND, query=search.Search),
     Endpoint(
         *("POST", "/api/v1/search", "Search with a long question", "Finding", "read"),
-        *(search.found_by_body, shapes.FOUND),
-        body=search.Search,
+        *(search.found_by_body, shapes.FOUND_EITHER),
+        body=search.SearchBody,
     ),
     Endpoint(
         "GET",
@@ -185,7 +186,11 @@ WATCHING = (
         media="text/event-stream",
         headers=("Last-Event-ID",),
     ),
-    Endpoint("GET", "/metrics", "Metrics", "Watching", "read", metrics.metrics, media=metrics.MEDIA),
+    Endpoint(
+        *("GET", "/metrics", "Metrics", "Watching", "read", metrics.metrics),
+        media=metrics.MEDIA,
+        json_reply=conversation_shapes.METRICS,
+    ),
 )
 
 DOCS = (

@@ -14,7 +14,7 @@ from commonplace.memory.prune import DEFAULT_DAYS, DEFAULT_IMPORTANCE, MAX_DAYS,
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, Asked
 from commonplace.rest.fields import Strict
-from commonplace.rest.figures import Counted, counted
+from commonplace.rest.figures import CountedFilters, counted
 from commonplace.rest.messages import Several, sayings
 from commonplace.rest.organising import agreeing
 from commonplace.rest.queries import Query, answers
@@ -101,13 +101,15 @@ def memory_update(book: Book, asked: Asked[None, UpdateCall]) -> Answer:
     """Change a conversation's label, folder, importance or status."""
     wanted = asked.body.model_dump(exclude_none=True)
     changed = [name for name in CHANGEABLE if name in wanted]
-    return _done(_run("memory_update", book, wanted) | {"updated_fields": changed})
+    message = f"Updated {', '.join(changed)}."
+    return _done(_run("memory_update", book, wanted) | {"updated_fields": changed, "message": message})
 
 
 def memory_get_context(book: Book, asked: Asked[None, OneCall]) -> Answer:
     """A whole conversation with all its messages."""
     data = _run("memory_get_context", book, asked.body.model_dump())
-    return _done(data | {"conversation_id": data["id"]})
+    # A conversation is one session here, however often it was continued.
+    return _done(data | {"conversation_id": data["id"], "session_count": 1})
 
 
 def memory_prune(book: Book, asked: Asked[None, PruneCall]) -> Answer:
@@ -135,7 +137,7 @@ def memory_export(book: Book, asked: Asked[None, ExportCall]) -> Answer:
     return _done(data | more)
 
 
-def memory_stats(book: Book, asked: Asked[None, Counted]) -> Answer:
+def memory_stats(book: Book, asked: Asked[None, CountedFilters]) -> Answer:
     """How many conversations, messages and words there are."""
     data: dict[str, Any] = counted(book, asked.body)["data"]
     return _done(data)

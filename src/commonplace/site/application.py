@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from starlette.applications import Starlette
@@ -74,14 +75,17 @@ def application(
 
 
 def _health(reach: Callable[[], Book], workers: Workers) -> Callable[[Request], Awaitable[Response]]:
+    began = time.monotonic()
+
     async def health(request: Request) -> Response:
         book = getattr(request.state, "book", None)
         try:
             if book is not None:
                 theirs = looks_after_all(book, request.state.key)
                 told = await workers.do(lambda: status(book, whereabouts=theirs))
-                return JSONResponse({"status": "ok", **told})
-            return JSONResponse({"status": "ok", "version": await workers.do(lambda: answers(reach()))})
+                uptime = {"uptime_seconds": int(time.monotonic() - began)}
+                return JSONResponse({"status": "healthy", **told, **uptime})
+            return JSONResponse({"status": "healthy", "version": await workers.do(lambda: answers(reach()))})
         except StoreError as error:
             return refusal(unexplained(error) if book is None else error, SERVICE_UNAVAILABLE)
         except CommonplaceError as error:

@@ -198,10 +198,18 @@ def condition_of(connection: Connection, space_id: int, scope: SessionScope) -> 
     """A scope as a condition on `sessions s`, with its bindings."""
     clauses = ["s.space_id = %s", "s.forgotten_ms IS NULL" if scope.empty else LIVE]
     bindings: list[object] = [space_id]
-    if scope.folder and scope.folder != ROOT:
-        # "0" is the letter after "/": everything that begins with the folder and a slash.
-        clauses.append("(s.folder = %s OR (s.folder > %s AND s.folder < %s))")
-        bindings += [scope.folder, f"{scope.folder}/", f"{scope.folder}0"]
+    # "0" is the letter after "/": everything that begins with the folder and a slash.
+    within = "(s.folder = %s OR (s.folder > %s AND s.folder < %s))"
+    for trees in ((scope.folder,), scope.folders):
+        if any(trees) and ROOT not in trees:
+            clauses.append(f"({' OR '.join([within] * len(trees))})")
+            bindings += [bound for tree in trees for bound in (tree, f"{tree}/", f"{tree}0")]
+    if scope.since_ms is not None:
+        clauses.append("s.ended_ms >= %s")
+        bindings.append(scope.since_ms)
+    if scope.until_ms is not None:
+        clauses.append("s.started_ms < %s")
+        bindings.append(scope.until_ms)
     if scope.statuses:
         clauses.append("s.status = ANY(%s::text[])")
         bindings.append([*scope.statuses])
