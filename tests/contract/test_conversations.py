@@ -221,6 +221,13 @@ def test_reading_notes_the_visit_and_nothing_else(store: Store, said: Make) -> N
         (SessionScope(project="zoo"), {"D"}),
         (SessionScope(project="nowhere"), set()),
         (SessionScope(source="chat"), {"A"}),
+        (SessionScope(folders=("/work/engineering", "/workshop")), {"B", "Deep/End", "D"}),
+        (SessionScope(folder="/work", folders=("/work/engineering", "/働く")), {"B", "Deep/End"}),
+        (SessionScope(folders=("/workshop", "/")), {"A", "B", "Deep/End", "D", "E"}),
+        (SessionScope(since_ms=NOW), {"A", "B", "Deep/End", "D", "E"}),
+        (SessionScope(since_ms=NOW + 1_000_000), set()),
+        (SessionScope(until_ms=NOW - 1_000_000), set()),
+        (SessionScope(until_ms=NOW + 1_000_000, folder="/workshop"), {"D"}),
     ],
 )
 @pytest.mark.promise("sekha:decided:folder-tree")

@@ -16,7 +16,9 @@ from commonplace.rest.endpoint import Answer, Asked
 from commonplace.rest.fields import Strict
 from commonplace.rest.queries import Labels
 from commonplace.text.folders import folder_path
-from commonplace.text.periods import stretch
+from commonplace.text.times import moment
+
+_DAY_MS, _DAY_LETTERS = 86_400_000, len("2026-02-13")
 
 
 class Counted(Strict):
@@ -33,8 +35,8 @@ class CountedFilters(Counted):
     folders: Annotated[list[fields.Folder], Field(max_length=100)] | None = Field(
         default=None, description="In one of these folders, or below it."
     )
-    start_date: fields.Since | None = Field(default=None, description="Only what was still going on then, or later.")
-    end_date: fields.Until | None = Field(default=None, description="Only what began up to then, a day with all of it.")
+    start_date: fields.Stamp | None = Field(default=None, description="Only what was still going on then, or later.")
+    end_date: fields.Stamp | None = Field(default=None, description="Only what began up to then, a day with all of it.")
 
 
 class Filtered(Strict):
@@ -55,19 +57,23 @@ def figures_by_body(book: Book, asked: Asked[None, Filtered]) -> Answer:
 
 def counted(book: Book, wanted: CountedFilters) -> dict[str, Any]:
     """Flat, and once more under `data`: some clients read the one, some the other."""
-    time = stretch(wanted.start_date, wanted.end_date, book.clock())
     found = stats_of(
         book,
         SessionScope(
             folder=folder_path(wanted.folder) if wanted.folder else "",
             labels=(*(wanted.labels or ()), *([wanted.label] if wanted.label else ())),
             folders=tuple(map(folder_path, wanted.folders or ())),
-            since_ms=time.from_ms,
-            until_ms=time.to_ms,
+            since_ms=None if wanted.start_date is None else moment(wanted.start_date, local=False),
+            until_ms=None if wanted.end_date is None else _after(wanted.end_date),
         ),
     )
     data = statistics(found) | {"total_tokens": -(-found.counts.bytes // 4)}
     return data | {"success": True, "data": data}
+
+
+def _after(text: str) -> int:
+    """The first millisecond after a moment, or after a day."""
+    return moment(text, local=False) + (_DAY_MS if len(text) == _DAY_LETTERS else 1)
 
 
 def rebuild_embeddings(book: Book, _asked: Asked[None, None]) -> Answer:
