@@ -30,6 +30,11 @@ POLL_SECONDS = 0.5
 CACHED_QUESTIONS = 256
 # A question does not wait for whoever writes.
 AT_ONCE = 0.0
+# What is embedded before a question is answered, if it has no vector yet: so many passages, for about so many seconds,
+# in batches of a few. At least one batch is, however slow the embedder.
+ASKED_PASSAGES, ASKED_SECONDS, ASKED_BATCH = 64, 0.15, 8
+# How long storing those vectors may wait for whoever writes.
+ASKED_PATIENCE = 0.1
 # How long the batch that is under way is waited for at the end.
 STOP_SECONDS = 5.0
 ENDED = "the process that had it ended"
@@ -51,7 +56,7 @@ class Meaning:
         self._failure, self._told = "", False
         self._wake, self._stop = threading.Event(), threading.Event()
         self._worker: threading.Thread | None = None
-        self._lock = threading.Lock()
+        self._lock, self._before_answering = threading.Lock(), threading.Lock()
         self._leased: dict[int, Job] = {}
         self._caught_up = time.monotonic()
         self.embedded = self.failed = 0
@@ -155,6 +160,42 @@ class Meaning:
                 self._store.release_jobs(jobs, self._owner, OUSTED, patience)
             done += finished
         return done
+
+    def embed_now(self, waiting: Callable[[], Sequence[Job]], seconds: float = ASKED_SECONDS) -> int:
+        """Embed and store what `waiting` finds, in its order, for about so long. Returns how many were done.
+
+        Others may hold the same jobs under a lease: whoever is done first has done them. Of several questions at once
+        one embeds, and the others wait for it no longer than they may.
+        """
+        if self._embedder is None or not self._before_answering.acquire(timeout=seconds):
+            return 0
+        try:
+            return self._embed_now(waiting(), time.monotonic() + seconds)
+        except EmbedderUnavailable as error:
+            self._failure = error.message
+        except StoreError:
+            # Somebody writes, or nobody can: what has no vector is judged by its words.
+            pass
+        finally:
+            self._before_answering.release()
+        return 0
+
+    def _embed_now(self, jobs: Sequence[Job], end: float) -> int:
+        import numpy as np
+
+        done: list[Job] = []
+        vectors = []
+        for start in range(0, len(jobs), ASKED_BATCH):
+            if done and time.monotonic() >= end:
+                break
+            batch = jobs[start : start + ASKED_BATCH]
+            vectors.append(self._embed([job.passage.text for job in batch], [job.before for job in batch], AT_ONCE))
+            done += batch
+        if not done:
+            return 0
+        finished = self._store.finish_jobs(done, np.concatenate(vectors), None, ASKED_PATIENCE)
+        self.embedded += finished
+        return finished
 
     def _anything_waits(self, embedder: Embedder, patience: float | None) -> bool:
         """Looking takes no lock: most often nothing waits, and a store that is only read must answer too."""

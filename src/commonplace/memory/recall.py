@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from commonplace.errors import TooLarge
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import ROLES
+from commonplace.memory.meaning import ASKED_PASSAGES, ASKED_SECONDS
 from commonplace.memory.staleness import is_stale
 from commonplace.model import Item, Scope, Session, VectorHit
 from commonplace.ranking.company import brevity, lifted, spoken, whose
 from commonplace.ranking.diversity import distinct
-from commonplace.ranking.fusion import Evidence, best_first, lexical_signal, likeness
+from commonplace.ranking.fusion import Evidence, best_first, expected_cosines, lexical_signal, likeness
 from commonplace.ranking.relevance import is_noise, relevance
 from commonplace.ranking.second_look import second_look
 from commonplace.ranking.signals import STALE_FACTOR
 from commonplace.store.columns import QUERY_COLUMNS, standing_text
+from commonplace.store.protocol import Job
 from commonplace.text.named_time import NamedTime, named_time
 from commonplace.text.naming import without_names
 from commonplace.text.query import Query, parse
@@ -65,7 +68,8 @@ class Hit:
 class Asked:
     """A question, understood once: its words, its meaning (None when only words can be used), and whom it names.
 
-    Beside its topic it may seek a sort of thing, the words of one role, or something of a time.
+    Beside its topic it may seek a sort of thing, the words of one role, or something of a time. `waiting` is how many
+    passages where it is asked could not be compared by meaning, because they have no vector yet.
     """
 
     query: Query
@@ -74,6 +78,7 @@ class Asked:
     sort: Sort | None = None
     role: str | None = None
     time: NamedTime | None = None
+    waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +86,13 @@ class Recalled:
     """Hits, best first. `by_meaning` is False when only the words could be used.
 
     `total` counts what would be told without a limit, up to the number of candidates; beyond, all that match a word.
+    `waiting` counts passages that were compared by their words alone, because they have no vector yet.
     """
 
     hits: tuple[Hit, ...]
     total: int
     by_meaning: bool
+    waiting: int = 0
 
 
 def recall(book: Book, question: str, scope: Scope, limit: int = 10) -> Recalled:
@@ -119,14 +126,49 @@ def words_sought(question: str) -> frozenset[str]:
 
 
 def recall_each(book: Book, question: str | Asked, scopes: Sequence[Scope], limit: int) -> list[Recalled]:
-    """The same question asked of several scopes, understood once."""
+    """The same question asked of several scopes, understood once; what waits there for a vector gets one first."""
 
-    def answers() -> list[Recalled]:
-        asked = question if isinstance(question, Asked) else understood(book, question)
+    def answers(asked: Asked) -> list[Recalled]:
         return book.store.at_one_moment(lambda: [_recall(book, asked, scope, limit) for scope in scopes])
 
+    if isinstance(question, Asked):
+        return answers(question)
+
+    def unless_something_waits() -> tuple[Asked, list[Recalled] | None]:
+        asked = understood(book, question)
+        return asked, None if _something_waits(book, asked) else answers(asked)
+
     # Who speaks there is part of what is understood: one moment for both, unless it would wait for somebody.
-    return book.store.at_one_moment(answers) if book.meaning.at_hand else answers()
+    at_hand = book.meaning.at_hand
+    asked, found = book.store.at_one_moment(unless_something_waits) if at_hand else unless_something_waits()
+    return answers(with_vectors(book, asked, scopes)) if found is None else found
+
+
+def with_vectors(
+    book: Book, asked: Asked, scopes: Sequence[Scope], most: int = ASKED_PASSAGES, seconds: float = ASKED_SECONDS
+) -> Asked:
+    """Embed what has no vector yet before a question is answered: first what holds its words, then the newest.
+
+    Not inside a moment of the store, because vectors are stored. What did not fit the time is counted in the question.
+    """
+    if not _something_waits(book, asked):
+        return asked
+
+    def waiting() -> list[Job]:
+        found = [book.store.search_text(asked.query, scope, most, shares=False).hits for scope in scopes]
+        by_rank = [hit.passage_id for rank in zip_longest(*found) for hit in rank if hit is not None]
+        jobs = {job.id: job for job in book.store.waiting_jobs(by_rank)[:most]}
+        for scope in scopes:
+            if len(jobs) < most:
+                jobs |= {job.id: job for job in book.store.newest_waiting(scope, most)}
+        return list(jobs.values())[:most]
+
+    book.meaning.embed_now(waiting, seconds)
+    return replace(asked, waiting=sum(book.store.pending(scope) for scope in scopes))
+
+
+def _something_waits(book: Book, asked: Asked) -> bool:
+    return asked.vector is not None and book.store.pending() > 0
 
 
 def evidence_for(book: Book, question: str | Asked, items: Sequence[Item]) -> dict[int, tuple[float, float]]:
@@ -167,7 +209,8 @@ def _recall(book: Book, asked: Asked, scope: Scope, limit: int) -> Recalled:
     most = max(CANDIDATES, 2 * limit)
     evidence, owner, total = _candidates(book, asked, scope, most)
     best = max((e.bm25 for e in evidence.values()), default=0.0)
-    own = {passage: likeness(e, best) for passage, e in evidence.items()}
+    expected = expected_cosines(evidence, best)
+    own = {passage: likeness(e, best, expected.get(passage, 0.0)) for passage, e in evidence.items()}
     chosen: dict[int, int] = {}
     for passage in best_first(own, newest=owner):
         chosen.setdefault(owner[passage], passage)
@@ -190,7 +233,8 @@ def _recall(book: Book, asked: Asked, scope: Scope, limit: int) -> Recalled:
     ]
     told = len(scores) - (len(found) - len(hits))
     counted = len(evidence) < most
-    return Recalled(tuple(hits[:limit]), told if counted else max(total, told), asked.vector is not None)
+    total = told if counted else max(total, told)
+    return Recalled(tuple(hits[:limit]), total, asked.vector is not None, asked.waiting)
 
 
 def _is_noise(x: float, evidence: Evidence, among: int) -> bool:

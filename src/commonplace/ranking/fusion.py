@@ -23,14 +23,32 @@ class Evidence:
         return max(0.0, self.cosine or 0.0)
 
 
-def likeness(evidence: Evidence, best_bm25: float) -> float:
+def likeness(evidence: Evidence, best_bm25: float, expected: float = 0.0) -> float:
     """How much speaks for a passage, on a scale that is the same for every question.
 
-    Where no cosine is known the words decide alone: what was just written has no vector yet, and must not stand
-    behind strangers that have one.
+    Where no cosine is known the words say how large it may be expected to be, and `expected` what passages like it
+    have: what was just written has no vector yet, and must not stand behind strangers that have one.
     """
     words = lexical_signal(evidence, best_bm25)
-    return words if evidence.cosine is None else evidence.cosine + WORDS * words
+    cosine = max(expected, (1.0 - WORDS) * words) if evidence.cosine is None else evidence.cosine
+    return cosine + WORDS * words
+
+
+def expected_cosines(evidence: Mapping[int, Evidence], best_bm25: float) -> dict[int, float]:
+    """The cosine to expect of each passage that has none: the mean of those found by no more of the question's words.
+
+    Nothing is expected where only passages are known that hold more of the words.
+    """
+    unknown = [key for key, e in evidence.items() if e.cosine is None]
+    if not unknown:
+        return {}
+    known = sorted((lexical_signal(e, best_bm25), e.cosine) for e in evidence.values() if e.bm25 > 0 and e.cosine)
+    expected = {}
+    for key in unknown:
+        words = lexical_signal(evidence[key], best_bm25)
+        below = [cosine for signal, cosine in known if signal <= words]
+        expected[key] = sum(below) / len(below) if below else 0.0
+    return expected
 
 
 def best_first(scores: Mapping[int, float], newest: Mapping[int, int]) -> list[int]:

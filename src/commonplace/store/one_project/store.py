@@ -15,7 +15,7 @@ from commonplace.store.one_project.streams import Streams
 from commonplace.store.one_project.topics import Topics
 from commonplace.store.one_project.whole import Whole
 from commonplace.store.periods import Happening
-from commonplace.store.protocol import Counts, TextAnswer
+from commonplace.store.protocol import Counts, Job, TextAnswer
 from commonplace.store.turns import Turn
 from commonplace.text.query import Query, Word
 
@@ -165,6 +165,13 @@ class OneProject(Conversations, Records, Streams, Topics, Whole):
 
     def passage_texts(self, passage_ids: Sequence[int]) -> dict[int, PassageText]:
         return self._passages_here(passage_ids)
+
+    def waiting_jobs(self, passage_ids: Sequence[int]) -> list[Job]:
+        return self._inner.waiting_jobs(list(self._passages_here(passage_ids)))
+
+    def newest_waiting(self, scope: Scope, limit: int) -> list[Job]:
+        narrowed = self._narrowed(scope)
+        return [] if narrowed is None else self._inner.newest_waiting(narrowed, limit)
 
     def neighbours(self, passage_ids: Sequence[int], most_each: int, project: str | None = None) -> list[Edge]:
         if not self._means_here(project):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from commonplace.model import Draft, Item, Key, Passage, SessionDraft
+from commonplace.model import Draft, Item, Key, Passage, Scope, SessionDraft
 from commonplace.store.captures import Captured, Thread
 from commonplace.store.invariants import Invariant
 from commonplace.store.links import Describe
@@ -126,7 +126,7 @@ class Whole(Place):
         self._refuse("does no work for others")
 
     def finish_jobs(
-        self, jobs: Sequence[Job], vectors: NDArray[float32], owner: str, patience: float | None = None
+        self, jobs: Sequence[Job], vectors: NDArray[float32], owner: str | None, patience: float | None = None
     ) -> int:
         self._refuse("does no work for others")
 
@@ -142,8 +142,13 @@ class Whole(Place):
     def unlinked(self) -> int:
         return self._inner.unlinked()
 
-    def pending(self) -> int:
-        return self._inner.counts(self._here()).pending
+    def pending(self, scope: Scope | None = None) -> int:
+        if not self._inner.pending():
+            return 0
+        if scope is None:
+            return self._inner.counts(self._here()).pending
+        narrowed = self._narrowed(scope)
+        return 0 if narrowed is None else self._inner.pending(narrowed)
 
     def waiting_because(self) -> str | None:
         return self._inner.waiting_because()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from commonplace.model import KINDS
 from commonplace.store.postgres import nearest, passages, sql
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.scope import NO_PROJECT
+from commonplace.store.postgres.scope import NO_PROJECT, Filter
 from commonplace.store.postgres.vectors import quantised
 from commonplace.store.protocol import Job
 
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 MAX_TRIES = 5
 
 _WAITING = f"space_id = %(space)s AND kind = 'embed' AND tries < {MAX_TRIES}"
+# Of a long queue, so many of the newest are looked at to see which are inside a filter.
+SEEN = 5_000
+_NEWEST = (
+    f"SELECT space_id, id, passage_id FROM jobs WHERE space_id = %s AND kind = 'embed' AND tries < {MAX_TRIES}"
+    f" ORDER BY id DESC LIMIT {SEEN}"
+)
+_OF_ITEMS = (
+    "JOIN passages p ON p.space_id = j.space_id AND p.id = j.passage_id"
+    " JOIN items i ON i.space_id = p.space_id AND i.id = p.item_id"
+)
 _QUEUE = "INSERT INTO jobs (space_id, kind, passage_id)"
 
 
@@ -40,8 +50,7 @@ def claim(connection: Connection, space_id: int, owner: str, limit: int, now_ms:
         """,
         {"space": space_id, "owner": owner, "now": now_ms, "lease": lease_ms, "limit": limit},
     )
-    texts = passages.in_context(connection, space_id, [row[1] for row in rows])
-    return [Job(job_id, *texts[passage_id]) for job_id, passage_id in sorted(rows) if passage_id in texts]
+    return _jobs(connection, space_id, sorted(rows))
 
 
 def finish(
@@ -50,14 +59,18 @@ def finish(
     model_id: int,
     jobs: Sequence[Job],
     vectors: NDArray[float32],
-    owner: str,
+    owner: str | None,
 ) -> int:
-    """Store the vectors of jobs that are still ours; those whose item changed meanwhile are left to others."""
+    """Store the vectors of jobs that are still ours, or still there if no owner is given.
+
+    A passage that changed meanwhile has another job, and is left to others.
+    """
     mine = dict(
         sql.rows(
             connection,
-            "DELETE FROM jobs WHERE space_id = %s AND owner = %s AND id = ANY(%s::bigint[]) RETURNING id, passage_id",
-            (space_id, owner, [job.id for job in jobs]),
+            "DELETE FROM jobs WHERE space_id = %s AND (%s::text IS NULL OR owner = %s) AND id = ANY(%s::bigint[])"
+            " RETURNING id, passage_id",
+            (space_id, owner, owner, [job.id for job in jobs]),
         )
     )
     where = {
@@ -116,6 +129,36 @@ def embed_again(connection: Connection, space_id: int) -> int:
 def pending(connection: Connection, space_id: int) -> int:
     """How many passages still wait; those that failed too often do not."""
     return int(sql.value(connection, f"SELECT count(*) FROM jobs WHERE {_WAITING}", {"space": space_id}))
+
+
+def pending_inside(connection: Connection, space_id: int, filter_: Filter) -> int:
+    """How many of the newest waiting passages are inside a filter."""
+    condition, bindings = filter_.sql()
+    question = f"SELECT count(*) FROM ({_NEWEST}) j {_OF_ITEMS} WHERE {condition}"
+    return int(sql.value(connection, question, (space_id, *bindings)))
+
+
+def waiting_for(connection: Connection, space_id: int, passage_ids: Sequence[int]) -> list[Job]:
+    """The jobs of these passages, as far as they wait, in the order of the passages."""
+    place = {passage_id: place for place, passage_id in reversed(list(enumerate(passage_ids)))}
+    rows = sql.rows(
+        connection,
+        f"SELECT id, passage_id FROM jobs WHERE {_WAITING} AND passage_id = ANY(%(passages)s::bigint[])",
+        {"space": space_id, "passages": list(place)},
+    )
+    return _jobs(connection, space_id, sorted(rows, key=lambda row: place[row[1]]))
+
+
+def newest_waiting(connection: Connection, space_id: int, filter_: Filter, limit: int) -> list[Job]:
+    """The newest waiting passages inside a filter, claimed or not."""
+    condition, bindings = filter_.sql()
+    question = f"SELECT j.id, j.passage_id FROM ({_NEWEST}) j {_OF_ITEMS} WHERE {condition} ORDER BY j.id DESC LIMIT %s"
+    return _jobs(connection, space_id, sql.rows(connection, question, (space_id, *bindings, limit)))
+
+
+def _jobs(connection: Connection, space_id: int, rows: Sequence[tuple[int, int]]) -> list[Job]:
+    texts = passages.in_context(connection, space_id, [row[1] for row in rows])
+    return [Job(job_id, *texts[passage_id]) for job_id, passage_id in rows if passage_id in texts]
 
 
 def waiting_because(connection: Connection, space_id: int) -> str | None:

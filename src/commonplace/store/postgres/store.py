@@ -234,7 +234,7 @@ class PostgresStore(
             return jobs.claim(connection, self._space_id, owner, limit, now_ms, lease_ms)
 
     def finish_jobs(
-        self, done: Sequence[Job], made: NDArray[float32], owner: str, patience: float | None = None
+        self, done: Sequence[Job], made: NDArray[float32], owner: str | None, patience: float | None = None
     ) -> int:
         if self._model is not None and made.shape != (len(done), self._model[1]):
             raise InvalidInput(
@@ -255,9 +255,21 @@ class PostgresStore(
         with self._database.write() as connection:
             return jobs.embed_again(connection, self._space_id)
 
-    def pending(self) -> int:
+    def pending(self, scope: Scope | None = None) -> int:
         with self._database.read() as connection:
-            return jobs.pending(connection, self._space_id)
+            if scope is None:
+                return jobs.pending(connection, self._space_id)
+            filter_ = resolve(connection, self._space_id, scope)
+            return 0 if filter_ is None else jobs.pending_inside(connection, self._space_id, filter_)
+
+    def waiting_jobs(self, passage_ids: Sequence[int]) -> list[Job]:
+        with self._database.read(self._query_timeout) as connection:
+            return jobs.waiting_for(connection, self._space_id, passage_ids)
+
+    def newest_waiting(self, scope: Scope, limit: int) -> list[Job]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, scope)
+            return [] if filter_ is None else jobs.newest_waiting(connection, self._space_id, filter_, limit)
 
     def waiting_because(self) -> str | None:
         with self._database.read() as connection:

@@ -11,7 +11,7 @@ import apsw
 from commonplace.model import KINDS
 from commonplace.store.protocol import Job
 from commonplace.store.sqlite import passages, sql
-from commonplace.store.sqlite.scope import NO_PROJECT
+from commonplace.store.sqlite.scope import NO_PROJECT, Filter
 from commonplace.store.sqlite.vectors import quantised
 
 if TYPE_CHECKING:
@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 # Also written in the index `jobs_waiting`.
 MAX_TRIES = 5
 
+# Of a long queue, so many of the newest are looked at to see which are inside a filter.
+SEEN = 5_000
+
 _WAITING = f"space_id = ?1 AND kind = 'embed' AND tries < {MAX_TRIES}"
+_NEWEST = (
+    f"SELECT id, passage_id FROM jobs WHERE space_id = ? AND kind = 'embed' AND tries < {MAX_TRIES}"
+    f" ORDER BY id DESC LIMIT {SEEN}"
+)
+_OF_ITEMS = "CROSS JOIN passages p ON p.id = j.passage_id CROSS JOIN items i ON i.id = p.item_id"
 
 
 def claim(connection: apsw.Connection, space_id: int, owner: str, limit: int, now_ms: int, lease_ms: int) -> list[Job]:
@@ -37,8 +45,7 @@ def claim(connection: apsw.Connection, space_id: int, owner: str, limit: int, no
         """,
         (space_id, owner, now_ms, lease_ms, limit),
     )
-    texts = passages.in_context(connection, space_id, [row[1] for row in rows])
-    return [Job(job_id, *texts[passage_id]) for job_id, passage_id in rows if passage_id in texts]
+    return _jobs(connection, space_id, rows)
 
 
 def finish(
@@ -47,14 +54,17 @@ def finish(
     model_id: int,
     jobs: Sequence[Job],
     vectors: NDArray[float32],
-    owner: str,
+    owner: str | None,
 ) -> int:
-    """Store the vectors of jobs that are still ours; those whose item changed meanwhile are left to others."""
+    """Store the vectors of jobs that are still ours, or still there if no owner is given.
+
+    A passage that changed meanwhile has another job, and is left to others.
+    """
     done = 0
     for job, vector in zip(jobs, vectors, strict=True):
         mine = sql.first(
             connection,
-            "DELETE FROM jobs WHERE id = ? AND space_id = ? AND owner = ? RETURNING id",
+            "DELETE FROM jobs WHERE id = ?1 AND space_id = ?2 AND (?3 IS NULL OR owner = ?3) RETURNING id",
             (job.id, space_id, owner),
         )
         if not mine:
@@ -99,6 +109,36 @@ def embed_again(connection: apsw.Connection, space_id: int) -> int:
 def pending(connection: apsw.Connection, space_id: int) -> int:
     """How many passages still wait; those that failed too often do not."""
     return int(sql.value(connection, f"SELECT count(*) FROM jobs WHERE {_WAITING}", (space_id,)))
+
+
+def pending_inside(connection: apsw.Connection, space_id: int, filter_: Filter) -> int:
+    """How many of the newest waiting passages are inside a filter."""
+    condition, bindings = filter_.sql()
+    question = f"SELECT count(*) FROM ({_NEWEST}) j {_OF_ITEMS} WHERE {condition}"
+    return int(sql.value(connection, question, (space_id, *bindings)))
+
+
+def waiting_for(connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]) -> list[Job]:
+    """The jobs of these passages, as far as they wait, in the order of the passages."""
+    rows = sql.rows(
+        connection,
+        f"SELECT j.id, j.passage_id FROM json_each(?2) w CROSS JOIN jobs j ON j.passage_id = w.value"
+        f" WHERE {_WAITING} ORDER BY w.key",
+        (space_id, json.dumps(list(dict.fromkeys(passage_ids)))),
+    )
+    return _jobs(connection, space_id, rows)
+
+
+def newest_waiting(connection: apsw.Connection, space_id: int, filter_: Filter, limit: int) -> list[Job]:
+    """The newest waiting passages inside a filter, claimed or not."""
+    condition, bindings = filter_.sql()
+    question = f"SELECT j.id, j.passage_id FROM ({_NEWEST}) j {_OF_ITEMS} WHERE {condition} ORDER BY j.id DESC LIMIT ?"
+    return _jobs(connection, space_id, sql.rows(connection, question, (space_id, *bindings, limit)))
+
+
+def _jobs(connection: apsw.Connection, space_id: int, rows: Sequence[tuple[int, int]]) -> list[Job]:
+    texts = passages.in_context(connection, space_id, [row[1] for row in rows])
+    return [Job(job_id, *texts[passage_id]) for job_id, passage_id in rows if passage_id in texts]
 
 
 def waiting_because(connection: apsw.Connection, space_id: int) -> str | None:
