@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import apsw
 import pytest
+from benchmarks.asked_at_once import facts
 
 from .conftest import Run
 
@@ -49,3 +51,28 @@ def test_a_search_does_not_wait_for_whoever_writes(run: Run, data_dir: Path) -> 
     assert found.code == 0 and [hit["id"] for hit in found.data["results"]] == [1]
     assert found.data["by_meaning"] is False
     assert run("search", "token", "--json").data["by_meaning"] is True
+
+
+def test_a_search_right_after_many_lines_were_added_finds_the_right_one(run: Run, tmp_path: Path) -> None:
+    pairs = facts(228)
+    lines = tmp_path / "facts.jsonl"
+    lines.write_text("".join(json.dumps({"content": fact, "type": "fact"}) + "\n" for fact, _question in pairs))
+    run("add", "--jsonl", str(lines))
+    assert run("status", "--json").data["pending"] == len(pairs)
+    for fact, question in pairs[100::40]:
+        data = run("search", question, "--json").data
+        assert data["results"][0]["content"] == fact and data["results"][0]["semantic"] > 0
+        assert data["waiting_for_vectors"] == run("status", "--json").data["pending"]
+
+
+def test_a_search_says_how_much_has_no_vector_yet(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("commonplace.cli.meaning.ASKED_PASSAGES", 4)
+    lines = tmp_path / "remarks.jsonl"
+    lines.write_text("".join(json.dumps({"content": f"Remark number {n}"}) + "\n" for n in range(150)))
+    run("add", "--jsonl", str(lines))
+    for command in (
+        ("search", "remark 7"),
+        ("recall", "remark 7", "--min-score", "0"),
+        ("context", "--query", "remark 7"),
+    ):
+        assert "Search by meaning is incomplete" in run(*command).err

@@ -270,3 +270,45 @@ def test_what_failed_too_often_waits_again_too(store: Store, draft: Make) -> Non
         store.claim_jobs("me", 1, NOW + number * LEASE, LEASE)
     assert store.pending() == 0
     assert store.embed_again() == 1
+
+
+def test_what_waits_is_found_by_its_passages_in_their_order_and_not_claimed(store: Store, draft: Make) -> None:
+    stored = store.put([draft(f"n{n}") for n in range(4)], NOW)
+    passages = [store.passages_of([one.id])[one.id][0] for one in stored]
+    asked = [passages[2], passages[0], passages[2], 10**9]
+    claimed = store.claim_jobs("me", 9, NOW, LEASE)
+    assert [job.passage.text for job in store.waiting_jobs(asked)] == ["n2", "n0"]
+    assert [job.id for job in store.waiting_jobs(passages)] == sorted(job.id for job in claimed)
+
+
+def test_the_newest_that_wait_are_found_inside_a_scope(store: Store, draft: Make) -> None:
+    store.put([draft("here 1", project="p"), draft("there", project="q"), draft("here 2", project="p")], NOW)
+    inside = Scope(project="p")
+    assert [job.passage.text for job in store.newest_waiting(inside, 9)] == ["here 2", "here 1"]
+    assert [job.passage.text for job in store.newest_waiting(Scope(), 2)] == ["here 2", "there"]
+    assert (store.pending(), store.pending(inside), store.pending(Scope(project="nowhere"))) == (3, 2, 0)
+    assert store.newest_waiting(Scope(project="nowhere"), 9) == []
+
+
+def test_whoever_has_made_a_vector_first_has_done_the_job(store: Store, draft: Make) -> None:
+    store.use_model("tiny", 8)
+    store.put([draft("one"), draft("two")], NOW)
+    claimed = store.claim_jobs("me", 9, NOW, LEASE)
+    found = store.newest_waiting(Scope(), 1)
+    assert store.finish_jobs(found, ones(found), None) == 1
+    assert store.finish_jobs(claimed, ones(claimed), "me") == 1, "the other one"
+    assert (store.counts().vectors, store.pending()) == (2, 0)
+
+
+@pytest.mark.parametrize("brought_back", [False, True])
+def test_without_an_owner_too_what_was_forgotten_meanwhile_gets_no_vector(
+    store: Store, draft: Make, brought_back: bool
+) -> None:
+    store.use_model("tiny", 8)
+    (stored,) = store.put([draft("walrus")], NOW)
+    found = store.newest_waiting(Scope(), 1)
+    store.forget([stored.id], NOW)
+    if brought_back:
+        store.restore([stored.id], NOW)
+    assert store.finish_jobs(found, ones(found), None) == 0
+    assert (store.counts().vectors, store.pending()) == (0, int(brought_back))

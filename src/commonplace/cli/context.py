@@ -9,9 +9,11 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
-from commonplace.cli.meaning import embed_what_waits
-from commonplace.dialects.kiro import NO_PROJECT, TOOLS
+from commonplace.cli.meaning import embed_for_question
+from commonplace.dialects.kiro import NO_PROJECT, TOOLS, written_context
+from commonplace.dialects.tool import Tool
 from commonplace.memory.book import Book
+from commonplace.model import Scope
 
 
 @command(
@@ -34,15 +36,27 @@ def context(call: Call, project: str | None, query: str | None, budget: int) -> 
         arguments["query"] = query
     with call.book(asks=True) as book:
         if query:
-            embed_what_waits(book)
-        data = answer(book, "get_context", arguments)
+            embed_for_question(book, query, [Scope.around(None if wanted == NO_PROJECT else wanted)])
+        data = answer(book, "get_context", arguments) if call.json else _for_people(book, arguments)
     if call.json:
         call.reply(data)
         return
     tables.context(data)
+    if data.get("notice"):
+        call.note(data["notice"])
+
+
+def _for_people(book: Book, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What fits the budget as it is printed, which takes much less room than JSON."""
+    checked = _tool("get_context").checked(arguments)
+    return written_context(book, checked, tables.context_characters)
 
 
 def answer(book: Book, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """What an agent would get from this tool of the Kiro dialect."""
     given = {name: value for name, value in arguments.items() if value is not None}
-    return next(known for known in TOOLS if known.name == tool).run(book, given).data
+    return _tool(tool).run(book, given).data
+
+
+def _tool(name: str) -> Tool:
+    return next(known for known in TOOLS if known.name == name)

@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
-from commonplace.cli.meaning import embed_what_waits
+from commonplace.cli.meaning import embed_for_question, embed_what_waits
 from commonplace.cli.terminal import one_line, plain
 from commonplace.dialects.ecm import chunk_data
 from commonplace.errors import StoreError
 from commonplace.memory.book import Book
-from commonplace.memory.chunks import Chunk
+from commonplace.memory.chunks import KINDS_TOLD, Chunk
 from commonplace.memory.graph import link_some
+from commonplace.model import Scope
 from commonplace.text.redacted_data import redacted
 from commonplace.text.times import iso
 
@@ -22,9 +23,12 @@ from commonplace.text.times import iso
 LINK_STEPS = 50
 
 
-def prepare(book: Book) -> None:
+def prepare(book: Book, question: str = "") -> None:
     """Do what a server would have done in the background. A store that cannot be written still answers."""
-    embed_what_waits(book)
+    if question:
+        embed_for_question(book, question, [Scope(kinds=KINDS_TOLD)])
+    else:
+        embed_what_waits(book)
     with contextlib.suppress(StoreError):
         for _ in range(LINK_STEPS):
             if not link_some(book):

@@ -9,7 +9,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
-from commonplace.cli.meaning import warn
+from commonplace.cli.meaning import warn, warn_incomplete
 from commonplace.cli.past import chunk_record, prepare, show_chunks
 from commonplace.cli.terminal import read_stdin
 from commonplace.errors import InvalidInput
@@ -46,13 +46,21 @@ def recall(call: Call, query: Sequence[str], limit: int, min_score: float) -> No
     if not question.strip():
         raise InvalidInput("The query is empty.", "Say what to look for.")
     with call.book(asks=True) as book:
-        prepare(book)
+        prepare(book, question)
         found = recollect(book, question, limit, min_score)
         results, around = [chunk_record(chunk) for chunk in found.chunks], _around(book, found)
         warn(call, book.meaning.state)
     if call.json:
-        call.reply({"results": results, "graphContext": around, "total": found.total})
+        call.reply(
+            {
+                "results": results,
+                "graphContext": around,
+                "total": found.total,
+                "waiting_for_vectors": found.waiting,
+            }
+        )
         return
+    warn_incomplete(call, found.waiting)
     show_chunks(results)
     if around:
         call.say("\nNext to these:", bold=True)

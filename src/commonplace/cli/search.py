@@ -8,7 +8,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
-from commonplace.cli.meaning import embed_what_waits, warn
+from commonplace.cli.meaning import embed_for_question, warn, warn_incomplete
 from commonplace.cli.terminal import read_stdin
 from commonplace.dialects.records import hit_record
 from commonplace.errors import InvalidInput
@@ -68,15 +68,23 @@ def search(
             since_ms=time.from_ms,
             until_ms=time.to_ms,
         )
-        embed_what_waits(book)
+        embed_for_question(book, question, [scope])
         found = recall(book, question, scope, limit)
         results = [hit_record(hit) for hit in found.hits]
         state = book.meaning.state
     if call.json:
-        call.reply({"results": results, "total": found.total, "by_meaning": found.by_meaning})
+        call.reply(
+            {
+                "results": results,
+                "total": found.total,
+                "by_meaning": found.by_meaning,
+                "waiting_for_vectors": found.waiting,
+            }
+        )
         return
     if not found.by_meaning:
         warn(call, state)
+    warn_incomplete(call, found.waiting)
     if not results:
         call.note("Nothing was found.")
         return

@@ -162,25 +162,35 @@ def records(rows: Sequence[Row], *, everything: bool) -> None:
 
 
 def context(data: Mapping[str, Any]) -> None:
-    """A context package as Markdown. What is counted at its end is what was printed."""
-    characters = 0
-    for text, style in _context(data):
+    """A context package as Markdown, what answers a query first. What is counted at its end is what was printed."""
+    place = {id_: number for number, id_ in enumerate(data["answers"])}
+    items = sorted(data["items"], key=lambda entry: place.get(entry["id"], len(place)))
+    shown = {**data, "items": items}
+    for text, style in _context(shown):
         click.secho(text, **style)
-        characters += len(text) + 1
     left = data["totalCount"] - data["returnedCount"]
-    used = f"{-(-characters // 4)} tokens, {data['tokensUsed']} of {data['tokenBudget']} for what was chosen"
+    used = f"{-(-context_characters(shown) // 4)} of {data['tokenBudget']} tokens"
     click.secho(f"\n({used}{f', {left} items left out' if left else ''})", dim=True)
+
+
+def context_characters(data: Mapping[str, Any]) -> int:
+    """How long a part of a context is as it is printed."""
+    return sum(len(text) + 1 for text, _style in _context(data))
 
 
 def _context(data: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Lines, and how they look."""
-    yield f"# What to know about {one_line(data['project'])}", {"bold": True}
-    if not (data["items"] or data["summaries"] or data["checkpoint"]):
-        yield "\nNothing is remembered here yet.", {}
+    if "project" in data:
+        yield f"# What to know about {one_line(data['project'])}", {"bold": True}
+        if not (data["items"] or data["summaries"] or data["checkpoint"]):
+            yield "\nNothing is remembered here yet.", {}
     for entry in data["items"]:
-        yield f"\n## {one_line(entry['title'])}", {"bold": True}
+        title, content = entry["title"].strip(), entry["content"].strip()
+        # A title that is the beginning of a single line says nothing that the line does not say.
+        said = "\n" not in content and content.startswith(title.removesuffix("…"))
+        yield f"\n## {one_line(content if said else title)}", {"bold": True}
         yield f"{entry['type']} {entry['id']}, {entry['created_at'][:10]}, score {entry['score']:.2f}", {"dim": True}
-        if entry["content"].strip() != entry["title"].strip():
+        if not said:
             yield plain(entry["content"]), {}
     for summary in data["summaries"]:
         yield f"\n## Session: {one_line(summary['request'] or '')}", {"bold": True}

@@ -42,7 +42,7 @@ def recall(book: Book, arguments: Arguments) -> Reply:
         }
         for one in found.around
     ]
-    room = Room(book, {"results": [], "graphContext": []})
+    room = Room(book, {"results": [], "graphContext": []}, found.waiting)
     sought = {word.token for word in plain_words(query)}
     results = [chunk_data(chunk) for chunk in found.chunks]
     told = room.share_out(

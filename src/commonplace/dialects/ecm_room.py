@@ -27,9 +27,9 @@ Shorten = Callable[[str, int], str]
 class Room:
     """The room that `mcp_max_response` gives. Texts are measured as JSON, after their secrets are taken out."""
 
-    def __init__(self, book: Book, empty: dict[str, Any]) -> None:
+    def __init__(self, book: Book, empty: dict[str, Any], waiting: int = 0) -> None:
         self._most = book.settings.mcp_max_response
-        told = notice(book)
+        told = notice(book, waiting)
         counted = {"truncated": False, "totalCount": 0, "returnedCount": 0}
         self._data = empty | counted | ({"notice": told} if told else {})
         self._used = len(as_json(redacted(self._data))) + _SLACK

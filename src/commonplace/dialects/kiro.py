@@ -5,6 +5,7 @@ Everything that happened or was stated is an observation here, whichever dialect
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,10 +20,10 @@ from commonplace.dialects.kiro_records import (
     summary,
 )
 from commonplace.dialects.kiro_schemas import CONTEXT, OBSERVATIONS, SEARCH, TIMELINE
-from commonplace.dialects.tool import LONGEST_NOTICE, Arguments, Id, Param, Reply, Tool, as_json, notice
+from commonplace.dialects.tool import LONGEST_NOTICE, Arguments, Id, Param, Reply, Tool, as_json, incomplete, notice
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
-from commonplace.memory.context import Context, ContextItem, context
+from commonplace.memory.context import Context, ContextItem, Measure, context
 from commonplace.memory.fetch import fetch, fetch_one
 from commonplace.memory.recall import recall_each
 from commonplace.memory.timeline import EVENTS, timeline
@@ -30,13 +31,14 @@ from commonplace.model import Item, Scope
 from commonplace.ranking.budget import tokens_of
 from commonplace.text.redacted_data import redacted
 
-__all__ = ["NO_PROJECT", "TOOLS", "context_text", "record_text"]
+__all__ = ["NO_PROJECT", "TOOLS", "context_text", "record_text", "written_context"]
 
 MAX_LIMIT = 50
 MAX_BUDGET = 200_000
 # What the counts of a context may take beyond the zeros of an empty one.
 _DIGITS = 6
 _NOTICE_TOKENS = tokens_of(LONGEST_NOTICE + len(',"notice":""'))
+_INCOMPLETE_TOKENS = tokens_of(len(incomplete(99_999)) + len(',"notice":""'))
 
 
 def search(book: Book, arguments: Arguments) -> Reply:
@@ -52,7 +54,7 @@ def search(book: Book, arguments: Arguments) -> Reply:
         "observations": [found(observation(hit.item)) for hit in events.hits],
         "summaries": [found(summary(hit.item)) for hit in summaries.hits],
     }
-    return Reply(_told_once(book, data))
+    return Reply(_told_once(book, data, events.waiting))
 
 
 def timeline_around(book: Book, arguments: Arguments) -> Reply:
@@ -70,20 +72,50 @@ def get_observations(book: Book, arguments: Arguments) -> Reply:
 def get_context(book: Book, arguments: Arguments) -> Reply:
     """A context package that fits the budget as it is written here."""
     budget, name = arguments["token_budget"], arguments["project"].strip()
+    nothing = _context(Context(name, (), (), None, 0, truncated=False), budget)
+    kept_free = _INCOMPLETE_TOKENS if arguments["query"] else 0
+    package = package_of(book, arguments, _cost, tokens_of(len(as_json(nothing))) + _DIGITS + kept_free)
+    data = _context(package, budget)
+    room = budget - tokens_of(len(as_json(data)))
+    if room >= _NOTICE_TOKENS:
+        data = _told_once(book, data, package.waiting)
+    elif package.waiting and room >= _INCOMPLETE_TOKENS:
+        data |= {"notice": incomplete(package.waiting)}
+    return Reply(data)
+
+
+def package_of(book: Book, arguments: Arguments, measure: Measure, envelope: int) -> Context:
+    """What a context holds for someone who writes it as `measure` says, beside an `envelope` of so many tokens."""
+    name = arguments["project"].strip()
     if not name:
         raise InvalidInput("project is empty.", "Name a project, usually the repository's name.")
-    nothing = _context(Context(name, (), (), None, 0, truncated=False), budget)
-    package = context(
-        book,
-        _scope(name).project,
-        arguments["query"],
-        budget,
-        measure=_cost,
-        envelope=tokens_of(len(as_json(nothing))) + _DIGITS,
-    )
-    data = _context(replace(package, project=name), budget)
-    room = budget - tokens_of(len(as_json(data)))
-    return Reply(_told_once(book, data) if room >= _NOTICE_TOKENS else data)
+    project, budget = _scope(name).project, arguments["token_budget"]
+    return replace(context(book, project, arguments["query"], budget, measure, envelope), project=name)
+
+
+def written_context(book: Book, arguments: Arguments, characters: Callable[[Mapping[str, Any]], int]) -> dict[str, Any]:
+    """The same data for a door that writes it as text; `characters` says how long a part of it is in that text."""
+    budget = arguments["token_budget"]
+
+    def measure(entry: ContextItem | Item) -> int:
+        return tokens_of(characters(_parts([entry])))
+
+    name = arguments["project"].strip()
+    envelope = tokens_of(characters({"project": name} | _parts([])))
+    package = package_of(book, arguments, measure, envelope)
+    return _told_once(book, redacted(_context(package, budget)), package.waiting)
+
+
+def _parts(entries: Sequence[ContextItem | Item]) -> dict[str, Any]:
+    """Some entries of a context as its data has them."""
+    written = [(entry, context_entry(entry)) for entry in entries]
+    return {
+        "items": [row for entry, row in written if isinstance(entry, ContextItem)],
+        "summaries": [row for entry, row in written if isinstance(entry, Item) and entry.kind != "checkpoint"],
+        "checkpoint": next(
+            (row for entry, row in written if isinstance(entry, Item) and entry.kind == "checkpoint"), None
+        ),
+    }
 
 
 def record_text(book: Book, id_: int | str) -> str:
@@ -159,15 +191,16 @@ def _scope(project: str | None) -> Scope:
     return Scope(project=project)
 
 
-def _told_once(book: Book, data: dict[str, Any]) -> dict[str, Any]:
-    """The data, and if meaning has stopped working since anybody was told, why."""
-    told = notice(book)
+def _told_once(book: Book, data: dict[str, Any], waiting: int) -> dict[str, Any]:
+    """The data, and if meaning is incomplete or has stopped working since anybody was told, why."""
+    told = notice(book, waiting)
     return data | ({"notice": told} if told else {})
 
 
 def _cost(entry: ContextItem | Item) -> int:
-    """What an entry takes in the reply, with the comma that follows it."""
-    return tokens_of(len(as_json(context_entry(entry))) + 1)
+    """What an entry takes in the reply, with the comma that follows it, and its id among the answers."""
+    among_answers = len(f"{entry.item.id},") if isinstance(entry, ContextItem) else 0
+    return tokens_of(len(as_json(context_entry(entry))) + 1 + among_answers)
 
 
 def _context(package: Context, budget: int) -> dict[str, Any]:
@@ -182,4 +215,5 @@ def _context(package: Context, budget: int) -> dict[str, Any]:
         "truncated": package.truncated,
         "totalCount": package.total,
         "returnedCount": len(items),
+        "answers": list(package.answers),
     }

@@ -124,6 +124,7 @@ CONTEXT = record(
         "truncated": BOOLEAN,
         "totalCount": INTEGER,
         "returnedCount": INTEGER,
+        "answers": array(INTEGER),
         "notice": STRING,
     },
     optional=("notice",),

@@ -53,10 +53,10 @@ def get_context(book: Book, arguments: Arguments) -> Reply:
         return Reply(_rules_data(told) | {"memories": []}, rules_text(told, files))
     # So many more than asked for that all of them could be rules, which are told above.
     surplus = len(active.project) + len(active.everywhere) + active.elsewhere
-    hits = recall(book, query, Scope.around(project, kinds=_FOUND), arguments["limit"] + surplus).hits
-    relevant = [hit.item for hit in hits if hit.item.type != "rule"][: arguments["limit"]]
+    found = recall(book, query, Scope.around(project, kinds=_FOUND), arguments["limit"] + surplus)
+    relevant = [hit.item for hit in found.hits if hit.item.type != "rule"][: arguments["limit"]]
     text = f"{rules_text(told, files)}\n\n{relevant_text(relevant)}"
-    return _told_once(book, _rules_data(told) | {"memories": rows(relevant)}, text)
+    return _told_once(book, _rules_data(told) | {"memories": rows(relevant)}, text, found.waiting)
 
 
 def add_memory(book: Book, arguments: Arguments) -> Reply:
@@ -90,8 +90,9 @@ def search_memories(book: Book, arguments: Arguments) -> Reply:
         raise InvalidInput("query is empty.", "Give some words to look for.")
     types = (arguments["type"],) if arguments["type"] else ()
     asked = Scope.around(_project(book, arguments), kinds=_FOUND, types=types)
-    found = [hit.item for hit in recall(book, arguments["query"], asked, arguments["limit"]).hits]
-    return _told_once(book, {"memories": rows(found)}, listing(f"Found {_counted(found)}", found))
+    recalled = recall(book, arguments["query"], asked, arguments["limit"])
+    found = [hit.item for hit in recalled.hits]
+    return _told_once(book, {"memories": rows(found)}, listing(f"Found {_counted(found)}", found), recalled.waiting)
 
 
 def get_rules(book: Book, arguments: Arguments) -> Reply:
@@ -265,9 +266,9 @@ def _rules_data(told: Rules) -> dict[str, Any]:
     }
 
 
-def _told_once(book: Book, data: dict[str, Any], text: str) -> Reply:
-    """The reply, and if meaning has stopped working since anybody was told, why."""
-    told = notice(book)
+def _told_once(book: Book, data: dict[str, Any], text: str, waiting: int) -> Reply:
+    """The reply, and if meaning is incomplete or has stopped working since anybody was told, why."""
+    told = notice(book, waiting)
     return Reply(data | {"notice": told}, f"{text}\n\n({told})") if told else Reply(data, text)
 
 

@@ -54,7 +54,7 @@ def memory_search(book: Book, arguments: Arguments) -> Reply:
     scope = Scope(kinds=_FOUND, sessions=SessionScope(labels=labels) if labels else None)
     recalled, sessions = recall_in_sessions(book, arguments["query"], scope, arguments["limit"])
     data = {"results": [found(hit, sessions.get(hit.item.id)) for hit in recalled.hits], "total": recalled.total}
-    told = notice(book)
+    told = notice(book, recalled.waiting)
     return Reply(data | {"notice": told} if told else data)
 
 

@@ -190,10 +190,21 @@ def error_body(dialect: Dialect, error: CommonplaceError) -> dict[str, Any]:
     return {"error": body | {"details": redact(error.hint)}}
 
 
-def notice(book: Book) -> str:
-    """Why only words are searched, if meaning has stopped working since anybody was told; else empty."""
+def notice(book: Book, waiting: int = 0) -> str:
+    """Why only words are searched, if meaning has stopped working since anybody was told; else what is incomplete.
+
+    `waiting` is how many passages where the question was asked have no vector yet.
+    """
     failure = book.meaning.news()
-    return shorten(f"Keyword search only: {failure}", LONGEST_NOTICE) if failure else ""
+    return shorten(f"Keyword search only: {failure}", LONGEST_NOTICE) if failure else incomplete(waiting)
+
+
+def incomplete(waiting: int) -> str:
+    """That some passages were compared by their words alone, because they have no vector yet; else empty."""
+    if not waiting:
+        return ""
+    those = "1 new passage has" if waiting == 1 else f"{waiting:,} new passages have"
+    return f"Search by meaning is incomplete: {those} no vector yet. Ask again in a moment."
 
 
 def _typed(value: object, type_: type, name: str) -> object:

@@ -9,7 +9,7 @@ from itertools import islice
 from commonplace.errors import NoResults
 from commonplace.memory.book import Book
 from commonplace.memory.graph import Reached, walk
-from commonplace.memory.recall import recall
+from commonplace.memory.recall import Recalled, recall
 from commonplace.memory.topics import topics_of
 from commonplace.model import KINDS, Item, Scope, Session
 from commonplace.ranking.diversity import distinct
@@ -63,11 +63,15 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """Chunks that answer, best first, how many there were, and what stands next to them in the graph."""
+    """Chunks that answer, best first, how many there were, and what stands next to them in the graph.
+
+    `waiting` counts passages that were compared by their words alone, because they have no vector yet.
+    """
 
     chunks: tuple[Chunk, ...]
     total: int
     around: tuple[Reached, ...]
+    waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +85,19 @@ class Latest:
 def recollect(book: Book, question: str, limit: int = 10, min_score: float = 0.5) -> Recollection:
     """What was said and done about something; a question about time alone is answered by the latest."""
     latest = asked_latest(book, question)
-    found = latest_chunks(book, latest, POOL) if latest else answering(book, question, max(limit, POOL), min_score)
+    waiting = 0
+    if latest:
+        found = latest_chunks(book, latest, POOL)
+    else:
+        recalled = recall(book, question, Scope(kinds=KINDS_TOLD), max(limit, POOL))
+        found, waiting = _chunks_above(book, recalled, min_score), recalled.waiting
     if not found:
         raise NoResults("No matching chunks found")
     # Chosen by what was found best, told by how likely each answers.
     told = sorted(found[:limit], key=lambda chunk: -chunk.score)
     seeds = {chunk.passage_id: chunk.score for chunk in told}
     around = [one for one in walk(book, seeds, depth=GRAPH_DEPTH, most=2 * GRAPH_MOST) if not is_small_talk(one.item)]
-    return Recollection(tuple(told), len(found), tuple(around[:GRAPH_MOST]))
+    return Recollection(tuple(told), len(found), tuple(around[:GRAPH_MOST]), waiting)
 
 
 def asked_latest(book: Book, question: str) -> Latest | None:
@@ -129,8 +138,12 @@ def one_of_each(book: Book, items: Sequence[Item]) -> list[Chunk]:
 
 def answering(book: Book, question: str, limit: int, min_score: float) -> list[Chunk]:
     """Chunks that answer a question at least that well, best first."""
-    hits = recall(book, question, Scope(kinds=KINDS_TOLD), limit).hits
-    return chunks_of(book, [(hit.item, hit.passage_id, hit.relevance) for hit in hits if hit.relevance >= min_score])
+    return _chunks_above(book, recall(book, question, Scope(kinds=KINDS_TOLD), limit), min_score)
+
+
+def _chunks_above(book: Book, recalled: Recalled, min_score: float) -> list[Chunk]:
+    hits = [hit for hit in recalled.hits if hit.relevance >= min_score]
+    return chunks_of(book, [(hit.item, hit.passage_id, hit.relevance) for hit in hits])
 
 
 def is_small_talk(item: Item) -> bool:

@@ -2,6 +2,7 @@
 
 Knowledge (decisions, constraints, heuristics, what was rejected) and rules of the project and of everywhere come
 first, whatever their age; then what is recent, or what a query asks for; the last summaries; the latest checkpoint.
+With a query, what answers it has a share of the budget that nothing else can take.
 """
 
 from __future__ import annotations
@@ -27,15 +28,30 @@ RECENT = 50
 LEADING = 100
 SUMMARIES = 5
 # No entry of any dialect is written in fewer tokens, so this tells how many could fit at most.
-LEAST_TOKENS = 40
-# What of the budget may go where before the rest has had its turn.
-LEADING_SHARE, CHECKPOINT_SHARE, SUMMARY_SHARE = 0.5, 0.65, 0.75
+LEAST_TOKENS = 20
+# Something in the project that is less likely to answer the query has no claim to the share of what answers it; but the
+# best few always have.
+ANSWERS, BEST = 0.3, 3
 # No single item takes more than this share; longer content is shortened and can be fetched by its id.
 ITEM_SHARE = 0.25
 # The checkpoint and the first summary are always wanted: if need be, with fields no longer than this.
 FIELD_LENGTHS = (4_000, 1_000, 400, 150, 60)
 # Something from another project has to answer the query rather well to be of use here.
 ELSEWHERE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How far of the budget each part may go before the rest has had its turn, in the order in which they are taken."""
+
+    leading: float
+    answers: float
+    checkpoint: float
+    summary: float
+
+
+WITHOUT_QUERY = Shares(leading=0.5, answers=0.5, checkpoint=0.65, summary=0.75)
+WITH_QUERY = Shares(leading=0.35, answers=0.75, checkpoint=0.85, summary=0.9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +70,11 @@ class ContextItem:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What fits the budget, and how much there was to choose from."""
+    """What fits the budget, and how much there was to choose from.
+
+    `answers` are the ids of those items that answer the query, best first; `waiting` counts passages that were compared
+    with it by their words alone, because they have no vector yet.
+    """
 
     project: str | None
     items: tuple[ContextItem, ...]
@@ -62,6 +82,8 @@ class Context:
     checkpoint: Item | None
     total: int
     truncated: bool
+    answers: tuple[int, ...] = ()
+    waiting: int = 0
 
 
 Measure = Callable[[ContextItem | Item], int]
@@ -72,14 +94,15 @@ def context(
     book: Book, project: str | None, query: str | None, token_budget: int, measure: Measure, envelope: int = 0
 ) -> Context:
     """A context package for a project, or for what belongs to none. `envelope` is what the empty reply costs."""
-    asked = _understood(book, query)
+    asked = _understood(book, project, query)
+    shares = WITH_QUERY if asked else WITHOUT_QUERY
     here, most = Scope.inside(project), max(RECENT, token_budget // LEAST_TOKENS)
 
-    def read() -> tuple[list[ContextItem], list[Item], Item | None]:
+    def read() -> tuple[list[ContextItem], list[int], list[Item], Item | None]:
         newest = book.store.newest(replace(here, kinds=("checkpoint",)), 1)
-        return _ranked(book, project, asked, most), _summaries(book, here, asked), next(iter(newest), None)
+        return *_ranked(book, project, asked, most), _summaries(book, here, asked), next(iter(newest), None)
 
-    ranked, summaries, checkpoint = book.store.at_one_moment(read)
+    ranked, answers, summaries, checkpoint = book.store.at_one_moment(read)
     longest = max(80, int(token_budget * ITEM_SHARE) * 4)
     shown = [replace(entry, content=_within(entry.content, longest)) for entry in ranked]
     budget = Budget(token_budget, spent=envelope)
@@ -96,10 +119,13 @@ def context(
 
     # Rules before all: they are to be followed whatever else is known.
     for entry in sorted((entry for entry in shown if entry.leads), key=lambda entry: entry.item.type != RULE):
-        take(entry, LEADING_SHARE)
-    last = take_short(checkpoint, CHECKPOINT_SHARE) if checkpoint else None
-    told = [*(take_short(summary, SUMMARY_SHARE) for summary in summaries[:1]), *summaries[1:]]
-    for entry in shown:
+        take(entry, shares.leading)
+    by_id = {entry.item.id: entry for entry in shown}
+    for id_ in answers:
+        take(by_id[id_], shares.answers)
+    last = take_short(checkpoint, shares.checkpoint) if checkpoint else None
+    told = [*(take_short(summary, shares.summary) for summary in summaries[:1]), *summaries[1:]]
+    for entry in (*(by_id[id_] for id_ in answers), *shown):
         take(entry)
     for summary in told:
         take(summary)
@@ -115,20 +141,22 @@ def context(
         checkpoint=last if last and last.id in taken else None,
         total=len(shown),
         truncated=cut or len(taken) < len(shown) + len(summaries) + (last is not None),
+        answers=tuple(id_ for id_ in answers if id_ in taken),
+        waiting=asked.waiting if asked else 0,
     )
 
 
-def _understood(book: Book, query: str | None) -> Asked | None:
+def _understood(book: Book, project: str | None, query: str | None) -> Asked | None:
     """The query, unless there is none: a session that starts does not load what looks for something."""
     if not (query and query.strip()):
         return None
-    from commonplace.memory.recall import understood
+    from commonplace.memory.recall import understood, with_vectors
 
-    return understood(book, query)
+    return with_vectors(book, understood(book, query), [Scope.around(project, kinds=(*EVENTS, "summary"))])
 
 
-def _ranked(book: Book, project: str | None, asked: Asked | None, most: int) -> list[ContextItem]:
-    """Candidates in the order they should be shown, with whole contents."""
+def _ranked(book: Book, project: str | None, asked: Asked | None, most: int) -> tuple[list[ContextItem], list[int]]:
+    """Candidates in the order they should be shown, with whole contents; and the ids of those that answer the query."""
     now, canonical = book.clock(), None if project is None else book.store.find_project(project)
     here = Scope.inside(project)
     around = Scope.around(project, kinds=EVENTS)
@@ -151,7 +179,7 @@ def _ranked(book: Book, project: str | None, asked: Asked | None, most: int) -> 
         items = others | {id_: hit.item for id_, hit in hits.items()}
     else:
         items = {item.id: item for item in (*always, *recent)}
-        evidence = {}
+        evidence, hits = {}, {}
     entries = []
     for item in items.values():
         semantic, lexical = evidence.get(item.id, (0.0, 0.0))
@@ -159,7 +187,9 @@ def _ranked(book: Book, project: str | None, asked: Asked | None, most: int) -> 
         signals = Signals(semantic, lexical, recency(item.created_ms, now), SAME_PROJECT if same else OTHER_PROJECT)
         score = composite(signals, with_query=asked is not None)
         entries.append(ContextItem(item, _content(item), score, signals))
-    return sorted(entries, key=_order, reverse=True)
+    best = sorted(hits.values(), key=lambda hit: -hit.relevance)
+    answers = [hit.item.id for place, hit in enumerate(best) if place < BEST or hit.relevance >= ANSWERS]
+    return sorted(entries, key=_order, reverse=True), answers
 
 
 def _order(entry: ContextItem) -> tuple[bool, float, int, int]:

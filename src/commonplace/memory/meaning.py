@@ -32,7 +32,7 @@ CACHED_QUESTIONS = 256
 AT_ONCE = 0.0
 # What is embedded before a question is answered, if it has no vector yet: so many passages, for about so many seconds,
 # in batches of a few. At least one batch is, however slow the embedder.
-ASKED_PASSAGES, ASKED_SECONDS, ASKED_BATCH = 64, 0.15, 8
+ASKED_PASSAGES, ASKED_SECONDS, ASKED_BATCH = 64, 0.15, 4
 # How long storing those vectors may wait for whoever writes.
 ASKED_PATIENCE = 0.1
 # How long the batch that is under way is waited for at the end.
@@ -188,6 +188,7 @@ class Meaning:
         for start in range(0, len(jobs), ASKED_BATCH):
             if done and time.monotonic() >= end:
                 break
+            self.somebody_asks()
             batch = jobs[start : start + ASKED_BATCH]
             vectors.append(self._embed([job.passage.text for job in batch], [job.before for job in batch], AT_ONCE))
             done += batch

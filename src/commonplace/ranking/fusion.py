@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 # What all the words of a question are worth beside a cosine of 1. Measured best between 0.3 and 0.6.
 WORDS = 0.4
+# What a passage without a vector may be expected to mean is judged by so many that are like it.
+LIKE_IT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +37,20 @@ def likeness(evidence: Evidence, best_bm25: float, expected: float = 0.0) -> flo
 
 
 def expected_cosines(evidence: Mapping[int, Evidence], best_bm25: float) -> dict[int, float]:
-    """The cosine to expect of each passage that has none: the mean of those found by no more of the question's words.
+    """The cosine to expect of each passage that has no vector: that of the nearest few that hold no more of the words.
 
-    Nothing is expected where only passages are known that hold more of the words.
+    Nothing is expected where only passages are known that hold more of the question's words.
     """
     unknown = [key for key, e in evidence.items() if e.cosine is None]
     if not unknown:
         return {}
-    known = sorted((lexical_signal(e, best_bm25), e.cosine) for e in evidence.values() if e.bm25 > 0 and e.cosine)
+    known = [(e.cosine, lexical_signal(e, best_bm25)) for e in evidence.values() if e.bm25 > 0.0 and e.cosine]
+    known.sort(reverse=True)
     expected = {}
     for key in unknown:
         words = lexical_signal(evidence[key], best_bm25)
-        below = [cosine for signal, cosine in known if signal <= words]
-        expected[key] = sum(below) / len(below) if below else 0.0
+        nearest = [cosine for cosine, signal in known if signal <= words][:LIKE_IT]
+        expected[key] = sum(nearest) / len(nearest) if nearest else 0.0
     return expected
 
 

@@ -90,6 +90,7 @@ _FOUND: Schema = {
     "limit": INTEGER,
     "offset": INTEGER,
     "by_meaning": BOOLEAN,
+    "waiting_for_vectors": INTEGER,
 }
 ANSWERS = record(_FOUND)
 _RANKED = record({**_ANSWER, "rank": {"type": "integer", "description": "1 is the best."}})

@@ -143,6 +143,7 @@ def _page(book: Book, wanted: Query, recalled: Recalled) -> dict[str, Any]:
         "limit": limit,
         "offset": offset,
         "by_meaning": recalled.by_meaning,
+        "waiting_for_vectors": recalled.waiting,
     }
 
 

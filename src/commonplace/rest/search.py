@@ -111,4 +111,11 @@ def rules(book: Book, asked: Asked[Ruled, None]) -> Answer:
 def _found(book: Book, question: str, scope: Scope, limit: int) -> Answer:
     recalled = recall(book, question, scope, limit)
     hits = [hit_record(hit) for hit in recalled.hits]
-    return Answer({"results": hits, "total": recalled.total, "by_meaning": recalled.by_meaning})
+    return Answer(
+        {
+            "results": hits,
+            "total": recalled.total,
+            "by_meaning": recalled.by_meaning,
+            "waiting_for_vectors": recalled.waiting,
+        }
+    )

@@ -88,6 +88,7 @@ FOUND = record(
         ),
         "total": INTEGER,
         "by_meaning": BOOLEAN,
+        "waiting_for_vectors": INTEGER,
     }
 )
 FOUND_EITHER: Schema = {"anyOf": [FOUND, ANSWERS]}

@@ -51,6 +51,7 @@ def search(book: Book, asked: Asked) -> Shown:
         "results": (),
         "total": 0,
         "by_meaning": True,
+        "waiting": 0,
         "more": "",
         "may_add": asked.may("write"),
     }
@@ -72,6 +73,7 @@ def _found(book: Book, question: str, chosen: Filters, limit: int) -> dict[str, 
         # Few are told of what only shares a common word.
         "total": max(found.total, limit) if len(found.hits) == limit else len(found.hits),
         "by_meaning": found.by_meaning,
+        "waiting": found.waiting,
         "more": chosen.address(question, n=str(min(MOST, limit + RESULTS))) if more else "",
     }
 

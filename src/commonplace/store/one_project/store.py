@@ -167,7 +167,8 @@ class OneProject(Conversations, Records, Streams, Topics, Whole):
         return self._passages_here(passage_ids)
 
     def waiting_jobs(self, passage_ids: Sequence[int]) -> list[Job]:
-        return self._inner.waiting_jobs(list(self._passages_here(passage_ids)))
+        ours = self._passages_here(passage_ids)
+        return self._inner.waiting_jobs([id_ for id_ in passage_ids if id_ in ours])
 
     def newest_waiting(self, scope: Scope, limit: int) -> list[Job]:
         narrowed = self._narrowed(scope)
