@@ -25,6 +25,7 @@ NOTES = (
 PARAPHRASE = "how do users stay authenticated"
 # More than are embedded before a question is answered.
 MANY = meaning.ASKED_PASSAGES + 40
+BOUND_SECONDS = 60.0
 
 
 def write(book: Book, texts: Sequence[str], project: str | None = None) -> None:
@@ -73,7 +74,7 @@ def test_what_has_no_vector_is_ordered_beside_what_has_one(wise_book: Book, monk
 
 def test_no_more_is_embedded_than_a_question_may_wait_for(wise_book: Book) -> None:
     write(wise_book, [f"Remark number {n}" for n in range(30)])
-    asked = with_vectors(wise_book, understood(wise_book, "remark 7"), [Scope()], most=10)
+    asked = with_vectors(wise_book, understood(wise_book, "remark 7"), [Scope()], 10, BOUND_SECONDS)
     assert wise_book.store.pending() == asked.waiting == 20
     late = with_vectors(wise_book, understood(wise_book, "remark 7"), [Scope()], seconds=0.0)
     assert late.waiting == 20 - meaning.ASKED_BATCH, "one batch at least"
@@ -124,8 +125,10 @@ def test_questions_at_once_embed_nothing_twice(wise_book: Book, monkeypatch: pyt
         return embed(texts, before)
 
     monkeypatch.setattr(embedder, "embed", counted)
-    monkeypatch.setattr(meaning, "ASKED_SECONDS", 60.0)
-    threads = [threading.Thread(target=recall, args=(wise_book, f"remark {n}", Scope())) for n in range(4)]
+    asked = [understood(wise_book, f"remark {n}") for n in range(4)]
+    threads = [
+        threading.Thread(target=with_vectors, args=(wise_book, one, [Scope()], 64, BOUND_SECONDS)) for one in asked
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
