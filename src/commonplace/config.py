@@ -33,6 +33,8 @@ _CHOICES = (
 )
 # Whole numbers beyond this are nothing that a setting could mean, and some have no float.
 _LARGEST = 2**63
+# Settings that hold a password or a key: their values are shown nowhere.
+SECRET = ("database_url", "database_replicas", "endpoint_key", "remote_key")
 # PostgreSQL's own other spelling, `host=... dbname=...`, will do too.
 DATABASES = ("postgresql://", "postgres://")
 
@@ -113,6 +115,15 @@ def load(overrides: Mapping[str, object] | None = None, env: Mapping[str, str] |
     for layer in layers:
         chosen |= {name: _typed(name, value) for name, value in layer.items() if name != "data_dir"}
     return _checked(Settings(data_dir=data_dir, **chosen))
+
+
+def sources(overrides: Mapping[str, object] | None = None, env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Where each setting that is not a default was set: `file`, `environment` or `command line`."""
+    env = os.environ if env is None else env
+    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    data_dir = _path(data_folder(str(given.get("data_dir") or ""), env))
+    layers = (("file", _from_file(data_dir, env)), ("environment", _from_environment(env)), ("command line", given))
+    return {name: layer for layer, values in layers for name in values}
 
 
 def listed(value: str) -> tuple[str, ...]:

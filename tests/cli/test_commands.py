@@ -189,7 +189,7 @@ def test_context_answers_programs_as_agents(run: Run, story: list[int]) -> None:
 
 
 def test_context_of_nothing_is_empty(run: Run) -> None:
-    assert "Nothing is remembered here yet." in run("context", "unheard-of").out
+    assert "Nothing is remembered here yet." in run("context").out
     assert run("context", "--json").data["items"] == []
 
 

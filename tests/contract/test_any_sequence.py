@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -110,7 +110,8 @@ def change(store: Store, draft: Make, model: dict[int, Expected], verb: str, id_
     if verb == "rewrite":
         content = rest[0]
         new = made(draft, (content[0], content[1], expected.draft.kind, content[3], content[4]))  # type: ignore[index]
-        twin = any(other.key == (new.project, new.content_hash) for i, other in model.items() if i != id_)
+        same = [other for i, other in model.items() if i != id_ and other.key == (new.project, new.content_hash)]
+        twin = any(other.live for other in same)
         try:
             store.rewrite(id_, new, NOW)
             assert not twin
@@ -118,6 +119,9 @@ def change(store: Store, draft: Make, model: dict[int, Expected], verb: str, id_
             assert twin
         else:
             expected.draft, expected.embedded = new, False
+            for number, aside in enumerate(same):
+                # It steps aside: saying it again finds the item that says it now.
+                aside.draft = replace(aside.draft, content_hash=b"aside %d %d" % (id_, number))
     elif verb == "forget":
         assert store.forget([id_], NOW) == ([] if expected.forgotten else [id_])
         expected.forgotten, expected.embedded = True, False

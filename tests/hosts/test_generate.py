@@ -213,6 +213,16 @@ def test_the_same_for_the_project_and_for_everywhere_is_told_once(write: Generat
     assert inner((root / "AGENTS.md").read_text(encoding="utf-8")) == "## Rules\n\n- Use pnpm"
 
 
+def test_a_project_gets_its_own_knowledge_and_the_rules_of_everywhere(write: Generate, say: Say, root: Path) -> None:
+    for type_ in ("rule", "constraint", "decision", "fact", "rejected"):
+        say(f"Own {type_}", type_)
+        say(f"Shared {type_}", type_, project=None)
+    write()
+    text = (root / "AGENTS.md").read_text(encoding="utf-8")
+    assert all(f"- Own {type_}" in text for type_ in ("rule", "constraint", "decision", "fact", "rejected"))
+    assert [line for line in text.splitlines() if "Shared" in line] == ["- Shared rule", "- Shared constraint"]
+
+
 def test_types_choose_what_is_written(write: Generate, say: Say, root: Path) -> None:
     for type_ in ("rule", "note", "constraint", "rejected", "heuristic"):
         say(f"This is a {type_}", type_)

@@ -14,7 +14,7 @@ from commonplace.capture.foreign import Skipped, Stream
 from commonplace.capture.move_in import database
 from commonplace.errors import InvalidInput
 
-SUFFIXES = (".json", ".jsonl", ".md", ".markdown", ".txt", *database.SUFFIXES)
+SUFFIXES = (".json", ".jsonl", ".md", ".markdown", ".txt", ".html", ".htm", *database.SUFFIXES)
 # Text compresses to a tenth or so; what grows to more than this is made to fill a disk.
 MAX_GROWTH = 200
 ALWAYS_ALLOWED = 1 << 26

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from commonplace.capture import chatgpt, claude, markdown, own_archive, own_json, plain_text
+from commonplace.capture import chatgpt, claude, html, markdown, own_archive, own_json, plain_text
 from commonplace.capture.foreign import Found, Stream
 from commonplace.capture.move_in import causantic, claude_mem, database, kiro_memory, memories_sh, server_memory
 
@@ -14,6 +14,17 @@ HEAD = 1 << 18
 """Bytes at the beginning of a file that tell its format."""
 
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+
+
+# Documents whose source is no text to read, though it may be ASCII.
+_DOCUMENTS: Mapping[bytes, str] = {
+    b"%PDF-": "a PDF (`pdftotext` does that)",
+    b"{\\rtf": "a document in RTF",
+    b"%!PS": "a document in PostScript",
+}
+_PAGE = re.compile(
+    r"(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +57,14 @@ FORMATS: Mapping[str, Format] = {
         server_memory.read, "memory.jsonl of the reference memory server", r'"(?:entity|relation)Type"\s*:'
     ),
     "markdown": Format(markdown.read, "a conversation as Markdown, or any Markdown text"),
+    "html": Format(html.read, "the text of a web page"),
     "text": Format(plain_text.read, "a conversation as plain text, or any text"),
 }
 
 
 def detect(head: bytes, name: str) -> str | None:
     """The name of the format that a file begins like; None if it is none of them."""
-    if b"\0" in head:
+    if b"\0" in head or head.lstrip().startswith(tuple(_DOCUMENTS)):
         return None
     text = head.decode("utf-8-sig", "replace").lstrip()
     if text.startswith(("[", "{")):
@@ -62,6 +74,8 @@ def detect(head: bytes, name: str) -> str | None:
             return first[1]
     if name.lower().endswith((".json", ".jsonl", *database.SUFFIXES)):
         return None
+    if name.lower().endswith((".html", ".htm")) or _PAGE.match(text):
+        return "html"
     if name.lower().endswith((".md", ".markdown")) or (not name.lower().endswith(".txt") and _marked(text)):
         return "markdown"
     return "text"
@@ -73,6 +87,9 @@ def why_unknown(head: bytes, name: str, expected: str | None = None) -> str:
         return "it is empty"
     if expected or name.lower().endswith(database.SUFFIXES):
         return "it is no SQLite database, or an encrypted one, which its product has to decrypt first"
+    for beginning, what in _DOCUMENTS.items():
+        if head.lstrip().startswith(beginning):
+            return f"it is {what}: save it as text first"
     if head[:4] in ZIP:
         return "a zip inside another or in a pipe"
     return "it is no text" if b"\0" in head else "its JSON holds nothing that is known here"

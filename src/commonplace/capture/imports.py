@@ -20,10 +20,11 @@ from commonplace.capture.long_messages import fitting
 from commonplace.capture.move_in.database import MAGIC
 from commonplace.capture.move_in.products import read_database
 from commonplace.capture.own_archive import OwnArchive
+from commonplace.capture.speakers import following
 from commonplace.capture.summary import Summary
-from commonplace.errors import Conflict, InvalidInput, TooLarge
+from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
 from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Kept, keep_all
+from commonplace.memory.conversations import Conversation, Kept, find, keep_all
 from commonplace.memory.take_in import Arrival, Replaced, take_in, take_place
 from commonplace.text.folders import folder_path
 from commonplace.text.names import normalise_project
@@ -145,9 +146,19 @@ class Import:
             self.summary.skip(Skipped(name, stream.fault or why_unknown(head, name, format_), "file"))
             return
         self.summary.files.added += 1
-        self._take_all(FORMATS[format_].read(stream, name), name)
+        found = FORMATS[format_].read(stream, name)
+        self._take_all(found if path is None else (self._followed(one, path) for one in found), name)
         if stream.fault:
             self.summary.skip(Skipped(name, stream.fault, "file"))
+
+    def _followed(self, found: Found, path: Path) -> Found:
+        """A document of a file that follows it, unless it was kept before such files were followed."""
+        if not isinstance(found, Conversation) or not found.key:
+            return found
+        with contextlib.suppress(NotFound):
+            if self._book is not None and find(self._book, found.key, forgotten=True):
+                return found
+        return following(found, path)
 
     def _take_all(self, found: Iterator[Found], name: str) -> None:
         with contextlib.ExitStack() as stack:

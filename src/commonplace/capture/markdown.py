@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from commonplace.capture.foreign import Found, Skipped, Stream
-from commonplace.capture.speakers import Marker, Turn, conversation_of, speaker, turns_in, whole_text
+from commonplace.capture.speakers import (
+    Marker,
+    Turn,
+    conversation_of,
+    document_of,
+    speaker,
+    turns_in,
+    whole_text,
+)
+from commonplace.memory.conversations import Conversation
 
 SOURCE = "markdown"
 _TITLE = re.compile(r"\s*# +([^\n]+)(?:\n|\Z)")
@@ -38,14 +47,22 @@ def read(stream: Stream, name: str) -> Iterator[Found]:
     if own:
         yield _own(text[own.end() :], own["head"], title, name)
         return
+    yield conversation_in(text, name, source=SOURCE, title=title)
+
+
+def conversation_in(text: str, name: str, *, source: str, title: str) -> Conversation:
+    """The conversation that a Markdown text is; one without speakers is a document."""
+    titled = _TITLE.match(text)
+    if titled and titled[1].strip() != title:
+        titled = None
     before, turns = turns_in(text, mark)
     if not turns:
         # The title stands above it; without one there is nothing but the text.
-        turns = [Turn("user", None, text[titled.end() if titled else 0 :].strip() or title)]
-    else:
-        before = _RULE.sub("", before[titled.end() :] if titled else before).strip()
-        turns = [*([Turn("system", turns[0].at_ms, before)] if before else []), *map(_without_rule, turns)]
-    yield conversation_of(turns, source=SOURCE, name=name, title=title)
+        content = text[titled.end() if titled else 0 :].strip() or title
+        return document_of(content, source=source, name=name, title=title)
+    before = _RULE.sub("", before[titled.end() :] if titled else before).strip()
+    turns = [*([Turn("system", turns[0].at_ms, before)] if before else []), *map(_without_rule, turns)]
+    return conversation_of(turns, source=source, name=name, title=title)
 
 
 def mark(line: str) -> Marker | None:

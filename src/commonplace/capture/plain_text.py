@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from commonplace.capture.foreign import Found, Skipped, Stream
-from commonplace.capture.speakers import Marker, Turn, conversation_of, speaker, turns_in, whole_text
+from commonplace.capture.speakers import Marker, Turn, conversation_of, document_of, speaker, turns_in, whole_text
 
 SOURCE = "text"
 _LINE = re.compile(r"(?P<who>[^:]{1,30}?(?:[(\[][^()\[\]]{4,40}[)\]])?\s*):(?:\s+(?P<rest>.*))?")
@@ -20,11 +20,13 @@ def read(stream: Stream, name: str) -> Iterator[Found]:
         yield text
         return
     before, turns = turns_in(text, mark)
+    title = PurePath(name).stem
     if not turns:
-        turns = [Turn("user", None, text.strip())]
-    elif before.strip():
+        yield document_of(text.strip(), source=SOURCE, name=name, title=title)
+        return
+    if before.strip():
         turns = [Turn("system", turns[0].at_ms, before.strip()), *turns]
-    yield conversation_of(turns, source=SOURCE, name=name, title=PurePath(name).stem)
+    yield conversation_of(turns, source=SOURCE, name=name, title=title)
 
 
 def mark(line: str) -> Marker | None:

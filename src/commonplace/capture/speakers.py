@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from commonplace.capture.foreign import Skipped, Stream, digest, label_of, time_in
 from commonplace.memory.conversations import Conversation, Said
@@ -127,6 +128,26 @@ def conversation_of(
         meta={"file": name},
         started_ms=first.at_ms,
     )
+
+
+DOCUMENT = "document"
+"""In the metadata of the one message of a document: text in which nobody speaks."""
+
+
+def document_of(text: str, *, source: str, name: str, title: str) -> Conversation:
+    """A text without speakers, as one message."""
+    made = conversation_of([Turn("user", None, text)], source=source, name=name, title=title)
+    (message,) = made.messages
+    return replace(made, messages=[replace(message, meta={DOCUMENT: True})])
+
+
+def following(conversation: Conversation, path: Path) -> Conversation:
+    """A document as its file's: when the file is imported again, it says what the file says by then."""
+    messages = conversation.messages
+    if len(messages) != 1 or not messages[0].meta.get(DOCUMENT):
+        return conversation
+    key = digest(DOCUMENT, conversation.source, str(path.resolve()))
+    return replace(conversation, key=key, follows=True, messages=[replace(messages[0], identity=DOCUMENT)])
 
 
 def _identities(turns: Sequence[Turn]) -> list[str]:

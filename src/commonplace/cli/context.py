@@ -13,6 +13,7 @@ from commonplace.cli.meaning import embed_for_question
 from commonplace.dialects.kiro import NO_PROJECT, TOOLS, written_context
 from commonplace.dialects.tool import Tool
 from commonplace.memory.book import Book
+from commonplace.memory.browse import require_project
 from commonplace.model import Scope
 
 
@@ -35,6 +36,7 @@ def context(call: Call, project: str | None, query: str | None, budget: int) -> 
     if query is not None:
         arguments["query"] = query
     with call.book(asks=True) as book:
+        require_project(book, project)
         if query:
             embed_for_question(book, query, [Scope.around(None if wanted == NO_PROJECT else wanted)])
         data = answer(book, "get_context", arguments) if call.json else _for_people(book, arguments)

@@ -12,6 +12,7 @@ from commonplace.cli.call import Call, command, listing
 from commonplace.cli.folders import folders
 from commonplace.cli.terminal import one_line, plain
 from commonplace.dialects.records import change_record, conversation_record
+from commonplace.memory.browse import require_project
 from commonplace.memory.conversations import MAX_MESSAGES, STATUSES, find, latest, opened
 from commonplace.memory.export import message_data
 from commonplace.memory.organise import history as changes_of
@@ -52,6 +53,7 @@ def conversations(
     path = "" if folder is None else folder_path(folder)
     scope = SessionScope(folder=path, labels=tuple(labels), statuses=tuple(statuses), project=project, source=source)
     with call.book() as book:
+        require_project(book, project)
         page = latest(book, scope, limit, cursor)
     records = [conversation_record(session) for session in page.sessions]
     if call.json:

@@ -18,6 +18,7 @@ from commonplace.cli.terminal import plain
 from commonplace.errors import InvalidInput
 from commonplace.memory.archive import Archive
 from commonplace.memory.book import Book
+from commonplace.memory.browse import require_project
 from commonplace.memory.conversations import find, opened
 from commonplace.memory.export import FORMAT, FORMATS, VERSION, export_data, exported, whole_conversations
 from commonplace.memory.records import Extent
@@ -82,6 +83,8 @@ def export(
         if format_ != "json" or no_metadata:
             raise InvalidInput("An archive has one format.", "Leave out --format and --no-metadata.")
         with call.book() as book:
+            for name in projects:
+                require_project(book, name)
             since_ms = beginning(since, book.clock()) if since else None
             write_archive(call, Archive(book, Extent(tuple(projects)), since_ms), output, force=force)
         return

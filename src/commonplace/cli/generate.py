@@ -51,7 +51,7 @@ def generate(
     dry_run: bool,
     watch: bool,
 ) -> None:
-    """Write the rules, decisions, facts and skills of a project into the files that agents read.
+    """Write what a project's agents must know into the files that they read: rules, decisions, facts, skills.
 
     Without a TARGET the files of the tools that the project uses are written, AGENTS.md if it uses none. Only what is
     between our own markers is ever changed; a second run changes nothing. Either every file is written or none.

@@ -9,7 +9,7 @@ import click
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
 from commonplace.dialects.records import record
-from commonplace.memory.browse import browse
+from commonplace.memory.browse import browse, require_project, require_types
 from commonplace.model import KINDS, Kind, Scope
 from commonplace.text.periods import stretch
 
@@ -43,6 +43,7 @@ def list_(
 ) -> None:
     """What is remembered, newest first, a page at a time."""
     with call.book(asks=True) as book:
+        require_project(book, project)
         time = stretch(since, until, book.clock())
         scope = Scope(
             project=project,
@@ -54,6 +55,8 @@ def list_(
             until_ms=time.to_ms,
         )
         page = browse(book, scope, limit, cursor)
+        if not page.items:
+            require_types(book, types)
         records = [record(item) for item in page.items]
     if call.json:
         call.reply({"items": records, "next_cursor": page.next_cursor})

@@ -74,6 +74,9 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("drain", "commonplace.cli.drain:drain", "Remember now what hooks left waiting."),
     ("hook", "commonplace.cli.hook:hook", "What editors run while they work: it keeps what they tell."),
     ("demo", "commonplace.cli.demo:demo", "See it work in a few seconds, on a temporary store."),
+    ("settings", "commonplace.cli.settings:settings", "Every setting, its value and where it comes from."),
+    ("version", "commonplace.cli.settings:version", "The version that is installed."),
+    ("help", "commonplace.cli.settings:help_", "How to call a command."),
 )
 
 EXAMPLES = (
@@ -140,12 +143,20 @@ def _show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> 
         ctx.exit()
 
 
-@click.command(cls=CommandTable, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=CommandTable,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    no_args_is_help=False,
+)
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
 )
-def commonplace() -> None:
+@click.pass_context
+def commonplace(ctx: click.Context) -> None:
     """One memory for every AI agent, and for you: local, offline, searchable by words and by meaning."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 commonplace.params += [json_option(), data_dir_option()]

@@ -12,6 +12,7 @@ from commonplace.cli import report_text
 from commonplace.cli.call import Call, command
 from commonplace.cli.files import checked_target, whole_file
 from commonplace.errors import InvalidInput
+from commonplace.memory.browse import require_project
 from commonplace.memory.report import Report
 from commonplace.memory.report import report as report_of
 from commonplace.model import Scope
@@ -56,6 +57,7 @@ def report(
             raise InvalidInput("A file is written as Markdown.", "Leave --format out, or --output.")
         checked_target(output, force=force)
     with call.book(asks=True) as book:
+        require_project(book, project)
         now = book.clock()
         found = report_of(
             book,

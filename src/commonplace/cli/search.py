@@ -12,6 +12,7 @@ from commonplace.cli.meaning import embed_for_question, warn, warn_incomplete
 from commonplace.cli.terminal import read_stdin
 from commonplace.dialects.records import hit_record
 from commonplace.errors import InvalidInput
+from commonplace.memory.browse import require_project, require_types
 from commonplace.memory.recall import recall
 from commonplace.model import KINDS, Kind, Scope
 from commonplace.text.periods import stretch
@@ -58,6 +59,7 @@ def search(
     if not question.strip():
         raise InvalidInput("The query is empty.", "Give some words to look for.")
     with call.book(asks=True) as book:
+        require_project(book, project)
         time = stretch(since, until, book.clock())
         scope = Scope(
             project=project,
@@ -70,6 +72,8 @@ def search(
         )
         embed_for_question(book, question, [scope])
         found = recall(book, question, scope, limit)
+        if not found.hits:
+            require_types(book, types)
         results = [hit_record(hit) for hit in found.hits]
         state = book.meaning.state
     if call.json:

@@ -7,6 +7,7 @@ import click
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command
 from commonplace.dialects.records import conversation_record
+from commonplace.memory.browse import require_project
 from commonplace.memory.conversations import latest
 from commonplace.model import SessionScope
 
@@ -29,6 +30,7 @@ def sessions(call: Call, project: str | None, source: str, limit: int, cursor: s
     `reconstruct` tells what happened in one; `ingest` reads those that coding agents left on this machine.
     """
     with call.book(asks=True) as book:
+        require_project(book, project)
         page = latest(book, SessionScope(project=project, source=source, empty=True), limit, cursor)
     records = [conversation_record(session) for session in page.sessions]
     if call.json:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
-from commonplace.errors import InvalidInput
+from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory.book import Book
-from commonplace.model import Item, Project, Scope
+from commonplace.model import MEMORY_TYPES, Item, Project, Scope
+from commonplace.text.names import base_name
 
 MAX_PAGE = 1000
 
@@ -36,6 +39,27 @@ def browse(book: Book, scope: Scope, limit: int = 20, cursor: str | None = None)
 def projects(book: Book) -> list[Project]:
     """Every project, the one used last first."""
     return book.store.projects()
+
+
+def require_project(book: Book, name: str | None) -> None:
+    """Raise NotFound if a project was named that nothing belongs to, with the names that are near."""
+    if name is None or book.store.find_project(name) is not None:
+        return
+    known = {base_name(project.name): project.name for project in projects(book)}
+    close = get_close_matches(base_name(name).casefold(), [one.casefold() for one in known], 1)
+    near = next((one for one in known if close and one.casefold() == close[0]), "")
+    hint = f"Did you mean {near!r}?" if near else "`commonplace projects` lists those that are known."
+    raise NotFound(f"There is no project {name!r}.", hint)
+
+
+def require_types(book: Book, types: Iterable[str]) -> None:
+    """Raise NotFound if a type was named that no item has and that is none of the usual ones."""
+    for type_ in types:
+        if type_ in MEMORY_TYPES or book.store.newest(Scope(types=(type_,)), 1):
+            continue
+        close = get_close_matches(type_.casefold(), MEMORY_TYPES, 1)
+        hint = f"Did you mean {close[0]!r}?" if close else f"The usual types are {', '.join(MEMORY_TYPES)}."
+        raise NotFound(f"Nothing has the type {type_!r}.", hint)
 
 
 def add_alias(book: Book, project: str, alias: str) -> str:

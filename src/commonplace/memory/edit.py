@@ -9,7 +9,7 @@ from typing import Any
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.fetch import fetch_one
-from commonplace.memory.remember import Note, note_of, rewrite
+from commonplace.memory.remember import Note, note_of, redraft, rewrite
 from commonplace.memory.supersede import replaceable, supersede
 from commonplace.model import Item
 
@@ -40,8 +40,25 @@ def edit(
             raise InvalidInput("Nothing to change.", "Give at least one field besides the id.")
         return supersede(book, supersedes, by=id_)[1]
     old = fetch_one(book, id_)
+    note = _changed(old, changes)
+    if supersedes is None and expect_rev in (None, old.rev) and _says_the_same(book, old, note):
+        return old
     replaced = None if supersedes is None else replaceable(book, supersedes, old).id
-    return rewrite(book, old, _changed(old, changes), expect_rev, replaced)
+    return rewrite(book, old, note, expect_rev, replaced)
+
+
+def _says_the_same(book: Book, old: Item, note: Note) -> bool:
+    """Whether nothing would change, so that the item keeps its revision."""
+    new = redraft(old, note, book.clock())
+    project = None if new.project is None else book.store.find_project(new.project)
+    same = all(getattr(new, name) == getattr(old, name) for name in ("type", "title", "body", "importance"))
+    return (
+        same
+        and project == old.project
+        and set(new.tags) == set(old.tags)
+        and dict(new.details) == dict(old.details)
+        and dict(new.meta) == dict(old.meta)
+    )
 
 
 def _changed(old: Item, changes: Changes) -> Note:

@@ -15,7 +15,9 @@ from commonplace.text.globs import listed_globs
 from commonplace.text.names import same_project
 from commonplace.text.redact import redact
 
-DEFAULT_TYPES = ("rule", "decision", "fact", "skill")
+DEFAULT_TYPES = ("rule", "constraint", "decision", "fact", "rejected", "skill")
+# Of what belongs to no project, a project's files are told only these: a fact or decision of somewhere else is not its.
+EVERYWHERE_TYPES = ("rule", "constraint", "skill")
 SKILL = "skill"
 
 _SPACE = re.compile(r"\s+")
@@ -58,14 +60,15 @@ class Rulebook:
 
 
 def rulebook(book: Book, project: str | None, types: Sequence[str] = DEFAULT_TYPES) -> Rulebook:
-    """What holds in a project and everywhere; without a project, what holds everywhere."""
+    """What holds in a project, and the rules that hold everywhere; without a project, all that holds everywhere."""
     unknown = [type_ for type_ in types if type_ not in MEMORY_TYPES]
     if unknown or not types:
         named = ", ".join(map(repr, unknown))
         raise InvalidInput(
             f"There is no type {named}." if unknown else "No type is named.", f"Choose from {', '.join(MEMORY_TYPES)}."
         )
-    items = sorted(_all(book, project, tuple(types)), key=lambda item: (item.created_ms, item.id))
+    found = (item for item in _all(book, project, tuple(types)) if _belongs(item, project))
+    items = sorted(found, key=lambda item: (item.created_ms, item.id))
     rules: dict[tuple[str, tuple[str, ...]], Rule] = {}
     for item in items:
         if item.type != SKILL:
@@ -104,6 +107,10 @@ def _all(book: Book, project: str | None, types: tuple[str, ...]) -> Iterator[It
         cursor = page.next_cursor
         if cursor is None:
             return
+
+
+def _belongs(item: Item, project: str | None) -> bool:
+    return project is None or item.project is not None or item.type in EVERYWHERE_TYPES
 
 
 def _rule(item: Item) -> Rule:

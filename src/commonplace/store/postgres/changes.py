@@ -12,6 +12,7 @@ from commonplace.store.postgres import index, projects, sessions, sql
 from commonplace.store.postgres.items import get_one
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.sql import as_json
+from commonplace.store.records import apart
 
 # Made once: making one takes longer than writing a few fields with it.
 SAME = "space_id = %s AND coalesce(project_id, 0) = %s AND content_hash = %s"
@@ -98,12 +99,17 @@ def supersede(connection: Connection, space_id: int, old_id: int, new_id: int, n
 
 
 def _check_twin(connection: Connection, space_id: int, project_id: int | None, draft: Draft, item_id: int) -> None:
-    """No other item may say the same in the same place."""
-    twin = _twin_of(connection, space_id, project_id, draft.content_hash, item_id)
-    if twin is not None:
+    """No other live item may say the same in the same place; one that is forgotten or superseded steps aside."""
+    twin_id = _twin_of(connection, space_id, project_id, draft.content_hash, item_id)
+    if twin_id is None:
+        return
+    twin = get_one(connection, space_id, twin_id)
+    if twin.forgotten_ms is None and twin.superseded_by is None:
         raise Conflict(
-            f"Item {twin} already says exactly this in the same place.", f"Keep {twin} and forget {item_id}."
+            f"Item {twin_id} already says exactly this in the same place.", f"Keep {twin_id} and forget {item_id}."
         )
+    change = "UPDATE items SET content_hash = %s WHERE space_id = %s AND id = %s"
+    sql.run(connection, change, (apart(draft.content_hash, twin.uid), space_id, twin.id))
 
 
 def _twin_of(

@@ -78,7 +78,8 @@ def _follow(connection: Connection, space_id: int, place: Place, item_id: int, d
     """
     old = get_one(connection, space_id, item_id)
     grown = (old.body, old.details) != (draft.body, draft.details)
-    cut_off = old.body != draft.body and old.body.startswith(draft.body)
+    # A document is what its file is now; a session that was cut off takes nothing away.
+    cut_off = not draft.meta.get("document") and old.body != draft.body and old.body.startswith(draft.body)
     draft = replace(draft, meta={**old.meta, **draft.meta})
     if (
         old.forgotten_ms is None

@@ -10,6 +10,7 @@ import apsw
 
 from commonplace.errors import Conflict
 from commonplace.model import Draft, Item
+from commonplace.store.records import apart
 from commonplace.store.sqlite import index, projects, sessions, sql
 from commonplace.store.sqlite.items import get_one
 
@@ -145,12 +146,17 @@ def supersede(connection: apsw.Connection, space_id: int, old_id: int, new_id: i
 
 
 def _check_twin(connection: apsw.Connection, space_id: int, project_id: int | None, draft: Draft, item_id: int) -> None:
-    """No other item may say the same in the same place."""
-    twin = _twin_of(connection, space_id, project_id, draft.content_hash, item_id)
-    if twin is not None:
+    """No other live item may say the same in the same place; one that is forgotten or superseded steps aside."""
+    twin_id = _twin_of(connection, space_id, project_id, draft.content_hash, item_id)
+    if twin_id is None:
+        return
+    twin = get_one(connection, space_id, twin_id)
+    if twin.forgotten_ms is None and twin.superseded_by is None:
         raise Conflict(
-            f"Item {twin} already says exactly this in the same place.", f"Keep {twin} and forget {item_id}."
+            f"Item {twin_id} already says exactly this in the same place.", f"Keep {twin_id} and forget {item_id}."
         )
+    aside = apart(draft.content_hash, twin.uid)
+    connection.execute("UPDATE items SET content_hash = ? WHERE id = ?", (aside, twin.id))
 
 
 def _twin_of(

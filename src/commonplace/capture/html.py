@@ -1,0 +1,89 @@
+"""Web pages as text: what a reader sees, with headings, lists and code as Markdown; a chat in it is a conversation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import PurePath
+
+from commonplace.capture.foreign import Found, Skipped, Stream
+from commonplace.capture.markdown import conversation_in
+from commonplace.capture.speakers import whole_text
+
+SOURCE = "html"
+_UNSEEN = frozenset("script style head template noscript svg iframe object nav".split())
+_BLOCKS = frozenset(
+    "p div section article main header footer aside table tr ul ol dl dt dd blockquote pre hr figure h1 h2 h3 h4 h5 h6"
+    " form fieldset li br".split()
+)
+# What begins a line of its own and needs none after it.
+_LINE_STARTS = frozenset("li br tr dt dd".split())
+_HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
+_SPACE = re.compile(r"[ \t\r\n\f]+")
+_LINES = re.compile(r"\n{3,}")
+
+
+def read(stream: Stream, name: str) -> Iterator[Found]:
+    """The text of a page."""
+    source = whole_text(stream, name)
+    if isinstance(source, Skipped):
+        yield source
+        return
+    page = _Page()
+    page.feed(source)
+    page.close()
+    text = page.text()
+    if not text:
+        yield Skipped(name, "a page without any text", "file")
+        return
+    yield conversation_in(text, name, source=SOURCE, title=page.title or PurePath(name).stem)
+
+
+class _Page(HTMLParser):
+    """Collects what is seen. Parsers of the standard library take any input, however broken."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.title = ""
+        self._pieces: list[str] = []
+        self._unseen = self._code = 0
+        self._in_title = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "title":
+            self._in_title = True
+        if tag in _UNSEEN:
+            self._unseen += 1
+        if tag in _BLOCKS:
+            self._pieces.append("\n")
+        if tag in _HEADINGS:
+            self._pieces.append(f"\n{_HEADINGS[tag]} ")
+        elif tag == "li":
+            self._pieces.append("- ")
+        elif tag == "pre":
+            self._pieces.append("```\n")
+            self._code += 1
+        elif tag in ("td", "th"):
+            self._pieces.append(" | ")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "title":
+            self._in_title = False
+        if tag in _UNSEEN:
+            self._unseen = max(0, self._unseen - 1)
+        if tag == "pre" and self._code:
+            self._pieces.append("\n```")
+            self._code -= 1
+        if tag in _BLOCKS - _LINE_STARTS:
+            self._pieces.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if self._in_title and not self.title:
+            self.title = _SPACE.sub(" ", data).strip()
+        elif not self._unseen:
+            self._pieces.append(data if self._code else _SPACE.sub(" ", data))
+
+    def text(self) -> str:
+        lines = "".join(self._pieces).split("\n")
+        return _LINES.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip()

@@ -1,0 +1,84 @@
+"""A project or type that is not there is said, and not shown as empty; a command line without a command helps."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def remembered(run: Run) -> None:
+    assert run("add", "Sessions live in Redis", "--type", "decision", "--project", "github.com/acme/shop-api").code == 0
+
+
+@pytest.mark.usefixtures("remembered")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("search", "redis", "--project", "shop-apy"),
+        ("list", "--project", "shop-apy"),
+        ("context", "shop-apy"),
+        ("report", "--project", "shop-apy"),
+        ("sessions", "--project", "shop-apy"),
+        ("conversations", "--project", "shop-apy"),
+        ("export", "--everything", "--project", "shop-apy", "--output", "x.zip"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_an_unknown_project_is_not_found_and_a_near_one_is_named(run: Run, command: tuple[str, ...]) -> None:
+    outcome = run(*command)
+    assert outcome.code == 3, outcome
+    assert "There is no project 'shop-apy'." in outcome.err and "Did you mean 'shop-api'?" in outcome.err
+
+
+@pytest.mark.usefixtures("remembered")
+@pytest.mark.parametrize("command", [("search", "redis"), ("list",)], ids=lambda command: command[0])
+def test_an_unknown_type_is_not_found_and_a_near_one_is_named(run: Run, command: tuple[str, ...]) -> None:
+    outcome = run(*command, "--type", "decison")
+    assert outcome.code == 3 and "Did you mean 'decision'?" in outcome.err
+    assert run(*command, "--type", "rule").code == 0
+    assert run(*command, "--type", "decision").code == 0
+
+
+def test_an_unknown_project_far_from_any_leads_to_the_list(run: Run) -> None:
+    assert "`commonplace projects` lists those that are known." in run("list", "--project", "zzz").err
+
+
+def test_no_command_shows_what_there_is(run: Run) -> None:
+    outcome = run()
+    assert outcome.code == 0 and "Commands:" in outcome.out and not outcome.err
+
+
+def test_help_and_version_are_commands_too(run: Run) -> None:
+    assert "Usage: commonplace search" in run("help", "search").out
+    assert "Usage: commonplace keys create" in run("help", "keys", "create").out
+    assert "Commands:" in run("help").out
+    assert run("help", "serach").code == 2
+    assert run("version").out == run("--version").out
+
+
+def test_settings_are_listed_with_where_they_come_from(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_RATE_BURST", "77")
+    monkeypatch.setenv("COMMONPLACE_REMOTE_KEY", "not to be seen")
+    rows = {row["setting"]: row for row in run("settings", "--json").data["settings"]}
+    assert rows["rate_burst"] == {"setting": "rate_burst", "value": "77", "from": "environment"}
+    assert rows["remote_key"]["value"] == "(set)"
+    assert rows["port"] == {"setting": "port", "value": "8765", "from": "default"}
+
+
+def test_a_forgotten_memory_does_not_block_an_edit(run: Run) -> None:
+    run("add", "Use yarn", "--type", "rule", "--global")
+    run("add", "Use npm", "--type", "rule", "--global")
+    run("forget", "1")
+    outcome = run("edit", "2", "--content", "Use yarn")
+    assert outcome.code == 0, outcome.err
+    assert [item["content"] for item in run("list", "--json").data["items"]] == ["Use yarn"]
+    assert run("edit", "2", "--content", "Use yarn").code == 0
+    assert run("check").code == 0
+
+
+def test_an_edit_that_changes_nothing_makes_no_revision(run: Run) -> None:
+    run("add", "Use pnpm", "--type", "rule", "--tag", "a", "--global")
+    for change in (("--content", "Use pnpm"), ("--type", "rule"), ("--tag", "a")):
+        assert run("edit", "1", *change).code == 0
+    assert run("show", "1", "--json").data["items"][0]["rev"] == 1
