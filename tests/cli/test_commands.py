@@ -275,8 +275,8 @@ def test_list_can_be_narrowed(run: Run, story: list[int]) -> None:
     assert ids("--project", "my-api", "--kind", "memory") == [1]
     assert ids("--global") == [6]
     assert ids("--type", "rule", "--type", "decision") == [6, 1]
-    assert ids("--project", "unheard-of") == []
-    assert "Nothing is there." in run("list", "--project", "unheard-of").err
+    assert ids("--tag", "unheard-of") == []
+    assert "Nothing is there." in run("list", "--tag", "unheard-of").err
 
 
 def test_projects_answer_to_their_aliases(run: Run, story: list[int]) -> None:
