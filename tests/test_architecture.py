@@ -12,12 +12,13 @@ import pytest
 import commonplace
 
 PACKAGE = Path(commonplace.__file__).parent
-GROUND = {"model", "errors", "config", "data_folder", "identity", "allocation", "workers", "__init__"}
+GROUND = {"model", "errors", "config", "data_folder", "identity", "input_limits", "allocation", "workers", "__init__"}
 # A room may import itself, the ground floor, and these.
 DOORS: dict[str, set[str]] = {
     "model": set(),
     "errors": set(),
     "identity": set(),
+    "input_limits": set(),
     "config": set(),
     "data_folder": set(),
     "allocation": set(),

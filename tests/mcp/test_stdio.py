@@ -18,8 +18,10 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from tests.mcp.conftest import DEADLINE, ERAS, data_of, environment, play, spawned
+from tests.peak_memory import bounded_memory
 
 from commonplace import config
+from commonplace.errors import TooLarge
 from commonplace.mcp import lines
 from commonplace.memory.book import open_book
 from commonplace.memory.remember import Note, remember
@@ -300,3 +302,52 @@ def test_unfinished_answers_are_not_waited_for_without_end(monkeypatch: pytest.M
         await answers.all_given()
 
     play(story)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "id_", "says"),
+    [
+        (b"{" + b",".join(b'"k%d":1' % n for n in range(2_000_000)) + b"}", 2, "more than 250,000 values"),
+        (b"[" + b"[]," * 9_000_000 + b"[]]", 2, "more than 250,000 values"),
+        (b"[" * 9_000_000, 2, "nested too deeply to parse"),
+        (b'{"content":"' + "\U0001f600".encode() + b"a" * 31_000_000 + b'"}', 2, "more than 1000000"),
+        (b'{"content":"' + b"a" * 40_000_000 + b'"}', 2, "longer than 32 MB"),
+        (b'{"content":"' + b"a" * 2_000_000 + b'\\ud800"}', None, "Not JSON"),
+        (b'{"content":"a","title":"\\ud800 \xff"}', 2, "add_memory"),
+    ],
+    ids=["keys", "lists", "depth", "long text", "too long", "broken text", "mended text"],
+)
+def test_a_line_takes_no_more_memory_than_its_size_allows(
+    tmp_path: Path, arguments: bytes, id_: int | None, says: str
+) -> None:
+    start = b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add_memory","arguments":'
+    line = start + arguments + b"}}\n"
+    with subprocess.Popen(
+        [sys.executable, "-m", "commonplace", "mcp"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(tmp_path),
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        first = calling(1, "add_memory", content="the first thing")
+        for message in (INITIALIZE, INITIALIZED, first):
+            process.stdin.write(json.dumps(message).encode() + b"\n")
+        process.stdin.flush()
+        assert [json.loads(process.stdout.readline())["id"] for _ in range(2)] == [1, 1]
+        with bounded_memory(process.pid, len(line)):
+            process.stdin.write(line)
+            process.stdin.flush()
+            answer = json.loads(process.stdout.readline())
+        assert answer["id"] == id_ and (says in json.dumps(answer) or (says == "add_memory" and "result" in answer))
+        # The server goes on.
+        process.stdin.write(json.dumps(calling(3, "search", query="first")).encode() + b"\n")
+        process.stdin.close()
+        assert json.loads(process.stdout.readline())["id"] == 3
+        process.wait(DEADLINE)
+
+
+@pytest.mark.parametrize("layout", ['{"id": "x1", "jsonrpc": "2.0", %s}', '{%s, "jsonrpc": "2.0", "id": "x1"}'])
+def test_a_message_that_is_not_parsed_is_refused_by_its_id(layout: str) -> None:
+    raw = layout.replace("%s", '"method": "tools/call", "params": {"id": 5}').encode()
+    assert lines.refusal_of(raw, TooLarge("It is too long.")).id == "x1"
+    assert lines.refusal_of(b'{"params": {"id": 5}}', TooLarge("It is too long.")).id is None

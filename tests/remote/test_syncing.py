@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import gzip
 import http.server
+import json
+import os
+import subprocess
+import sys
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +19,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import ENGINES
+from tests.mcp.conftest import environment
 from tests.rest.conftest import Site, running
 
 from commonplace import config
@@ -205,6 +213,14 @@ def test_secrets_are_blacked_out_on_the_way(site: Site, laptops: tuple[Book, Boo
     assert secret not in fetch_one(site.book, uid).body and "REDACTED" in fetch_one(site.book, uid).body
 
 
+@functools.cache
+def bomb() -> bytes:
+    """Half a megabyte that unpacks to 400."""
+    packing = zlib.compressobj(wbits=31)
+    parts = [packing.compress(part) for part in (b'{"format": 1, "more": "', *[b"a" * 1_000_000] * 400, b'"}')]
+    return b"".join(parts) + packing.flush()
+
+
 class Strange(http.server.BaseHTTPRequestHandler):
     """Something that is no Commonplace."""
 
@@ -215,31 +231,88 @@ class Strange(http.server.BaseHTTPRequestHandler):
             "/old": (404, b'{"error": {"code": "NOT_FOUND", "message": "Nothing.", "details": "-"}, "code": 404}'),
             "/new": (200, b'{"format": 99, "space": "x", "last": 0}'),
             "/half": (200, b'{"format": 1}'),
+            "/deep": (200, b"[" * 200_000),
+            "/deep-packed": (200, gzip.compress(b"[" * 200_000)),
+            "/deep-refusal": (500, b"[" * 200_000),
+            "/many": (200, b"[" + b"[]," * 1_000_000 + b"[]]"),
+            "/bomb": (200, bomb() if self.path.startswith("/bomb") else b""),
+            "/not-packed": (200, b"gzip"),
+            "/cut": (200, gzip.compress(b'{"format": 1}')[:-5]),
             "/moved": (302, b""),
             "/fault": (500, b'{"error": {"code": "INTERNAL_ERROR", "message": "It broke.", "details": "-"}}'),
         }["/" + self.path.split("/")[1]]
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
+        if body.startswith((b"\x1f\x8b", b"gzip")):
+            self.send_header("Content-Encoding", "gzip")
         self.end_headers()
-        self.wfile.write(body)
+        with contextlib.suppress(ConnectionError):
+            self.wfile.write(body)
 
     def log_message(self, *_args: Any) -> None:
         pass
 
 
-def test_what_is_no_server_of_ours_is_told_as_such() -> None:
-    with http.server.HTTPServer(("127.0.0.1", 0), Strange) as strange:
+@contextlib.contextmanager
+def strange_server() -> Iterator[str]:
+    """The address of something that is no Commonplace."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Strange) as strange:
         thread = threading.Thread(target=strange.serve_forever, daemon=True)
         thread.start()
-        address = f"http://127.0.0.1:{strange.server_port}"
-        told = {}
+        yield f"http://127.0.0.1:{strange.server_port}"
+        strange.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("deep", "nested too deeply"),
+        ("deep-packed", "nested too deeply"),
+        ("deep-refusal", "it answers HTTP 500"),
+        ("many", "holds too many values"),
+        ("bomb", "unpacks to more than"),
+        ("not-packed", "not valid gzip"),
+        ("cut", "ends in the middle"),
+    ],
+)
+def test_a_reply_is_read_in_bounded_memory_and_a_bad_one_is_a_clear_error(tmp_path: Path, path: str, says: str) -> None:
+    with strange_server() as address:
+        pulled = subprocess.Popen(
+            [sys.executable, "-m", "commonplace", "pull", "--to", f"{address}/{path}", "--json"],
+            env={**environment(tmp_path), "COMMONPLACE_REMOTE_KEY": "k"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        out, _ = pulled.communicate(timeout=60)
+    error = json.loads(out)["error"]
+    assert pulled.returncode == 10 and error["code"] == "REMOTE_ERROR" and says in error["message"], out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is counted by Linux")
+def test_a_reply_that_unpacks_to_much_is_not_held(tmp_path: Path) -> None:
+    with strange_server() as address:
+        peaks = {}
+        for path in ("html", "bomb"):
+            pid = os.posix_spawn(
+                sys.executable,
+                [sys.executable, "-m", "commonplace", "pull", "--to", f"{address}/{path}"],
+                {**environment(tmp_path), "COMMONPLACE_REMOTE_KEY": "k"},
+                file_actions=[(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)],
+            )
+            peaks[path] = os.wait4(pid, 0)[2].ru_maxrss
+    assert peaks["bomb"] - peaks["html"] < 150_000
+
+
+def test_what_is_no_server_of_ours_is_told_as_such() -> None:
+    told = {}
+    with strange_server() as address:
         for path in ("html", "list", "old", "new", "half", "moved", "fault"):
             with contextlib.closing(Server(f"{address}/{path}", "k")) as server, pytest.raises(RemoteError) as refused:
                 server.standing()
             told[path] = refused.value.message
             assert refused.value.hint
-        strange.shutdown()
-        thread.join()
     assert all("not Commonplace" in told[path] for path in ("html", "list", "half"))
     assert "how to sync" in told["old"] and "another way" in told["new"]
     assert "elsewhere" in told["moved"] and "It broke" in told["fault"]

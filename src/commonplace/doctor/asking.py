@@ -20,6 +20,8 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 import commonplace
+from commonplace.errors import CommonplaceError
+from commonplace.input_limits import MAX_VALUES_OF_MANY, check_json
 
 # A server that takes longer is given up by some editors too.
 SECONDS = 20.0
@@ -195,8 +197,9 @@ def _messages(body: bytes) -> Iterator[Mapping[str, Any]]:
 
 def _object(text: bytes) -> Mapping[str, Any]:
     try:
+        check_json(text, MAX_VALUES_OF_MANY)
         message = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError, CommonplaceError):
         message = None
     if not isinstance(message, dict):
         raise NoAnswer(f"it says {text[:80].decode('utf-8', 'replace').strip()!r}, which no editor understands")

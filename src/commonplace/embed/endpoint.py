@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from commonplace.embed import NOT_LOADED, READY, failed, well_formed
-from commonplace.errors import EmbedderUnavailable, InvalidInput
+from commonplace.errors import CommonplaceError, EmbedderUnavailable, InvalidInput
+from commonplace.input_limits import check_json
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
 FIRST_PAUSE = 30.0
 LONGEST_PAUSE = 600.0
 MAX_CHARS = 16_000
-MAX_REPLY_BYTES = 64 * 1024 * 1024
+# What a reply may have: some for itself, and for each text a vector of so many numbers, written out.
+REPLY_BYTES, VECTOR_BYTES, VECTOR_NUMBERS = 1 << 20, 1 << 19, 20_000
 # The server refused these texts, at once and for good: others may work, so it is not left alone.
 REFUSALS = frozenset({400, 413, 422})
 
+_NONSENSE = (CommonplaceError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 _CORRECT_URL = "Correct endpoint_url, such as http://localhost:11434/v1."
 
 
@@ -135,7 +138,8 @@ class EndpointEmbedder:
         # Many servers answer an empty string with an error; a space means as little.
         sent = [well_formed(text[:MAX_CHARS]) or " " for text in texts]
         try:
-            status, body = self._post({"model": self._model, "input": sent, "encoding_format": "float"})
+            payload = {"model": self._model, "input": sent, "encoding_format": "float"}
+            status, body = self._post(payload, REPLY_BYTES + VECTOR_BYTES * len(sent))
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise self._failed(f"no usable reply ({_reason(error)})") from error
         if status in REFUSALS:
@@ -144,13 +148,14 @@ class EndpointEmbedder:
             moved = ", a redirect, which is not followed" if 300 <= status < 400 else _detail(body)
             raise self._failed(f"it answered HTTP {status}{moved}")
         try:
+            check_json(body, 1_000 + VECTOR_NUMBERS * len(sent), "The reply")
             rows = self._unit_rows(json.loads(body), len(sent))
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+        except _NONSENSE as error:
             raise self._failed(f"its reply makes no sense: {_reason(error)}") from error
         self._succeeded(rows.shape[1])
         return rows
 
-    def _post(self, payload: dict[str, Any]) -> tuple[int, bytes]:
+    def _post(self, payload: dict[str, Any], max_reply: int) -> tuple[int, bytes]:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._api_key:
             headers["Authorization"] = f"Bearer {self._api_key}"
@@ -163,8 +168,8 @@ class EndpointEmbedder:
             body = bytearray()
             while chunk := response.read1(65_536):
                 body += chunk
-                if len(body) > MAX_REPLY_BYTES:
-                    raise ValueError("larger than 64 MB")
+                if len(body) > max_reply:
+                    raise ValueError(f"larger than {max_reply:,} bytes")
                 if time.monotonic() > deadline:
                     raise TimeoutError("timed out")
             return response.status, bytes(body)
@@ -221,14 +226,14 @@ class EndpointEmbedder:
 def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error} is missing"
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:200].rstrip(".")
 
 
 def _detail(body: bytes) -> str:
     """What an OpenAI-like error says about itself, if it says anything short."""
     try:
-        said = json.loads(body)["error"]
+        said = json.loads(body[:REPLY_BYTES])["error"]
         text = said["message"] if isinstance(said, dict) else said
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return ""
     return f" ({' '.join(str(text).split())[:200]})"

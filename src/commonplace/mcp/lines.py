@@ -1,7 +1,8 @@
 """What the SDK's stdio transport leaves undone: answers to lines it cannot read, and to the last ones before the end.
 
 It drops an unreadable line, so that its sender waits until a timeout, and on the end of input it cancels what is still
-being worked on, so that `printf ... | commonplace mcp` would go unanswered.
+being worked on, so that `printf ... | commonplace mcp` would go unanswered. It also reads lines of any length, and
+makes objects of whatever they hold: `BoundedLines` refuses those that would take too much memory.
 """
 
 from __future__ import annotations
@@ -10,16 +11,65 @@ import json
 import re
 from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+from commonplace.errors import CommonplaceError, TooLarge
+from commonplace.input_limits import MAX_VALUES_OF_MANY, check_json
+
 LAST_WORDS_SECONDS = 5.0
+# A line that was refused reaches the SDK as this and the answer to it: no JSON begins so.
+_REFUSED = b"\0refused:"
+# Bytes of a line that are parsed once more if the SDK cannot: that takes several times as much memory.
+_READ_AGAIN = 1 << 20
+_SKIPPED = 1 << 16
+# The id of a message as most clients write it: first, or last after the version.
+_ID = rb'"id"\s*:\s*([0-9]{1,15}|"[^"\\]{1,100}")\s*'
+_FIRST_ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2[.]0"\s*,\s*)?' + _ID + rb"[,}]")
+_LAST_ID = re.compile(rb'"jsonrpc"\s*:\s*"2[.]0"\s*,\s*' + _ID + rb"\}\s*\Z")
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class BoundedLines:
+    """Lines of standard input; in place of one that would take too much memory, the refusal to answer it with."""
+
+    def __init__(self, stream: IO[bytes], max_bytes: int) -> None:
+        self._stream, self._most = stream, max_bytes
+
+    def readline(self) -> bytes:
+        """The next line, empty at the end. The SDK parses bytes as well as text, and they take less memory."""
+        line = self._stream.readline(self._most + 1)
+        try:
+            if len(line) > self._most:
+                self._skip_rest(line)
+                raise TooLarge(f"The message is longer than {self._most >> 20} MB.", "Send it in smaller parts.")
+            check_message(line)
+        except CommonplaceError as error:
+            return _REFUSED + refusal_of(line, error).model_dump_json(by_alias=True).encode() + b"\n"
+        return line
+
+    def _skip_rest(self, line: bytes) -> None:
+        while line and not line.endswith(b"\n"):
+            line = self._stream.readline(_SKIPPED)
+
+
+def check_message(raw: bytes) -> None:
+    """Refuse a message that would become too many objects."""
+    check_json(raw, MAX_VALUES_OF_MANY, "The message")
+
+
+def refusal_of(raw: bytes, error: CommonplaceError) -> types.JSONRPCError:
+    """The answer to a message that was not parsed, for the request that it seems to be."""
+    found = _FIRST_ID.match(raw, 0, 1000) or _LAST_ID.search(raw, max(0, len(raw) - 1000))
+    data = {"code": error.code, "details": error.hint}
+    code = types.INVALID_REQUEST if isinstance(error, TooLarge) else types.PARSE_ERROR
+    told = types.ErrorData(code=code, message=error.message, data=data)
+    return types.JSONRPCError(jsonrpc="2.0", id=json.loads(found[1]) if found else None, error=told)
 
 
 class _Stream:
@@ -119,6 +169,8 @@ def mended(failure: Exception) -> types.JSONRPCMessage | None:
         data = _read_again(failure)
     except (ValueError, RecursionError) as error:
         return _error(None, types.PARSE_ERROR, f"Not JSON: {error}")
+    if isinstance(data, types.JSONRPCError):
+        return data
     if data == "":
         return None
     try:
@@ -134,10 +186,16 @@ def _read_again(failure: Exception) -> Any:
     """The data of the line, read by a reader that lets halves of characters pass."""
     if not isinstance(failure, ValidationError):
         raise ValueError(type(failure).__name__)
-    given = [error["input"] for error in failure.errors(include_url=False, include_context=False)]
+    errors = failure.errors(include_url=False, include_context=False)
+    given = [error["input"] for error in errors]
     line = given[0]
-    if failure.errors(include_url=False)[0]["type"] == "json_invalid":
-        return json.loads(line) if line.strip() else ""
+    if errors[0]["type"] == "json_invalid":
+        raw = line if isinstance(line, bytes) else line.encode("utf-8", "surrogatepass")
+        if raw.startswith(_REFUSED):
+            return types.JSONRPCError.model_validate_json(raw.removeprefix(_REFUSED))
+        if len(raw) > _READ_AGAIN:
+            raise ValueError(errors[0]["msg"])
+        return json.loads(raw.decode("utf-8", "replace")) if raw.strip() else ""
     # Of an object that is no message the errors name the parts; the whole is where something was missing.
     return next((part for part in given if isinstance(part, dict)), line)
 

@@ -7,7 +7,6 @@ import gzip
 import http.client
 import json
 import time
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,10 +22,15 @@ from commonplace.errors import (
     TooLarge,
     Unauthorized,
 )
+from commonplace.input_limits import check_json, unpack_gzip, unpacked_for, values_for
 from commonplace.memory.records import FORMAT, Name, name_of
 
 API = "/api/v1/sync"
 MOST_REPLY_BYTES = 256 << 20
+# What a packed reply may unpack to: always this, and more if it is large itself.
+MOST_UNPACKED, UNPACKED_PER_BYTE = 32 << 20, 10
+# The bytes of a refusal that are read.
+MOST_REFUSAL_BYTES = 1 << 16
 # Shorter bodies are not worth packing.
 PACKED_FROM = 1_000
 TRIES = 4
@@ -133,7 +137,7 @@ class Server:
         for tried in range(1, TRIES + 1):
             try:
                 status, wait, said = self._exchanged(method, path, raw)
-            except (OSError, http.client.HTTPException, EOFError, zlib.error) as error:
+            except (OSError, http.client.HTTPException) as error:
                 self.close()
                 if tried == TRIES or isinstance(error, ConnectionRefusedError):
                     raise self._away(error) from error
@@ -152,17 +156,35 @@ class Server:
         if raw is not None:
             headers["Content-Type"] = "application/json"
             if len(raw) >= PACKED_FROM:
-                raw, headers["Content-Encoding"] = gzip.compress(raw, 5), "gzip"
+                packed = gzip.compress(raw, 5)
+                # A server refuses what unpacks to a multiple of its size.
+                if len(raw) <= unpacked_for(len(packed)):
+                    raw, headers["Content-Encoding"] = packed, "gzip"
         if self._connection is None:
             kind = http.client.HTTPSConnection if self.address.secure else http.client.HTTPConnection
             self._connection = kind(self.address.host, self.address.port, timeout=self._timeout)
         self._connection.request(method, f"{self.address.path}{API}{path}", raw, headers)
         response = self._connection.getresponse()
-        said = response.read(MOST_REPLY_BYTES)
-        if response.headers.get("Content-Encoding") == "gzip":
-            said = gzip.decompress(said)
+        try:
+            said = self._received(response)
+        except CommonplaceError as error:
+            # The rest of the reply is still on its way.
+            self.close()
+            raise self._strange(f"{error.message[0].lower()}{error.message[1:].rstrip('.')}") from error
         after = response.headers.get("Retry-After", "1")
         return response.status, float(after) if after.isdecimal() else 1.0, said
+
+    def _received(self, response: http.client.HTTPResponse) -> bytes:
+        """The reply, unpacked: as much as can be held."""
+        said = response.read(MOST_REPLY_BYTES + 1)
+        if len(said) > MOST_REPLY_BYTES:
+            raise TooLarge(f"Its reply has more than {MOST_REPLY_BYTES >> 20} MB.")
+        if response.length:
+            raise http.client.IncompleteRead(said, response.length)
+        if response.headers.get("Content-Encoding") == "gzip":
+            most = min(MOST_REPLY_BYTES, MOST_UNPACKED + UNPACKED_PER_BYTE * len(said))
+            said = unpack_gzip(said, most, "Its reply")
+        return said
 
     @contextlib.contextmanager
     def _making_sense(self) -> Iterator[None]:
@@ -173,9 +195,13 @@ class Server:
 
     def _read(self, said: bytes) -> dict[str, Any]:
         try:
+            check_json(said, values_for(len(said)))
             reply = json.loads(said)
-        except ValueError as error:
-            raise self._strange("its reply is no JSON") from error
+        except TooLarge as error:
+            raise self._strange("its reply holds too many values") from error
+        except (ValueError, RecursionError, InvalidInput) as error:
+            deep = isinstance(error, (RecursionError, InvalidInput))
+            raise self._strange("its reply is nested too deeply" if deep else "its reply is no JSON") from error
         if not isinstance(reply, dict):
             raise self._strange("its reply is no object")
         return reply
@@ -185,9 +211,9 @@ class Server:
         if 300 <= status < 400:
             return RemoteError(f"The server at {place} sends callers elsewhere (HTTP {status}).", _URL_HINT)
         try:
-            told = json.loads(said)["error"]
+            told = json.loads(said[:MOST_REFUSAL_BYTES])["error"]
             code, message, details = str(told["code"]), str(told["message"]), str(told["details"])
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             return self._strange(f"it answers HTTP {status}")
         if status == 401:
             return Unauthorized(f"The server at {place} does not know this key.", _KEY_HINT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from commonplace.input_limits import MAX_VALUES, MAX_VALUES_OF_MANY
 from commonplace.rest import (
     archive,
     conversations,
@@ -31,6 +32,7 @@ CONVERSATIONS = (
     Endpoint(
         *("POST", _ALL, "Store a conversation", "Conversations", "write", conversations.create, shapes.STORED),
         body=conversations.NewConversation,
+        max_values=MAX_VALUES_OF_MANY,
         status=201,
         also=(200,),
     ),
@@ -103,6 +105,7 @@ CONVERSATIONS = (
     Endpoint(
         *("POST", f"{_ONE}/messages", "Add messages", "Conversations", "write", messages.add, shapes.GROWN),
         body=messages.NewMessages,
+        max_values=MAX_VALUES_OF_MANY,
         status=201,
         headers=_IF_MATCH,
     ),
@@ -207,18 +210,21 @@ KEEPING = (
 )
 
 
-def _call(name: str, scope: Scope, body: type[Strict], also: tuple[int, ...] = ()) -> Endpoint:
+def _call(
+    name: str, scope: Scope, body: type[Strict], also: tuple[int, ...] = (), max_values: int = MAX_VALUES
+) -> Endpoint:
     return Endpoint(
         *("POST", f"{_TOOLS}/{name}", f"The tool {name}", "Tools", scope, getattr(tools, name), shapes.TOOL_ANSWER),
         body=body,
         also=also,
+        max_values=max_values,
     )
 
 
 TOOL_CALLS = (
     Endpoint("GET", _TOOLS, "The tools", "Tools", "read", tools.listing, shapes.TOOLS),
     Endpoint("GET", "/api/v1/mcp/tools", "The tools again", "Tools", "read", tools.listing_of_api, shapes.TOOLS),
-    _call("memory_store", "write", tools.StoreCall),
+    _call("memory_store", "write", tools.StoreCall, max_values=MAX_VALUES_OF_MANY),
     _call("memory_search", "read", queries.Query),
     _call("memory_update", "write", tools.UpdateCall, also=(404,)),
     _call("memory_get_context", "read", tools.OneCall, also=(404,)),

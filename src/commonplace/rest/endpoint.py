@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from commonplace.dialects.schema import Schema
 from commonplace.errors import Conflict
+from commonplace.input_limits import MAX_VALUES
 from commonplace.memory.book import Book
 from commonplace.model import Item, Key, Session
 from commonplace.workers import Workers
@@ -116,6 +117,8 @@ class Endpoint:
     takes: tuple[str, ...] = ()
     # Whether its body may come packed by gzip.
     packed: bool = False
+    # How many JSON values its body may hold.
+    max_values: int = MAX_VALUES
 
     @property
     def params(self) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from commonplace.memory.conversations import MAX_LABEL
 from commonplace.memory.recall import MAX_QUERY
@@ -47,6 +47,8 @@ _ZONE = r"(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])"
 _TIME = rf"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,9}})?)?{_ZONE}?"
 _STAMP = f"^({_LEAP}|{_DAY})([T ]{_TIME})?$"
 MAX_IDS = 2**53
+# More than any object of a request has.
+MOST_FIELDS = 200
 
 
 def _whole(value: Any) -> Any:
@@ -100,6 +102,14 @@ class Strict(BaseModel):
     """Nothing unknown, nothing of another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def has_few_fields(cls, given: Any) -> Any:
+        """Stop before each of very many unknown fields becomes an error of its own."""
+        if isinstance(given, dict) and len(given) > MOST_FIELDS:
+            raise ValueError(f"It has {len(given):,} fields, more than there are")
+        return given
 
 
 # What a pattern means, for people.

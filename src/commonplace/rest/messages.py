@@ -56,7 +56,7 @@ class NewMessage(Strict):
     metadata: dict[str, Any] | None = None
 
 
-Several = Annotated[list[NewMessage], Field(min_length=1, max_length=MAX_MESSAGES)]
+Several = Annotated[list[NewMessage], Field(min_length=1, max_length=MAX_MESSAGES, fail_fast=True)]
 
 
 class NewMessages(Strict):

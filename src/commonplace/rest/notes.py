@@ -88,7 +88,7 @@ class NewItem(RootModel[_Any]):
 class NewItems(Strict):
     """Several things to remember: all of them, or, if one is wrong, none."""
 
-    items: Annotated[list[NewItem], Field(min_length=1, max_length=MAX_BATCH)]
+    items: Annotated[list[NewItem], Field(min_length=1, max_length=MAX_BATCH, fail_fast=True)]
 
 
 _Changed: Any = create_model("_Changed", __base__=Strict, **_details(*DETAILS))

@@ -30,7 +30,7 @@ class Idle(Strict):
 class Chosen(Strict):
     """The conversations to archive."""
 
-    conversation_ids: Annotated[list[fields.Id], Field(max_length=MOST)]
+    conversation_ids: Annotated[list[fields.Id], Field(max_length=MOST, fail_fast=True)]
 
 
 def suggestions(book: Book, asked: Asked[Idle, None]) -> Answer:

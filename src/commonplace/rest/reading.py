@@ -10,8 +10,10 @@ from typing import Any, NoReturn
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
 from commonplace.errors import InvalidInput, TooLarge, WrongMedia
+from commonplace.input_limits import check_json
 from commonplace.model import KINDS
 from commonplace.rest.endpoint import Endpoint
 from commonplace.rest.fields import MEANT
@@ -19,6 +21,8 @@ from commonplace.rest.fields import MEANT
 MOST_PARAMETERS = 2000
 # How many of the problems of a request are told.
 _TOLD = 5
+# Bytes of a body that are parsed once more to say what is wrong with it: that takes several times as much memory.
+_READ_AGAIN = 1 << 20
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _DECIMAL = re.compile(_NUMBER.pattern + r"(?:[.][0-9]{1,20})?(?:[eE][+-]?[0-9]{1,3})?")
 _TYPE_NAME = re.compile(r"[A-Z]|.*[-\[]")
@@ -59,10 +63,22 @@ def body_of(endpoint: Endpoint, raw: bytes, content_type: str) -> Any:
     kind = content_type.partition(";")[0].strip().lower()
     if kind and kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise WrongMedia(f"The body is {kind[:60]!r}.", "Send JSON, with Content-Type: application/json.")
-    return _checked(endpoint.body, _json(raw))
+    return _checked(endpoint.body, _json(raw, endpoint.max_values))
 
 
-def _json(raw: bytes) -> Any:
+def _json(raw: bytes, max_values: int) -> Any:
+    """The value of a body. Bodies that are too large to become objects are refused before they do."""
+    check_json(raw, max_values)
+    try:
+        return from_json(raw, allow_inf_nan=False)
+    except ValueError as error:
+        if len(raw) > _READ_AGAIN:
+            raise InvalidInput(f"The body is not JSON: {error}.", "Correct it there.") from error
+    return _json_of_any_encoding(raw)
+
+
+def _json_of_any_encoding(raw: bytes) -> Any:
+    """The same for what a strict parser refuses: a byte order mark, half of a surrogate pair; or where it is wrong."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -74,7 +90,7 @@ def _json(raw: bytes) -> Any:
             f"The body is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.", "Correct it there."
         ) from error
     except (RecursionError, ValueError) as error:
-        raise InvalidInput("The body is JSON that nobody can read.", "Make it flatter, and numbers shorter.") from error
+        raise InvalidInput("The body holds a number that is too long to parse.", "Make it shorter.") from error
     # Only an escape can stand for half a character.
     return _whole(value) if "\\u" in text else value
 

@@ -46,7 +46,7 @@ class Unlabelled(Strict):
     model_config = ConfigDict(**Strict.model_config, json_schema_extra=_either)
 
     conversation_id: fields.Id | None = None
-    messages: Annotated[list[NewMessage], Field(min_length=1, max_length=MOST_MESSAGES)] | None = None
+    messages: Annotated[list[NewMessage], Field(min_length=1, max_length=MOST_MESSAGES, fail_fast=True)] | None = None
     count: Annotated[int, Field(ge=1, le=50), fields.WHOLE] = MOST
 
     @model_validator(mode="after")

@@ -47,13 +47,13 @@ class Digested(Named):
 class Digests(Strict):
     """Records of another store."""
 
-    changes: Annotated[list[Digested], Field(max_length=2 * MOST_CHANGES)]
+    changes: Annotated[list[Digested], Field(max_length=2 * MOST_CHANGES, fail_fast=True)]
 
 
 class Names(Strict):
     """Records that are wanted."""
 
-    names: Annotated[list[Named], Field(max_length=MOST_RECORDS)]
+    names: Annotated[list[Named], Field(max_length=MOST_RECORDS, fail_fast=True)]
 
 
 class Told(Strict):
@@ -63,13 +63,13 @@ class Told(Strict):
     name: _Label
     version: Annotated[int, Field(ge=0, le=fields.MAX_IDS), fields.WHOLE]
     fields: dict[str, Any]
-    history: Annotated[list[dict[str, Any]], Field(default_factory=list)]
+    history: Annotated[list[dict[str, Any]], Field(default_factory=list, fail_fast=True)]
 
 
 class Arriving(Strict):
     """Records to be taken in."""
 
-    records: Annotated[list[Told], Field(max_length=MOST_RECORDS)]
+    records: Annotated[list[Told], Field(max_length=MOST_RECORDS, fail_fast=True)]
 
 
 def standing(book: Book, _asked: Asked[None, None]) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from commonplace.dialects.kiro_schemas import CONTEXT
+from commonplace.input_limits import MAX_VALUES_OF_MANY
 from commonplace.rest import (
     conversation_shapes,
     conversation_table,
@@ -35,6 +36,7 @@ ITEMS = (
     Endpoint(
         *("POST", f"{_ITEMS}/batch", "Remember several things", "Items", "write", items.create_batch, shapes.BATCH),
         body=notes.NewItems,
+        max_values=MAX_VALUES_OF_MANY,
         status=201,
     ),
     Endpoint("GET", f"{_ITEMS}/{{id}}", "Read an item", "Items", "read", items.read, shapes.ITEM, query=items.Seen),
@@ -162,11 +164,13 @@ SYNCING = (
         *("POST", f"{_SYNC}/compare", "What differs", "Syncing", "read", syncing.compare, syncing.DIFFERING),
         body=syncing.Digests,
         packed=True,
+        max_values=MAX_VALUES_OF_MANY,
     ),
     Endpoint(
         *("POST", f"{_SYNC}/fetch", "Records by name", "Syncing", "read", syncing.fetch, syncing.FETCHED),
         body=syncing.Names,
         packed=True,
+        max_values=MAX_VALUES_OF_MANY,
     ),
     Endpoint(
         *("GET", f"{_SYNC}/records", "Records that changed", "Syncing", "read", syncing.told, syncing.RECORDS),
@@ -176,6 +180,7 @@ SYNCING = (
         *("POST", f"{_SYNC}/records", "Take records in", "Syncing", "write", syncing.take, syncing.TAKEN),
         body=syncing.Arriving,
         packed=True,
+        max_values=MAX_VALUES_OF_MANY,
     ),
 )
 

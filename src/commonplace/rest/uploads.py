@@ -6,7 +6,6 @@ import hashlib
 import re
 import shutil
 import tempfile
-import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,14 +15,14 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from commonplace.errors import InvalidInput, TooLarge, WrongMedia
+from commonplace.errors import InvalidInput, WrongMedia
+from commonplace.input_limits import unpack_gzip, unpacked_for
 from commonplace.rest.endpoint import Endpoint
 from commonplace.workers import Workers
 
 MULTIPART = "multipart/form-data"
 MOST_FILES = 100
 LONGEST_NAME = 100
-MOST_UNPACKED = 64 << 20
 # By the end of its name a reader knows what a file is.
 _ENDINGS = {
     "application/json": ".json",
@@ -48,7 +47,7 @@ async def received(request: Request, endpoint: Endpoint, workers: Workers) -> As
     packed = request.headers.get("content-encoding", "identity").strip().lower()
     if packed == "gzip" and endpoint.packed:
         raw = await request.body()
-        yield Received(await workers.do(lambda: _unpacked(raw)))
+        yield Received(await workers.do(lambda: unpack_gzip(raw, unpacked_for(len(raw)))))
         return
     if packed != "identity" and (endpoint.takes or endpoint.body is not None):
         raise WrongMedia(f"The body is packed as {packed[:60]!r}.", "Send it as it is, without Content-Encoding.")
@@ -63,20 +62,6 @@ async def received(request: Request, endpoint: Endpoint, workers: Workers) -> As
             yield await _parts(request, Path(folder), workers)
         else:
             yield await _whole(request, Path(folder) / f"upload{_ENDINGS[media]}")
-
-
-def _unpacked(raw: bytes) -> bytes:
-    """A body as it was before it was packed, as far as anyone should have to read it."""
-    reader = zlib.decompressobj(wbits=31)
-    try:
-        body = reader.decompress(raw, MOST_UNPACKED)
-    except zlib.error as error:
-        raise InvalidInput("The body is not what gzip makes.", "Pack it again, or send it as it is.") from error
-    if reader.unconsumed_tail:
-        raise TooLarge(f"The body has more than {MOST_UNPACKED >> 20} MB unpacked.", "Send it in smaller parts.")
-    if not reader.eof:
-        raise InvalidInput("The packed body ends too soon.", "Send all of it.")
-    return body
 
 
 async def _whole(request: Request, path: Path) -> Received:

@@ -1,0 +1,85 @@
+"""Limits on JSON and gzip from outside, checked before Python objects are made of them.
+
+Two characters of JSON can become more than a hundred bytes of objects, and a byte of gzip a thousand characters. So
+the values of a text are counted, and its depth is measured, while it is still bytes: by counting commas and brackets,
+and only where those are many by leaving out the ones inside strings.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from itertools import accumulate
+
+from commonplace.errors import InvalidInput, TooLarge
+
+MAX_DEPTH = 100
+# For a request that is one thing, and for one that may hold many.
+MAX_VALUES, MAX_VALUES_OF_MANY = 50_000, 250_000
+# One more value is allowed for each so many bytes of a file: texts may have many, if they are long.
+_BYTES_PER_VALUE = 40
+# What gzip may unpack to beyond a multiple of its size.
+UNPACKED, UNPACKED_PER_BYTE = 4 << 20, 2
+_SPLIT = "Send it in smaller parts."
+_PIECE = 1 << 16
+_NO_STRUCTURE = bytes({*range(256)} - {*b',[]{}"'})
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_NO_BRACKETS = bytes({*range(256)} - {*_STEPS})
+
+
+def values_for(size: int) -> int:
+    """How many values a JSON text of a file may hold, by its size in bytes."""
+    return MAX_VALUES_OF_MANY + size // _BYTES_PER_VALUE
+
+
+def unpacked_for(size: int) -> int:
+    """How many bytes a packed body may unpack to, by its packed size."""
+    return UNPACKED + UNPACKED_PER_BYTE * size
+
+
+def check_json(raw: bytes, max_values: int, what: str = "The request body", *, max_depth: int = MAX_DEPTH) -> None:
+    """Refuse JSON with more values than this, or nested deeper. Whether it is JSON at all is for its parser to say."""
+    opening = raw.count(b"[") + raw.count(b"{")
+    # Inside strings there may be as many as you like, but only a large text has that many.
+    if opening <= max_depth and opening + raw.count(b",") <= max_values:
+        return
+    values = level = 0
+    # Sound JSON has no more brackets than that; unsound JSON is refused where the first one is too many.
+    brackets = 2 * max_values
+    for piece in _structure(raw):
+        levels = [*accumulate(map(_STEPS.__getitem__, piece.translate(None, _NO_BRACKETS)[:brackets]), initial=level)]
+        if max(levels) > max_depth:
+            raise InvalidInput(f"{what} is nested too deeply to parse.", f"Nest at most {max_depth} levels.")
+        level, brackets = levels[-1], brackets - len(levels) + 1
+        values += piece.count(b",") + piece.count(b"[") + piece.count(b"{")
+        if values > max_values:
+            raise TooLarge(f"{what} holds more than {max_values:,} values.", _SPLIT)
+
+
+def unpack_gzip(raw: bytes, most: int, what: str = "The request body") -> bytes:
+    """What was packed, unless that is more than `most` bytes."""
+    reader = zlib.decompressobj(wbits=31)
+    try:
+        body = reader.decompress(raw, most + 1)
+    except zlib.error as error:
+        raise InvalidInput(f"{what} is not valid gzip.", "Pack it again, or send it unpacked.") from error
+    if len(body) > most:
+        raise TooLarge(f"{what} unpacks to more than {most:,} bytes.", "Send it unpacked, or in smaller parts.")
+    if not reader.eof or reader.unused_data:
+        where = "goes on after" if reader.eof else "ends in the middle of"
+        raise InvalidInput(f"{what} {where} its gzip data.", "Send all of it, packed once.")
+    return body
+
+
+def _structure(raw: bytes) -> Iterator[bytes]:
+    """The commas and brackets outside of strings, in pieces."""
+    inside, held = False, b""
+    for at in range(0, len(raw), _PIECE):
+        piece = held + raw[at : at + _PIECE]
+        # A backslash at the end belongs to what follows, if it is not itself what a backslash stands before.
+        odd = (len(piece) - len(piece.rstrip(b"\\"))) % 2
+        held = b"\\" * odd
+        piece = piece[: len(piece) - odd].replace(b"\\\\", b"").replace(b'\\"', b"")
+        parts = piece.translate(None, _NO_STRUCTURE).split(b'"')
+        yield b"".join(parts[inside::2])
+        inside ^= len(parts) % 2 == 0
