@@ -16,8 +16,10 @@ from commonplace.errors import InvalidInput, TooLarge
 MAX_DEPTH = 100
 # For a request that is one thing, and for one that may hold many.
 MAX_VALUES, MAX_VALUES_OF_MANY = 50_000, 250_000
+# An object takes as much memory as so many other values.
+OBJECT_COUNTS = 4
 # One more value is allowed for each so many bytes of a file: texts may have many, if they are long.
-_BYTES_PER_VALUE = 40
+_BYTES_PER_VALUE = 20
 # What gzip may unpack to beyond a multiple of its size.
 UNPACKED, UNPACKED_PER_BYTE = 4 << 20, 2
 _SPLIT = "Send it in smaller parts."
@@ -41,7 +43,7 @@ def check_json(raw: bytes, max_values: int, what: str = "The request body", *, m
     """Refuse JSON with more values than this, or nested deeper. Whether it is JSON at all is for its parser to say."""
     opening = raw.count(b"[") + raw.count(b"{")
     # Inside strings there may be as many as you like, but only a large text has that many.
-    if opening <= max_depth and opening + raw.count(b",") <= max_values:
+    if opening <= max_depth and opening * OBJECT_COUNTS + raw.count(b",") <= max_values:
         return
     values = level = 0
     # Sound JSON has no more brackets than that; unsound JSON is refused where the first one is too many.
@@ -51,7 +53,7 @@ def check_json(raw: bytes, max_values: int, what: str = "The request body", *, m
         if max(levels) > max_depth:
             raise InvalidInput(f"{what} is nested too deeply to parse.", f"Nest at most {max_depth} levels.")
         level, brackets = levels[-1], brackets - len(levels) + 1
-        values += piece.count(b",") + piece.count(b"[") + piece.count(b"{")
+        values += piece.count(b",") + piece.count(b"[") + OBJECT_COUNTS * piece.count(b"{")
         if values > max_values:
             raise TooLarge(f"{what} holds more than {max_values:,} values.", _SPLIT)
 

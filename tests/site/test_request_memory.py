@@ -62,7 +62,7 @@ def refused(answer: httpx2.Response, status: int, code: str, says: str) -> None:
         ("sync/compare", b"[" + b"[]," * 15_000_000 + b"[]]", 413, "TOO_LARGE", "unpacks to more than"),
         ("sync/compare", b"[" + b"[]," * 1_300_000 + b"[]]", 413, "TOO_LARGE", "more than 250,000 values"),
         ("sync/fetch", keys(MAX_VALUES_OF_MANY - 5), 422, "VALIDATION_ERROR", "249,995 fields"),
-        ("sync/compare", b'{"changes":[' + b'{"a":1.5},' * 120_000 + b"{}]}", 422, "VALIDATION_ERROR", "changes[0]"),
+        ("sync/compare", b'{"changes":[' + b'{"a":1.5},' * 45_000 + b"{}]}", 422, "VALIDATION_ERROR", "changes[0]"),
         ("sync/records", b"[" * 3_000_000, 422, "VALIDATION_ERROR", "nested too deeply to parse"),
     ],
     ids=["keys", "lists", "fewer lists", "as many keys as may be", "wrong entries", "depth"],
@@ -108,7 +108,7 @@ def test_text_with_many_commas_and_brackets_is_no_list(ask: Ask) -> None:
 
 
 def test_a_conversation_with_as_many_messages_as_may_be(ask: Ask) -> None:
-    said = [{"role": "user", "content": f"word {n}", "metadata": {"a": 1, "b": [1, 2]}} for n in range(20_000)]
+    said = [{"role": "user", "content": f"word {n}", "metadata": {"a": 1}} for n in range(20_000)]
     answer = ask("/api/v1/conversations", json.dumps({"label": "all", "folder": "/a", "messages": said}).encode())
     assert answer.status_code == 201 and answer.json()["message_count"] == 20_000
 

@@ -87,7 +87,10 @@ class Scored(Strict):
 def sayings(messages: list[NewMessage]) -> list[Said]:
     """Messages as they are kept. An image leaves a line in its place."""
     told = (one.model_dump(exclude_none=True) | {"content": _text(one)} for one in messages)
-    return [said(entry, number) for number, entry in enumerate(told)]
+    kept = [said(entry, number) for number, entry in enumerate(told)]
+    # Nobody looks at them again, and thousands of them take much more memory than their text.
+    messages.clear()
+    return kept
 
 
 def listing(book: Book, asked: Asked[Paged, None]) -> Answer:
