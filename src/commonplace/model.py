@@ -144,6 +144,7 @@ class SessionScope:
     session's label, by a part of it between slashes, or by a name along its folder; `named` is met by what contains it
     in its label, or in its key if it has none.
     With `since_ms` and `until_ms`, only sessions that ended at or after the first and began before the second.
+    `empty` adds sessions without messages, if they hold anything else.
     """
 
     folder: str = ""

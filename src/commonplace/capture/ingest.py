@@ -20,8 +20,9 @@ from commonplace.capture.transcripts.reading import Reading, read
 from commonplace.capture.transcripts.record import Position, Transcript, Turn, off_path
 from commonplace.capture.transcripts.telling import title_of_turns, told
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound, TooLarge
+from commonplace.memory.answers import CapturedAnswers
 from commonplace.memory.book import Book
-from commonplace.memory.conversations import MAX_KEY, Conversation, Said, keep
+from commonplace.memory.conversations import MAX_KEY, Conversation, Kept, Said, keep
 from commonplace.memory.conversations import find as session_of
 from commonplace.memory.sources import leave_behind, mark_of, note_mark, tie_sub_agents, turns_of
 from commonplace.text.names import normalise_project
@@ -127,6 +128,7 @@ class _Session:
         self._characters = 0
         self._branched = self._spawned = False
         self._added = self._known = 0
+        self._answers: CapturedAnswers | None = None
 
     def read(self, done: _Done) -> None:
         for turn in self._reading:
@@ -167,6 +169,7 @@ class _Session:
         try:
             kept = keep(self._book, self._conversation(said))
             self._added, self._known = self._added + kept.added, self._known + kept.known
+            self._link_answers(kept, said)
         except (InvalidInput, TooLarge) as error:
             if len(said) == 1:
                 self._summary.skip(Skipped(self._reading.transcript.path, error.message, "message"))
@@ -174,6 +177,13 @@ class _Session:
             for one in said:
                 self._waiting = [one]
                 self._keep()
+
+    def _link_answers(self, kept: Kept, said: list[Said]) -> None:
+        """Let the messages stand for the answers that hooks captured of the same turns."""
+        if self._answers is None:
+            self._answers = CapturedAnswers(self._book, kept.session.id)
+        pairs = zip(kept.ids, said, strict=False)
+        self._answers.replace_by((id_, one.content) for id_, one in pairs if one.role == "assistant")
 
     def _conversation(self, said: list[Said]) -> Conversation:
         transcript = self._reading.transcript

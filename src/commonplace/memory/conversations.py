@@ -80,16 +80,20 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What became of a conversation: how many of its messages are new, and how many were there already."""
+    """What became of a conversation: how many of its messages are new, and how many were there already.
+
+    `ids` are those of all messages that were given, in their order.
+    """
 
     session: Session
     added: int
     known: int
+    ids: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, session: Session, stored: Sequence[Stored]) -> Kept:
         known = sum(one.duplicate for one in stored)
-        return cls(session, len(stored) - known, known)
+        return cls(session, len(stored) - known, known, tuple(one.id for one in stored))
 
     @property
     def duplicate(self) -> bool:

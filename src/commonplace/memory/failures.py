@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from commonplace.model import Item
 from commonplace.store.periods import Happening
-from commonplace.text.commands import essence
+from commonplace.text.commands import covers, essence
 from commonplace.text.summarise import shorten
 
 COMMAND, WHY = 200, 240
@@ -27,57 +28,78 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
-    """One time that a command ran. `why` is empty if it went well."""
+class Run:
+    """One time that a command ran. `why` is empty if it did not fail; `passed` if it is known to have gone well."""
 
     command: str
     why: str
     at_ms: int
     session_id: int | None
+    passed: bool = False
 
 
 def failures(happened: Iterable[Happening], bodies: Callable[[Sequence[int]], Mapping[int, str]]) -> list[Failure]:
     """What failed, the last first. `bodies` reads the texts of some items: those of turns in which something did."""
     oldest_first = sorted(happened, key=lambda one: (one.at_ms, one.item_id))
     texts = bodies([one.item_id for one in oldest_first if one.details.get("errors")])
-    runs: dict[str, list[_Run]] = {}
+    runs: dict[str, list[Run]] = {}
+    passed: list[Run] = []
     for one in oldest_first:
         for run in _runs(one, texts.get(one.item_id, "")):
             runs.setdefault(essence(run.command), []).append(run)
-    told = [failure for same in runs.values() if (failure := _failure(same)) is not None]
+            if run.passed:
+                passed.append(run)
+    told = [failure for same in runs.values() if (failure := _failure(same, passed)) is not None]
     return sorted(told, key=lambda failure: failure.at_ms, reverse=True)
 
 
-def _failure(runs: Sequence[_Run]) -> Failure | None:
-    """What became of one command, given each time that it ran."""
+def passed_after(happened: Iterable[Happening], command: str, at_ms: int) -> bool:
+    """Whether a command, or a test run that includes it, went well after a moment."""
+    later = (run for one in happened if one.at_ms > at_ms for run in _runs(one, ""))
+    return any(run.passed and covers(run.command, command) for run in later)
+
+
+def runs_of(item: Item) -> list[Run]:
+    """The commands that one item tells of, in their order."""
+    told = Happening(
+        item.id, item.kind, item.type, item.title, item.details, item.meta, item.project, None, item.created_ms
+    )
+    return list(_runs(told, item.body))
+
+
+def _failure(runs: Sequence[Run], passed: Sequence[Run]) -> Failure | None:
+    """What became of one command, given each time that it ran, and all that went well."""
     failed = [run for run in runs if run.why]
     if not failed:
         return None
     last = failed[-1]
-    after = runs[runs.index(last) + 1 :]
+    same = (run.at_ms for run in runs[runs.index(last) + 1 :])
+    wider = (run.at_ms for run in passed if run.at_ms > last.at_ms and covers(run.command, last.command))
+    mended = min([*same, *wider], default=None)
     command, why = shorten(last.command, COMMAND), shorten(last.why, WHY)
-    return Failure(command, why, last.at_ms, last.session_id, len(failed), after[0].at_ms if after else None)
+    return Failure(command, why, last.at_ms, last.session_id, len(failed), mended)
 
 
-def _runs(one: Happening, body: str) -> Iterable[_Run]:
+def _runs(one: Happening, body: str) -> Iterable[Run]:
+    """The commands that an item tells of; of a message, those of its turn."""
     if one.kind == "message":
         return _of_turn(one, body)
     if one.type != "command":
         return ()
     command = one.details.get("facts", "").partition("\n")[0] or one.title
-    return (_Run(command, str(one.meta.get("error") or ""), one.at_ms, one.session_id),)
+    passed = one.meta.get("went_well") is True
+    return (Run(command, str(one.meta.get("error") or ""), one.at_ms, one.session_id, passed),)
 
 
-def _of_turn(one: Happening, body: str) -> Iterable[_Run]:
+def _of_turn(one: Happening, body: str) -> Iterable[Run]:
     """The commands of a turn that an agent told whole, each with what was printed before the next call."""
     commands = [line.strip() for line in one.details.get("commands", "").splitlines() if line.strip()]
     errors = [line.strip() for line in one.details.get("errors", "").splitlines() if line.strip()]
     if not errors:
-        return [_Run(command, "", one.at_ms, one.session_id) for command in commands]
+        return [Run(command, "", one.at_ms, one.session_id, passed=True) for command in commands]
+    called = [(command, next((line for line in errors if line in printed), "")) for command, printed in _calls(body)]
     return [
-        _Run(command, next((line for line in errors if line in printed), ""), one.at_ms, one.session_id)
-        for command, printed in _calls(body)
-        if command in commands
+        Run(command, why, one.at_ms, one.session_id, passed=not why) for command, why in called if command in commands
     ]
 
 

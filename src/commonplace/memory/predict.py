@@ -9,6 +9,7 @@ from typing import Literal
 
 from commonplace.memory.book import Book
 from commonplace.memory.chunks import KINDS_TOLD, Chunk, chunks_of, is_small_talk
+from commonplace.memory.cures import cured_by_rerun, errors_of, following, met_again
 from commonplace.memory.graph import walk
 from commonplace.memory.recall import Hit, recall
 from commonplace.model import Item, Scope
@@ -35,8 +36,8 @@ LAST_PASSAGES = 8
 # A situation has to be rather like this one before what followed it is of use; so does what is told.
 ALIKE, USEFUL = 0.35, 0.3
 STEPS = 4
-# How far ahead it may stand how something ended; sessions of a project may go on side by side.
-AHEAD = 20
+# For so many errors it is looked up in which sessions they were met.
+ERRORS = 6
 # What a context says already in this share of its words is not news.
 SAID_ALREADY = 0.8
 # What came of a situation is told in its place, unless it has far less to do with this one.
@@ -47,7 +48,8 @@ CURE, UNCURED = 1.25, 1.1
 
 _ASKING = ("user", "tool")
 
-Way = Literal["", "Fixed before", "Repeated error, fixed before", "Unresolved"]
+Way = Literal["", "Fixed before", "Repeated error, fixed before", "Unresolved", "Repeated error, unresolved"]
+_UNCURED: tuple[Way, ...] = ("Unresolved", "Repeated error, unresolved")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class _Candidate:
     way: Way = ""
     error: str = ""
     after: str = ""
+    how: str = ""
 
 
 def predict(book: Book, context: str, limit: int = 5) -> list[Suggestion]:
@@ -84,7 +87,7 @@ def predict(book: Book, context: str, limit: int = 5) -> list[Suggestion]:
     after = walk(book, situations, depth=STEPS, most=4 * limit, direction="forward")
     found = [_Candidate(hit.item, hit.passage_id, hit.relevance) for hit in hits.values()]
     found += [_Candidate(one.item, one.passage_id, one.weight) for one in after if one.weight >= USEFUL]
-    found += _of_errors(book, found, frozenset(references(now).errors))
+    found += _of_errors(book, found, now)
     return _told(book, found, context, limit)
 
 
@@ -103,37 +106,72 @@ def _plain(context: str) -> str:
     return " ".join(word.surface.replace(":", " ") for word in query.words)
 
 
-def _of_errors(book: Book, found: Sequence[_Candidate], met: frozenset[str]) -> list[_Candidate]:
+def _of_errors(book: Book, found: Sequence[_Candidate], now: str) -> list[_Candidate]:
     """For each error in the sessions that were found: what cured it, or that nothing did; one met now counts more."""
+    met = references(now).errors
     seen: defaultdict[str, list[_Candidate]] = defaultdict(list)
     for one in found:
-        for error in references(one.item.text).errors if one.item.session else ():
+        for error in errors_of(one.item) if one.item.session else ():
             seen[error].append(one)
-    return [made for error, where in seen.items() for made in _of_error(book, error, where, now=error in met)]
+    best = sorted(seen, key=lambda error: -max(one.worth for one in seen[error]))
+    for error in best[:ERRORS]:
+        # What says the same was found once: the sessions have to be counted before that.
+        worth = max(one.worth for one in seen[error])
+        others = met_again(book, error, [one.item.id for one in seen[error]])
+        seen[error] += [_Candidate(item, 0, worth) for item in others]
+    folded = now.casefold()
+    return [
+        made
+        for error, where in seen.items()
+        for made in _of_error(book, error, where, now=error in met or _message_of(error) in folded)
+    ]
+
+
+def _message_of(error: str) -> str:
+    """What an error says, without what it is called."""
+    return error.rpartition(": ")[2] or error
 
 
 def _of_error(book: Book, error: str, where: Sequence[_Candidate], *, now: bool) -> list[_Candidate]:
     endings = [(one, _ending(book, one.item, error)) for one in where]
-    if cures := [(one, *ending) for one, ending in endings if ending and tells_a_cure(ending[1])]:
-        way: Way = "Repeated error, fixed before" if len({one.item.session for one in where}) > 1 else "Fixed before"
-        return [_Candidate(item, 0, one.worth * (CURE if now else 1.0), way, error, said) for one, item, said in cures]
-    if outcomes := [(one, *ending) for one, ending in endings if ending and _came_of(ending[1])]:
-        return [_Candidate(item, 0, one.worth, after=said) for one, item, said in outcomes]
+    repeated = len({one.item.session for one in where}) > 1
+    if cures := [(one, ending) for one, ending in endings if ending and ending.cured]:
+        way: Way = "Repeated error, fixed before" if repeated else "Fixed before"
+        worth = CURE if now else 1.0
+        return [_Candidate(end.item, 0, one.worth * worth, way, error, end.said, end.how) for one, end in cures]
+    if outcomes := [(one, ending) for one, ending in endings if ending and _came_of(ending.said)]:
+        return [_Candidate(end.item, 0, one.worth, after=end.said) for one, end in outcomes]
     last, ending = max(endings, key=lambda pair: (pair[0].item.created_ms, pair[0].item.id))
-    worth, said = last.worth * (UNCURED if now else 1.0), ending[1] if ending else ""
-    return [_Candidate(last.item, last.passage, worth, "Unresolved", error, said)]
+    worth, said = last.worth * (UNCURED if now else 1.0), ending.said if ending else ""
+    way = "Repeated error, unresolved" if repeated else "Unresolved"
+    return [_Candidate(last.item, last.passage, worth, way, error, said)]
 
 
-def _ending(book: Book, item: Item, error: str) -> tuple[Item, str] | None:
-    """What says, from an error on and in the same session, how it was put right; else what came of it, or was said."""
-    following = [one for one in book.store.around(item, 0, AHEAD, KINDS_TOLD) if one.session == item.session]
-    replies = [one for one in following if one.details.get("role") not in _ASKING and not is_small_talk(one)]
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    item: Item
+    said: str
+    how: str = ""
+    cured: bool = False
+
+
+def _ending(book: Book, item: Item, error: str) -> _Ending | None:
+    """How an error ended in its session: what put it right, else what came of it, or was said."""
+    after = following(book, item)
+    if cure := cured_by_rerun(book, after, error):
+        return _Ending(cure.item, cure.said, cure.how, cured=True)
+    replies = [one for one in after if not _asks(one) and not is_small_talk(one)]
     # A turn of an agent may hold both the error and its cure.
     said = [(one, since_error(one.text, error) if one.id == item.id else one.text) for one in replies]
     for told in (tells_a_cure, _came_of, _says_something):
         if found := next((pair for pair in said if told(pair[1])), None):
-            return found
+            return _Ending(*found, cured=told is tells_a_cure)
     return None
+
+
+def _asks(item: Item) -> bool:
+    """Whether it is a question, or what a tool printed, and no answer."""
+    return item.details.get("role") in _ASKING or item.type == "prompt"
 
 
 def _came_of(text: str) -> bool:
@@ -179,7 +217,7 @@ def _chosen(group: Sequence[_Candidate], said: frozenset[str]) -> _Candidate | N
     """What a session has to say: about an error, else what came of the situation, else the situation itself."""
     best = max(one.worth for one in group)
     news = [one for one in group if one.way or not (is_small_talk(one.item) or _is_known(one.item, said))]
-    replies = [one for one in news if one.item.details.get("role") not in _ASKING and one.worth >= IN_PLACE * best]
+    replies = [one for one in news if not _asks(one.item) and one.worth >= IN_PLACE * best]
     told = [one for one in news if one.way] or replies or news
     return replace(max(told, key=lambda one: (one.worth, one.item.created_ms)), worth=best) if told else None
 
@@ -196,7 +234,9 @@ def _suggestion(chunk: Chunk, one: _Candidate, about: frozenset[str]) -> Suggest
     title = label or title_of(item.title) or chunk.topic or chunk.slug
     text = one.after or (item.text if len(item.text) <= 2 * SUMMARY else chunk.text)
     line = told_briefly(text or chunk.text, about, SUMMARY, cure=bool(one.way))
-    if one.way == "Unresolved":
+    if one.how:
+        line = f"{told_briefly(one.after, about, SUMMARY, cure=True)} {one.how}" if one.after else one.how
+    if one.way in _UNCURED:
         line = f"{shorten(error_line(item.text, one.error), ERROR)} — nothing later in that session says it was solved."
         line += f" {telling_line(one.after, about, ERROR).text}" if one.after else ""
     return Suggestion(

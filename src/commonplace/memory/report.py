@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
-from commonplace.memory.failures import Failure, failures
-from commonplace.model import KNOWLEDGE_TYPES, Scope, Session
+from commonplace.memory.failures import Failure, failures, passed_after
+from commonplace.memory.open_steps import LOOKED_AT as OLDER_NOTES
+from commonplace.memory.open_steps import STILL_FAILING, dismissed, failing_command
+from commonplace.model import KNOWLEDGE_TYPES, Kind, Scope, Session
 from commonplace.store.periods import Happening
 from commonplace.text.summarise import shorten
 
@@ -26,6 +28,7 @@ DECIDED = (*sorted(KNOWLEDGE_TYPES), "rule")
 
 T = TypeVar("T")
 Loose = Literal["next step", "question", "failing"]
+_NOTES: tuple[Kind, ...] = ("summary", "checkpoint")
 _LEFT_TO_DO: tuple[tuple[Loose, str], ...] = (("next step", "next_steps"), ("question", "open_questions"))
 
 
@@ -109,7 +112,7 @@ def report(book: Book, scope: Scope, from_ms: int, to_ms: int) -> Report:
         most("decisions", [one for one in happened if one.type in DECIDED], DECISIONS),
         most("files", _files(happened), FILES),
         most("failures", failed, FAILURES),
-        most("open_ends", _open_ends(failed, happened), OPEN_ENDS),
+        most("open_ends", _open_ends(failed, happened, _older_notes(book, scope, from_ms)), OPEN_ENDS),
         most("topics", _topics(book, happened), TOPICS),
         left,
     )
@@ -157,9 +160,17 @@ def _listed(one: Happening, name: str) -> Iterator[str]:
     return filter(None, (part.strip() for part in one.details.get(name, "").split(", ")))
 
 
-def _open_ends(failed: Iterable[Failure], happened: Sequence[Happening]) -> list[OpenEnd]:
+def _older_notes(book: Book, scope: Scope, from_ms: int) -> list[Happening]:
+    """The newest summaries and checkpoints from before the time: what they leave open is open still."""
+    kinds = tuple(kind for kind in (scope.kinds or _NOTES) if kind in _NOTES)
+    return book.store.happened(replace(scope, kinds=kinds), 0, from_ms, OLDER_NOTES) if kinds and from_ms > 0 else []
+
+
+def _open_ends(failed: Iterable[Failure], happened: Sequence[Happening], older: Sequence[Happening]) -> list[OpenEnd]:
     """What a session ended with, if that failed and is not among what it says is left to do; and that."""
-    left = list(_left_to_do(happened))
+    known = {one.session_id for one in happened if one.kind in _NOTES}
+    before = [one for one in older if one.session_id is None or one.session_id not in known]
+    left = [end for end in _left_to_do([*happened, *before]) if not _passed_since(end, happened)]
     last: dict[int | None, int] = defaultdict(int)
     for one in happened:
         if one.kind == "observation" or one.details.get("commands"):
@@ -174,18 +185,27 @@ def _open_ends(failed: Iterable[Failure], happened: Sequence[Happening]) -> list
     return [*failing, *left]
 
 
+def _passed_since(end: OpenEnd, happened: Iterable[Happening]) -> bool:
+    """Whether it is a command that failed and went well later, perhaps in another session."""
+    return end.text.startswith(STILL_FAILING) and passed_after(happened, failing_command(end.text), end.at_ms)
+
+
 def _left_to_do(happened: Iterable[Happening]) -> Iterator[OpenEnd]:
     """Next steps and open questions, as the newest summary or checkpoint of each session tells them."""
-    told: set[tuple[object, str]] = set()
+    notes: defaultdict[object, list[Happening]] = defaultdict(list)
     for one in happened:
-        if one.kind not in ("summary", "checkpoint"):
-            continue
-        session = one.session_id if one.session_id is not None else f"item {one.item_id}"
+        if one.kind in _NOTES:
+            notes[one.session_id if one.session_id is not None else f"item {one.item_id}"].append(one)
+    told: set[tuple[str, str]] = set()
+    for of_session in notes.values():
+        gone = dismissed(of_session)
         for what, name in _LEFT_TO_DO:
-            lines = [line for line in map(str.strip, one.details.get(name, "").splitlines()) if line]
-            if lines and (session, name) not in told:
-                told.add((session, name))
-                yield from (OpenEnd(what, shorten(line, LEFT), one.session_id, one.at_ms) for line in lines)
+            newest = next((one for one in of_session if one.details.get(name, "").strip()), None)
+            lines = newest.details[name].splitlines() if newest else []
+            for line in filter(None, map(str.strip, lines)):
+                if newest and line not in gone and (what, line.casefold()) not in told:
+                    told.add((what, line.casefold()))
+                    yield OpenEnd(what, shorten(line, LEFT), newest.session_id, newest.at_ms)
 
 
 def _topics(book: Book, happened: Iterable[Happening]) -> list[tuple[str, int]]:

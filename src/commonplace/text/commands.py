@@ -24,6 +24,21 @@ _CHATTER = frozenset("echo true sleep date printf exit".split())
 _WRAPPERS = frozenset("time sudo env command nohup".split())
 _FILTERS = frozenset("tail head tee cat grep egrep rg less more sort uniq wc sed awk cut tr".split())
 _SHELLS = frozenset("bash sh zsh".split())
+# What only starts a program from an environment: `uv run pytest` and `python -m pytest` are `pytest`.
+_STARTERS = (
+    *(("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("hatch", "run")),
+    *(("pnpm", "exec"), ("yarn", "exec"), ("npx",), ("bunx",), ("python", "-m"), ("python3", "-m"), ("py", "-m")),
+)
+_PROGRAM_FOLDER = re.compile(r"(?:.*/)?(?:bin|\.bin|Scripts)/(?=[^/]+$)")
+# Programs that check whatever they are given, and everything if they are given nothing.
+_CHECKERS = (
+    *(("pytest",), ("py.test",), ("unittest",), ("tox",), ("nox",), ("jest",), ("vitest", "run"), ("vitest",)),
+    *((tool, *script) for tool in ("npm", "yarn", "pnpm", "bun") for script in (("test",), ("run", "test"))),
+    *(("mocha",), ("rspec",), ("phpunit",), ("cargo", "test"), ("cargo", "check"), ("cargo", "clippy")),
+    *(("mypy",), ("ruff", "check"), ("eslint",), ("dotnet", "test"), ("go", "test"), ("go", "vet"), ("go", "build")),
+)
+# Given nothing, these check only the folder that they are run in.
+_LOCAL = frozenset(("go",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +78,39 @@ def essence(line: str) -> str:
     return " && ".join(map(_gist, done)) or " ".join(line.split())
 
 
+def covers(passed: str, failed: str) -> bool:
+    """Whether one command that went well shows that another would: the same one, or a test run that includes it."""
+    wanted = essence(failed).removesuffix("…").strip().split(" && ")
+    ran = [part.split() for part in essence(passed).split(" && ")]
+    return all(any(_includes(one, part.split()) for one in ran) for part in wanted)
+
+
+def is_whole_run(line: str) -> bool:
+    """Whether a command checks everything that its program knows of."""
+    words = essence(line).split()
+    return words[0] not in _LOCAL and tuple(words) in _CHECKERS if words else False
+
+
+def _includes(ran: Sequence[str], failed: Sequence[str]) -> bool:
+    # How many workers it has is no target.
+    ran, failed = ([word for word in words if not (word.isdecimal() or word == "auto")] for words in (ran, failed))
+    if ran == failed:
+        return True
+    length = next((len(one) for one in _CHECKERS if tuple(ran[: len(one)]) == one == tuple(failed[: len(one)])), 0)
+    if not length:
+        return False
+    given, wanted = ran[length:], failed[length:]
+    if not given:
+        return ran[0] not in _LOCAL
+    return bool(wanted) and all(any(_lies_in(target, top) for top in given) for target in wanted)
+
+
+def _lies_in(target: str, top: str) -> bool:
+    """Whether a target of a test run is a part of another: a file in a folder, a test in a file."""
+    tree = top.removesuffix("...").rstrip("/")
+    return target == top or (bool(tree) and target.startswith((f"{tree}/", f"{tree}::")))
+
+
 def hides_failure(line: str) -> bool:
     """Whether another command than the one that matters decides what a line exits with."""
     found = [part for part in parts(line) if not part.is_aside]
@@ -83,7 +131,10 @@ def _unwrapped(words: Sequence[str]) -> Sequence[str]:
         words = words[1:]
     if words[:1] == ("timeout",):
         words = words[2:]
-    return words
+    started = next((len(one) for one in _STARTERS if tuple(words[: len(one)]) == one and len(words) > len(one)), 0)
+    if started:
+        return _unwrapped(words[started:])
+    return [_PROGRAM_FOLDER.sub("", words[0]), *words[1:]] if words else words
 
 
 def _parts(line: str) -> Iterator[Part]:

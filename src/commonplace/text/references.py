@@ -130,6 +130,11 @@ def errors_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_errors(text)))
 
 
+def error_key(line: str) -> str:
+    """What a line that tells of an error is known by, whether it looks like one or not."""
+    return _fingerprint(line.strip()[:_LONGEST_ERROR])
+
+
 def file_key(path: str) -> str:
     """What two spellings of one file share, absolute or relative: its name and the folder it lies in."""
     parts = path.casefold().split("/")

@@ -42,7 +42,7 @@ def test_an_answer_is_heard_in_its_own_sentences() -> None:
 def test_what_was_learnt_stays_and_the_rest_is_of_the_last_answer() -> None:
     heard = Heard().after(ANSWER).after("Done. It turned out that nobody reads the changelog.")
     assert len(heard.learnt) == 3 and heard.learnt[-1] == "It turned out that nobody reads the changelog."
-    assert (heard.left, heard.questions, heard.done) == ((), (), ())
+    assert (heard.questions, heard.done) == ((), ())
 
 
 def test_saying_the_same_again_adds_nothing() -> None:

@@ -28,8 +28,8 @@ def everything(book: Book) -> list[tuple[object, ...]]:
 
 def test_what_became_of_events_is_counted(book: Book) -> None:
     done = remember_events(book, a_fix().events)
-    assert done.kept == {"command": 2, "file-read": 1, "file-write": 1, "prompt": 1}
-    assert (done.dropped, done.led) == ({}, {"session-start": 1, "stop": 1})
+    assert done.kept == {"answer": 1, "command": 2, "file-read": 1, "file-write": 1, "prompt": 1}
+    assert (done.dropped, done.led) == ({}, {"session-start": 1})
     assert remembered(book) == done
 
 
@@ -46,7 +46,7 @@ def test_a_batch_that_is_told_twice_in_parts_is_one(book: Book) -> None:
     events = a_fix().events
     for end in range(1, len(events) + 1):
         remember_events(book, events[:end])
-    assert remembered(book).kept == {"command": 2, "file-read": 1, "file-write": 1, "prompt": 1}
+    assert remembered(book).kept == {"answer": 1, "command": 2, "file-read": 1, "file-write": 1, "prompt": 1}
     assert len(items(book, "summary")) == len(items(book, "checkpoint")) == 1
 
 
@@ -112,7 +112,7 @@ def test_hooks_join_the_session_of_a_transcript(book: Book, tmp_path: Path) -> N
     assert (joined.id, joined.label, joined.messages) == (find_before.id, find_before.label, 4)
     assert messages(book) == said
     ingest(book, path)
-    assert messages(book) == said and len(items(book, "observation")) == 1
+    assert messages(book) == said and len(items(book, "observation")) == 2
     assert told(book).session == KEY
 
 
@@ -123,6 +123,7 @@ def test_a_compaction_under_a_new_name_continues_the_session_before(book: Book) 
     second.add("session-start", reason="compact")
     third = Telling(session="three", at_ms=second.at_ms)
     third.add("session-start", reason="startup")
+    third.asks("Now look at the other test, please")
     remember_events(book, [*second.events, *third.events])
     assert find(book, "claude-code:two").meta["continued_from"] == "claude-code:one"
     assert "continued_from" not in find(book, "claude-code:three").meta

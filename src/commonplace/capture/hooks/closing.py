@@ -11,14 +11,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from commonplace.capture.hooks.answers import Heard
 from commonplace.capture.hooks.concepts import concepts
 from commonplace.capture.hooks.course import Course, Deed
-from commonplace.capture.hooks.observations import COMPACTION, PROMPT
+from commonplace.capture.hooks.observations import ANSWER, COMPACTION, PROMPT
+from commonplace.capture.hooks.requests import is_reply
+from commonplace.capture.hooks.steps import heard_in
 from commonplace.memory.captured import is_edited
+from commonplace.memory.open_steps import HEARD, STILL_FAILING, dismissed
 from commonplace.memory.remember import Note
-from commonplace.text.commands import essence
+from commonplace.model import Item
+from commonplace.text.commands import covers, essence
 from commonplace.text.summarise import shorten
 
 MOST_FILES, MOST_KNOWN, MOST_LINES, MOST_SHOWN = 20, 200, 5, 10
-_LONGEST = 200
+_LONGEST, _LONGEST_COMMAND = 200, 120
+_NEWLINE = "\n"
 # What a command has to be about to be worth telling that it went well.
 _FEATS = frozenset(("testing", "build", "code-quality", "dependencies", "database", "devops"))
 _DEED_OF_GIT = re.compile(
@@ -42,20 +47,27 @@ def closed(course: Course) -> Iterator[Note]:
     """
     if course.closes_ms is None:
         return
-    before = course.summary.meta if course.summary else {}
-    heard = Heard.from_json(before.get("heard"))
-    for answer in course.answers:
-        heard = heard.after(answer)
-    deeds = [deed for deed in course.deeds if deed.type not in (PROMPT, COMPACTION)]
+    kept = [item for item in (course.summary, course.checkpoint) if item]
+    # What a person edited is not written any more, so the other one tells where hooks were.
+    latest = next((item for item in kept if not is_edited(item)), kept[0] if kept else None)
+    heard = heard_in(course, Heard.from_json(latest.meta.get(HEARD) if latest else None).without(dismissed(kept)))
+    deeds = [deed for deed in course.deeds if deed.type not in (PROMPT, ANSWER, COMPACTION)]
     if not (deeds or (course.opening and heard != Heard())):
         return
-    written = _recent_first([*_texts(before.get("written")), *(file for deed in deeds for file in deed.modified)])
-    meta = {"heard": heard.as_json(), "written": list(reversed(written[:MOST_KNOWN]))}
+    before = _texts(course.summary.meta.get("written")) if course.summary else []
+    written = _recent_first([*before, *(file for deed in deeds for file in deed.modified)])
+    told = {HEARD: heard.as_json()} if heard != Heard() else {}
     details = _summary(course, deeds, heard, written)
-    if not (course.summary and is_edited(course.summary)):
-        yield _note(course, "summary", details, {name: value for name, value in meta.items() if value})
-    if not (course.checkpoint and is_edited(course.checkpoint)):
-        yield _note(course, "checkpoint", _checkpoint(course, deeds, heard, details, written), {})
+    if not _is_kept(course.summary):
+        files: dict[str, object] = {"written": list(reversed(written[:MOST_KNOWN]))} if written else {}
+        yield _note(course, "summary", details, {**told, **files})
+    if not _is_kept(course.checkpoint):
+        yield _note(course, "checkpoint", _checkpoint(course, deeds, heard, details, written), told)
+
+
+def _is_kept(item: Item | None) -> bool:
+    """Whether a person wrote in it."""
+    return item is not None and is_edited(item)
 
 
 def _summary(course: Course, deeds: Sequence[Deed], heard: Heard, written: Sequence[str]) -> dict[str, str]:
@@ -73,20 +85,21 @@ def _checkpoint(
     course: Course, deeds: Sequence[Deed], heard: Heard, summary: Mapping[str, str], written: Sequence[str]
 ) -> dict[str, str]:
     read = _recent_first(file for deed in deeds for file in deed.read)
-    prompts = [deed.title for deed in course.deeds if deed.type == PROMPT]
+    steps = [deed for deed in course.deeds if deed.type != ANSWER]
+    asked = [deed.title for deed in course.deeds if deed.type == PROMPT and not is_reply(deed.title)]
     return {
-        "task": prompts[-1] if prompts else summary["request"].partition("\n")[0],
+        "task": asked[-1] if asked else summary["request"].partition("\n")[0],
         "progress": "\n".join(heard.done) or summary["completed"],
         "next_steps": summary["next_steps"],
         "open_questions": "\n".join(heard.questions),
         "relevant_files": ", ".join(list(dict.fromkeys([*written, *read]))[:MOST_FILES]),
-        "snapshot": "\n".join(f"{deed.type}: {deed.title}" for deed in list(course.deeds)[-MOST_SHOWN:]),
+        "snapshot": "\n".join(f"{deed.type}: {deed.title}" for deed in steps[-MOST_SHOWN:]),
     }
 
 
 def _request(course: Course) -> str:
-    """How it began, and what was asked last."""
-    last = [deed.title for deed in course.deeds if deed.type == PROMPT][-2:]
+    """How it began, and what was asked last. A reply such as "no, keep it" asks for nothing by itself."""
+    last = [deed.title for deed in course.deeds if deed.type == PROMPT and not is_reply(deed.title)][-2:]
     return "\n".join(dict.fromkeys([*course.opening[:1], *last]))
 
 
@@ -127,10 +140,28 @@ def _is_feat(line: str) -> bool:
 
 
 def _open_failures(deeds: Sequence[Deed]) -> list[str]:
-    """Commands that failed and have not gone well since."""
-    last = {essence(deed.facts): deed for deed in deeds if deed.type == "command" and deed.facts}
-    failing = [deed for deed in last.values() if deed.error and _is_feat(deed.facts)]
-    return [f"Still failing: {shorten(deed.narrative.removeprefix('Ran '), _LONGEST)}" for deed in failing[-3:]]
+    """Commands that failed and have not gone well since, alone or as part of a larger test run."""
+    failing: dict[str, Deed] = {}
+    for deed in deeds:
+        if deed.type != "command" or not deed.facts:
+            continue
+        if not deed.error:
+            same = essence(deed.facts)
+            failing = {
+                name: other
+                for name, other in failing.items()
+                if name != same and not (deed.went_well and covers(deed.facts, other.facts))
+            }
+        elif _is_feat(deed.facts):
+            failing.pop(essence(deed.facts), None)
+            failing[essence(deed.facts)] = deed
+    return [f"{STILL_FAILING}{_failing(deed)}" for deed in list(failing.values())[-3:]]
+
+
+def _failing(deed: Deed) -> str:
+    """The command, and what its narrative says of how it failed."""
+    why = deed.narrative.partition(" — ")[2] or "failed"
+    return shorten(f"{shorten(deed.facts.partition(_NEWLINE)[0], _LONGEST_COMMAND)} — {why}", _LONGEST)
 
 
 def _notes(course: Course) -> str:

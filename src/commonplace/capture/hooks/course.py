@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from commonplace.capture.hooks.observations import PROMPT
+from commonplace.capture.hooks.observations import ANSWER, PROMPT
 from commonplace.memory.captured import Thread
 from commonplace.model import Item
 
@@ -30,9 +30,13 @@ class Deed:
     went_well: bool = False
     verbs: Mapping[str, object] = field(default_factory=dict)
     agent: str = ""
+    text: str = ""
+    """What a prompt or an answer said; empty for everything else."""
 
     @classmethod
-    def of(cls, type_: str, title: str, details: Mapping[str, str], meta: Mapping[str, object], at_ms: int) -> Deed:
+    def of(
+        cls, type_: str, title: str, text: str, details: Mapping[str, str], meta: Mapping[str, object], at_ms: int
+    ) -> Deed:
         """From an observation, whether it is stored already or about to be."""
         return cls(
             type=type_,
@@ -47,11 +51,12 @@ class Deed:
             went_well=meta.get("went_well") is True,
             verbs=verbs if isinstance(verbs := meta.get("verbs"), Mapping) else {},
             agent=_text(meta.get("agent")),
+            text=text if type_ in (PROMPT, ANSWER) else "",
         )
 
     @classmethod
     def of_item(cls, item: Item) -> Deed:
-        return cls.of(item.type, item.title, item.details, item.meta, item.created_ms)
+        return cls.of(item.type, item.title, item.body, item.details, item.meta, item.created_ms)
 
 
 @dataclass(slots=True)
@@ -71,9 +76,14 @@ class Course:
     counts: Counter[str] = field(default_factory=Counter)
     summary: Item | None = None
     checkpoint: Item | None = None
-    answers: list[str] = field(default_factory=list)
+    answers: list[tuple[int, str]] = field(default_factory=list)
+    """What was answered at the stops since the last summary, and when."""
     closes_ms: int | None = None
     """When it was to be summed up, since it was the last time."""
+    summed_up_ms: int = 0
+    """When it was summed up the last time."""
+    messages: int = 0
+    """How many messages of it came in by other ways."""
 
     def go_on(self, thread: Thread) -> None:
         """Take up a session that is known."""
@@ -85,6 +95,8 @@ class Course:
         self.deeds.extend(map(Deed.of_item, thread.recent))
         self.counts.update(thread.counts)
         self.summary, self.checkpoint = thread.summary, thread.checkpoint
+        self.summed_up_ms = max((item.created_ms for item in (thread.summary, thread.checkpoint) if item), default=0)
+        self.messages = session.messages
 
     def add(self, deed: Deed) -> None:
         self.deeds.append(deed)
@@ -98,7 +110,12 @@ class Course:
         """Note that the session is to be summed up, and what was answered last."""
         self.closes_ms = at_ms
         if answer.strip():
-            self.answers.append(answer)
+            self.answers.append((at_ms, answer))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has happened in it that is worth a place in a list."""
+        return not (self.counts or self.messages or self.summary or self.checkpoint)
 
     def lately(self, since_ms: int) -> Iterable[Deed]:
         """What was done since a moment, the last first."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from commonplace.capture.hooks.event import Event
+from commonplace.capture.hooks.last_answer import with_last_answer
 from commonplace.capture.hooks.preparing import wanted_after
 from commonplace.capture.hooks.reading import event_in
 from commonplace.capture.hooks.remembering import remember_events
@@ -94,7 +95,7 @@ def _batch(book: Book, spool: Path, names: Sequence[str], drained: Drained) -> N
             drained.passed_over += 1
             remove(spool, [name])
         else:
-            told[name] = event
+            told[name] = with_last_answer(event)
     _remember(book, spool, told, drained)
 
 

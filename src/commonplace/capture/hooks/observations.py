@@ -32,9 +32,10 @@ from commonplace.capture.transcripts.wording import cut, said
 from commonplace.text.redact import redact
 from commonplace.text.summarise import shorten, title_of
 
-PROMPT, COMPACTION, DELEGATION = "prompt", "compaction", "delegation"
+PROMPT, ANSWER, COMPACTION, DELEGATION = "prompt", "answer", "compaction", "delegation"
 LONGEST_TITLE, LONGEST_GIST, LONGEST_FACT = 100, 300, 1000
-LONGEST_PROMPT, LONGEST_ANSWER, LONGEST_INPUT, LONGEST_OUTPUT = 20_000, 2_000, 800, 500
+LONGEST_PROMPT, LONGEST_REPLY = 20_000, 8_000
+LONGEST_ANSWER, LONGEST_INPUT, LONGEST_OUTPUT = 2_000, 800, 500
 _PROGRAM = re.compile(r"(?:[A-Z_][A-Z0-9_]*=\S*\s+)*(?:sudo\s+|time\s+|npx\s+|uv run\s+)?([\w./\\+-]+)")
 _DOMAIN = re.compile(r"https?://(?:www\.)?([^/\s:?#]+)")
 
@@ -75,9 +76,11 @@ class Observation:
 
 
 def observe(event: Event, place: Place) -> Observation:
-    """What a tool, a prompt, a sub-agent's end or a compaction was."""
+    """What a tool, a prompt, the answer of a turn, a sub-agent's end or a compaction was."""
     if event.kind == "prompt":
         return _prompt(event)
+    if event.kind == "stop":
+        return _answer(event)
     if event.kind in ("subagent-stop", "compact"):
         return _told(event)
     type_ = "file-write" if arguments.is_patch(event) else type_of(event.tool)
@@ -94,6 +97,21 @@ def _prompt(event: Event) -> Observation:
         concepts=concepts(text=text),
         body=text,
         digest=digest(PROMPT, text),
+        tokens=tokens(event.text),
+    )
+
+
+def _answer(event: Event) -> Observation:
+    """What the agent said at the end of a turn."""
+    text = cut(said(event.text), LONGEST_REPLY)
+    return Observation(
+        ANSWER,
+        title_of(redact(text)) or "Answer",
+        subtitle="answer",
+        narrative=_gist(text),
+        concepts=concepts(text=text),
+        body=text,
+        digest=digest(ANSWER, text),
         tokens=tokens(event.text),
     )
 

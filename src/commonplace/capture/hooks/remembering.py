@@ -11,13 +11,15 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from commonplace.capture.hooks.closing import closed
+from commonplace.capture.hooks.closing_elsewhere import close_elsewhere
 from commonplace.capture.hooks.course import OPENING, RECENT, Course, Deed
 from commonplace.capture.hooks.event import Event
 from commonplace.capture.hooks.observations import Observation, observe
 from commonplace.capture.hooks.outcomes import DROPPED, KEPT, LED, Remembered
 from commonplace.capture.hooks.places import Place, Places
 from commonplace.capture.hooks.public import public
-from commonplace.capture.hooks.trivia import reason_against, reason_to_drop
+from commonplace.capture.hooks.trivia import INGESTED, reason_against, reason_to_drop
+from commonplace.memory.answers import is_in_transcript
 from commonplace.memory.book import Book
 from commonplace.memory.captured import Begun, Happening, capture, known_events, latest_key, thread
 from commonplace.memory.remember import MAX_SESSION, Note, clean
@@ -25,7 +27,9 @@ from commonplace.memory.staleness import ROOT
 
 BATCH = 500
 """Events that are written in one transaction."""
-_OBSERVED = ("prompt", "tool", "subagent-stop", "compact")
+_OBSERVED = ("prompt", "tool", "stop", "subagent-stop", "compact")
+# Observed only if they say something; they lead a session on in any case.
+_MAYBE_SILENT = ("stop", "compact", "subagent-stop")
 _CLOSING = ("stop", "session-end", "compact")
 # From 2000 on; a host that says something else has no clock, and in a day's time at most.
 _EARLIEST_MS, _AHEAD_MS = 946_684_800_000, 86_400_000
@@ -63,12 +67,14 @@ class _Batch:
         course.is_new = False
 
     def write(self) -> Counter[str]:
-        """Write what was taken. A session that is forgotten is left alone."""
+        """Write what was taken. A session that is forgotten is left alone; one without anything in it is left out."""
         if not self._happenings:
             return Counter()
         live = [course for course in self._met.values() if not course.forgotten]
         told = [note for course in live for note in closed(course)]
-        outcomes = capture(self._book, [_begun(course) for course in live], self._happenings, told)
+        others, told = close_elsewhere(self._book, live, told)
+        begun = [_begun(course) for course in live if not course.is_empty or "continued_from" in course.meta]
+        outcomes = capture(self._book, [*begun, *others], self._happenings, told)
         for course in live:
             if course.closes_ms is not None:
                 # What is told of it has changed.
@@ -76,15 +82,19 @@ class _Batch:
         return outcomes
 
     def _happening(self, name: str, event: Event, course: Course, place: Place, at_ms: int) -> Happening:
-        if event.kind not in _OBSERVED or (event.kind in ("compact", "subagent-stop") and not event.text.strip()):
+        if event.kind not in _OBSERVED or (event.kind in _MAYBE_SILENT and not event.text.strip()):
+            return Happening(name, f"{LED}:{event.kind}")
+        if event.kind == "stop" and event.agent:
             return Happening(name, f"{LED}:{event.kind}")
         if reason := reason_against(event, course):
             return Happening(name, f"{DROPPED}:{reason}")
         seen = observe(event, place)
         if reason := reason_to_drop(seen, course, at_ms):
             return Happening(name, f"{DROPPED}:{reason}")
+        if event.kind == "stop" and course.messages and is_in_transcript(self._book, course.key, seen.body, at_ms):
+            return Happening(name, f"{DROPPED}:{INGESTED}")
         note = _note(event, seen, course, place, at_ms)
-        course.add(Deed.of(note.type, note.title, note.details, note.meta, at_ms))
+        course.add(Deed.of(note.type, note.title, note.content, note.details, note.meta, at_ms))
         return Happening(name, f"{KEPT}:{seen.type}", note, seen.tokens)
 
     def _course(self, event: Event, place: Place, at_ms: int) -> Course:

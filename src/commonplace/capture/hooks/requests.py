@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from commonplace.text.extract import says_little
 from commonplace.text.sentences import sentences
 from commonplace.text.summarise import title_of
 
@@ -21,6 +22,15 @@ _FILLERS = frozenset(
         " weiter danke gut bitte mach si sí oui non"
     ).split()
 )
+_REPLIES = (
+    "no nope nah yes yeah yep ok okay sure right correct wrong not wait actually instead rather hm hmm but and or so"
+    " then also thanks thank great good perfect nice fine keep leave stop same both neither either that this it never"
+    " nein ja doch lieber stattdessen"
+)
+_REPLY = re.compile(
+    rf"\W*(?:{'|'.join(_REPLIES.split())}|don['’]t|the (?:first|second|latter|former))\b", re.IGNORECASE
+)
+_LONGEST_REPLY = 12
 _ENTRY = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+(?=\S)")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 # How Claude Code writes down that a command of its own was called.
@@ -49,6 +59,11 @@ def is_filler(text: str) -> bool:
     """Whether a few words say nothing by themselves: yes, continue, thanks."""
     words = re.findall(r"\w+", text.casefold().replace("'", "").replace("’", ""))
     return len(words) <= _MOST_FILLERS and _FILLERS.issuperset(words)
+
+
+def is_reply(text: str) -> bool:
+    """Whether a prompt only answers what was said before it: "no, keep 15 minutes", "run it again"."""
+    return says_little(text) or (len(text.split()) <= _LONGEST_REPLY and _REPLY.match(text) is not None)
 
 
 def _is_thin(told: str) -> bool:

@@ -11,10 +11,12 @@ from commonplace.capture.hooks.observations import COMPACTION, DELEGATION, PROMP
 from commonplace.capture.hooks.requests import is_filler
 from commonplace.capture.hooks.tools import OWN, THINKING, is_our_command, type_of
 from commonplace.capture.transcripts.wording import said
+from commonplace.text.extract import says_little
 from commonplace.text.private import only_private
 
 OWN_MEMORY, THOUGHTS, EMPTY, PRIVATE, JUST_SEEN = "own-memory", "thinking", "empty", "private", "just-seen"
 LOOKING, REPEATED, SMALL_TALK, FORGOTTEN = "looking-around", "repeated", "small-talk", "forgotten-session"
+INGESTED = "ingested"
 REASONS = {
     OWN_MEMORY: "a use of this memory, which would be remembered again and again",
     THOUGHTS: "an agent's own lists and thoughts",
@@ -23,7 +25,8 @@ REASONS = {
     JUST_SEEN: "a read of a file that was read or written a moment ago",
     LOOKING: "a look around, such as pwd, or ls and git status once more",
     REPEATED: "the same again, with the same result",
-    SMALL_TALK: "a prompt such as yes, continue or thanks, or a command to the editor",
+    SMALL_TALK: "a prompt such as yes, continue or thanks, a command to the editor, or an answer that says as little",
+    INGESTED: "an answer that came in with its transcript already",
     FORGOTTEN: "it belongs to a session that was forgotten",
 }
 MOMENT_MS = 10 * 60_000
@@ -37,11 +40,21 @@ _EDITOR = re.compile(
     r"|model|permissions|plugin|quit|resume|rewind|status|theme|usage|vim)(?:\s.{0,80})?"
 )
 
+# What an agent says before it goes on: nothing that happened yet.
+_ANNOUNCES = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|sure|great|good|perfect|now|next|first|alright)\W+)*"
+    r"(?:i['’]ll|i will|i['’]m going to|let me|let['’]s|now i|next,? i)\b",
+    re.IGNORECASE,
+)
+_LONGEST_ANNOUNCEMENT = 200
+
 
 def reason_against(event: Event, course: Course) -> str | None:
     """Why an event is not worth looking at; None if it may be."""
     if course.forgotten:
         return FORGOTTEN
+    if event.kind == "stop":
+        return _answer_reason(said(event.text), course)
     if event.kind != "tool":
         return _said_reason(said(event.text), by_person=event.kind == "prompt")
     type_, line = type_of(event.tool), arguments.command(event)
@@ -73,6 +86,16 @@ def _said_reason(text: str, *, by_person: bool) -> str | None:
     if not text:
         return EMPTY
     return PRIVATE if only_private(text) else SMALL_TALK if by_person and is_small_talk(text) else None
+
+
+def _answer_reason(text: str, course: Course) -> str | None:
+    """Why an answer says too little to be found again: it answers nothing, announces, or only agrees."""
+    if not text:
+        return EMPTY
+    if only_private(text):
+        return PRIVATE
+    announces = len(text) <= _LONGEST_ANNOUNCEMENT and _ANNOUNCES.match(text)
+    return SMALL_TALK if not course.counts or announces or says_little(text) or is_filler(text) else None
 
 
 def _command_reason(line: str, course: Course) -> str | None:

@@ -19,6 +19,11 @@ from commonplace.text.words import count_words
 
 _DAY, _SHIFT = 86_400_000, 1_000_000
 LIVE = "s.forgotten_ms IS NULL AND s.messages > 0"
+# Also those without messages, if anything else that happened in them is remembered.
+NOT_EMPTY = (
+    "s.forgotten_ms IS NULL AND (s.messages > 0 OR EXISTS (SELECT 1 FROM items i WHERE i.session_id = s.id"
+    " AND i.kind <> 'message' AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL))"
+)
 _SELECT = """
 SELECT s.id, s.uid, s.key, s.source, p.name, s.label, s.folder, s.status, coalesce(s.importance, 5.0), s.meta,
        s.started_ms, coalesce(s.ended_ms, s.started_ms), s.updated_ms, s.accessed_ms, s.rev, s.messages, s.words,
@@ -150,7 +155,7 @@ def selected(
 
 def condition_of(connection: apsw.Connection, space_id: int, scope: SessionScope) -> tuple[str, list[object]]:
     """A scope as a condition on `sessions s`, with its bindings."""
-    clauses = ["s.space_id = ?", "s.forgotten_ms IS NULL" if scope.empty else LIVE]
+    clauses = ["s.space_id = ?", NOT_EMPTY if scope.empty else LIVE]
     bindings: list[object] = [space_id]
     # "0" is the letter after "/": everything that begins with the folder and a slash.
     within = "(s.folder = ? OR (s.folder > ? AND s.folder < ?))"

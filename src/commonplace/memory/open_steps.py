@@ -1,0 +1,76 @@
+"""Open steps: what the summaries and checkpoints of a project leave to do. A step stays until it is done or dismissed.
+
+Hooks take a step out of the summary and the checkpoint that name it once a later turn or session says it is done. A
+person dismisses one by editing or forgetting them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from commonplace.memory.book import Book
+from commonplace.model import Item, Scope
+
+STILL_FAILING = "Still failing: "
+# How many summaries and checkpoints of a project are looked at, the newest.
+LOOKED_AT = 100
+HEARD, LEFT = "heard", "left"
+
+
+class Notes(Protocol):
+    """A summary or a checkpoint, whole or as a line of a report."""
+
+    @property
+    def details(self) -> Mapping[str, str]: ...
+    @property
+    def meta(self) -> Mapping[str, object]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStep:
+    """A step, and the newest summary or checkpoint of its session that names it."""
+
+    text: str
+    item: Item
+
+
+def open_steps(book: Book, project: str | None, limit: int) -> list[OpenStep]:
+    """The steps that are open in a project, those of its newest sessions first, each once."""
+    sessions: dict[object, list[Item]] = {}
+    for item in step_notes(book, project):
+        sessions.setdefault(item.session or item.uid, []).append(item)
+    found: dict[str, OpenStep] = {}
+    for notes in sessions.values():
+        newest, gone = next((item for item in notes if steps_in(item)), notes[0]), dismissed(notes)
+        for line in steps_in(newest):
+            if line not in gone:
+                found.setdefault(line.casefold(), OpenStep(line, newest))
+    return list(found.values())[:limit]
+
+
+def step_notes(book: Book, project: str | None) -> list[Item]:
+    """The newest summaries and checkpoints of a project."""
+    return book.store.newest(Scope.inside(project, kinds=("summary", "checkpoint")), LOOKED_AT)
+
+
+def steps_in(notes: Notes) -> list[str]:
+    """The steps that a summary or checkpoint names, a line each."""
+    return [line for line in map(str.strip, notes.details.get("next_steps", "").splitlines()) if line]
+
+
+def dismissed(notes: Iterable[Notes]) -> set[str]:
+    """The steps that hooks wrote and a person took out of one of a session's summary and checkpoint."""
+    return {step for one in notes for step in _written(one) if step not in steps_in(one)}
+
+
+def failing_command(step: str) -> str:
+    """The command that a step says still fails."""
+    return step.removeprefix(STILL_FAILING).partition(" — ")[0]
+
+
+def _written(notes: Notes) -> Iterator[str]:
+    heard = notes.meta.get(HEARD)
+    left = heard.get(LEFT) if isinstance(heard, Mapping) else None
+    yield from (step for step in left if isinstance(step, str)) if isinstance(left, list) else ()
