@@ -144,7 +144,7 @@ def fixtures(settings: Settings, _workers: Workers) -> Protocol:
         on_completion=_complete,
     )
     server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=NAME))
-    return over_http(server, settings)
+    return over_http({"all": server}, "all", settings)
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from commonplace.config import Settings
 from commonplace.hosts.connect.editors import EDITORS, NAMES
 
 from .conftest import Run
@@ -194,7 +195,7 @@ def test_an_address_gets_a_key_of_its_own_once(run: Run, home: Path) -> None:
     assert done.code == 0
     path = home / ".config" / "zed" / "settings.json"
     entry = read(path)["context_servers"]["commonplace"]
-    assert entry["url"] == "http://127.0.0.1:8765/mcp" and entry["headers"]["Authorization"].startswith(
+    assert entry["url"] == "http://127.0.0.1:8765/mcp?profile=core" and entry["headers"]["Authorization"].startswith(
         "Bearer sk-sekha-"
     )
     if sys.platform != "win32":
@@ -207,6 +208,39 @@ def test_an_address_gets_a_key_of_its_own_once(run: Run, home: Path) -> None:
     run("disconnect", "zed")
     states = [key["state"] for key in run("keys", "--json").data["keys"]]
     assert tree(home / ".config") == {} and states[-1] == "revoked"
+
+
+def test_an_address_has_the_same_tools_as_a_server_that_is_started(run: Run, home: Path) -> None:
+    path = home / ".config" / "zed" / "settings.json"
+
+    def url() -> str:
+        return str(read(path)["context_servers"]["commonplace"]["url"])
+
+    run("connect", "zed", "--http", "--profile", "all")
+    assert url() == "http://127.0.0.1:8765/mcp?profile=all"
+    # The key that it has stays, whichever tools are offered.
+    run("connect", "zed", "--http")
+    assert url() == "http://127.0.0.1:8765/mcp?profile=core" and len(run("keys", "--json").data["keys"]) == 1
+    run("connect", "zed", "--http", "http://127.0.0.1:8765/mcp?profile=kiro")
+    assert url() == "http://127.0.0.1:8765/mcp?profile=kiro"
+
+
+def test_hooks_beside_a_server_elsewhere_are_said_to_capture_here(run: Run, home: Path, settings: Settings) -> None:
+    key = "sk-sekha-" + "0" * 48
+    elsewhere = ("connect", "claude-code", "--http", "https://memory.example/mcp", "--key", key)
+    done = run(*elsewhere)
+    assert done.code == 0 and f"capture into this machine's own memory in {settings.data_dir}" in done.err
+    assert "https://memory.example/mcp:" in done.err and "commonplace sync" in done.err
+    assert "own memory" in run(*elsewhere, "--json").data["notice"]
+    for other in (
+        ("connect", "claude-code", "--http", "https://memory.example/mcp", "--key", key, "--no-hooks"),
+        ("connect", "zed", "--http", "https://memory.example/mcp", "--key", key),
+        ("connect", "claude-code", "--http"),
+        ("connect", "claude-code"),
+    ):
+        assert "own memory" not in run(*other).err
+    mine = run("keys", "create", "mine").out.strip()
+    assert "notice" not in run("connect", "cursor", "--http", "https://team.example/mcp", "--key", mine, "--json").data
 
 
 def test_a_key_that_was_revoked_is_replaced(run: Run, home: Path) -> None:
@@ -234,7 +268,7 @@ def test_a_dry_run_makes_no_key_and_a_given_one_stays(run: Run, home: Path) -> N
         (("emacs",), "emacs"),
         (("zed", "--key", "x"), "--key is for --http"),
         (("zed", "--http", "--key", "x"), "no key of Commonplace"),
-        (("zed", "--http", "--profile", "all"), "has its profile already"),
+        (("zed", "--http", "http://x/mcp?profile=all", "--profile", "core"), "names a profile already"),
         (("zed", "--http", "ftp://x"), "is no address"),
         (("zed", "--http", "http://"), "is no address"),
         (("zed", "--http", "http://a:99999/"), "is no address"),

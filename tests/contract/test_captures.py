@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from commonplace.identity import ref
-from commonplace.model import Draft, Scope, Session, SessionDraft
+from commonplace.model import Draft, Scope, Session, SessionDraft, SessionScope
 from commonplace.store.captures import TOLD, Captured
 from commonplace.store.protocol import Store
 
@@ -128,3 +128,15 @@ def test_spaces_take_the_same_event_each(open_store: Opener, draft: Drafting) ->
         store = open_store(space)
         assert store.capture([session()], [event("1", seen(draft, "one"))], [], THEN) == [True]
         assert store.captured() == {"kept": 1}
+
+
+def test_a_session_without_anything_in_it_is_in_no_list(store: Store, draft: Drafting) -> None:
+    everything = SessionScope(empty=True)
+    store.capture([session("s"), session("empty")], [], [], THEN)
+    assert store.latest_sessions(everything, 10) == [] and store.count_sessions(everything) == 0
+    store.capture([session("s")], [event("1", seen(draft, "one"))], [], THEN)
+    assert [one.key for one in store.latest_sessions(everything, 10)] == ["s"]
+    assert store.count_sessions(everything) == 1 and store.count_sessions(SessionScope()) == 0
+    (item,) = store.newest(Scope(), 10)
+    store.forget([item.id], THEN)
+    assert store.count_sessions(everything) == 0

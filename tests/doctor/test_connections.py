@@ -20,6 +20,8 @@ from commonplace.hosts.connect.places import Places
 from commonplace.hosts.connect.plan import carry_out, plan_connection
 from commonplace.hosts.connect.program import our_program
 from commonplace.hosts.connect.wanted import Wanted, local_server
+from commonplace.memory import keys
+from commonplace.memory.book import open_book
 
 from .conftest import failing, states
 
@@ -132,8 +134,23 @@ def test_mending_hooks_keeps_the_address_of_a_server(patient: Patient, connect: 
     found = failing([*hooks.examine(patient)])
     assert found.mend is not None
     found.mend()
-    assert states([*hooks.examine(patient)]) == {"claude-code": "ok"}
+    (found,) = hooks.examine(patient)
+    assert found.state == "remark" and "own memory" in found.sentence
     assert (home / ".claude.json").read_bytes() == before
+
+
+def test_hooks_that_capture_beside_a_server_elsewhere(patient: Patient, connect: Connect) -> None:
+    book = open_book(patient.settings)
+    secret = keys.create(book, "mine")[1]
+    book.close()
+    connect("claude-code", server=Server(url="https://memory.example/mcp?profile=core", key="sk-sekha-" + "0" * 48))
+    (found,) = hooks.examine(patient)
+    assert found.state == "remark" and str(patient.settings.data_dir) in found.sentence
+    assert "https://memory.example/mcp," in found.sentence and "commonplace sync" in found.fix
+    # A key of this memory shows that the server answers from it.
+    connect("claude-code", server=Server(url="https://memory.example/mcp", key=secret))
+    (found,) = hooks.examine(patient)
+    assert "fired 8 hooks" in found.sentence
 
 
 def test_a_hook_that_keeps_its_events_elsewhere(patient: Patient, connect: Connect, tmp_path: Path) -> None:

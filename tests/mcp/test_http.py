@@ -9,6 +9,8 @@ import httpx2
 import pytest
 from tests.mcp.conftest import DEADLINE, ERAS, Served, data_of, play
 
+from commonplace.dialects.profiles import tools_of
+
 JSON = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 
@@ -38,6 +40,19 @@ def test_thirty_sessions_one_after_the_other(served: Served, era: str) -> None:
                 assert not (await client.call_tool("search", {"query": "zebra"})).is_error
 
     play(story)
+
+
+@pytest.mark.parametrize("profile", ["core", "kiro", "all"])
+def test_an_address_may_name_a_profile(served: Served, profile: str) -> None:
+    reply = httpx2.post(
+        f"{served.url}/mcp?profile={profile}", json=LIST, headers=JSON | served.headers, timeout=DEADLINE
+    )
+    assert [tool["name"] for tool in reply.json()["result"]["tools"]] == [tool.name for tool in tools_of(profile)]
+
+
+def test_an_unknown_profile_is_refused(served: Served) -> None:
+    reply = httpx2.post(f"{served.url}/mcp?profile=none", json=LIST, headers=JSON | served.headers, timeout=DEADLINE)
+    assert reply.status_code == 400 and "core" in reply.json()["error"]["message"]
 
 
 def test_a_body_over_the_limit_is_refused(served: Served) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.text.commands import essence, hides_failure, parts, telling_part
+from commonplace.text.commands import covers, essence, hides_failure, parts, telling_part
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,25 @@ def test_what_hides_a_failure() -> None:
 def test_no_line_breaks_it(line: str) -> None:
     assert all(part.words for part in parts(line))
     essence(line), telling_part(line), hides_failure(line)
+
+
+@pytest.mark.parametrize(
+    ("passed", "failed", "covered"),
+    [
+        ("pytest -q", "pytest -q", True),
+        ("cd api && .venv/bin/pytest -q -n 2", "python -m pytest", True),
+        ("uv run pytest", "pytest tests/test_a.py", True),
+        ("pytest tests/", "pytest -q tests/test_a.py::test_b", True),
+        ("npm run lint && npm test", "npm test", True),
+        ("go test ./...", "go test ./pkg", True),
+        ("pytest tests/test_a.py", "pytest -q", False),
+        ("pytest -k login", "pytest", False),
+        ("go test", "go test ./pkg", False),
+        ("npm test", "npm run lint && npm test", False),
+        ("make", "make test", False),
+        ("npm run build", "npm test", False),
+        ("", "pytest", False),
+    ],
+)
+def test_a_run_that_passed_covers_what_it_includes(passed: str, failed: str, covered: bool) -> None:
+    assert covers(passed, failed) is covered

@@ -6,16 +6,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from commonplace.cli.call import Call
 from commonplace.data_folder import data_folder
 from commonplace.errors import InvalidInput, Unauthorized
-from commonplace.hosts.connect.connection import connection
+from commonplace.hosts.connect.connection import MADE_KEY, calls_this_memory, connection
 from commonplace.hosts.connect.editor import Editor, Server
 from commonplace.hosts.connect.places import Places
 from commonplace.hosts.connect.program import our_program
 from commonplace.hosts.connect.wanted import Wanted, local_server
+from commonplace.model import Key
 
 DEFAULT_PROFILE = "core"
 # In place of a key that is made only if it is written.
@@ -54,8 +55,22 @@ class Choice:
 
     def _known_key(self, editor: Editor) -> str:
         there = connection(editor, self.places) if self.url else None
-        secret = _key_of(there.headers or {}) if there and there.ours and there.url == self.url else ""
+        secret = there.key if there and there.ours and _is_same_server(there.url, self.url) else ""
         return "" if secret and _is_spent(self.call, secret) else secret
+
+    def split_memory(self) -> str:
+        """What to say if hooks will capture into another memory than the one that tools use; empty if they won't."""
+        if not (self.url and self.hooks):
+            return ""
+        made = Key(0, MADE_KEY, "", "write", None, 0)
+        if calls_this_memory(self.url, _key_here(self.call, self.key) if self.key else made):
+            return ""
+        folder = self.call.settings().data_dir.absolute()
+        return (
+            f"Hooks capture into this machine's own memory in {folder}, not into the server at {server_of(self.url)}:"
+            " what they capture is not shared, and sessions start with what this machine knows."
+            " `commonplace sync` exchanges the two; --no-hooks captures nothing."
+        )
 
 
 def choose(
@@ -64,14 +79,12 @@ def choose(
     """Check what was chosen. An empty address means the server on this machine."""
     if http is None and key is not None:
         raise InvalidInput("--key is for --http.", "Name both, or none.")
-    if http is not None and profile is not None:
-        raise InvalidInput("A server that runs has its profile already.", "Leave --profile out, or --http.")
     if key is not None:
         from commonplace.memory.keys import looks_like_one
 
         if not looks_like_one(key):
             raise InvalidInput("That is no key of Commonplace.", "`commonplace keys create NAME` makes one.")
-    url = "" if http is None else _address(call, http)
+    url = "" if http is None else _with_profile(_address(call, http), profile)
     return Choice(call, places, profile or DEFAULT_PROFILE, url, key or "", hooks)
 
 
@@ -91,6 +104,36 @@ def revoke_key(call: Call, editor: Editor, headers: Mapping[str, str]) -> None:
             keys.revoke(book, key.id)
 
 
+def server_of(url: str) -> str:
+    """An address without which tools are asked for there."""
+    return url.partition("?")[0]
+
+
+def _is_same_server(one: str, other: str) -> bool:
+    return server_of(one) == server_of(other)
+
+
+def _with_profile(url: str, profile: str | None) -> str:
+    """The address with the tools to offer, unless it names them: the same ones as a server that is started has."""
+    named = "profile" in parse_qs(urlsplit(url).query)
+    if named and profile is not None:
+        raise InvalidInput(
+            "The address names a profile already.", "Leave --profile out, or take it out of the address."
+        )
+    if named or urlsplit(url).fragment:
+        return url
+    return f"{url}{'&' if urlsplit(url).query else '?'}profile={profile or DEFAULT_PROFILE}"
+
+
+def _key_here(call: Call, secret: str) -> Key | None:
+    if not call.settings().has_store:
+        return None
+    from commonplace.memory import keys
+
+    with call.book() as book:
+        return keys.works_here(book, secret)
+
+
 def _is_spent(call: Call, secret: str) -> bool:
     if not call.settings().has_store:
         return False
@@ -101,7 +144,7 @@ def _is_spent(call: Call, secret: str) -> bool:
 
 
 def _key_name(editor: Editor) -> str:
-    return f"connect {editor.name}"
+    return f"{MADE_KEY}{editor.name}"
 
 
 def _key_of(headers: Mapping[str, str]) -> str:

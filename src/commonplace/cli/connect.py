@@ -88,7 +88,10 @@ def connect(
         raise NotFound("None of the editors that can be connected was found here.", f"Name one: {', '.join(NAMES)}.")
     if choice.url and places.project and not dry_run:
         call.note("The project's settings will hold a key: keep them out of version control.")
-    _each(call, editors, places, plan, lambda _planned: None, dry_run=dry_run)
+    notice = choice.split_memory() if any(editor.hooks for editor in editors) else ""
+    if notice:
+        call.note(notice)
+    _each(call, editors, places, plan, lambda _planned: None, dry_run=dry_run, notice=notice)
 
 
 @command(
@@ -150,6 +153,7 @@ def _each(
     afterwards: Callable[[Planned], None],
     *,
     dry_run: bool,
+    notice: str = "",
 ) -> None:
     """Do one editor after the other; one that cannot be done does not keep the rest from it."""
     replies, failures = [], []
@@ -165,7 +169,8 @@ def _each(
         else:
             replies.append(_told(call, planned, places, dry_run=dry_run))
     if call.json:
-        call.reply({"hosts": replies, "written": not dry_run, "failed": len(failures)})
+        told = {"notice": notice} if notice else {}
+        call.reply({"hosts": replies, "written": not dry_run, "failed": len(failures), **told})
     if failures:
         click.get_current_context().exit(failures[0].exit_code)
 

@@ -120,7 +120,7 @@ def reconnect(editor: Editor, places: Places, found: Connection) -> Callable[[],
 
 def _server(program: tuple[str, ...], found: Connection) -> Server:
     if found.url:
-        return Server(url=found.url, key=(found.headers or {}).get("Authorization", "").removeprefix("Bearer "))
+        return Server(url=found.url, key=found.key)
     at = found.args.index(PROFILE) + 1 if PROFILE in found.args else len(found.args)
     profile = found.args[at] if at < len(found.args) else USUAL_PROFILE
     return local_server(program, profile, (found.env or {}).get(DATA_DIR))

@@ -11,10 +11,12 @@ from commonplace.doctor.connections import again, name_of, reconnect
 from commonplace.doctor.finding import Finding, failure, remark, well
 from commonplace.doctor.patient import Patient
 from commonplace.errors import CommonplaceError
-from commonplace.hosts.connect.connection import Connection, Hook, connection
+from commonplace.hosts.connect.connection import Connection, Hook, calls_this_memory, connection
 from commonplace.hosts.connect.editor import Editor
 from commonplace.hosts.connect.editors import EDITORS
 from commonplace.hosts.connect.places import Places
+from commonplace.memory.keys import works_here
+from commonplace.model import Key
 
 AREA = "hooks"
 # A hook that takes longer than this is felt.
@@ -51,7 +53,24 @@ def _of_editor(patient: Patient, editor: Editor, places: Places, found: Connecti
             fix = f"Run {again(editor, places)}, or use --fix; either writes the hooks anew."
             return failure(AREA, what, told, fix, reconnect(editor, places, found) if found.ours else None)
         tried.append(one)
+    if found.url and found.ours and not calls_this_memory(found.url, _key_here(patient, found.key)):
+        return _split(patient, editor, places, what, found)
     return _took(editor, what, tried)
+
+
+def _key_here(patient: Patient, secret: str) -> Key | None:
+    return works_here(patient.book(), secret) if patient.opens() else None
+
+
+def _split(patient: Patient, editor: Editor, places: Places, what: str, found: Connection) -> Finding:
+    """Tools and hooks of an editor use two memories, which nobody would notice."""
+    server, folder = found.url.partition("?")[0], patient.settings.data_dir
+    told = (
+        f"{editor.title} calls {server}, but its hooks capture into this machine's own memory in {folder}:"
+        " what they capture does not reach that server, and sessions start without what it knows."
+    )
+    fix = f"`commonplace sync` exchanges the two memories; {again(editor, places)} with --http and --no-hooks"
+    return remark(AREA, what, told, f"{fix} captures nothing here.")
 
 
 def _took(editor: Editor, what: str, tried: list[Tried]) -> Finding:

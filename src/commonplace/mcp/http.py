@@ -1,8 +1,12 @@
-"""The protocol over HTTP: its route, and how it lives. Who may call, from where and how much is for the site to say."""
+"""The protocol over HTTP: its route, and how it lives. Who may call, from where and how much is for the site to say.
+
+`/mcp?profile=core` offers the tools of a profile to one client, where the server's own setting is `all`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -10,11 +14,13 @@ from typing import Any, NoReturn
 import anyio.to_thread
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from commonplace.config import Settings
+from commonplace.config import PROFILES, Settings
 from commonplace.errors import CommonplaceError, Unauthorized
 from commonplace.mcp.lines import check_message, refusal_of
 from commonplace.mcp.server import build
@@ -34,24 +40,58 @@ class Protocol:
 
 def protocol(settings: Settings, workers: Workers) -> Protocol:
     """The tools of the profile at /mcp, each call on the book in its request's state."""
-    return over_http(build(_nobody, settings.profile, workers, one_caller=False), settings)
+    # A server that was given a profile offers that one to everybody.
+    names = PROFILES if settings.profile == "all" else (settings.profile,)
+    servers = {name: build(_nobody, name, workers, one_caller=False) for name in names}
+    return over_http(servers, settings.profile, settings)
 
 
-def over_http(server: Server[Any], settings: Settings) -> Protocol:
-    """A server at /mcp: each request stands alone and is answered by one JSON document."""
+def over_http(servers: Mapping[str, Server[Any]], usual: str, settings: Settings) -> Protocol:
+    """Servers at /mcp, by their profiles: each request stands alone and is answered by one JSON document."""
+    routes = {name: list(_routes(server, settings)) for name, server in servers.items()}
+
+    @contextlib.asynccontextmanager
+    async def running() -> AsyncIterator[None]:
+        async with contextlib.AsyncExitStack() as stack:
+            for server in servers.values():
+                await stack.enter_async_context(server.session_manager.run())
+            yield
+
+    # Nothing is ever said unasked, so nobody is let wait for it, and there are no sessions to end.
+    return Protocol(
+        [
+            Route(
+                route.path,
+                _Chosen({name: BoundedBody(those[place].endpoint) for name, those in routes.items()}, usual),
+                methods=["POST"],
+            )
+            for place, route in enumerate(routes[usual])
+        ],
+        running,
+    )
+
+
+def _routes(server: Server[Any], settings: Settings) -> Iterator[Route]:
     app = server.streamable_http_app(
         stateless_http=True,
         json_response=True,
         max_request_body_size=settings.max_body_mb * 1024 * 1024,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    # Nothing is ever said unasked, so nobody is let wait for it, and there are no sessions to end.
-    routes: list[BaseRoute] = [
-        Route(route.path, BoundedBody(route.endpoint), methods=["POST"])
-        for route in app.routes
-        if isinstance(route, Route)
-    ]
-    return Protocol(routes, server.session_manager.run)
+    yield from (route for route in app.routes if isinstance(route, Route))
+
+
+class _Chosen:
+    """Hands a request to the server of the profile that its address names."""
+
+    def __init__(self, servers: Mapping[str, ASGIApp], usual: str) -> None:
+        self._servers, self._usual = servers, usual
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name = self._usual if len(self._servers) == 1 else Request(scope).query_params.get("profile") or self._usual
+        if name not in self._servers:
+            raise HTTPException(400, f"There is no profile {name[:60]!r}, only {', '.join(self._servers)}")
+        await self._servers[name](scope, receive, send)
 
 
 class BoundedBody:

@@ -87,6 +87,12 @@ def is_spent(book: Book, secret: str) -> bool:
     return key is not None and not key.works(book.clock())
 
 
+def works_here(book: Book, secret: str) -> Key | None:
+    """The key of this memory that a secret belongs to, if it works; None for one of another memory."""
+    key = _known(book, secret)
+    return key if key is not None and key.works(book.clock()) else None
+
+
 def prefix_of(secret: str) -> str:
     """How a secret begins: what its key is looked up by."""
     return secret[:_PREFIX]

@@ -36,13 +36,17 @@ def _end_of(path: str) -> list[bytes]:
         descriptor = os.open(path, flags)
     except (OSError, ValueError):
         return []
-    with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(file.fileno())
+    try:
+        found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             return []
         start = max(0, found.st_size - READ)
-        file.seek(start)
-        lines = file.read(READ).split(b"\n")
+        os.lseek(descriptor, start, os.SEEK_SET)
+        lines = b"".join(iter(lambda: os.read(descriptor, READ), b"")).split(b"\n")
+    except OSError:
+        return []
+    finally:
+        os.close(descriptor)
     return lines[: 0 if start else None : -1]
 
 

@@ -6,15 +6,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from commonplace.hosts.connect.config_file import ConfigFile, read_config
 from commonplace.hosts.connect.editor import NAME, Editor
 from commonplace.hosts.connect.hook_line import event_of, is_hook_line
 from commonplace.hosts.connect.places import Places
+from commonplace.model import Key
 
 _ADDRESSES = ("url", "serverUrl", "httpUrl")
 _PROGRAMS = ("commonplace", "commonplace.exe")
 _KEYS = "Bearer sk-sekha-"
+MADE_KEY = "connect "
+"""How the name of a key begins that was made for an editor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +44,26 @@ class Connection:
     hooks: tuple[Hook, ...] = ()
 
     @property
+    def key(self) -> str:
+        """The secret of the key that it sends."""
+        return (self.headers or {}).get("Authorization", "").removeprefix("Bearer ")
+
+    @property
     def ours(self) -> bool:
         """Whether the entry was made by us, and not by somebody who chose the same name."""
         program = self.command.replace("\\", "/").rpartition("/")[2].lower()
         as_module = self.args[:2] == ("-m", NAME)
         return program in _PROGRAMS or as_module or str((self.headers or {}).get("Authorization")).startswith(_KEYS)
+
+
+def calls_this_memory(url: str, key: Key | None) -> bool:
+    """Whether a server at an address answers from the memory on this machine, given the key of it that is used.
+
+    A key that was made here for an address elsewhere proves nothing: that server does not know it.
+    """
+    host = urlsplit(url).hostname or ""
+    local = host in ("localhost", "::1") or host.startswith("127.")
+    return key is not None and (local or not key.name.startswith(MADE_KEY))
 
 
 def connection(editor: Editor, places: Places) -> Connection | None:
