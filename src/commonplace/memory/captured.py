@@ -19,6 +19,7 @@ from commonplace.text.redact import all_clean
 from commonplace.text.summarise import shorten
 
 __all__ = [
+    "TOLD",
     "Begun",
     "Happening",
     "Thread",

@@ -41,7 +41,7 @@ def test_kiro_search_finds_observations_and_summaries(captured: Call) -> None:
 def test_kiro_timeline_tells_what_came_before_and_after(book: Book, captured: Call) -> None:
     edit = next(item for item in items(book, "observation") if item.title == "Modified login.py")
     around = captured("timeline", anchor_id=edit.id, depth_before=3, depth_after=1)["timeline"]
-    assert {row["type"] for row in around} <= {"prompt", "command", "file-read", "file-write"}
+    assert {row["type"] for row in around} <= {"prompt", "command", "file-read", "file-write", "answer"}
     assert [row["position"] for row in around] == [-3, -2, -1, 0, 1] and around[3]["subtitle"] == "edit src/login.py"
     (whole,) = captured("get_observations", ids=[edit.id])["observations"]
     assert whole["text"].startswith("Input: src/login.py") and whole["session_id"] == "claude-code:s1"

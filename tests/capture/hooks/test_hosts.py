@@ -74,7 +74,7 @@ def test_a_session_of_any_host_is_told_alike(book: Book, host: str) -> None:
     remember_events(book, telling.events)
     observed = [item for item in items(book, "observation") if item.type != "prompt"]
     looked = "command" if host == "codex" else "file-read"
-    assert [item.type for item in observed] == [looked, "command", "file-write", "command"]
+    assert [item.type for item in observed] == [looked, "command", "file-write", "command", "answer"]
     assert observed[1].title == "Failed: pytest" and observed[1].details["narrative"].endswith(f"{FAILED[4:]} (failed)")
     assert observed[2].title == "Modified login.py"
     assert (

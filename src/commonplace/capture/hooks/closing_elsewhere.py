@@ -11,12 +11,11 @@ from commonplace.capture.hooks.course import Course
 from commonplace.capture.hooks.steps import closed_elsewhere
 from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
 from commonplace.memory.book import Book
-from commonplace.memory.captured import Begun, is_edited
+from commonplace.memory.captured import TOLD, Begun, is_edited
 from commonplace.memory.edit import Changes, edit
 from commonplace.memory.open_steps import HEARD, step_notes, steps_in
 from commonplace.memory.remember import Note, note_of
 from commonplace.model import Item
-from commonplace.store.captures import TOLD
 
 Written = TypeVar("Written", Item, Note)
 
