@@ -16,7 +16,7 @@ from commonplace.errors import InvalidInput
 
 DATABASE_NAME = "commonplace.db"
 KEY_FILE_NAME = "api-key"
-PROFILES = ("all", "core", "kiro", "memories", "ecm", "sekha")
+PROFILES = ("all", "core", "kiro", "memories", "ecm", "sekha", "chatgpt")
 EMBEDDERS = ("builtin", "endpoint", "off")
 DURABILITY = ("full", "normal")
 LOG_FORMATS = ("text", "json")
@@ -129,6 +129,13 @@ def sources(overrides: Mapping[str, object] | None = None, env: Mapping[str, str
 def listed(value: str) -> tuple[str, ...]:
     """The entries of a comma separated setting."""
     return tuple(entry for entry in (part.strip() for part in value.split(",")) if entry)
+
+
+def address(settings: Settings, path: str) -> str:
+    """Where a page of the server is: under the name that others call it by, else on this machine."""
+    names = listed(settings.allowed_hosts)
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"https://{names[0]}{path}" if names else f"http://{host}:{settings.port}{path}"
 
 
 def _path(name: str) -> Path:

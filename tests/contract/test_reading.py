@@ -135,30 +135,34 @@ def test_newest_keeps_to_its_scope(store: Store, draft: Make) -> None:
         newest(store, project=" ")
 
 
-def test_neighbours_in_time_come_from_the_anchors_project(store: Store, draft: Make) -> None:
+def test_neighbours_in_time_come_from_the_scope(store: Store, draft: Make) -> None:
     stored = store.put(
         [draft(f"{project} {at}", project=project, at=at) for at in range(6) for project in ("p", "q", None)], NOW
     )
     items = store.get(s.id for s in stored)
     anchor = next(item for item in items.values() if item.body == "p 3")
-    assert [i.body for i in store.around(anchor, 2, 5, KINDS)] == ["p 1", "p 2", "p 3", "p 4", "p 5"]
-    assert [i.body for i in store.around(anchor, 0, 1, KINDS)] == ["p 3", "p 4"]
-    assert [i.body for i in store.around(anchor, 0, 0, KINDS)] == ["p 3"]
+    inside = Scope(project="p")
+    assert [i.body for i in store.around(anchor, 2, 5, inside)] == ["p 1", "p 2", "p 3", "p 4", "p 5"]
+    assert [i.body for i in store.around(anchor, 0, 1, inside)] == ["p 3", "p 4"]
+    assert [i.body for i in store.around(anchor, 0, 0, inside)] == ["p 3"]
     loose = next(item for item in items.values() if item.body == "None 0")
-    assert [i.body for i in store.around(loose, 3, 2, KINDS)] == ["None 0", "None 1", "None 2"]
+    assert [i.body for i in store.around(loose, 3, 2, Scope(only_global=True))] == ["None 0", "None 1", "None 2"]
+    assert [i.body for i in store.around(anchor, 2, 2, Scope())] == ["q 2", "None 2", "p 3", "q 3", "None 3"]
+    assert [i.body for i in store.around(anchor, 1, 1, Scope(project="q"))] == ["q 2", "p 3", "q 3"]
+    assert [i.body for i in store.around(anchor, 5, 5, Scope(project="nowhere"))] == ["p 3"]
 
 
 def test_neighbours_at_the_same_moment_stand_by_their_ids(store: Store, draft: Make) -> None:
     ids = [s.id for s in store.put([draft(f"n{n}", at=7) for n in range(5)], NOW)]
     anchor = store.get([ids[2]])[ids[2]]
-    assert [item.id for item in store.around(anchor, 5, 5, KINDS)] == ids
-    assert [item.id for item in store.around(anchor, 1, 1, KINDS)] == ids[1:4]
+    assert [item.id for item in store.around(anchor, 5, 5, Scope())] == ids
+    assert [item.id for item in store.around(anchor, 1, 1, Scope())] == ids[1:4]
 
 
 def test_neighbours_are_of_the_kinds_asked_for(store: Store, draft: Make) -> None:
     stored = store.put([draft(kind, kind=kind, at=n) for n, kind in enumerate(KINDS)], NOW)
     anchor = store.get([stored[2].id])[stored[2].id]
-    found = store.around(anchor, 5, 5, ("observation", "summary"))
+    found = store.around(anchor, 5, 5, Scope(kinds=("observation", "summary")))
     assert [item.kind for item in found] == ["observation", "message", "summary"]
 
 

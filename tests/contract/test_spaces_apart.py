@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.errors import NotFound
 from commonplace.identity import ref
-from commonplace.model import KINDS, Draft, Scope
+from commonplace.model import Draft, Scope
 from commonplace.store.columns import QUERY_COLUMNS
 from commonplace.store.protocol import Store
 from commonplace.text.query import parse
@@ -53,7 +53,7 @@ def test_reading_stops_at_the_border(mine: Store, theirs: Store, draft: Make) ->
     passages = mine.passages_of([one.id])[one.id]
     assert theirs.passage_texts(passages) == {}
     anchor = mine.get([one.id])[one.id]
-    assert [item.id for item in mine.around(anchor, 5, 5, KINDS)] == [one.id]
+    assert [item.id for item in mine.around(anchor, 5, 5, Scope())] == [one.id]
     for scope in (Scope(), Scope(project="p"), Scope(project="p", with_global=True), Scope(kinds=("memory",))):
         assert [item.id for item in theirs.newest(scope, 10)] == [two.id]
     mine.forget([one.id], NOW)

@@ -220,4 +220,3 @@ def test_the_tool_says_what_it_takes() -> None:
         "query": ("string", None),
     }
     assert schema["required"] == ["project"]
-    assert schema["additionalProperties"] is False

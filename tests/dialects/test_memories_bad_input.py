@@ -141,11 +141,11 @@ def test_an_unknown_argument_is_named_with_the_known_ones(book: Book, tool: Tool
 
 
 WRONG: dict[type, list[object]] = {
-    str: [5, True, None, ["x"], {}],
-    int: ["5", 5.5, True, None, [5]],
-    bool: ["true", 1, 0, None],
-    list: ["x", 5, None, {}, [5], [None], [["x"]]],
-    dict: ["{}", None, [], 5],
+    str: [5, True, ["x"], {}],
+    int: ["5", 5.5, True, [5]],
+    bool: ["true", 1, 0],
+    list: ["x", 5, {}, [5], [None], [["x"]]],
+    dict: ["{}", [], 5],
 }
 
 

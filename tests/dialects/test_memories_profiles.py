@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import json
 from typing import Any
 
@@ -64,6 +66,16 @@ REFERENCE: dict[str, dict[str, dict[str, Any]]] = {
     "cancel_memory_stream": {"stream_id!": STRING},
 }
 OURS = {"get_context": {"files"}, "get_rules": {"files"}, "edit_memory": {"supersedes"}}
+# Every argument of the one get_context with a value, and what stands for leaving it out.
+VALUES: dict[str, Any] = {
+    "project": "my-app",
+    "token_budget": 500,
+    "query": "zebra",
+    "project_id": "my-app",
+    "limit": 3,
+    "files": ["a.py"],
+}
+OMITTED = object()
 CORE = {"get_context", "add_memory", "edit_memory", "forget_memory"}
 
 
@@ -144,24 +156,87 @@ def test_with_a_project_the_context_is_kiros_json(told: Book, profile: str, argu
 @pytest.mark.promise("memories:decided:either-context")
 def test_without_one_it_is_memories_markdown(told: Book, profile: str, arguments: dict[str, Any]) -> None:
     reply = asked(told, profile, **arguments)
-    alone = asked(told, "memories", **arguments)
-    assert reply.text.startswith(alone.text) and alone.data.items() <= reply.data.items()
-    assert reply == alone or "query" not in arguments
+    assert reply == asked(told, "memories", **arguments)
     assert "## Global Rules\n- Be kind" in reply.text
     assert ("## Project Rules\n- Use tabs" in reply.text) is ("project_id" in arguments)
 
 
-@pytest.mark.parametrize("profile", ["all", "core"])
-def test_a_budget_alone_is_kiros_too(told: Book, profile: str) -> None:
-    with pytest.raises(InvalidInput, match="'project'"):
-        asked(told, profile, token_budget=500)
+def contents(reply: Reply) -> list[str]:
+    return [item["content"] for item in reply.data["items"]]
+
+
+def as_json_for(told: Book, profile: str, **arguments: Any) -> Reply:
+    """The reply to a mix of arguments, which has to be JSON in Kiro's shape."""
+    reply = asked(told, profile, **arguments)
+    assert json.loads(reply.text) == reply.data
+    Draft202012Validator(tools("kiro")["get_context"].output).validate(reply.data)
+    return reply
 
 
 @pytest.mark.parametrize("profile", ["all", "core"])
-@pytest.mark.parametrize("arguments", [{"project_id": "x"}, {"limit": 3}, {"files": ["a"]}], ids=str)
-def test_arguments_of_both_are_refused_by_name(told: Book, profile: str, arguments: dict[str, Any]) -> None:
-    with pytest.raises(UnknownArgument, match=next(iter(arguments))):
-        asked(told, profile, project="my-app", **arguments)
+@pytest.mark.promise("memories:decided:either-context")
+def test_a_limit_with_a_project_counts_what_is_no_rule(told: Book, profile: str) -> None:
+    for n in range(4):
+        remember(told, Note(f"Decision {n}", type="decision", project="my-app"))
+    reply = as_json_for(told, profile, project="my-app", limit=2)
+    assert {"Use tabs", "Be kind"} < set(contents(reply)) and len(contents(reply)) == 4
+    assert reply.data["truncated"] is True
+    assert (reply.data["returnedCount"], reply.data["totalCount"]) == (4, 7)
+    everything = as_json_for(told, profile, project="my-app", limit=50)
+    assert everything.data == asked(told, "kiro", project="my-app").data
+
+
+@pytest.mark.parametrize("profile", ["all", "core"])
+@pytest.mark.promise("memories:decided:either-context")
+def test_files_with_a_project_choose_the_rules_for_paths(told: Book, profile: str) -> None:
+    remember(told, Note("Handlers are thin", type="rule", project="my-app", details={"paths": "src/api/**"}))
+    assert "Handlers are thin" in contents(as_json_for(told, profile, project="my-app"))
+    assert "Handlers are thin" in contents(as_json_for(told, profile, project="my-app", files=["src/api/users.py"]))
+    elsewhere = contents(as_json_for(told, profile, project="my-app", files=["docs/a.md"]))
+    assert "Handlers are thin" not in elsewhere and "Use tabs" in elsewhere
+
+
+@pytest.mark.parametrize("profile", ["all", "core"])
+@pytest.mark.promise("memories:decided:either-context")
+def test_a_budget_takes_the_project_from_wherever_it_is_named(told: Book, profile: str) -> None:
+    kiro = asked(told, "kiro", project="my-app", token_budget=500).data
+    assert as_json_for(told, profile, project_id="my-app", token_budget=500).data == kiro
+    assert as_json_for(told, profile, project="my-app", project_id="other", token_budget=500).data == kiro
+    assert as_json_for(told, profile, project=" ", project_id="my-app", token_budget=500).data == kiro
+    served_there = dataclasses.replace(told, settings=dataclasses.replace(told.settings, project="my-app"))
+    assert as_json_for(served_there, profile, token_budget=500).data == kiro
+    nowhere = as_json_for(told, profile, token_budget=500)
+    assert nowhere.data["project"] == "global" and contents(nowhere) == ["Be kind"]
+
+
+MIXES = [
+    {name: value for name, value in zip(VALUES, chosen, strict=True) if value is not OMITTED}
+    for chosen in itertools.product(*([value, None, OMITTED] for value in VALUES.values()))
+]
+
+
+@pytest.mark.parametrize("profile", ["all", "core"])
+@pytest.mark.promise("memories:decided:either-context")
+def test_every_mix_of_arguments_gets_an_answer(told: Book, profile: str) -> None:
+    assert len(MIXES) == 3**6
+    for mix in MIXES:
+        given = {name: value for name, value in mix.items() if value is not None}
+        reply = asked(told, profile, **mix)
+        assert reply == asked(told, profile, **given), mix
+        assert ("items" in reply.data) is bool({"project", "token_budget"} & given.keys()), mix
+
+
+@pytest.mark.parametrize("profile", ["all", "core"])
+def test_what_a_strict_client_fills_in_counts_as_omitted(told: Book, profile: str) -> None:
+    # A schema without null makes a model send something for every argument.
+    blanks: dict[str, Any] = {"project": "", "query": " ", "project_id": "my-app", "limit": 5, "files": []}
+    assert asked(told, profile, **blanks) == asked(told, "memories", project_id="my-app")
+
+
+@pytest.mark.parametrize("profile", ["all", "core"])
+def test_an_empty_project_alone_is_kiros_error(told: Book, profile: str) -> None:
+    with pytest.raises(InvalidInput, match="project is empty"):
+        asked(told, profile, project=" ")
 
 
 def test_in_a_single_dialect_only_its_own_form_exists(told: Book) -> None:
@@ -171,17 +246,17 @@ def test_in_a_single_dialect_only_its_own_form_exists(told: Book) -> None:
         asked(told, "kiro", project_id="my-app")
 
 
-@pytest.mark.parametrize("profile", ["core", "all"])
-def test_the_first_question_is_told_where_work_stopped_after_the_rules(book: Book, profile: str) -> None:
-    (tool,) = (tool for tool in tools_of(profile) if tool.name == "get_context")
+@pytest.mark.parametrize("profile", ["core", "all", "memories"])
+@pytest.mark.promise("memories:get_context:query-optional")
+def test_without_a_query_there_are_rules_only(book: Book, profile: str) -> None:
+    tool = tools(profile)["get_context"]
     assert tool.run(book, {}).text == "No rules yet."
     remember(book, Note("Amounts are cents.", "memory", "rule", project="my-api"))
-    details = {"task": "Remember people", "progress": "half"}
-    remember(book, Note("", "checkpoint", "checkpoint", title="Login", details=details, project="my-api"))
-    told = tool.run(book, {"project_id": "my-api"})
-    assert told.text.count("Amounts are cents.") == 1
-    assert told.text.index("Amounts are cents.") < told.text.index("## Where work stopped")
-    assert "task: Remember people" in told.data["opening"]
-    assert "opening" not in tool.run(book, {"project_id": "my-api", "query": "amounts"}).data
-    (alone,) = (tool for tool in tools_of("memories") if tool.name == "get_context")
-    assert "Where work stopped" not in alone.run(book, {"project_id": "my-api"}).text
+    remember(book, Note("Cookies last 30 days.", "memory", "decision", project="my-api"))
+    remember(
+        book, Note("", "checkpoint", "checkpoint", title="Login", details={"task": "Remember people"}, project="my-api")
+    )
+    reply = tool.run(book, {"project_id": "my-api"})
+    (rule,) = reply.data["project_rules"]
+    assert reply.text == f"## Project Rules\n- Amounts are cents. (id: {rule['id']})"
+    assert reply.data.keys() <= tools("memories")["get_context"].output["properties"].keys()  # type: ignore[attr-defined]

@@ -31,7 +31,7 @@ CALLS = [
 def test_every_tool_announces_valid_schemas(tool: Tool) -> None:
     Draft202012Validator.check_schema(tool.input_schema())
     Draft202012Validator.check_schema(dict(tool.output))
-    assert tool.input_schema()["additionalProperties"] is False
+    assert "additionalProperties" not in str(tool.input_schema()), "google-genai cannot read a boolean there"
     assert tool.output["type"] == "object"
     assert tool.title
     assert len(tool.description) < 300

@@ -223,4 +223,3 @@ def test_the_tool_says_what_it_takes() -> None:
     }
     assert properties["limit"]["default"] == 10
     assert schema["required"] == ["query"]
-    assert schema["additionalProperties"] is False

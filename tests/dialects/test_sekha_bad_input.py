@@ -28,7 +28,7 @@ VALID: dict[str, dict[str, Any]] = {
     "memory_stats": {"folder": "/f"},
 }
 EVERY = [(tool, name) for tool, arguments in VALID.items() for name in arguments]
-WRONG: list[Any] = [None, True, 5, 5.5, "text", [], {}, [1], {"a": 1}]
+WRONG: list[Any] = [True, 5, 5.5, "text", [], {}, [1], {"a": 1}]
 
 
 def refused(book: Book, tool: str, arguments: dict[str, Any], code: str = "VALIDATION_ERROR") -> dict[str, str]:

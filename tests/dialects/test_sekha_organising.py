@@ -129,6 +129,10 @@ def test_one_field_changes_and_the_others_stay(
         ([{"status": "archived"}, {"importance_score": 2}], 2, "archived"),
         ([{"status": "archived"}, {"status": "active"}], 9, "active"),
         ([{"status": "archived"}, {"status": "pinned"}], 10, "pinned"),
+        ([{"importance_score": 4}, {"status": "pinned"}, {"status": "archived"}], 4, "archived"),
+        ([{"status": "pinned"}, {"status": "archived"}, {"status": "active"}], 9, "active"),
+        ([{"status": "archived"}, {"importance_score": 10}], 10, "pinned"),
+        ([{"status": "pinned"}, {"status": "archived", "importance_score": 3}], 3, "archived"),
     ],
 )
 @pytest.mark.promise("sekha:decided:status", "sekha:decided:pinned-agrees")
@@ -141,7 +145,12 @@ def test_ten_is_pinned_and_pinned_is_ten(
 
 
 @pytest.mark.parametrize(
-    "pair", [{"status": "pinned", "importance_score": 3}, {"status": "active", "importance_score": 10}]
+    "pair",
+    [
+        {"status": "pinned", "importance_score": 3},
+        {"status": "active", "importance_score": 10},
+        {"status": "archived", "importance_score": 10},
+    ],
 )
 @pytest.mark.promise("sekha:decided:pinned-agrees")
 def test_what_contradicts_itself_is_refused(call: Call, conversation: str, pair: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from tests.conftest import Clock
 from tests.dialects.conftest import TOOLS
 
 from commonplace.config import Settings
-from commonplace.dialects import ecm, kiro, memories, sekha
+from commonplace.dialects import chatgpt, ecm, kiro, memories, sekha
 from commonplace.dialects.tool import Tool
 from commonplace.errors import NoResults, NotFound
 from commonplace.memory import streams
@@ -22,7 +22,7 @@ from commonplace.memory.graph import link_some
 from commonplace.memory.remember import Note, remember
 from commonplace.model import Scope, SessionScope
 
-ALL: tuple[Tool, ...] = (*kiro.TOOLS, *memories.TOOLS, *ecm.TOOLS, *sekha.TOOLS)
+ALL: tuple[Tool, ...] = (*kiro.TOOLS, *memories.TOOLS, *ecm.TOOLS, *sekha.TOOLS, *chatgpt.TOOLS)
 PROJECT = "github.com/acme/arctic"
 LABEL, FOLDER = "Winter plans", "/arctic/winter"
 
@@ -75,6 +75,7 @@ STOLEN: dict[str, Attempts] = {
     "sekha:memory_update": of_talks(label="Taken over", folder="/taken", status="archived"),
     "sekha:memory_get_context": of_talks(),
     "sekha:memory_export": lambda loot: [*of_talks()(loot), *of_talks(format="markdown")(loot)],
+    "chatgpt:fetch": lambda loot: [{"id": str(id_)} for id_ in (*loot.items, *loot.talks)],
 }
 ASKED: dict[str, Attempts] = {
     "kiro:search": asking({"query": "walrus"}, {"query": "title:walrus OR ice*"}, {"query": "ice", "project": PROJECT}),
@@ -98,6 +99,7 @@ ASKED: dict[str, Attempts] = {
     "sekha:memory_export": of_number(),
     "sekha:memory_prune": asking({"threshold_days": 1, "importance_threshold": 10.0}),
     "sekha:memory_stats": asking({}, {"folder": FOLDER}),
+    "chatgpt:search": asking({"query": "walrus"}, {"query": "title:walrus OR ice*"}),
 }
 
 

@@ -1,4 +1,4 @@
-"""`timeline`: what stood before and after, by time, in the anchor's project."""
+"""`timeline`: what stood before and after, by time, in all projects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.conftest import THEN
 from tests.dialects.conftest import TOOLS, Call
 
 from commonplace.errors import NotFound
-from commonplace.memory.book import Book
+from commonplace.memory.book import Book, limited
 from commonplace.memory.forget import forget, restore
 from commonplace.memory.remember import Note, remember, remember_all
 
@@ -28,7 +28,7 @@ def long_day(book: Book, count: int = 120) -> list[int]:
 @pytest.mark.promise("kiro:timeline:example-call", "kiro:timeline:positions")
 def test_the_example_call(example: Book, call: Call) -> None:
     rows = call("timeline", anchor_id=142, depth_before=3, depth_after=3)["timeline"]
-    # The decision of a week earlier and the plants of another project stay away.
+    # The plants of another project were watered long before.
     assert [(row["id"], row["position"]) for row in rows] == [(139, -3), (140, -2), (141, -1), (142, 0), (143, 1)]
     assert [(row["type"], row["title"]) for row in rows] == [
         ("file-read", "auth.ts"),
@@ -51,7 +51,7 @@ def test_a_row_has_its_nine_fields(book: Book, call: Call) -> None:
     (row,) = call("timeline", anchor_id=told.id)["timeline"]
     assert {name: type(value) for name, value in row.items()} == FIELDS
     bare = remember(book, Note(kind="observation", title="B", project="q"))
-    (row,) = call("timeline", anchor_id=bare.id)["timeline"]
+    (row,) = call("timeline", anchor_id=bare.id, depth_before=0)["timeline"]
     assert row.keys() == FIELDS.keys()
     assert (row["subtitle"], row["narrative"]) == (None, None)
 
@@ -84,15 +84,27 @@ def test_neighbours_stand_by_their_time_and_not_by_their_id(book: Book, call: Ca
 
 
 @pytest.mark.promise("kiro:decided:timeline-project")
-def test_neighbours_come_from_the_anchors_project(book: Book, call: Call) -> None:
+def test_neighbours_come_from_all_projects(book: Book, call: Call) -> None:
     places = ["zoo", "circus", None, "zoo", None, "circus", "zoo"]
     notes = [Note(kind="observation", title=f"Event {n}", project=p, created_ms=THEN + n) for n, p in enumerate(places)]
     ids = [stored.id for stored in remember_all(book, notes)]
-    for project in ("zoo", "circus", None):
-        mine = [id_ for id_, place in zip(ids, places, strict=True) if place == project]
-        rows = call("timeline", anchor_id=mine[0])["timeline"]
-        assert [row["id"] for row in rows] == mine
-        assert {row["project"] for row in rows} == {project or "global"}
+    rows = call("timeline", anchor_id=ids[3], depth_before=2)["timeline"]
+    assert [row["id"] for row in rows] == ids[1:]
+    assert [row["project"] for row in rows] == [place or "global" for place in places[1:]]
+    assert [row["position"] for row in rows] == [-2, -1, 0, 1, 2, 3]
+
+
+@pytest.mark.promise("kiro:decided:timeline-project")
+def test_a_key_for_one_project_sees_no_neighbours_of_another(book: Book) -> None:
+    places = ["zoo", "circus", None, "zoo", None, "circus", "zoo"]
+    notes = [Note(kind="observation", title=f"Event {n}", project=p, created_ms=THEN + n) for n, p in enumerate(places)]
+    ids = [stored.id for stored in remember_all(book, notes)]
+    rows = TOOLS["timeline"].run(limited(book, "zoo"), {"anchor_id": ids[3]}).data["timeline"]
+    assert [row["id"] for row in rows] == [ids[0], ids[3], ids[6]]
+    assert {row["project"] for row in rows} == {"zoo"}
+    for hidden in (ids[1], ids[2]):
+        with pytest.raises(NotFound):
+            TOOLS["timeline"].run(limited(book, "zoo"), {"anchor_id": hidden})
 
 
 def test_summaries_are_not_events_but_can_be_the_anchor(example: Book, call: Call) -> None:
@@ -134,4 +146,3 @@ def test_the_tool_says_what_it_takes() -> None:
         "depth_after": ("number", 5),
     }
     assert schema["required"] == ["anchor_id"]
-    assert schema["additionalProperties"] is False

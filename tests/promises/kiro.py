@@ -141,7 +141,7 @@ PROMISES = (
         limit_clamped="a limit out of range is moved to its border",
         depth_clamped="depths out of range are moved to their border",
         wrong_types="wrong types are errors",
-        timeline_project="timeline neighbours come from the anchor's project",
+        timeline_project="timeline neighbours come from all projects, but from one only for a key of one project",
         order_asked="get_observations answers in the order asked, each once",
         missing_named="get_observations names the ids it did not find",
         too_many_ids="more than 50 ids are an error",
@@ -163,6 +163,6 @@ PROMISES = (
         unbalanced="unbalanced quotes and parentheses are plain words",
         strange_text="NUL bytes, halves of characters and emoji are no error",
         no_such_id="an id that does not exist is told as such",
-        null="null is a wrong type, for optional arguments too",
+        null="null means omitted, so a required argument that is null is missing",
     ),
 )

@@ -112,7 +112,8 @@ PROMISES = (
         "memories:decided",
         DECIDED,
         profiles="profiles memories and all have all eleven, core the five of every day",
-        either_context="in profiles with both, get_context with project or token_budget is Kiro's, else it is this one",
+        either_context="in profiles with both, get_context with project or token_budget is Kiro's, else it is this one;"
+        " a mix of both is answered too",
         one_memory="what any dialect or the command line wrote is found here, and the reverse",
         alias="a project answers to its short and its long name",
         apart="a project's rule never shows in another project",
@@ -145,7 +146,7 @@ PROMISES = (
         unknown_type="an unknown type is an error that names the known ones",
         unknown_id="an unknown id is an error",
         unknown_argument="an unknown argument is an error that names the known ones",
-        wrong_type="a wrong type, null too, is an error",
+        wrong_type="a wrong type is an error; null means omitted",
         bad_glob="a glob that is no glob of a project is an error",
         bad_category="a category that could not be a file's name is an error",
         huge="content, chunks, tags, paths and metadata have limits",

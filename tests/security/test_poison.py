@@ -73,10 +73,12 @@ def calls(book: Book) -> dict[tuple[Dialect, str], Arguments]:
         ("sekha", "memory_prune"): {},
         ("sekha", "memory_export"): {"conversation_id": talk, "format": "markdown"},
         ("sekha", "memory_stats"): {},
+        ("chatgpt", "search"): query,
+        ("chatgpt", "fetch"): {"id": talk},
     }
 
 
-@pytest.mark.parametrize("profile", ["kiro", "memories", "ecm", "sekha"])
+@pytest.mark.parametrize("profile", ["kiro", "memories", "ecm", "sekha", "chatgpt"])
 def test_every_reply_of_every_tool_is_marked_and_nothing_in_it_passes_for_more(
     poisoned: Book, profile: Dialect
 ) -> None:

@@ -14,7 +14,7 @@ from tests.contract.conftest import THEN, make_draft
 
 from commonplace.errors import Conflict, Forbidden, NotFound
 from commonplace.identity import ref
-from commonplace.model import KINDS, Draft, Key, Scope, SessionDraft, SessionScope, Stream
+from commonplace.model import Draft, Key, Scope, SessionDraft, SessionScope, Stream
 from commonplace.store.columns import QUERY_COLUMNS
 from commonplace.store.invariants import CUT
 from commonplace.store.one_project.store import OneProject
@@ -216,7 +216,7 @@ REFUSED: Mapping[str, Callable[[World], object]] = {
     "forget": lambda w: w.part.forget([w.ours, w.theirs], THEN),
     "restore": lambda w: w.part.restore([w.ours, w.theirs], THEN),
     "supersede": lambda w: w.part.supersede(w.theirs, w.ours, THEN),
-    "around": lambda w: w.part.around(w.whole.get([w.theirs])[w.theirs], 5, 5, KINDS),
+    "around": lambda w: w.part.around(w.whole.get([w.theirs])[w.theirs], 5, 5, Scope()),
     "alias_project": lambda w: w.part.alias_project(OURS, "ours too"),
     "start_stream": lambda w: w.part.start_stream(Stream("stream_x", "note", (), THEIRS, "open", THEN, THEN), 9, 0),
     "append_stream": lambda w: w.part.append_stream("stream_theirs", str, seen, THEN),
@@ -432,7 +432,7 @@ def test_ours_is_all_there_is_to_us(world: World) -> None:
     for scope in (Scope(), Scope(only_global=True), Scope(project="ours"), Scope(project=OURS, with_global=True)):
         assert world.ours in [item.id for item in part.newest(scope, 50)]
     anchor = part.get([world.ours])[world.ours]
-    assert world.ours in [item.id for item in part.around(anchor, 5, 5, KINDS)]
+    assert world.ours in [item.id for item in part.around(anchor, 5, 5, Scope())]
     assert [change.op for change in part.history(world.ours)] == ["edit"]
     part.forget([world.ours], THEN)
     part.restore([world.ours], THEN)

@@ -9,7 +9,7 @@ import click
 from commonplace.cli import tables
 from commonplace.cli.call import Call, command, listing
 from commonplace.cli.keys import ROLE, expires_option, project_option, show, until_when
-from commonplace.config import Settings, listed
+from commonplace.config import address
 from commonplace.dialects.records import key_record, space_record
 from commonplace.memory import spaces as directory
 from commonplace.memory.spaces import Limits
@@ -113,13 +113,13 @@ def invite(call: Call, space: str, name: str, role: str, project: str | None, ex
     settings = call.settings()
     with call.book() as book:
         key, secret = directory.invite(book, space, name, role, project, until)
-        record = {**key_record(key, book.clock()), "space": space, "url": _address(settings)}
+        record = {**key_record(key, book.clock()), "space": space, "url": address(settings, "/mcp")}
     if call.json:
         call.reply(record, told_once={"key": secret})
         return
     click.echo(secret)
     call.note(f"A key to {space} for {key.name} ({key.role}, {key.project or 'all projects'}). It is not shown again.")
-    call.note(f"They connect their editors with: commonplace connect --http {_address(settings)} --key <key>")
+    call.note(f"They connect their editors with: commonplace connect --http {address(settings, '/mcp')} --key <key>")
 
 
 spaces.add_command(create)
@@ -148,9 +148,3 @@ def _row(space: dict[str, Any]) -> dict[str, Any]:
         "mb": f"{space['bytes'] / MB:.1f}",
         "max_mb": "any" if most is None else f"{most / MB:g}",
     }
-
-
-def _address(settings: Settings) -> str:
-    """Where others call the server, as far as its settings tell."""
-    names = listed(settings.allowed_hosts)
-    return f"https://{names[0]}/mcp" if names else f"http://{settings.host}:{settings.port}/mcp"

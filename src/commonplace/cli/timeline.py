@@ -1,4 +1,4 @@
-"""`timeline`: what happened before and after something, in its project."""
+"""`timeline`: what happened before and after something."""
 
 from __future__ import annotations
 

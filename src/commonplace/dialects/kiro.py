@@ -31,10 +31,10 @@ from commonplace.model import Item, Scope
 from commonplace.ranking.budget import tokens_of
 from commonplace.text.redacted_data import redacted
 
-__all__ = ["NO_PROJECT", "TOOLS", "context_text", "record_text", "written_context"]
+__all__ = ["DEFAULT_BUDGET", "NO_PROJECT", "TOOLS", "context_text", "get_context", "record_text", "written_context"]
 
 MAX_LIMIT = 50
-MAX_BUDGET = 200_000
+DEFAULT_BUDGET, MAX_BUDGET = 2000, 200_000
 # What the counts of a context may take beyond the zeros of an empty one.
 _DIGITS = 6
 _NOTICE_TOKENS = tokens_of(LONGEST_NOTICE + len(',"notice":""'))
@@ -58,7 +58,7 @@ def search(book: Book, arguments: Arguments) -> Reply:
 
 
 def timeline_around(book: Book, arguments: Arguments) -> Reply:
-    """What happened before and after an observation, in its project."""
+    """What happened before and after an observation, in any project."""
     moments = timeline(book, arguments["anchor_id"], arguments["depth_before"], arguments["depth_after"])
     return Reply({"timeline": [moment(entry) for entry in moments]})
 
@@ -70,7 +70,7 @@ def get_observations(book: Book, arguments: Arguments) -> Reply:
 
 
 def get_context(book: Book, arguments: Arguments) -> Reply:
-    """A context package that fits the budget as it is written here."""
+    """A context package that fits the budget as it is written here. `files` and `limit` are as in memories.sh."""
     budget, name = arguments["token_budget"], arguments["project"].strip()
     nothing = _context(Context(name, (), (), None, 0, truncated=False), budget)
     kept_free = _INCOMPLETE_TOKENS if arguments["query"] else 0
@@ -89,8 +89,17 @@ def package_of(book: Book, arguments: Arguments, measure: Measure, envelope: int
     name = arguments["project"].strip()
     if not name:
         raise InvalidInput("project is empty.", "Name a project, usually the repository's name.")
-    project, budget = _scope(name).project, arguments["token_budget"]
-    return replace(context(book, project, arguments["query"], budget, measure, envelope), project=name)
+    found = context(
+        book,
+        _scope(name).project,
+        arguments["query"],
+        arguments["token_budget"],
+        measure,
+        envelope,
+        files=arguments.get("files") or (),
+        limit=arguments.get("limit"),
+    )
+    return replace(found, project=name)
 
 
 def written_context(book: Book, arguments: Arguments, characters: Callable[[Mapping[str, Any]], int]) -> dict[str, Any]:
@@ -123,7 +132,7 @@ def record_text(book: Book, id_: int | str) -> str:
     return as_json(redacted(full_observation(fetch_one(book, id_))))
 
 
-def context_text(book: Book, project: str, query: str = "", token_budget: int = 2000) -> str:
+def context_text(book: Book, project: str, query: str = "", token_budget: int = DEFAULT_BUDGET) -> str:
     """A project's context, as get_context answers."""
     reply = get_context(book, {"project": project, "query": query or None, "token_budget": token_budget})
     return as_json(redacted(reply.data))
@@ -148,7 +157,7 @@ TOOLS = (
         "kiro",
         "timeline",
         "Timeline around an observation",
-        "What happened before and after an observation, in its project.",
+        "What happened before and after an observation, in all projects.",
         (
             Param("anchor_id", Id, "Id of the anchor observation", required=True),
             Param("depth_before", int, "How many before, 0-50", default=5, least=0, most=MAX_LIMIT),
@@ -174,7 +183,7 @@ TOOLS = (
         " query, last summaries and checkpoint, within a token budget.",
         (
             Param("project", str, "Project name, usually the git repository's", required=True),
-            Param("token_budget", int, "Most tokens to return", default=2000, least=1, most=MAX_BUDGET),
+            Param("token_budget", int, "Most tokens to return", default=DEFAULT_BUDGET, least=1, most=MAX_BUDGET),
             Param("query", str, "What you are working on, to rank by relevance"),
         ),
         CONTEXT,

@@ -15,7 +15,7 @@ from commonplace.text.redact import redact, redact_lines
 from commonplace.text.redacted_data import redacted
 from commonplace.text.summarise import shorten
 
-Dialect = Literal["kiro", "memories", "ecm", "sekha"]
+Dialect = Literal["kiro", "memories", "ecm", "sekha", "chatgpt"]
 Arguments = Mapping[str, Any]
 _Type = type
 
@@ -76,9 +76,6 @@ class Param:
 
     def checked(self, value: object) -> object:
         """The value as its type, moved into its range; anything else is an error that says what was expected."""
-        if value is None:
-            hint = None if self.required else "Leave it out for its default."
-            raise InvalidInput(f"{self.name} must be {_wanted(self.type)}, not null.", hint)
         if self.strict:
             value = self._within(_typed(value, self.type, self.name))
         else:
@@ -138,10 +135,14 @@ class Tool:
     idempotent: bool = True
 
     def input_schema(self) -> dict[str, object]:
+        """The arguments as JSON Schema, in words that the converters of every client library can read.
+
+        It does not say `additionalProperties: false`: google-genai reads that value as a schema and fails. `checked`
+        refuses unknown arguments all the same. Nor does it say that optional arguments may be null, which they may.
+        """
         schema: dict[str, object] = {
             "type": "object",
             "properties": {param.name: param.schema() for param in self.params},
-            "additionalProperties": False,
         }
         required = [param.name for param in self.params if param.required]
         if required:
@@ -155,6 +156,7 @@ class Tool:
         return Reply(redacted(reply.data), None if reply.words is None else redact_lines(without_controls(reply.words)))
 
     def checked(self, arguments: Arguments) -> dict[str, Any]:
+        """The arguments with their defaults. Null means omitted: strict clients send every argument there is."""
         known = {param.name: param for param in self.params}
         unknown = sorted(set(arguments) - set(known))
         if unknown:
@@ -164,7 +166,7 @@ class Tool:
             )
         values: dict[str, Any] = {}
         for param in self.params:
-            if param.name in arguments:
+            if arguments.get(param.name) is not None:
                 values[param.name] = param.checked(arguments[param.name])
             elif param.required:
                 raise InvalidInput(f"{self.name} needs the argument {param.name!r}.", f"{param.description}.")

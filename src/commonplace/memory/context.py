@@ -7,11 +7,12 @@ With a query, what answers it has a share of the budget that nothing else can ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from commonplace.memory.book import Book
+from commonplace.memory.rules import applies
 from commonplace.memory.staleness import is_stale
 from commonplace.memory.timeline import EVENTS
 from commonplace.model import KNOWLEDGE_TYPES, Item, Scope
@@ -91,9 +92,20 @@ Measure = Callable[[ContextItem | Item], int]
 
 
 def context(
-    book: Book, project: str | None, query: str | None, token_budget: int, measure: Measure, envelope: int = 0
+    book: Book,
+    project: str | None,
+    query: str | None,
+    token_budget: int,
+    measure: Measure,
+    envelope: int = 0,
+    *,
+    files: Sequence[str] = (),
+    limit: int | None = None,
 ) -> Context:
-    """A context package for a project, or for what belongs to none. `envelope` is what the empty reply costs."""
+    """A context package for a project, or for what belongs to none. `envelope` is what the empty reply costs.
+
+    With `files`, rules for certain paths only if they apply to one of them; with `limit`, so many items besides rules.
+    """
     asked = _understood(book, project, query)
     shares = WITH_QUERY if asked else WITHOUT_QUERY
     here, most = Scope.inside(project), max(RECENT, token_budget // LEAST_TOKENS)
@@ -103,8 +115,9 @@ def context(
         return *_ranked(book, project, asked, most), _summaries(book, here, asked), next(iter(newest), None)
 
     ranked, answers, summaries, checkpoint = book.store.at_one_moment(read)
+    ranked = [entry for entry in ranked if entry.item.type != RULE or applies(entry.item, files)]
     longest = max(80, int(token_budget * ITEM_SHARE) * 4)
-    shown = [replace(entry, content=_within(entry.content, longest)) for entry in ranked]
+    shown = [replace(entry, content=_within(entry.content, longest)) for entry in _limited(ranked, answers, limit)]
     budget = Budget(token_budget, spent=envelope)
     taken: set[int] = set()
 
@@ -121,6 +134,7 @@ def context(
     for entry in sorted((entry for entry in shown if entry.leads), key=lambda entry: entry.item.type != RULE):
         take(entry, shares.leading)
     by_id = {entry.item.id: entry for entry in shown}
+    answers = [id_ for id_ in answers if id_ in by_id]
     for id_ in answers:
         take(by_id[id_], shares.answers)
     last = take_short(checkpoint, shares.checkpoint) if checkpoint else None
@@ -139,11 +153,21 @@ def context(
         items=items,
         summaries=kept,
         checkpoint=last if last and last.id in taken else None,
-        total=len(shown),
-        truncated=cut or len(taken) < len(shown) + len(summaries) + (last is not None),
+        total=len(ranked),
+        truncated=cut or len(taken) < len(ranked) + len(summaries) + (last is not None),
         answers=tuple(id_ for id_ in answers if id_ in taken),
         waiting=asked.waiting if asked else 0,
     )
+
+
+def _limited(ranked: Sequence[ContextItem], answers: Sequence[int], limit: int | None) -> Sequence[ContextItem]:
+    """All rules, and besides them as many items as the limit says: what answers the query, then the first."""
+    if limit is None:
+        return ranked
+    others = [entry.item.id for entry in ranked if entry.item.type != RULE]
+    chosen = [*(id_ for id_ in answers if id_ in others), *others]
+    kept = set(list(dict.fromkeys(chosen))[:limit])
+    return [entry for entry in ranked if entry.item.type == RULE or entry.item.id in kept]
 
 
 def _understood(book: Book, project: str | None, query: str | None) -> Asked | None:

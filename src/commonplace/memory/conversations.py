@@ -33,6 +33,8 @@ STATUSES = ("active", "archived", "pinned")
 MAX_LABEL, MAX_KEY = 500, 200
 MAX_MESSAGES = 20_000
 DEFAULT_IMPORTANCE, PINNED = 5.0, 10.0
+# The importance of a conversation that was pinned from the start and is not any more.
+JUST_BELOW = 9.0
 HINT = "Verify conversation_id: a search, a list or the reply to storing it shows it."
 
 
@@ -277,7 +279,7 @@ def _messages(said: Sequence[Said], key: str, now_ms: int, after: str = "") -> l
 
 
 def _standing(conversation: Conversation) -> tuple[float, str]:
-    """Importance and status, which say of each other: 10 is pinned, and pinned is 10."""
+    """Importance and status, which say of each other: 10 is pinned, and pinned is 10. What is archived is neither."""
     importance = DEFAULT_IMPORTANCE if conversation.importance is None else checked_score(conversation.importance)
     status = conversation.status or ("pinned" if importance == PINNED else "active")
     if status not in STATUSES:
@@ -286,6 +288,8 @@ def _standing(conversation: Conversation) -> tuple[float, str]:
         importance = PINNED
     elif importance == PINNED and status == "active":
         status = "pinned"
+    elif importance == PINNED:
+        importance = JUST_BELOW
     return importance, status
 
 

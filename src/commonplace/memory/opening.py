@@ -35,11 +35,8 @@ _NOT_TOLD = ("snapshot", "relevant_files")
 _MOST_STEPS, _LONGEST_STEP, _STEPS_SHARE = 12, 160, 0.25
 
 
-def opening(book: Book, project: str | None, tokens: int, session: str = "", *, rules: bool = True) -> str:
-    """The text for a session in a project, or outside any. `session` is the key of one that goes on.
-
-    Without `rules` for someone who is told them already.
-    """
+def opening(book: Book, project: str | None, tokens: int, session: str = "") -> str:
+    """The text for a session in a project, or outside any. `session` is the key of one that goes on."""
     heading = f"# Commonplace: {base_name(project)}" if project else "# Commonplace"
     head = [heading, _INTRODUCTION]
     envelope = _cost(["", *head, *(f"\n{title}" for title in _titles())])
@@ -51,11 +48,11 @@ def opening(book: Book, project: str | None, tokens: int, session: str = "", *, 
     def measure(entry: ContextItem | Item) -> int:
         if isinstance(entry, Item):
             return 0 if entry.id in said else _cost(_fields(entry))
-        return 0 if entry.item.type == RULE and not rules else _cost([_line(entry)])
+        return _cost([_line(entry)])
 
     found = context(book, project, None, tokens, measure, envelope + _cost([*told, *steps]))
     sections = (
-        (_RULES, [_line(entry) for entry in found.items if rules and entry.item.type == RULE]),
+        (_RULES, [_line(entry) for entry in found.items if entry.item.type == RULE]),
         (_KNOWN, [_line(entry) for entry in found.items if entry.leads and entry.item.type != RULE]),
         (_THREAD, told),
         (_CHECKPOINT, _of(said, [found.checkpoint] if found.checkpoint else [])),

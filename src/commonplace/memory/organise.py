@@ -7,13 +7,18 @@ from dataclasses import dataclass
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
-from commonplace.memory.conversations import PINNED, STATUSES, checked_folder, checked_label, checked_score, find
+from commonplace.memory.conversations import (
+    JUST_BELOW,
+    PINNED,
+    STATUSES,
+    checked_folder,
+    checked_label,
+    checked_score,
+    find,
+)
 from commonplace.memory.remember import checked_meta
 from commonplace.model import Change, Session
 from commonplace.text.names import normalise_project
-
-# What a conversation that was pinned from the start becomes when it is unpinned.
-JUST_BELOW = 9.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +54,20 @@ def arrange(book: Book, id_: int | str, wanted: Arrangement, expect_rev: int | N
 def unarchive(book: Book, id_: int | str) -> Session:
     """Undo archiving: pinned if it was that, else active. One that is not archived stays what it is."""
     session = find(book, id_)
-    before = "pinned" if session.importance == PINNED else "active"
-    return arrange(book, id_, Arrangement(status=before)) if session.status == "archived" else session
+    if session.status != "archived":
+        return session
+    return arrange(book, id_, Arrangement(status=status_before_archiving(book, session)))
+
+
+def status_before_archiving(book: Book, session: Session) -> str:
+    """The status that an archived conversation goes back to: pinned, unless its importance was changed since."""
+    archived_with: object = session.importance
+    for change in reversed(book.store.session_history(session.id)):
+        if change.before.get("status") in ("active", "pinned"):
+            was_pinned = change.before["status"] == "pinned" and archived_with == session.importance
+            return "pinned" if was_pinned or session.importance == PINNED else "active"
+        archived_with = change.before.get("importance", archived_with)
+    return "pinned" if session.importance == PINNED else "active"
 
 
 def unpin(book: Book, id_: int | str) -> Session:
@@ -87,20 +104,22 @@ def history(book: Book, id_: int | str) -> list[Change]:
 
 
 def _standing(book: Book, session: Session, wanted: Arrangement) -> dict[str, object]:
-    """Importance and status so that they agree: 10 is pinned, and pinned is 10."""
+    """Importance and status so that they agree: 10 is pinned, and pinned is 10. Archiving unpins."""
     importance = None if wanted.importance is None else checked_score(wanted.importance)
     status = wanted.status
     if status is not None and status not in STATUSES:
         raise InvalidInput(f"status is {status[:60]!r}.", f"Choose one of {', '.join(STATUSES)}.")
     if status == "pinned" and importance not in (None, PINNED):
         raise InvalidInput(f"A pinned conversation has importance 10, not {importance:g}.", "Give one of the two.")
-    if status == "active" and importance == PINNED:
-        raise InvalidInput("Importance 10 is pinned, not active.", "Give one of the two.")
+    if status in ("active", "archived") and importance == PINNED:
+        raise InvalidInput(f"Importance 10 is pinned, not {status}.", "Give one of the two.")
+    if status is None and importance == PINNED:
+        status = "pinned"
     if status is None and importance is not None and session.status != "archived":
-        status = "pinned" if importance == PINNED else "active"
+        status = "active"
     if status == "pinned":
         importance = PINNED
-    if status == "active" and importance is None and session.importance == PINNED:
+    if status in ("active", "archived") and importance is None and session.importance == PINNED:
         importance = _before_it_was_pinned(book, session)
     standing = {"importance": importance, "status": status}
     return {name: value for name, value in standing.items() if value is not None}

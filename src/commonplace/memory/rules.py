@@ -30,9 +30,7 @@ class Rules:
 def rules(book: Book, project: str | None, files: Sequence[str] = (), most: int = MOST) -> Rules:
     """The newest rules of a project and of everywhere. With `files`, path rules only if they mean one of them."""
     found = book.store.newest(Scope.around(project, kinds=("memory",), types=("rule",)), most)
-    holding = [
-        item for item in reversed(found) if not files or not paths_of(item) or any_matches(paths_of(item), files)
-    ]
+    holding = [item for item in reversed(found) if applies(item, files)]
     return Rules(
         project=tuple(item for item in holding if item.project is not None),
         everywhere=tuple(item for item in holding if item.project is None),
@@ -54,6 +52,11 @@ def within(active: Rules, characters: int) -> Rules:
         elsewhere=active.elsewhere,
         left_out=len(active.project) + len(active.everywhere) - len(kept),
     )
+
+
+def applies(item: Item, files: Sequence[str]) -> bool:
+    """Whether a rule applies to the files at hand; without files, every rule does."""
+    return not files or not paths_of(item) or any_matches(paths_of(item), files)
 
 
 def paths_of(item: Item) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Timeline: what happened around something, in its own project; and what happened in a stretch of time."""
+"""Timeline: what happened around something; and what happened in a stretch of time."""
 
 from __future__ import annotations
 
@@ -32,10 +32,13 @@ class Stretch:
     older: str | None
 
 
-def timeline(book: Book, anchor_id: int | str, before: int = 5, after: int = 5) -> list[Moment]:
-    """The anchor and its neighbours in time, oldest first."""
+def timeline(
+    book: Book, anchor_id: int | str, before: int = 5, after: int = 5, *, own_project: bool = False
+) -> list[Moment]:
+    """The anchor and its neighbours in time, oldest first: of all projects, or only of the anchor's own."""
     anchor = fetch_one(book, anchor_id)
-    items = book.store.around(anchor, before, after, EVENTS)
+    scope = Scope.inside(anchor.project, kinds=EVENTS) if own_project else Scope(kinds=EVENTS)
+    items = book.store.around(anchor, before, after, scope)
     at = next(n for n, item in enumerate(items) if item.id == anchor.id)
     return [Moment(item, n - at) for n, item in enumerate(items)]
 

@@ -5,9 +5,11 @@ Patterns say which signs are no letters, because what `\\w` means depends on who
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema
 
 from commonplace.memory.conversations import MAX_LABEL
 from commonplace.memory.recall import MAX_QUERY
@@ -99,9 +101,16 @@ Cursor = Annotated[str, Field(max_length=200, description="`next_cursor` of the 
 
 
 class Strict(BaseModel):
-    """Nothing unknown, nothing of another type."""
+    """Nothing unknown, nothing of another type. Null for a field that has a default means that it was left out."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def omit_nulls(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        return {name: value for name, value in given.items() if value is not None or name not in _defaulted(cls)}
 
     @model_validator(mode="before")
     @classmethod
@@ -110,6 +119,31 @@ class Strict(BaseModel):
         if isinstance(given, dict) and len(given) > MOST_FIELDS:
             raise ValueError(f"It has {len(given):,} fields, more than there are")
         return given
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        schema = handler.resolve_ref_schema(handler(core))
+        properties = schema.get("properties", {})
+        for name in _defaulted(cls) & properties.keys():
+            properties[name] = _nullable(properties[name])
+        return schema
+
+
+@cache
+def _defaulted(model: type[BaseModel]) -> frozenset[str]:
+    """The fields, as requests name them, that have a default other than null."""
+    return frozenset(
+        field.alias or name
+        for name, field in model.model_fields.items()
+        if not field.is_required() and (field.default is not None or field.default_factory is not None)
+    )
+
+
+def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a field, or null; what is said about the field stays outside."""
+    about = {name: schema[name] for name in ("default", "description", "title") if name in schema}
+    kinds = {name: value for name, value in schema.items() if name not in about}
+    return about | {"anyOf": [kinds, {"type": "null"}]}
 
 
 # What a pattern means, for people.

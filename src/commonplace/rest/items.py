@@ -183,7 +183,7 @@ def supersede(book: Book, asked: Asked[None, Superseding]) -> Answer:
 
 
 def timeline(book: Book, asked: Asked[Around, None]) -> Answer:
-    """What happened before and after an item, in its project, oldest first."""
+    """What happened before and after an item, in any project, oldest first."""
     item = _meant(book, asked.path["id"])
     moments = moments_around(book, item.id, asked.query.before, asked.query.after)
     return Answer({"timeline": [{**record(one.item), "position": one.position} for one in moments]})

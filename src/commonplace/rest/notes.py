@@ -73,7 +73,8 @@ def _shape(kind: Kind) -> Any:
 
 
 def _kind_of(given: Any) -> str:
-    kind = given.get("kind", "memory") if isinstance(given, dict) else getattr(given, "kind", "memory")
+    kind = given.get("kind") if isinstance(given, dict) else getattr(given, "kind", None)
+    kind = "memory" if kind is None else kind
     return kind if isinstance(kind, str) else ""
 
 

@@ -14,6 +14,7 @@ from commonplace.memory.conversations import ROLES
 from commonplace.memory.news import MARK
 from commonplace.rest.endpoint import WRITING, Endpoint
 from commonplace.rest.fields import SAYING
+from commonplace.rest.reading import NULLABLE
 from commonplace.rest.refusal import BAD_REQUEST, UNPROCESSABLE, ErrorStyle, error_style
 from commonplace.rest.shapes import NAMED
 from commonplace.rest.uploads import MULTIPART
@@ -148,7 +149,7 @@ def _parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
     if endpoint.query is not None:
         schema = endpoint.query.model_json_schema()
         for name, described in schema["properties"].items():
-            told = _tidy(_not_null(described))
+            told = _tidy(_in_address(described, name in schema.get("required", ())))
             parameter = {"name": name, "in": "query", "required": name in schema.get("required", ()), "schema": told}
             if description := told.pop("description", ""):
                 parameter["description"] = description
@@ -183,11 +184,14 @@ def _models(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     return {name: _tidy(schema) for name, schema in schemas["$defs"].items()}
 
 
-def _not_null(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A parameter is given or not; there is no null in an address."""
+def _in_address(schema: Mapping[str, Any], required: bool) -> dict[str, Any]:
+    """A query parameter: given or not. Only numbers and booleans can be spelled `null`; in a text that is a word."""
     rest = {key: value for key, value in schema.items() if key != "anyOf"}
     either = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
-    return {**rest, **either[0]} if either else rest
+    described = {**rest, **either[0]} if either else rest
+    if described.get("type") in NULLABLE and not required:
+        described["type"] = [described["type"], "null"]
+    return described
 
 
 def _tidy(schema: Any) -> Any:

@@ -17,7 +17,7 @@ from commonplace.rest.fields import Strict
 def agreeing(schema: dict[str, Any]) -> None:
     """Tell in the document that importance 10 and pinned mean the same."""
     below = {"type": "number", "minimum": 0, "maximum": 10, "exclusiveMaximum": 10}
-    apart = ({"const": "active"}, {"const": 10}), ({"const": "pinned"}, below)
+    apart = ({"enum": ["active", "archived"]}, {"const": 10}), ({"const": "pinned"}, below)
     schema["not"] = {
         "anyOf": [
             {"required": ["status", name], "properties": {"status": status, name: score}}

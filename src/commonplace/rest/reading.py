@@ -29,6 +29,8 @@ _TYPE_NAME = re.compile(r"[A-Z]|.*[-\[]")
 _LONE = re.compile("[\ud800-\udfff]")
 _SENTENCES = {"extra_forbidden": "There is no such field", "missing": "It is missing"}
 _TYPES = {"true": True, "false": False}
+# No value of these types is spelled `null`, so in a query that means the parameter was left out.
+NULLABLE = ("integer", "number", "boolean")
 
 
 def query_of(endpoint: Endpoint, raw: bytes) -> Any:
@@ -48,7 +50,7 @@ def query_of(endpoint: Endpoint, raw: bytes) -> Any:
         elif name in given:
             raise InvalidInput(f"{name} is given twice.", "Give it once.")
         else:
-            given[name] = _value(text, types[name])
+            given[name] = None if text == "null" and types[name] in NULLABLE else _value(text, types[name])
     return None if endpoint.query is None else _checked(endpoint.query, given)
 
 

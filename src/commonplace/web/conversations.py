@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 from commonplace.errors import Conflict, InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.browse import projects
-from commonplace.memory.conversations import PINNED, STATUSES, find, latest
-from commonplace.memory.organise import Arrangement, arrange, undo
+from commonplace.memory.conversations import STATUSES, find, latest
+from commonplace.memory.organise import Arrangement, arrange, status_before_archiving, undo
 from commonplace.memory.reading import what_is_in
 from commonplace.memory.stats import totals
 from commonplace.model import Session, SessionScope
@@ -74,7 +74,7 @@ def change_chosen(book: Book, asked: Asked) -> Gone:
     if do not in DONE:
         raise InvalidInput("It is not said what to do with them.", "Choose to archive or to move them.")
     seen = [_checked(book, id_, rev) for id_, rev in _seen(asked)]
-    changed = [arrange(book, session.uid, arrangement(session, do, folder), session.rev) for session in seen]
+    changed = [arrange(book, session.uid, arrangement(book, session, do, folder), session.rev) for session in seen]
     return Gone(with_undo(back, changed), DONE[do], str(len(changed)))
 
 
@@ -87,7 +87,7 @@ def undo_changes(book: Book, asked: Asked) -> Gone:
     return Gone(back, "undone", str(len(seen)))
 
 
-def arrangement(session: Session, do: str, folder: str = "") -> Arrangement:
+def arrangement(book: Book, session: Session, do: str, folder: str = "") -> Arrangement:
     """What one of DONE means for a conversation."""
     match do:
         case "move":
@@ -96,8 +96,8 @@ def arrangement(session: Session, do: str, folder: str = "") -> Arrangement:
             return Arrangement(status="archived")
         case "pin":
             return Arrangement(status="pinned")
-        case "unarchive" if session.importance == PINNED:
-            return Arrangement(status="pinned")
+        case "unarchive":
+            return Arrangement(status=status_before_archiving(book, session))
     return Arrangement(status="active")
 
 

@@ -86,7 +86,7 @@ def put_aside(book: Book, asked: Asked) -> Gone:
     session, do = find(book, asked.path["id"]), asked.given("do")
     if do not in DONE:
         raise InvalidInput(f"do is {do[:40]!r}.", f"Choose one of {', '.join(DONE)}.")
-    changed = arrange(book, session.uid, arrangement(session, do, session.folder), _rev(asked))
+    changed = arrange(book, session.uid, arrangement(book, session, do, session.folder), _rev(asked))
     return Gone(with_undo(f"/conversations/{session.short_id}", [changed]), DONE[do], session.label[:80])
 
 

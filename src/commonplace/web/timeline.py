@@ -130,7 +130,7 @@ def _session(book: Book, asked: Asked, id_: str) -> dict[str, Any]:
 
 
 def _around(book: Book, id_: str) -> dict[str, Any]:
-    moments = timeline(book, id_, BESIDE, BESIDE)
+    moments = timeline(book, id_, BESIDE, BESIDE, own_project=True)
     items = [moment.item for moment in moments]
     anchor = next(moment.item for moment in moments if moment.position == 0)
     first, last = items[0], items[-1]

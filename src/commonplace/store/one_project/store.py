@@ -86,9 +86,10 @@ class OneProject(Conversations, Records, Streams, Topics, Whole):
         narrowed = self._narrowed(scope)
         return [] if narrowed is None else self._inner.newest(narrowed, limit, before)
 
-    def around(self, anchor: Item, before: int, after: int, kinds: Sequence[Kind]) -> list[Item]:
+    def around(self, anchor: Item, before: int, after: int, scope: Scope) -> list[Item]:
         self._checked(anchor.id)
-        return self._inner.around(anchor, before, after, kinds)
+        narrowed = self._narrowed(scope)
+        return [anchor] if narrowed is None else self._inner.around(anchor, before, after, narrowed)
 
     def happened(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Happening]:
         narrowed = self._narrowed(scope)

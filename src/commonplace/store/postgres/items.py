@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -13,7 +13,7 @@ from commonplace.identity import Ref
 from commonplace.model import KINDS, Change, Item, Kind
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.scope import NO_PROJECT, Filter
+from commonplace.store.postgres.scope import Filter
 from commonplace.store.rows import item_of
 
 _SELECT = """
@@ -25,6 +25,9 @@ SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, 
   FROM items i LEFT JOIN projects p ON p.space_id = i.space_id AND p.id = i.project_id
        LEFT JOIN sessions s ON s.space_id = i.space_id AND s.id = i.session_id
 """
+
+# All of time, in milliseconds.
+_ALWAYS = (-(2**62), 2**62)
 
 
 def get(connection: Connection, space_id: int, item_ids: Iterable[int]) -> dict[int, Item]:
@@ -104,26 +107,12 @@ def messages(connection: Connection, space_id: int, session_id: int, limit: int 
     return [*map(_item, rows)]
 
 
-def around(
-    connection: Connection, space_id: int, anchor: Item, before: int, after: int, kinds: Sequence[Kind]
-) -> list[Item]:
-    """The anchor with its neighbours in time, from its own project, oldest first."""
-    row = sql.first(connection, "SELECT project_id FROM items WHERE space_id = %s AND id = %s", (space_id, anchor.id))
-    project = NO_PROJECT if row is None or row[0] is None else int(row[0])
-    neighbours: list[Item] = []
-    for sign, order, limit in (("<", "DESC", before), (">", "ASC", after)):
-        side: list[Item] = []
-        for walk in walks(Filter(projects=(project,), kinds=tuple(kinds))):
-            condition, bindings = walk.sql()
-            rows = sql.rows(
-                connection,
-                f"{_SELECT} WHERE i.space_id = %s AND {condition} AND (i.created_ms, i.id) {sign} (%s, %s)"
-                f" ORDER BY i.created_ms {order}, i.id {order} LIMIT %s",
-                [space_id, *bindings, anchor.created_ms, anchor.id, limit],
-            )
-            side += map(_item, rows)
-        neighbours += sorted(side, key=_when, reverse=order == "DESC")[:limit]
-    return sorted([*neighbours, anchor], key=_when)
+def around(connection: Connection, space_id: int, anchor: Item, before: int, after: int, filter_: Filter) -> list[Item]:
+    """The anchor with its neighbours in time, of those that the filter lets through, oldest first."""
+    at = (anchor.created_ms, anchor.id)
+    earlier = between(connection, space_id, filter_, _ALWAYS, before, at, oldest_first=False)
+    later = between(connection, space_id, filter_, _ALWAYS, after, at, oldest_first=True)
+    return [*reversed(earlier), anchor, *later]
 
 
 def resolve(connection: Connection, space_id: int, ref: Ref) -> int | None:

@@ -12,7 +12,6 @@ from commonplace.model import (
     Change,
     Draft,
     Item,
-    Kind,
     PassageText,
     Project,
     Scope,
@@ -142,9 +141,12 @@ class PostgresStore(
             return [] if filter_ is None else items.newest(connection, self._space_id, filter_, limit, before)
 
     @a_replica_will_do
-    def around(self, anchor: Item, before: int, after: int, kinds: Sequence[Kind]) -> list[Item]:
+    def around(self, anchor: Item, before: int, after: int, scope: Scope) -> list[Item]:
         with self._database.read(self._query_timeout) as connection:
-            return items.around(connection, self._space_id, anchor, before, after, kinds)
+            filter_ = resolve(connection, self._space_id, scope)
+            if filter_ is None:
+                return [anchor]
+            return items.around(connection, self._space_id, anchor, before, after, filter_)
 
     def history(self, item_id: int) -> list[Change]:
         with self._database.read() as connection:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -15,7 +15,7 @@ from commonplace.identity import Ref
 from commonplace.model import KINDS, Change, Item, Kind
 from commonplace.store.rows import item_of
 from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.scope import NO_PROJECT, Filter
+from commonplace.store.sqlite.scope import Filter
 
 _SELECT = """
 SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, s.key,
@@ -29,6 +29,9 @@ _BY_ID = _SELECT.format(rows="json_each(?2) j CROSS JOIN items i ON i.id = j.val
 _BY_TIME = _SELECT.format(rows="items i")
 # With a bound on time SQLite takes the index of time alone, and would look at every other kind on the way.
 _BY_KIND = _SELECT.format(rows="items i INDEXED BY items_kind")
+
+# All of time, in milliseconds.
+_ALWAYS = (-(2**62), 2**62)
 
 
 def get(connection: apsw.Connection, space_id: int, item_ids: Iterable[int]) -> dict[int, Item]:
@@ -111,25 +114,13 @@ def messages(connection: apsw.Connection, space_id: int, session_id: int, limit:
 
 
 def around(
-    connection: apsw.Connection, space_id: int, anchor: Item, before: int, after: int, kinds: Sequence[Kind]
+    connection: apsw.Connection, space_id: int, anchor: Item, before: int, after: int, filter_: Filter
 ) -> list[Item]:
-    """The anchor with its neighbours in time, from its own project, oldest first."""
-    row = sql.first(connection, "SELECT project_id FROM items WHERE id = ?", (anchor.id,))
-    project = NO_PROJECT if row is None or row[0] is None else int(row[0])
-    neighbours: list[Item] = []
-    for sign, order, limit in (("<", "DESC", before), (">", "ASC", after)):
-        side: list[Item] = []
-        for walk in walks(Filter(projects=(project,), kinds=tuple(kinds))):
-            condition, bindings = walk.sql()
-            rows = sql.rows(
-                connection,
-                f"{_BY_TIME} WHERE i.space_id = ? AND {condition} AND (i.created_ms, i.id) {sign} (?, ?)"
-                f" ORDER BY i.created_ms {order}, i.id {order} LIMIT ?",
-                [space_id, *bindings, anchor.created_ms, anchor.id, limit],
-            )
-            side += map(_item, rows)
-        neighbours += sorted(side, key=_when, reverse=order == "DESC")[:limit]
-    return sorted([*neighbours, anchor], key=_when)
+    """The anchor with its neighbours in time, of those that the filter lets through, oldest first."""
+    at = (anchor.created_ms, anchor.id)
+    earlier = between(connection, space_id, filter_, _ALWAYS, before, at, oldest_first=False)
+    later = between(connection, space_id, filter_, _ALWAYS, after, at, oldest_first=True)
+    return [*reversed(earlier), anchor, *later]
 
 
 def resolve(connection: apsw.Connection, space_id: int, ref: Ref) -> int | None:
