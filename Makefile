@@ -82,6 +82,8 @@ lock: ## Choose dependency versions again (needs uv)
 	  --generate-hashes --no-emit-index-url --no-header --no-annotate --output-file requirements.lock
 	$(UV) pip compile judges/requirements.txt --universal --python-version 3.11.4 --upgrade --quiet \
 	  --generate-hashes --no-emit-index-url --no-header --no-annotate --output-file judges/requirements.lock
+	$(UV) pip compile judges/mcp1.txt --universal --python-version 3.11.4 --upgrade --quiet \
+	  --generate-hashes --no-emit-index-url --no-header --no-annotate --output-file judges/mcp1.lock
 
 build: install ## Build the source distribution and the wheel into dist/
 	$(BIN)/python -m hatchling build

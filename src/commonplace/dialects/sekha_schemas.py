@@ -13,12 +13,11 @@ MESSAGE_GIVEN: Schema = {
     "type": "object",
     "properties": {
         "role": {"type": "string", "enum": list(ROLES)},
-        "content": {"type": "string", "minLength": 1},
+        "content": STRING,
         "timestamp": {"type": "string", "description": "ISO 8601; now if omitted"},
         "metadata": OBJECT,
     },
     "required": ["role", "content"],
-    "additionalProperties": False,
 }
 
 _CONVERSATION: Schema = {
