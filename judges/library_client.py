@@ -1,8 +1,8 @@
 """One client library against a running server, in the library's own environment: it imports nothing of ours.
 
-`python library_client.py LIBRARY --stdio COMMAND...` or `LIBRARY --http URL KEY` connects, has the library convert every
-tool for its model, and calls some of the converted tools the way strict clients do: with every argument there is, null
-for what is left out. It prints what went wrong as JSON.
+`python library_client.py LIBRARY --stdio COMMAND...` or `LIBRARY --http URL KEY` connects, has the library convert
+every tool for its model, and calls some of the converted tools the way strict clients do: with every argument there
+is, null for what is left out. It prints what went wrong as JSON.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ async def openai_agents(server: Server, seen: Seen) -> AsyncIterator[Mapping[str
     mcp: Any = importlib.import_module("agents.mcp")
     contexts: Any = importlib.import_module("agents.tool_context")
     if server.command:
-        told = {"command": server.command[0], "args": server.command[1:], "env": dict(os.environ)}
+        told: dict[str, Any] = {"command": server.command[0], "args": server.command[1:], "env": dict(os.environ)}
         connection = mcp.MCPServerStdio(told, client_session_timeout_seconds=DEADLINE)
     else:
         told = {"url": server.url, "headers": server.headers, "timeout": DEADLINE}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import errors
-from commonplace.config import Settings
+from commonplace.config import PROFILES, Settings
 from commonplace.dialects.profiles import ALL
 from commonplace.mcp.prompts import PROMPTS
 from commonplace.mcp.resources import TEMPLATES
@@ -39,6 +39,17 @@ def test_every_tool_prompt_and_resource_is_on_the_page_for_agents() -> None:
     text = page("docs/mcp.md")
     wanted = [tool.name for tool in ALL] + list(PROMPTS) + [template.uri_template for template in TEMPLATES]
     assert [name for name in wanted if f"`{name}`" not in text] == []
+
+
+def test_the_number_of_tools_is_what_the_pages_say() -> None:
+    (told,) = re.findall(r"All\s+(\d+) tools are there", page("README.md"))
+    assert int(told) == len({tool.name for tool in ALL})
+    assert f"all {told} tools" in page("docs/assurance.md")
+
+
+def test_every_profile_is_on_the_page_for_agents_and_on_that_of_settings() -> None:
+    for name in ("docs/mcp.md", "docs/settings.md"):
+        assert [profile for profile in PROFILES if f"`{profile}`" not in page(name)] == []
 
 
 def test_every_error_code_is_on_its_page_with_its_exit_code_and_status() -> None:
