@@ -59,7 +59,7 @@ def test_a_default_stands_where_a_body_says_null(api: httpx2.Client) -> None:
 
 def test_null_for_a_required_field_is_refused(api: httpx2.Client) -> None:
     refused = api.post("/mcp/tools/memory_export", json={"conversation_id": None})
-    assert refused.status_code == 422 and "conversation_id" in refused.text
+    assert refused.status_code == 400 and "conversation_id: " in refused.text
 
 
 @pytest.mark.parametrize(
