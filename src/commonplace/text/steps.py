@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 
 from commonplace.text.sentences import sentences
 from commonplace.text.tokens import stem, words_of
@@ -88,6 +89,7 @@ _TICKED = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])?\s*(?:\[[xX]\]|✅|✔️?|�
 _STRUCK = re.compile(r"~~(?P<text>[^~\n]{3,300})~~")
 
 
+@lru_cache(maxsize=4096)
 def step_words(text: str) -> tuple[str, ...]:
     """The words of a step or a sentence that tell what it is about, in order, each in one form."""
     found = (_FORMS.get(word) or stem(word) for word in words_of(text[:_LOOKED_AT]) if word not in _EMPTY)

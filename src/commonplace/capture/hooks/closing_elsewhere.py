@@ -36,10 +36,16 @@ def close_elsewhere(book: Book, courses: Sequence[Course], told: Sequence[Note])
         open_ = [changed.get(id_, item) for id_, item in stored.items() if item.project == course.project]
         beside = [note for note in new if note.session != course.key and note.project == course.project]
         named = {step for note in told if note.session == course.key for step in steps_in(note)}
-        changed |= {item.id: _without(item, gone) for item in open_ if (gone := closed_elsewhere(course, item, named))}
+        steps: dict[str, int] = {}
+        lines = [(step, item.created_ms) for item in open_ for step in steps_in(item)]
+        for step, at_ms in (*lines, *((step, note.created_ms or 0) for note in beside for step in steps_in(note))):
+            # Named again later, it was open then.
+            steps[step] = max(at_ms, steps.get(step, 0))
+        closed = closed_elsewhere(course, steps, named)
+        changed |= {item.id: _without(item, closed) for item in open_ if closed.intersection(steps_in(item))}
         for note in beside:
-            if gone := closed_elsewhere(course, note, named):
-                new[new.index(note)] = _without(note, gone)
+            if closed.intersection(steps_in(note)):
+                new[new.index(note)] = _without(note, closed)
     sessions: list[Begun] = []
     for id_, item in changed.items():
         if item.session and TOLD in item.meta and not is_edited(stored[id_]):

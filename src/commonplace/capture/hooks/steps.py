@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from commonplace.capture.hooks.answers import Heard
 from commonplace.capture.hooks.course import Course, Deed
 from commonplace.capture.hooks.observations import ANSWER, PROMPT
-from commonplace.memory.open_steps import STILL_FAILING, failing_command, steps_in
-from commonplace.memory.remember import Note
-from commonplace.model import Item
+from commonplace.memory.open_steps import STILL_FAILING, failing_command
 from commonplace.text.commands import covers, essence, is_whole_run
 from commonplace.text.steps import done_steps, is_same_step
 
@@ -52,25 +50,34 @@ def heard_in(course: Course, before: Heard) -> Heard:
     return heard
 
 
-def closed_elsewhere(course: Course, written: Item | Note, named: Collection[str]) -> set[str]:
-    """The steps of another session's summary or checkpoint that this session closed after it was written.
+def closed_elsewhere(course: Course, steps: Mapping[str, int], named: Collection[str]) -> set[str]:
+    """The steps of other sessions, each with when it was named, that this session closed since.
 
     What is among the steps that this session names itself is taken over by it.
     """
-    steps = steps_in(written)
-    since = [one for at_ms, one in _since(course) if at_ms > (written.created_ms or 0)] if steps else []
-    if not since:
-        return set()
-    closed = {step for step in steps if any(is_same_step(step, own) for own in named)}
+    since = _since(course) if steps else []
+    last_ms = max((at_ms for at_ms, _one in since), default=0)
+    closed = {step for step, at_ms in steps.items() if at_ms < last_ms and any(is_same_step(step, n) for n in named)}
+    doable = {step for step in steps if _names_an_action(step)}
     request = ""
-    for one in since:
+    for at_ms, one in since:
+        if isinstance(one, Deed) and one.type != PROMPT and not doable:
+            continue
+        open_ = [step for step, named_ms in steps.items() if named_ms < at_ms and step not in closed]
         if not isinstance(one, Deed):
-            closed |= done_steps(steps, one, request)
+            closed |= done_steps(open_, one, request)
         elif one.type == PROMPT:
-            closed, request = closed | done_steps(steps, one.text), one.text
+            closed, request = closed | done_steps(open_, one.text), one.text
         else:
-            closed |= {step for step in steps if is_done_by(one, step)}
+            closed |= {step for step in open_ if step in doable and is_done_by(one, step)}
     return closed
+
+
+def _names_an_action(step: str) -> bool:
+    """Whether an action could be all that a step asks for."""
+    return bool(
+        step.startswith(STILL_FAILING) or _RUN.match(step) or _FILE.match(step) or any(s.match(step) for s, _d in _GIT)
+    )
 
 
 def is_done_by(deed: Deed, step: str) -> bool:
