@@ -159,7 +159,8 @@ def test_a_project_limits_the_search_and_none_searches_everywhere(book: Book, ca
         reply = call("search", query="zebra", project=project)
         assert [found["project"] for found in reply["observations"]] == [project]
         assert [found["project"] for found in reply["summaries"]] == [project]
-    assert call("search", query="zebra", project="aquarium") == {"observations": [], "summaries": []}
+    nowhere = call("search", query="zebra", project="aquarium")
+    assert (nowhere["observations"], nowhere["summaries"]) == ([], [])
 
 
 @pytest.mark.promise("kiro:decided:aliases", "kiro:decided:one-memory")
@@ -223,3 +224,10 @@ def test_the_tool_says_what_it_takes() -> None:
     }
     assert properties["limit"]["default"] == 10
     assert schema["required"] == ["query"]
+
+
+def test_an_unknown_project_is_said_and_a_near_one_is_named(example: Book, call: Call) -> None:
+    reply = call("search", query="authentication", project="my-apy")
+    assert reply["observations"] == [] and reply["summaries"] == []
+    assert reply["notice"] == "There is no project 'my-apy'. Did you mean 'my-api'?"
+    assert "notice" not in call("search", query="authentication", project="my-api")

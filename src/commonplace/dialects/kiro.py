@@ -21,8 +21,9 @@ from commonplace.dialects.kiro_records import (
 )
 from commonplace.dialects.kiro_schemas import CONTEXT, OBSERVATIONS, SEARCH, TIMELINE
 from commonplace.dialects.tool import LONGEST_NOTICE, Arguments, Id, Param, Reply, Tool, as_json, incomplete, notice
-from commonplace.errors import InvalidInput
+from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory.book import Book
+from commonplace.memory.browse import require_project
 from commonplace.memory.context import Context, ContextItem, Measure, context
 from commonplace.memory.fetch import fetch, fetch_one
 from commonplace.memory.recall import recall_each
@@ -54,7 +55,8 @@ def search(book: Book, arguments: Arguments) -> Reply:
         "observations": [found(observation(hit.item)) for hit in events.hits],
         "summaries": [found(summary(hit.item)) for hit in summaries.hits],
     }
-    return Reply(_told_once(book, data, events.waiting))
+    nothing = not events.hits and not summaries.hits
+    return Reply(_told_once(book, data, events.waiting, where.project if nothing else None))
 
 
 def timeline_around(book: Book, arguments: Arguments) -> Reply:
@@ -200,9 +202,13 @@ def _scope(project: str | None) -> Scope:
     return Scope(project=project)
 
 
-def _told_once(book: Book, data: dict[str, Any], waiting: int) -> dict[str, Any]:
-    """The data, and if meaning is incomplete or has stopped working since anybody was told, why."""
-    told = notice(book, waiting)
+def _told_once(book: Book, data: dict[str, Any], waiting: int, project: str | None = None) -> dict[str, Any]:
+    """The data, and if the project is unknown, or meaning is incomplete or stopped working since it was told, why."""
+    try:
+        require_project(book, project)
+        told = notice(book, waiting)
+    except NotFound as unknown:
+        told = f"{unknown.message} {unknown.hint}"
     return data | ({"notice": told} if told else {})
 
 

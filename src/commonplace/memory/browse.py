@@ -42,7 +42,7 @@ def projects(book: Book) -> list[Project]:
 
 
 def require_project(book: Book, name: str | None) -> None:
-    """Raise NotFound if a project was named that nothing belongs to, with the names that are near."""
+    """Raise NotFound if a project was named that is not there, with the name that is nearest."""
     if name is None or book.store.find_project(name) is not None:
         return
     known = {base_name(project.name): project.name for project in projects(book)}
