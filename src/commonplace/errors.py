@@ -7,6 +7,7 @@ CommonplaceError                INTERNAL_ERROR       exit 1   500
 │   ├── WrongMethod             METHOD_NOT_ALLOWED   exit 2   405
 │   └── WrongMedia              UNSUPPORTED_MEDIA    exit 2   415
 ├── Unauthorized                UNAUTHORIZED         exit 8   401
+│   └── KeyMissing              UNAUTHORIZED         exit 8   401
 ├── Forbidden                   FORBIDDEN            exit 8   403
 ├── RateLimited                 RATE_LIMIT_EXCEEDED  exit 8   429
 ├── NotFound                    NOT_FOUND            exit 3   404
@@ -87,6 +88,10 @@ class Unauthorized(CommonplaceError):
     exit_code = 8
     http_status = 401
     default_hint = "Send `Authorization: Bearer <key>`. `commonplace keys create NAME` makes a key."
+
+
+class KeyMissing(Unauthorized):
+    """A request without any key, where one is needed."""
 
 
 class Forbidden(CommonplaceError):

@@ -1,34 +1,138 @@
-"""The threads that work on calls, shared by every door of a server."""
+"""The threads that work on calls, shared by every door of a server and fairly among its callers."""
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextvars
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+import threading
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from typing import Any, NamedTuple, TypeVar
+
+from commonplace.errors import RateLimited
 
 # Each keeps a connection of its own.
 WORKERS = 4
+# Calls of one caller that may wait for a thread; more are refused.
+MOST_WAITING = 512
+RETRY_SECONDS = 1
 
 _T = TypeVar("_T")
 
 
+class _Job(NamedTuple):
+    work: Callable[[], Any]
+    future: Future[Any]
+
+
 class Workers:
-    """Threads of our own: those of the event loop come and go, and each would leave a connection behind."""
+    """Threads of our own: those of the event loop come and go, and each would leave a connection behind.
 
-    def __init__(self, threads: int = WORKERS) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="commonplace-call")
+    Callers take turns. One caller has at most `share` of the threads at work (all of them unless told otherwise), and
+    at most `most_waiting` calls in line.
+    """
 
-    async def do(self, work: Callable[[], _T]) -> _T:
-        """Wait for a piece of work without keeping others waiting. What it says in a log is said of the same call."""
-        around = contextvars.copy_context()
-        return await asyncio.get_running_loop().run_in_executor(self._pool, lambda: around.run(work))
+    def __init__(
+        self,
+        threads: int = WORKERS,
+        *,
+        share: int | None = None,
+        most_waiting: int = MOST_WAITING,
+        name: str = "commonplace-call",
+    ) -> None:
+        self._most_threads, self._share = threads, share or threads
+        self._most_waiting, self._name = most_waiting, name
+        self._changed = threading.Condition()
+        self._waiting: OrderedDict[Hashable, deque[_Job]] = OrderedDict()
+        self._running: Counter[Hashable] = Counter()
+        self._threads: list[threading.Thread] = []
+        self._idle = 0
+        self._closed = False
+        atexit.register(self.close)
+
+    async def do(self, work: Callable[[], _T], caller: Hashable = None) -> _T:
+        """Wait for a piece of work without blocking the event loop. It runs in the context of the call.
+
+        RateLimited if too many calls of the same caller wait already.
+        """
+        context = contextvars.copy_context()
+        done: _T = await asyncio.wrap_future(self._submit(lambda: context.run(work), caller, self._most_waiting))
+        return done
 
     def later(self, work: Callable[[], object]) -> None:
         """Have something done that nobody waits for."""
-        self._pool.submit(work)
+        self._submit(work, None, None)
 
     def close(self) -> None:
         """Finish what has begun, and begin nothing more."""
-        self._pool.shutdown(cancel_futures=True)
+        atexit.unregister(self.close)
+        with self._changed:
+            self._closed = True
+            jobs = [job for queue in self._waiting.values() for job in queue]
+            self._waiting.clear()
+            self._changed.notify_all()
+        for job in jobs:
+            job.future.cancel()
+        for thread in self._threads:
+            thread.join()
+
+    def _submit(self, work: Callable[[], Any], caller: Hashable, most: int | None) -> Future[Any]:
+        job = _Job(work, Future())
+        with self._changed:
+            if self._closed:
+                raise RuntimeError("these workers have ended")
+            queue = self._waiting.setdefault(caller, deque())
+            if most is not None and len(queue) >= most:
+                raise RateLimited("Too many calls of one caller wait to be answered.", RETRY_SECONDS)
+            queue.append(job)
+            jobs = sum(map(len, self._waiting.values()))
+            if jobs > self._idle and len(self._threads) < self._most_threads:
+                # A daemon, so that whoever forgets to close us can end; `close` runs then, too, and waits for it.
+                thread = threading.Thread(target=self._work, name=f"{self._name}-{len(self._threads)}", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+            self._changed.notify()
+        return job.future
+
+    def _work(self) -> None:
+        while (taken := self._take()) is not None:
+            caller, job = taken
+            try:
+                _run(job)
+            finally:
+                # What a result holds must not live until the next job comes.
+                del job, taken
+                with self._changed:
+                    self._running[caller] -= 1
+                    if not self._running[caller]:
+                        del self._running[caller]
+
+    def _take(self) -> tuple[Hashable, _Job] | None:
+        """The next job, waiting for one if needed; None once there will be no more."""
+        with self._changed:
+            while not self._closed:
+                for caller, queue in self._waiting.items():
+                    if self._running[caller] < self._share:
+                        job = queue.popleft()
+                        self._running[caller] += 1
+                        self._waiting.move_to_end(caller)
+                        if not queue:
+                            del self._waiting[caller]
+                        return caller, job
+                self._idle += 1
+                self._changed.wait()
+                self._idle -= 1
+            return None
+
+
+def _run(job: _Job) -> None:
+    if not job.future.set_running_or_notify_cancel():
+        return
+    try:
+        result = job.work()
+    except BaseException as error:  # noqa: BLE001 - it is for whoever waits
+        job.future.set_exception(error)
+    else:
+        job.future.set_result(result)

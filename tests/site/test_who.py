@@ -47,7 +47,7 @@ def test_without_a_key_there_is_no_way_in(served: Served, path: str) -> None:
     for headers in ({}, {"authorization": "Bearer"}, {"authorization": "Basic eDp5"}, {"x-api-key": ""}):
         for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS"):
             reply = httpx2.request(method, f"{served.url}{path}", headers=headers, timeout=DEADLINE)
-            assert (reply.status_code, reply.headers["www-authenticate"]) == (401, "Bearer")
+            assert (reply.status_code, reply.headers["www-authenticate"]) == (401, 'Bearer realm="commonplace"')
             body = reply.json()
             told = body | {"code": body["error_code"]} if "error_code" in body else body["error"]
             assert told["code"] == "UNAUTHORIZED" and told.keys() >= {"code", "message", "details"}
@@ -69,6 +69,88 @@ def test_a_wrong_key_is_not_told_from_an_unknown_one(served: Served) -> None:
     wrong = served.key[:-1] + ("0" if served.key[-1] != "0" else "1")
     told = {get(served, "/nowhere", authorization=f"Bearer {key}").text for key in (wrong, "x", "sk-sekha-" + "0" * 48)}
     assert len(told) == 1 and "not known" in told.pop()
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/api/v1/items", "/api/v1/events"])
+def test_a_wrong_key_is_an_invalid_token(serve: Serve, path: str) -> None:
+    server = serve()
+    with contextlib.closing(book_of(server)) as book:
+        key, revoked = keys.create(book, "gone")
+        keys.revoke(book, key.id)
+    for secret in ("x", "sk-sekha-" + "0" * 48, revoked):
+        reply = get(server, path, **bearer(secret))
+        assert reply.status_code == 401
+        said = reply.headers["www-authenticate"]
+        assert said.startswith('Bearer realm="commonplace", error="invalid_token", error_description="This key ')
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/.well-known/oauth-protected-resource",
+        "/.well-known/oauth-protected-resource/mcp",
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-authorization-server/mcp",
+        "/.well-known/openid-configuration",
+        "/.well-known/openid-configuration/mcp",
+        "/mcp/.well-known/openid-configuration",
+    ],
+)
+def test_clients_that_look_for_another_way_to_sign_in_find_none(served: Served, path: str) -> None:
+    for headers in ({}, served.headers, bearer("wrong"), {"accept": "text/html"}):
+        reply = get(served, path, **headers)
+        assert (reply.status_code, reply.json()["error"]["code"]) == (404, "NOT_FOUND")
+        assert "www-authenticate" not in reply.headers
+
+
+def visit_token(server: Served) -> str:
+    """The value of the cookie of somebody who signed in with the first key, an admin's."""
+    (token,) = httpx2.post(f"{server.url}/login", data={"key": server.key}, timeout=DEADLINE).cookies.values()
+    return token
+
+
+def cookie_of(server: Served, token: str) -> dict[str, str]:
+    return {"cookie": f"commonplace_visit_{server.url.rpartition(':')[2]}={token}"}
+
+
+def test_the_cookie_of_a_visit_is_no_key(serve: Serve) -> None:
+    server = serve(trusted_proxies="127.0.0.0/8")
+    token = visit_token(server)
+    assert get(server, "/search", **cookie_of(server, token)).status_code == 200
+    addresses = (f"192.0.2.{n}" for n in range(250))
+    ours = [one for one in ENDPOINTS if one.scope and one.path != "/api/v1/events"]
+    routes = [(one.method, re.sub(r"{\w+(:\w+)?}", "1", one.path)) for one in ours]
+    routes += [("POST", "/mcp"), ("POST", "/login")]
+    with httpx2.Client(base_url=server.url, timeout=DEADLINE) as client:
+        for headers in (bearer(token), {"x-api-key": token}):
+            for method, path in routes:
+                # Each from another address: many wrong keys from one make it wait.
+                sent = headers | {"x-forwarded-for": next(addresses)}
+                reply = client.request(method, path, headers=sent, data={"key": token} if path == "/login" else None)
+                assert reply.status_code == 401, path
+            assert client.get("/api/v1/events", headers=headers).status_code == 401
+            assert client.get("/search", headers=headers).status_code == 303
+        # Its cookie opens pages and what they listen to, and nothing else of the API.
+        for method, path in routes:
+            reply = client.request(
+                method, path, headers=cookie_of(server, token), data={} if path == "/login" else None
+            )
+            assert reply.status_code == 401, path
+
+
+@pytest.mark.parametrize("headers", [{}, {"authorization": "Basic eDp5"}, {"authorization": "Bearer"}])
+def test_a_visit_makes_keys_only_by_a_form_of_its_own(served: Served, headers: dict[str, str]) -> None:
+    token = visit_token(served)
+    form = {"name": "stolen", "role": "admin"}
+    sent = headers | cookie_of(served, token)
+    reply = httpx2.post(f"{served.url}/settings/keys", data=form, headers=sent, timeout=DEADLINE)
+    assert reply.status_code == 403
+    with contextlib.closing(book_of(served)) as book:
+        assert "stolen" not in [key.name for key in keys.listed(book)]
+
+
+def test_a_key_is_no_visit(served: Served) -> None:
+    assert get(served, "/search", **cookie_of(served, served.key)).status_code == 303
 
 
 def test_a_revoked_key_stops_working_within_seconds(serve: Serve) -> None:
@@ -135,6 +217,25 @@ def test_whoever_guesses_has_to_wait_and_nobody_else(serve: Serve) -> None:
     known = {"x-forwarded-for": "192.0.2.1"}
     assert get(server, "/nowhere", **bearer(server.key), **known).status_code == 404
     assert get(server, "/health", **known).status_code == 200
+
+
+def test_a_good_key_comes_in_while_its_address_sends_wrong_ones(serve: Serve) -> None:
+    server = serve()
+    with contextlib.closing(book_of(server)) as book:
+        secrets = [keys.create(book, f"new {n}")[1] for n in range(24)]
+    with httpx2.Client(base_url=server.url, timeout=DEADLINE) as client:
+        wrong = [bearer("sk-sekha-" + f"{n:048x}") for n in range(10 * WRONG_BURST)]
+        assert any(client.get("/nowhere", headers=headers).status_code == 429 for headers in wrong)
+        # Keys that this server has not seen before.
+        assert [client.get("/nowhere", headers=bearer(secret)).status_code for secret in secrets] == [404] * 24
+
+
+def test_a_visit_that_is_over_costs_its_browser_nothing(served: Served) -> None:
+    token = visit_token(served)
+    with httpx2.Client(base_url=served.url, timeout=DEADLINE) as client:
+        assert client.post("/logout", headers=cookie_of(served, token)).status_code == 303
+        replies = [client.get("/search", headers=cookie_of(served, token)) for _ in range(2 * WRONG_BURST)]
+    assert {reply.status_code for reply in replies} == {303}
 
 
 def test_what_strangers_say_of_their_address_is_not_believed(serve: Serve) -> None:

@@ -100,17 +100,17 @@ class _Answers:
         return result
 
     async def _called(self, context: _Context, tool: Tool, arguments: dict[str, Any]) -> types.CallToolResult:
-        reach = self._reach_of(context)
+        reach, caller = self._reach_of(context), _caller_of(context)
         if not tool.read_only:
             if not _may_write(context):
                 return _failed(error_body(tool.dialect, Forbidden(f"This key may read only, and {tool.name} writes.")))
             async with self._writing if self._one_caller else contextlib.nullcontext():
-                return await self._workers.do(lambda: _call(reach, tool, arguments))
+                return await self._workers.do(lambda: _call(reach, tool, arguments), caller)
         if self._one_caller and self._writing.locked():
             with anyio.move_on_after(WAIT_FOR_WRITES):
                 async with self._writing:
                     pass
-        return await self._workers.do(lambda: _call(reach, tool, arguments))
+        return await self._workers.do(lambda: _call(reach, tool, arguments), caller)
 
     async def list_resources(self, context: _Context, _params: object) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=await self._from_book(context, resources.listed))
@@ -138,7 +138,7 @@ class _Answers:
 
     async def _from_book(self, context: _Context, read: Callable[[Book], _Read]) -> _Read:
         reach = self._reach_of(context)
-        return await self._workers.do(lambda: read(_reached(reach)))
+        return await self._workers.do(lambda: read(_reached(reach)), _caller_of(context))
 
     def _reach_of(self, context: _Context) -> Callable[[], Book]:
         """How to reach the book of a call: over HTTP the site put the one that the key opens into the request."""
@@ -181,8 +181,19 @@ def _replied(output: Mapping[str, object]) -> dict[str, object]:
     return shape | either
 
 
-def _may_write(context: _Context) -> bool:
+def _key_of(context: _Context) -> Key | None:
     key: Key | None = getattr(getattr(context.request, "state", None), "key", None)
+    return key
+
+
+def _caller_of(context: _Context) -> int | None:
+    """Whose call it is, so that callers take turns."""
+    key = _key_of(context)
+    return None if key is None else key.id
+
+
+def _may_write(context: _Context) -> bool:
+    key = _key_of(context)
     return key is None or key.allows("write")
 
 

@@ -21,7 +21,7 @@ MAX_NAME = 100
 USE_MS = 60_000
 _SECRET = re.compile(rf"{BEGINNING}[0-9a-f]{{48}}")
 _PREFIX = len(BEGINNING) + 8
-_UNKNOWN = "This key is not known here."
+UNKNOWN = "This key is not known here."
 
 
 def create(
@@ -77,7 +77,7 @@ def check(book: Book, secret: str) -> Key:
     """The key that this is the secret of. Whoever does not have the whole of it learns nothing about any key."""
     key = _known(book, secret)
     if key is None:
-        raise Unauthorized(_UNKNOWN)
+        raise Unauthorized(UNKNOWN)
     return working_one(key, book.clock())
 
 

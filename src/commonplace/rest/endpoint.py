@@ -45,7 +45,7 @@ class House:
 class Asked(Generic[_Query, _Body]):
     """A request after every check: who asks, and what was in its path, its query and its body.
 
-    `files` is a body that was kept.
+    `files` is a body that was kept. `recheck` looks the caller's key up again: Unauthorized if it works no more.
     """
 
     path: Mapping[str, str]
@@ -55,6 +55,7 @@ class Asked(Generic[_Query, _Body]):
     house: House
     key: Key | None = None
     files: tuple[Path, ...] = ()
+    recheck: Callable[[], None] = lambda: None
 
     def rev_of(self, item: Item | Session, named: int | None = None) -> int | None:
         """The revision that a change is meant for, by If-Match or by name. Conflict if it is at another."""

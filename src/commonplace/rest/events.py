@@ -1,18 +1,22 @@
-"""Events over HTTP: what happens to the memory, told as it happens, whichever process does it."""
+"""Events over HTTP: what happens to the memory, told as it happens, whichever process does it.
+
+A stream ends with the key or the visit that opened it. Before events are sent the key is looked up again, after they
+were read: what happened after it was revoked is not told.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import functools
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from pydantic import Field
 
-from commonplace.errors import StoreError
+from commonplace.errors import CommonplaceError
 from commonplace.memory.book import Book
 from commonplace.memory.news import Event, news
-from commonplace.rest.endpoint import Answer, Asked, House
+from commonplace.rest.endpoint import Answer, Asked
 from commonplace.rest.fields import Strict
 from commonplace.text.redact import redact
 from commonplace.text.times import iso
@@ -20,6 +24,8 @@ from commonplace.text.times import iso
 LOOK_SECONDS = 0.5
 # So often a quiet stream says that it is alive: proxies close those that are silent for long.
 HEARTBEAT_SECONDS = 15.0
+# So often the key of a quiet stream is looked up.
+RECHECK_SECONDS = 2.0
 RETRY = b"retry: 2000\n\n"
 ALIVE = b": alive\n\n"
 
@@ -34,28 +40,33 @@ def events(book: Book, asked: Asked[Followed, None]) -> Answer:
     """Tell what happens from now on, or since the event that Last-Event-ID names."""
     after = asked.headers.get("last-event-id") or None
     first, mark = news(book, after)
-    follow = asked.query.follow
+    asked.recheck()
     return Answer(
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-        stream=lambda: _told(book, asked.house, first, mark, behind=mark != after, follow=follow),
+        stream=lambda: _told(book, asked, first, mark, behind=mark != after),
     )
 
 
 async def _told(
-    book: Book, house: House, first: Sequence[Event], mark: str, *, behind: bool, follow: bool
+    book: Book, asked: Asked[Followed, None], first: Sequence[Event], mark: str, *, behind: bool
 ) -> AsyncIterator[bytes]:
+    house, caller = asked.house, None if asked.key is None else asked.key.id
     # The mark alone, so that whoever is cut off before anything happened knows where to go on.
     yield RETRY + (_lines(first) or f"id: {mark}\n\n".encode())
-    quiet = 0.0
-    while (follow or behind) and not house.ending():
+    quiet = unchecked = 0.0
+    while (asked.query.follow or behind) and not house.ending():
         if not behind:
             await asyncio.sleep(LOOK_SECONDS)
             quiet += LOOK_SECONDS
+            unchecked += LOOK_SECONDS
+        check = unchecked >= RECHECK_SECONDS
         try:
-            found, now = await house.workers.do(functools.partial(news, book, mark))
-        except StoreError:
-            # Whoever listens comes back, and goes on after the last event.
+            found, now = await house.workers.do(functools.partial(_news, book, mark, asked.recheck, check), caller)
+        except CommonplaceError:
+            # Whoever listens comes back, and goes on after the last event if the key still works.
             return
+        if check:
+            unchecked = 0.0
         # What happened may all be of other projects, and more of ours after it.
         behind, mark = now != mark, now
         if found:
@@ -64,6 +75,14 @@ async def _told(
         elif quiet >= HEARTBEAT_SECONDS:
             quiet = 0.0
             yield ALIVE
+
+
+def _news(book: Book, mark: str, recheck: Callable[[], None], check: bool) -> tuple[Sequence[Event], str]:
+    """What happened after a mark. Unauthorized if the key works no more, before anything is told to whoever has it."""
+    found, now = news(book, mark)
+    if found or check:
+        recheck()
+    return found, now
 
 
 def _lines(found: Sequence[Event]) -> bytes:

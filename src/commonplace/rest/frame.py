@@ -18,8 +18,8 @@ from commonplace.errors import (
     CommonplaceError,
     Forbidden,
     InvalidInput,
+    KeyMissing,
     NotFound,
-    Unauthorized,
     WrongMethod,
 )
 from commonplace.memory.book import Book
@@ -58,7 +58,9 @@ class Door:
                 raise WrongMethod(f"{request.method[:20]} is not for {self._path}.", f"There is {self._allow}.")
             key = _allowed(endpoint, request.scope)
             async with received(request, endpoint, self._house.workers) as body:
-                answer = await self._house.workers.do(lambda: self._answer(endpoint, key, request, body))
+                answer = await self._house.workers.do(
+                    lambda: self._answer(endpoint, key, request, body), None if key is None else key.id
+                )
         except CommonplaceError as error:
             response = refusal(error)
             if isinstance(error, WrongMethod):
@@ -85,6 +87,7 @@ class Door:
             house=self._house,
             key=key,
             files=received.files,
+            recheck=request.scope["state"].get("recheck", _unchecked),
         )
         name = headers.get("idempotency-key")
         if name is None or endpoint.method not in WRITING or key is None:
@@ -105,12 +108,16 @@ def _allowed(endpoint: Endpoint, scope: Scope) -> Key | None:
     if endpoint.scope is None:
         return key
     if key is None:
-        raise Unauthorized("A key is needed here.")
+        raise scope["state"].get("refused") or KeyMissing("A key is needed here.")
     if not key.allows(endpoint.scope):
         raise Forbidden(
             f"This key may only {key.scope}; {endpoint.method} {endpoint.path} takes one of scope {endpoint.scope}."
         )
     return key
+
+
+def _unchecked() -> None:
+    """For whoever needs no key."""
 
 
 def _safe(answer: Answer) -> Answer:

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from commonplace.errors import CommonplaceError, RateLimited, StoreBusy, Unauthorized
+from commonplace.errors import CommonplaceError, KeyMissing, RateLimited, StoreBusy, Unauthorized
 from commonplace.text.redacted_data import redacted
 
 JSON = "application/json"
@@ -49,6 +49,7 @@ _TYPES = {
 }
 # Seconds after which another try may find the store free.
 _BUSY = "1"
+_REALM = 'Bearer realm="commonplace"'
 
 
 class Refusal(Response):
@@ -73,10 +74,18 @@ def refusal(error: CommonplaceError, status: int | None = None) -> Response:
     """A response that tells the error, with the headers that belong to it."""
     headers = {}
     if isinstance(error, Unauthorized):
-        headers["WWW-Authenticate"] = "Bearer"
+        headers["WWW-Authenticate"] = _challenge(error)
     if isinstance(error, (RateLimited, StoreBusy)):
         headers["Retry-After"] = str(error.retry_after) if isinstance(error, RateLimited) else _BUSY
     return Refusal(error, status or error.http_status, headers)
+
+
+def _challenge(error: Unauthorized) -> str:
+    """What RFC 6750 wants said: who sent no key is told no error, who sent a wrong one is."""
+    if isinstance(error, KeyMissing):
+        return _REALM
+    described = "".join(character for character in error.message if " " <= character <= "~" and character not in '"\\')
+    return f'{_REALM}, error="invalid_token", error_description="{described}"'
 
 
 def from_sekha_sdk(headers: Mapping[str, str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -34,7 +35,7 @@ from commonplace.web.login import Tickets
 from commonplace.web.lost import is_typed
 from commonplace.web.routes import is_page, lost
 from commonplace.web.routes import routes as web
-from commonplace.workers import Workers
+from commonplace.workers import WORKERS, Workers
 
 
 def application(
@@ -48,9 +49,11 @@ def application(
 
     `tickets` sign in whoever was given one. `agents_of` makes what agents are answered by.
     """
-    workers, glances, requests = Workers(), Workers(1), Requests()
+    workers, requests = Workers(share=WORKERS - 1), Requests()
+    # So that nothing that callers have done keeps the server from knowing them, or from telling how it is.
+    lookups, notes, glances = Workers(1, most_waiting=sys.maxsize), Workers(1), Workers(1)
     agents = agents_of(settings, workers)
-    callers = Callers(reach, workers)
+    callers = Callers(reach, lookups, notes)
     pages = web(workers, ending, callers, tickets or Tickets())
     routes = [
         Route("/", Front(pages)),
@@ -58,6 +61,7 @@ def application(
         Route("/health", _health(reach, workers)),
         *rest(workers, requests, ending),
         *agents.routes,
+        *(Route(path, _nothing) for path in ("/.well-known/{rest:path}", "/mcp/.well-known/{rest:path}")),
     ]
 
     @contextlib.asynccontextmanager
@@ -65,8 +69,8 @@ def application(
         async with agents.running():
             yield
         # Before the store is closed, so that no thread opens it again.
-        workers.close()
-        glances.close()
+        for threads in (workers, lookups, notes, glances):
+            threads.close()
 
     handlers = {HTTPException: _http_error(lost(workers, ending)), Exception: _fault}
     site = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
@@ -107,6 +111,11 @@ def _http_error(nowhere: Frame) -> Callable[[Request, Exception], Awaitable[Resp
         return response
 
     return told
+
+
+async def _nothing(_request: Request) -> Response:
+    """For programs that look for what is not here, with any key or none."""
+    return refusal(NotFound("There is nothing here.", "Calls need a key: Authorization: Bearer <key>."))
 
 
 async def _fault(_request: Request, error: Exception) -> Response:

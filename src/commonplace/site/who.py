@@ -1,4 +1,7 @@
-"""Who calls: the key of each request, or the visit of a person to our pages; whoever has neither is refused."""
+"""Who calls: the key of each request, or the visit of a person to our pages; whoever has neither is refused.
+
+The cookie of a visit opens pages, and a key opens everything: a token in the place of a key is an unknown key.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,15 @@ from commonplace.web.cookies import visit_of
 
 # What anybody may read: these, and what is below the trees.
 PUBLIC = ("/", "/health", "/api/v1/openapi.json")
-PUBLIC_TREES = ("/api/v1/docs",)
+# Clients look below /.well-known for a way to sign in that we do not have: they have to be told that there is none.
+PUBLIC_TREES = ("/api/v1/docs", "/.well-known", "/mcp/.well-known")
 SERVICE_UNAVAILABLE = 503
 
 
 class Who:
-    """Puts `key`, `book` and `address` into the state of each request, or refuses it.
+    """Puts `key`, `book`, `address` and how to `recheck` the key into the state of each request, or refuses it.
+
+    `by_visit` says that the key is that of a visit, known by its cookie.
 
     `is_page` tells which paths are for people, also by what the caller can read: there a visit counts, and whoever has
     none is let through, to sign in.
@@ -40,9 +46,13 @@ class Who:
             scope["scheme"] = self._proxies.scheme(scope, headers)
             page = self._is_page(scope["path"], headers.get("accept", ""))
             try:
-                shown = _secret(headers) or (visit_of(HTTPConnection(scope)) if page else "")
-                caller = await self._callers.caller(shown, state["address"])
-                state["key"], state["book"] = caller.key, caller.book
+                secret = _secret(headers)
+                state["by_visit"] = page and not secret
+                if state["by_visit"]:
+                    caller = await self._callers.caller(visit_of(HTTPConnection(scope)), state["address"], "visit")
+                else:
+                    caller = await self._callers.caller(secret, state["address"])
+                state["key"], state["book"], state["recheck"] = caller.key, caller.book, caller.recheck
             except CommonplaceError as error:
                 state["refused"] = error
                 if not page and not is_public(scope["path"]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -75,7 +76,7 @@ class Frame:
                 raise Forbidden(f"Your key may only {key.scope}; this takes one that may {page.scope}.")
             asked = Asked(request.path_params, query_of(request), form, key, self._house, request.headers)
             book = request.state.book
-            return await self._house.workers.do(lambda: self._answer(page, book, asked, common, request))
+            return await self._house.workers.do(lambda: self._answer(page, book, asked, common, request), key.id)
         except CommonplaceError as error:
             return self._told(error, common, request)
         except ClientDisconnect:
@@ -159,7 +160,7 @@ def check_mark(request: Request, form: Mapping[str, list[str]]) -> None:
         return
     mark = (form.get("form_mark") or [""])[-1]
     # Who shows a key in a header is no browser that can be misled.
-    if "authorization" not in request.headers and mark != visits.mark_of(visit_of(request)):
+    if request.state.by_visit and not hmac.compare_digest(mark.encode(), visits.mark_of(visit_of(request)).encode()):
         raise Forbidden("The form is not one of this visit.", "Go back, load the page again and send it once more.")
 
 

@@ -9,7 +9,7 @@ from commonplace.memory.book import Book
 from commonplace.web.page import Asked, Page
 
 # What begins so is for programs, even if a browser asks.
-_PROGRAMS = ("/api", "/mcp", "/health", "/live", "/ready", "/metrics")
+_PROGRAMS = ("/api", "/mcp", "/.well-known", "/health", "/live", "/ready", "/metrics")
 
 
 def is_typed(path: str, accept: str) -> bool:
