@@ -28,7 +28,7 @@ class House:
     def __init__(self) -> None:
         book = place.book()
         self.key = keys.create(book, "fuzzing", "admin")[1]
-        self._app = application(lambda: book, place.settings())
+        self._app = application(lambda: book, place.settings(), apart=False)
         self._loop = asyncio.new_event_loop()
         self._told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._began, self._ended = asyncio.Event(), asyncio.Event()

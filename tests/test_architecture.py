@@ -12,7 +12,21 @@ import pytest
 import commonplace
 
 PACKAGE = Path(commonplace.__file__).parent
+<<<<<<< HEAD
 GROUND = {"model", "errors", "config", "data_folder", "identity", "input_limits", "allocation", "workers", "__init__"}
+=======
+GROUND = {
+    "model",
+    "errors",
+    "config",
+    "data_folder",
+    "identity",
+    "allocation",
+    "workers",
+    "helper_processes",
+    "__init__",
+}
+>>>>>>> e98f16c (Bound connections, share threads fairly, and read uploads beside the server)
 # A room may import itself, the ground floor, and these.
 DOORS: dict[str, set[str]] = {
     "model": set(),
@@ -23,6 +37,7 @@ DOORS: dict[str, set[str]] = {
     "data_folder": set(),
     "allocation": set(),
     "workers": set(),
+    "helper_processes": set(),
     "__init__": set(),
     "text": set(),
     "ranking": set(),

@@ -1,4 +1,7 @@
-"""The threads that work on calls, shared by every door of a server and fairly among its callers."""
+"""The threads that work on calls, shared by every door of a server and fairly among its callers.
+
+Work that may take long has threads of its own, and what is computed from large uploads is done by other processes.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,26 @@ import asyncio
 import atexit
 import contextvars
 import threading
+import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from commonplace.errors import RateLimited
+
+if TYPE_CHECKING:
+    from commonplace.helper_processes import Helpers
 
 # Each keeps a connection of its own.
 WORKERS = 4
 # Calls of one caller that may wait for a thread; more are refused.
 MOST_WAITING = 512
 RETRY_SECONDS = 1
+# Threads for slow work, of which one caller has one at most, and what may wait for them.
+SLOW_WORKERS, MOST_SLOW_WAITING = 2, 16
+# After slow work the others get so many times as long as it took, but not more than so many seconds, while they call.
+COURTESY, MOST_COURTESY_SECONDS, BUSY_SECONDS = 1.0, 0.25, 0.2
 
 _T = TypeVar("_T")
 
@@ -31,7 +42,8 @@ class Workers:
     """Threads of our own: those of the event loop come and go, and each would leave a connection behind.
 
     Callers take turns. One caller has at most `share` of the threads at work (all of them unless told otherwise), and
-    at most `most_waiting` calls in line.
+    at most `most_waiting` calls in line. `slow` are the threads for work that may take long, and `helpers` the
+    processes for what is computed from uploads; without them everything is done here.
     """
 
     def __init__(
@@ -41,7 +53,14 @@ class Workers:
         share: int | None = None,
         most_waiting: int = MOST_WAITING,
         name: str = "commonplace-call",
+        slow: Workers | None = None,
+        helpers: Helpers | None = None,
     ) -> None:
+        self.slow, self.helpers = slow or self, helpers
+        if slow is not None:
+            slow._yields_to = self
+        self._yields_to: Workers | None = None
+        self._called = float("-inf")
         self._most_threads, self._share = threads, share or threads
         self._most_waiting, self._name = most_waiting, name
         self._changed = threading.Condition()
@@ -57,6 +76,7 @@ class Workers:
 
         RateLimited if too many calls of the same caller wait already.
         """
+        self._called = time.monotonic()
         context = contextvars.copy_context()
         done: _T = await asyncio.wrap_future(self._submit(lambda: context.run(work), caller, self._most_waiting))
         return done
@@ -99,8 +119,10 @@ class Workers:
     def _work(self) -> None:
         while (taken := self._take()) is not None:
             caller, job = taken
+            began = time.monotonic()
             try:
                 _run(job)
+                self._stand_back(time.monotonic() - began)
             finally:
                 # What a result holds must not live until the next job comes.
                 del job, taken
@@ -108,6 +130,12 @@ class Workers:
                     self._running[caller] -= 1
                     if not self._running[caller]:
                         del self._running[caller]
+
+    def _stand_back(self, took: float) -> None:
+        """Leave the interpreter to others for a while, if they call."""
+        others = self._yields_to
+        if others is not None and time.monotonic() - others._called < BUSY_SECONDS:
+            time.sleep(min(MOST_COURTESY_SECONDS, COURTESY * took))
 
     def _take(self) -> tuple[Hashable, _Job] | None:
         """The next job, waiting for one if needed; None once there will be no more."""
@@ -125,6 +153,11 @@ class Workers:
                 self._changed.wait()
                 self._idle -= 1
             return None
+
+
+def slow_workers() -> Workers:
+    """Threads for work that may take long."""
+    return Workers(SLOW_WORKERS, share=1, most_waiting=MOST_SLOW_WAITING, name="commonplace-slow")
 
 
 def _run(job: _Job) -> None:

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -19,7 +20,8 @@ from commonplace.memory.book import Book, beside
 from commonplace.memory.remember import Note, remember
 from commonplace.memory.spaces import Limits
 from commonplace.model import Key
-from commonplace.rest.events import LOOK_SECONDS, RECHECK_SECONDS
+from commonplace.rest.endpoint import RECHECK_SECONDS
+from commonplace.rest.events import LOOK_SECONDS
 
 Pair = tuple[Served, Served]
 End = Callable[[Served, Book, Key], None]
@@ -90,12 +92,12 @@ def test_a_stream_ends_with_its_key_and_tells_nothing_after(servers: Pair, end: 
         with httpx2.stream("GET", f"{server.url}{EVENTS}", headers=bearer(secret), timeout=DEADLINE) as reply:
             stream = Stream(reply)
             stream.begin()
-            before = remember(book, Note("Written before"))
+            before = remember(book, Note(f"Written before {uuid4()}"))
             told = stream.rest()
             assert next(told) == before.uid
             # Through another server where that makes a difference.
             end(other, book, key)
-            remember(book, Note("Written after"))
+            remember(book, Note(f"Written after {uuid4()}"))
             assert list(told) == []
     assert RECHECK_SECONDS + LOOK_SECONDS < 5
 
@@ -119,7 +121,7 @@ def test_a_stream_ends_with_its_space(servers: Pair) -> None:
         with httpx2.stream("GET", f"{server.url}{EVENTS}", headers=bearer(secret), timeout=DEADLINE) as reply:
             stream = Stream(reply)
             stream.begin()
-            before = remember(beside(book, "team"), Note("Written before"))
+            before = remember(beside(book, "team"), Note(f"Written before {uuid4()}"))
             told = stream.rest()
             assert next(told) == before.uid
             with behind(book.settings) as ask:
@@ -138,11 +140,11 @@ def test_a_stream_of_a_visit_ends_when_its_owner_signs_out_at_any_server(servers
         with httpx2.stream("GET", f"{server.url}{EVENTS}", headers=cookie(server), timeout=DEADLINE) as reply:
             stream = Stream(reply)
             stream.begin()
-            before = remember(book, Note("Written before"))
+            before = remember(book, Note(f"Written before {uuid4()}"))
             told = stream.rest()
             assert next(told) == before.uid
             assert httpx2.post(f"{other.url}/logout", headers=cookie(other), timeout=DEADLINE).status_code == 303
-            remember(book, Note("Written after"))
+            remember(book, Note(f"Written after {uuid4()}"))
             assert list(told) == []
         again = httpx2.get(f"{server.url}{EVENTS}", headers=cookie(server), timeout=DEADLINE)
         assert again.status_code == 401
@@ -155,6 +157,6 @@ def test_a_new_stream_with_a_key_that_was_just_revoked_tells_nothing(servers: Pa
         known = httpx2.get(f"{server.url}{EVENTS}?follow=false", headers=bearer(secret), timeout=DEADLINE)
         mark = known.text.partition("id: ")[2].split()[0]
         keys.revoke(book, key.id)
-        remember(book, Note("Written after"))
+        remember(book, Note(f"Written after {uuid4()}"))
         headers = bearer(secret) | {"last-event-id": mark}
         assert httpx2.get(f"{server.url}{EVENTS}", headers=headers, timeout=DEADLINE).status_code == 401

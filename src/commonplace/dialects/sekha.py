@@ -179,6 +179,7 @@ TOOLS = (
         ),
         CANDIDATES,
         memory_prune,
+        slow=True,
     ),
     _tool(
         "memory_export",

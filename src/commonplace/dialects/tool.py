@@ -133,6 +133,8 @@ class Tool:
     read_only: bool = True
     destructive: bool = False
     idempotent: bool = True
+    # Whether it may take seconds, so that it must not keep others from the threads for ordinary calls.
+    slow: bool = False
 
     def input_schema(self) -> dict[str, object]:
         """The arguments as JSON Schema, in words that the converters of every client library can read.

@@ -15,12 +15,14 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 import commonplace
+from commonplace.config import Settings
 from commonplace.dialects.profiles import tools_of
 from commonplace.dialects.tool import LONGEST_NOTICE, Tool, as_json, error_body
-from commonplace.errors import CommonplaceError, Forbidden
+from commonplace.errors import CommonplaceError, Forbidden, RateLimited
+from commonplace.helper_processes import CallerLeft
 from commonplace.mcp import prompts, resources
 from commonplace.mcp.recalled import RECALLED, marked
-from commonplace.memory.book import Book
+from commonplace.memory.book import Book, reopened
 from commonplace.model import Key
 from commonplace.text.redact import redact
 from commonplace.text.summarise import shorten
@@ -42,6 +44,9 @@ _ADVICE = {
     "memory_store": "When asked to save the conversation, call memory_store.",
 }
 
+# What is computed from a larger call is done by another process.
+LARGE_CALL = 256 << 10
+
 _Context = ServerRequestContext[Any]
 _Read = TypeVar("_Read")
 
@@ -52,7 +57,7 @@ def build(reach: Callable[[], Book], profile: str, workers: Workers, *, one_call
     What `one_caller` asks after a write waits for it; several callers do not wait for each other.
     """
     tools = {tool.name: tool for tool in tools_of(profile)}
-    answers = _Answers(reach, tools, workers, one_caller)
+    answers = _Answers(reach, tools, workers, one_caller, profile)
     hint = CacheHint(ttl_ms=LISTS_FRESH_MS, scope="private")
     return Server(
         "commonplace",
@@ -76,8 +81,9 @@ class _Answers:
     """What each request of the protocol is answered with."""
 
     def __init__(
-        self, reach: Callable[[], Book], tools: Mapping[str, Tool], workers: Workers, one_caller: bool
+        self, reach: Callable[[], Book], tools: Mapping[str, Tool], workers: Workers, one_caller: bool, profile: str
     ) -> None:
+        self._profile = profile
         self._reach, self._tools, self._workers, self._one_caller = reach, tools, workers, one_caller
         self._listed = [_described(tool) for tool in tools.values()]
         self._writing = anyio.Lock()
@@ -100,17 +106,40 @@ class _Answers:
         return result
 
     async def _called(self, context: _Context, tool: Tool, arguments: dict[str, Any]) -> types.CallToolResult:
-        reach, caller = self._reach_of(context), _caller_of(context)
         if not tool.read_only:
             if not _may_write(context):
                 return _failed(error_body(tool.dialect, Forbidden(f"This key may read only, and {tool.name} writes.")))
             async with self._writing if self._one_caller else contextlib.nullcontext():
-                return await self._workers.do(lambda: _call(reach, tool, arguments), caller)
+                return await self._do(context, tool, arguments)
         if self._one_caller and self._writing.locked():
             with anyio.move_on_after(WAIT_FOR_WRITES):
                 async with self._writing:
                     pass
-        return await self._workers.do(lambda: _call(reach, tool, arguments), caller)
+        return await self._do(context, tool, arguments)
+
+    async def _do(self, context: _Context, tool: Tool, arguments: dict[str, Any]) -> types.CallToolResult:
+        """Have it done where it delays nobody else: in threads of its kind, or by a helper if much was sent."""
+        key, state, helpers = _key_of(context), getattr(context.request, "state", None), self._workers.helpers
+        if helpers is not None and key is not None and state is not None and _is_large(context):
+            book: Book = state.book
+            try:
+                return await helpers.do(
+                    *(_called_apart, book.settings, book.neighbours.home, key.project, self._profile, tool.name),
+                    arguments,
+                    caller=key.id,
+                    left=state.left,
+                )
+            except CommonplaceError as error:
+                return _failed(error_body(tool.dialect, error))
+            except CallerLeft:
+                # Nobody reads it.
+                return _failed(error_body(tool.dialect, CommonplaceError("The caller left.")))
+        workers = self._workers.slow if tool.slow else self._workers
+        reach = self._reach_of(context)
+        try:
+            return await workers.do(lambda: _call(reach, tool, arguments), _caller_of(context))
+        except RateLimited as error:
+            return _failed(error_body(tool.dialect, error))
 
     async def list_resources(self, context: _Context, _params: object) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=await self._from_book(context, resources.listed))
@@ -190,6 +219,21 @@ def _caller_of(context: _Context) -> int | None:
     """Whose call it is, so that callers take turns."""
     key = _key_of(context)
     return None if key is None else key.id
+
+
+def _is_large(context: _Context) -> bool:
+    """Whether so much was sent that what is made of it may take long; also if nobody said how much it is."""
+    headers = getattr(context.request, "headers", {})
+    length = headers.get("content-length", "")
+    return not length.isdecimal() or int(length) > LARGE_CALL
+
+
+def _called_apart(
+    settings: Settings, home: str, project: str | None, profile: str, name: str, arguments: dict[str, Any]
+) -> types.CallToolResult:
+    """Run a tool in a helper process."""
+    tool = next(tool for tool in tools_of(profile) if tool.name == name)
+    return _call(lambda: reopened(settings, home, project), tool, arguments)
 
 
 def _may_write(context: _Context) -> bool:

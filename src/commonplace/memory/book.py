@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -57,6 +58,21 @@ def beside(book: Book, space: str) -> Book:
         )
 
     return book.neighbours.book(space, opened)
+
+
+def reopened(settings: Settings, home: str, project: str | None) -> Book:
+    """A book that another process has open: its settings, the space `home` of its server, and the only project for it.
+
+    It stays open for the next time.
+    """
+    book = beside(_kept_open(replace(settings, space=home, project="")), settings.space)
+    theirs = replace(book, settings=settings)
+    return theirs if project is None else limited(theirs, project)
+
+
+@functools.cache
+def _kept_open(settings: Settings) -> Book:
+    return open_book(settings)
 
 
 def open_book(settings: Settings, clock: Clock = wall_clock, *, as_it_is: bool = False) -> Book:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-
 from commonplace.errors import Forbidden
 from commonplace.memory.archive import Archive
 from commonplace.memory.book import Book
-from commonplace.rest.endpoint import Answer, Asked, House
+from commonplace.rest.endpoint import Answer, Asked
 
 MEDIA = "application/zip"
 _NAMED = {"Content-Disposition": 'attachment; filename="memory.zip"', "Cache-Control": "no-store"}
@@ -20,10 +18,4 @@ def archive(book: Book, asked: Asked[None, None]) -> Answer:
             f"This key is for the project {asked.key.project} only.", "Use a key of scope admin for the whole space."
         )
     pieces = Archive(book).zipped()
-    return Answer(headers=_NAMED, stream=lambda: _sent(pieces, asked.house))
-
-
-async def _sent(pieces: Iterator[bytes], house: House) -> AsyncIterator[bytes]:
-    """Each piece made by a thread that may wait for the store."""
-    while piece := await house.workers.do(lambda: next(pieces, b"")):
-        yield piece
+    return Answer(headers=_NAMED, stream=lambda: asked.pieces(lambda: next(pieces, b"")))

@@ -171,18 +171,21 @@ KEEPING = (
         *("GET", "/api/v1/prune/suggestions", "What could go", "Keeping", "read"),
         *(pruning.suggestions, shapes.CANDIDATES),
         query=pruning.Idle,
+        slow=True,
     ),
     Endpoint(
         *("POST", "/api/v1/prune/dry-run", "What could go, by a body", "Keeping", "read"),
         *(pruning.dry_run, shapes.PRUNING),
         body=pruning.Idle,
         body_optional=True,
+        slow=True,
     ),
     Endpoint(
         *("POST", "/api/v1/prune/execute", "Archive what was chosen", "Keeping", "write"),
         *(pruning.execute, shapes.ARCHIVED),
         body=pruning.Chosen,
         also=(404,),
+        slow=True,
     ),
     Endpoint(
         *("GET", "/api/v1/stats", "Statistics", "Keeping", "read", figures.figures, shapes.STATISTICS),
@@ -191,33 +194,44 @@ KEEPING = (
     Endpoint(
         *("GET", "/api/v1/export", "Export conversations", "Keeping", "read", moving.export, shapes.EXPORTED),
         query=moving.Wanted,
+        slow=True,
     ),
     Endpoint(
         *("GET", "/api/v1/archive", "Everything as an archive", "Keeping", "admin", archive.archive),
         media=archive.MEDIA,
+        slow=True,
     ),
     Endpoint(
         *("POST", "/api/v1/import", "Import conversations or an archive", "Keeping", "write"),
         *(moving.import_, shapes.IMPORTED),
         query=moving.Placed,
         takes=moving.TAKES,
+        slow=True,
     ),
     Endpoint(
         *("POST", "/api/v1/rebuild-embeddings", "Make all vectors again", "Keeping", "admin"),
         *(figures.rebuild_embeddings, shapes.REBUILDING),
         status=202,
+        slow=True,
     ),
 )
 
 
 def _call(
-    name: str, scope: Scope, body: type[Strict], also: tuple[int, ...] = (), max_values: int = MAX_VALUES
+    name: str,
+    scope: Scope,
+    body: type[Strict],
+    also: tuple[int, ...] = (),
+    max_values: int = MAX_VALUES,
+    *,
+    slow: bool = False,
 ) -> Endpoint:
     return Endpoint(
         *("POST", f"{_TOOLS}/{name}", f"The tool {name}", "Tools", scope, getattr(tools, name), shapes.TOOL_ANSWER),
         body=body,
         also=also,
         max_values=max_values,
+        slow=slow,
     )
 
 
@@ -228,7 +242,7 @@ TOOL_CALLS = (
     _call("memory_search", "read", queries.Query),
     _call("memory_update", "write", tools.UpdateCall, also=(404,)),
     _call("memory_get_context", "read", tools.OneCall, also=(404,)),
-    _call("memory_prune", "read", tools.PruneCall),
+    _call("memory_prune", "read", tools.PruneCall, slow=True),
     _call("memory_export", "read", tools.ExportCall, also=(404,)),
     _call("memory_stats", "read", figures.CountedFilters),
     Endpoint(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,9 @@ Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Scope = Literal["read", "write", "admin"]
 # Methods that change something, and so can be named by an Idempotency-Key.
 WRITING: tuple[Method, ...] = ("POST", "PUT", "PATCH", "DELETE")
+
+# So often the key of a long answer, or of a stream, is looked up again.
+RECHECK_SECONDS = 2.0
 
 _Query = TypeVar("_Query")
 _Body = TypeVar("_Body")
@@ -56,6 +60,19 @@ class Asked(Generic[_Query, _Body]):
     key: Key | None = None
     files: tuple[Path, ...] = ()
     recheck: Callable[[], None] = lambda: None
+
+    @property
+    def caller(self) -> int | None:
+        return caller_of(self.key)
+
+    async def pieces(self, make: Callable[[], bytes]) -> AsyncIterator[bytes]:
+        """A long answer, each piece made by a thread for slow work; Unauthorized once the key works no more."""
+        checked = time.monotonic()
+        while piece := await self.house.workers.slow.do(make, self.caller):
+            if time.monotonic() - checked > RECHECK_SECONDS:
+                await self.house.workers.do(self.recheck, self.caller)
+                checked = time.monotonic()
+            yield piece
 
     def rev_of(self, item: Item | Session, named: int | None = None) -> int | None:
         """The revision that a change is meant for, by If-Match or by name. Conflict if it is at another."""
@@ -120,6 +137,8 @@ class Endpoint:
     packed: bool = False
     # How many JSON values its body may hold.
     max_values: int = MAX_VALUES
+    # Whether it may take seconds, so that it must not keep others from the threads for ordinary calls.
+    slow: bool = False
 
     @property
     def params(self) -> list[str]:
@@ -131,6 +150,11 @@ class Endpoint:
         """Unique among endpoints, for clients that are generated."""
         room = self.call.__module__.rpartition(".")[2]
         return f"{room}_{self.call.__name__.strip('_')}_{self.method.lower()}"
+
+
+def caller_of(key: Key | None) -> int | None:
+    """Whose call it is, so that callers take turns."""
+    return None if key is None else key.id
 
 
 def etag_of(item: Item | Session) -> str:

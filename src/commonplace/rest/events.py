@@ -16,7 +16,7 @@ from pydantic import Field
 from commonplace.errors import CommonplaceError
 from commonplace.memory.book import Book
 from commonplace.memory.news import Event, news
-from commonplace.rest.endpoint import Answer, Asked
+from commonplace.rest.endpoint import RECHECK_SECONDS, Answer, Asked
 from commonplace.rest.fields import Strict
 from commonplace.text.redact import redact
 from commonplace.text.times import iso
@@ -24,8 +24,6 @@ from commonplace.text.times import iso
 LOOK_SECONDS = 0.5
 # So often a quiet stream says that it is alive: proxies close those that are silent for long.
 HEARTBEAT_SECONDS = 15.0
-# So often the key of a quiet stream is looked up.
-RECHECK_SECONDS = 2.0
 RETRY = b"retry: 2000\n\n"
 ALIVE = b": alive\n\n"
 
@@ -50,7 +48,7 @@ def events(book: Book, asked: Asked[Followed, None]) -> Answer:
 async def _told(
     book: Book, asked: Asked[Followed, None], first: Sequence[Event], mark: str, *, behind: bool
 ) -> AsyncIterator[bytes]:
-    house, caller = asked.house, None if asked.key is None else asked.key.id
+    house = asked.house
     # The mark alone, so that whoever is cut off before anything happened knows where to go on.
     yield RETRY + (_lines(first) or f"id: {mark}\n\n".encode())
     quiet = unchecked = 0.0
@@ -61,7 +59,9 @@ async def _told(
             unchecked += LOOK_SECONDS
         check = unchecked >= RECHECK_SECONDS
         try:
-            found, now = await house.workers.do(functools.partial(_news, book, mark, asked.recheck, check), caller)
+            found, now = await house.workers.do(
+                functools.partial(_news, book, mark, asked.recheck, check), asked.caller
+            )
         except CommonplaceError:
             # Whoever listens comes back, and goes on after the last event if the key still works.
             return

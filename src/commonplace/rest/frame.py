@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 from starlette.datastructures import Headers
@@ -14,6 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from commonplace.config import Settings
 from commonplace.errors import (
     CommonplaceError,
     Forbidden,
@@ -22,14 +25,16 @@ from commonplace.errors import (
     NotFound,
     WrongMethod,
 )
-from commonplace.memory.book import Book
+from commonplace.helper_processes import CallerLeft
+from commonplace.memory.book import Book, reopened
 from commonplace.memory.replies import Answered, once
 from commonplace.model import Key
-from commonplace.rest.endpoint import WRITING, Answer, Asked, Endpoint, House
+from commonplace.rest.endpoint import WRITING, Answer, Asked, Endpoint, House, caller_of
 from commonplace.rest.reading import body_of, query_of
 from commonplace.rest.refusal import JSON, as_bytes, error_style, refusal, rendered
-from commonplace.rest.uploads import Received, received
+from commonplace.rest.uploads import Received, is_large, received
 from commonplace.text.redacted_data import redacted
+from commonplace.workers import Workers
 
 log = logging.getLogger(__name__)
 
@@ -57,42 +62,94 @@ class Door:
             if endpoint is None:
                 raise WrongMethod(f"{request.method[:20]} is not for {self._path}.", f"There is {self._allow}.")
             key = _allowed(endpoint, request.scope)
-            async with received(request, endpoint, self._house.workers) as body:
-                answer = await self._house.workers.do(
-                    lambda: self._answer(endpoint, key, request, body), None if key is None else key.id
-                )
+            async with received(request, endpoint, self._house.workers, caller_of(key)) as body:
+                answer = await self._answer(endpoint, key, request, body)
         except CommonplaceError as error:
             response = refusal(error)
             if isinstance(error, WrongMethod):
                 response.headers["Allow"] = self._allow
             return response
-        except ClientDisconnect:
+        except (ClientDisconnect, CallerLeft):
             return Response(status_code=400)
         except Exception as error:
             log.exception("%s %s failed", request.method, self._path)
             return refusal(CommonplaceError(f"The call failed: {type(error).__name__}."))
         return _rendered(endpoint, answer, request)
 
-    def _answer(self, endpoint: Endpoint, key: Key | None, request: Request, received: Received) -> Answer:
-        """Everything that takes time, in one piece of work."""
-        book = cast(Book, request.scope["state"].get("book"))
-        if key is not None:
-            book.meaning.somebody_asks()
-        headers = request.headers
-        asked = Asked(
-            path=request.path_params,
-            query=query_of(endpoint, request.scope["query_string"]),
-            body=body_of(endpoint, received.raw, headers.get("content-type", "")),
-            headers=headers,
-            house=self._house,
-            key=key,
-            files=received.files,
-            recheck=request.scope["state"].get("recheck", _unchecked),
+    async def _answer(self, endpoint: Endpoint, key: Key | None, request: Request, body: Received) -> Answer:
+        """Have it done where it delays nobody else: in threads of its kind, or by a helper if much was sent."""
+        workers, state = self._house.workers, request.scope["state"]
+        book = cast(Book, state.get("book"))
+        sent = _Sent.of(request, body)
+        if workers.helpers is not None and key is not None and is_large(body):
+            return await workers.helpers.do(
+                *(_answered_apart, book.settings, book.neighbours.home, endpoint.method, endpoint.path, key, sent),
+                caller=key.id,
+                left=state["left"],
+            )
+        asked = functools.partial(_answered, book, endpoint, key, sent, self._house, state.get("recheck", _unchecked))
+        return await (workers.slow if endpoint.slow else workers).do(asked, caller_of(key))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A request as it was received, in a form that another process can be given."""
+
+    method: str
+    path: str
+    params: Mapping[str, str]
+    query: bytes
+    headers: tuple[tuple[bytes, bytes], ...]
+    body: Received
+
+    @classmethod
+    def of(cls, request: Request, body: Received) -> _Sent:
+        scope = request.scope
+        return cls(
+            request.method,
+            request.url.path,
+            dict(request.path_params),
+            scope["query_string"],
+            tuple(scope["headers"]),
+            body,
         )
-        name = headers.get("idempotency-key")
-        if name is None or endpoint.method not in WRITING or key is None:
-            return _safe(endpoint.call(book, asked))
-        return _once(book, endpoint, asked, name, str(key.id), _fingerprint(request, received.raw))
+
+
+def _answered(
+    book: Book, endpoint: Endpoint, key: Key | None, sent: _Sent, house: House, recheck: Callable[[], None]
+) -> Answer:
+    """Everything that takes time, in one piece of work."""
+    if key is not None:
+        book.meaning.somebody_asks()
+    headers = Headers(raw=list(sent.headers))
+    asked = Asked(
+        path=sent.params,
+        query=query_of(endpoint, sent.query),
+        body=body_of(endpoint, sent.body.raw, headers.get("content-type", "")),
+        headers=headers,
+        house=house,
+        key=key,
+        files=sent.body.files,
+        recheck=recheck,
+    )
+    name = headers.get("idempotency-key")
+    if name is None or endpoint.method not in WRITING or key is None:
+        return _safe(endpoint.call(book, asked))
+    return _once(book, endpoint, asked, name, str(key.id), _fingerprint(sent))
+
+
+def _answered_apart(settings: Settings, home: str, method: str, path: str, key: Key, sent: _Sent) -> Answer:
+    """The same in a helper process."""
+    from commonplace.rest.table import ENDPOINTS
+
+    endpoint = next(one for one in ENDPOINTS if (one.method, one.path) == (method, path))
+    return _answered(reopened(settings, home, key.project), endpoint, key, sent, _house_apart(), _unchecked)
+
+
+@functools.cache
+def _house_apart() -> House:
+    """What endpoints can know in a helper process: nothing about the server."""
+    return House(Workers(1), lambda: b"", lambda _book: b"", lambda: False)
 
 
 class Nowhere:
@@ -164,8 +221,8 @@ def _once(book: Book, endpoint: Endpoint, asked: Asked[object, object], name: st
     return Answer(content=first.body, status=first.status, headers=headers)
 
 
-def _fingerprint(request: Request, raw: bytes) -> bytes:
-    asked = (request.method.encode(), request.url.path.encode(), request.scope["query_string"], raw)
+def _fingerprint(sent: _Sent) -> bytes:
+    asked = (sent.method.encode(), sent.path.encode(), sent.query, sent.body.raw)
     return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in asked)).digest()
 
 

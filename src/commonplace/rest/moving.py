@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field
@@ -15,7 +15,7 @@ from commonplace.memory.book import Book
 from commonplace.memory.export import FORMAT, VERSION, export_data, export_markdown, whole_conversations
 from commonplace.model import SessionScope
 from commonplace.rest import fields
-from commonplace.rest.endpoint import Answer, Asked, House
+from commonplace.rest.endpoint import Answer, Asked
 from commonplace.rest.fields import Strict
 from commonplace.text.folders import folder_path
 from commonplace.text.redact import redact_lines
@@ -51,7 +51,7 @@ def export(book: Book, asked: Asked[Wanted, None]) -> Answer:
         folder=folder_path(wanted.folder) if wanted.folder else "", labels=(wanted.label,) if wanted.label else ()
     )
     document = _document(book, scope, wanted.format, metadata=wanted.include_metadata)
-    return Answer(stream=lambda: _sent(document, asked.house))
+    return Answer(stream=lambda: asked.pieces(lambda: _piece(document)))
 
 
 def import_(book: Book, asked: Asked[Placed, None]) -> Answer:
@@ -85,12 +85,6 @@ def _document(book: Book, scope: SessionScope, format_: Format, *, metadata: boo
     if format_ == "json":
         yield _escaped("\n]}\n")
     yield f'","conversation_count":{count}}}'
-
-
-async def _sent(document: Iterator[str], house: House) -> AsyncIterator[bytes]:
-    """Pieces as bytes, each made by a thread that may wait for the store."""
-    while piece := await house.workers.do(lambda: _piece(document)):
-        yield piece
 
 
 def _piece(document: Iterator[str]) -> bytes:

@@ -38,6 +38,7 @@ ITEMS = (
         body=notes.NewItems,
         max_values=MAX_VALUES_OF_MANY,
         status=201,
+        slow=True,
     ),
     Endpoint("GET", f"{_ITEMS}/{{id}}", "Read an item", "Items", "read", items.read, shapes.ITEM, query=items.Seen),
     Endpoint(
@@ -159,28 +160,33 @@ SYNCING = (
     Endpoint(
         *("GET", f"{_SYNC}/changes", "What changed", "Syncing", "read", syncing.changes, syncing.CHANGES),
         query=syncing.Since,
+        slow=True,
     ),
     Endpoint(
         *("POST", f"{_SYNC}/compare", "What differs", "Syncing", "read", syncing.compare, syncing.DIFFERING),
         body=syncing.Digests,
         packed=True,
         max_values=MAX_VALUES_OF_MANY,
+        slow=True,
     ),
     Endpoint(
         *("POST", f"{_SYNC}/fetch", "Records by name", "Syncing", "read", syncing.fetch, syncing.FETCHED),
         body=syncing.Names,
         packed=True,
         max_values=MAX_VALUES_OF_MANY,
+        slow=True,
     ),
     Endpoint(
         *("GET", f"{_SYNC}/records", "Records that changed", "Syncing", "read", syncing.told, syncing.RECORDS),
         query=syncing.Since,
+        slow=True,
     ),
     Endpoint(
         *("POST", f"{_SYNC}/records", "Take records in", "Syncing", "write", syncing.take, syncing.TAKEN),
         body=syncing.Arriving,
         packed=True,
         max_values=MAX_VALUES_OF_MANY,
+        slow=True,
     ),
 )
 

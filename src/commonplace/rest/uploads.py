@@ -23,6 +23,8 @@ from commonplace.workers import Workers
 MULTIPART = "multipart/form-data"
 MOST_FILES = 100
 LONGEST_NAME = 100
+# What is computed from a larger body is done by another process.
+LARGE_BODY = 256 << 10
 # By the end of its name a reader knows what a file is.
 _ENDINGS = {
     "application/json": ".json",
@@ -41,13 +43,21 @@ class Received:
     files: tuple[Path, ...] = ()
 
 
+def is_large(body: Received) -> bool:
+    """Whether so much was sent that what is made of it may take long."""
+    return bool(body.files) or len(body.raw) > LARGE_BODY
+
+
 @asynccontextmanager
-async def received(request: Request, endpoint: Endpoint, workers: Workers) -> AsyncIterator[Received]:
+async def received(
+    request: Request, endpoint: Endpoint, workers: Workers, caller: int | None = None
+) -> AsyncIterator[Received]:
     """The body of a request. Files of it are readable by us alone, and gone afterwards."""
     packed = request.headers.get("content-encoding", "identity").strip().lower()
     if packed == "gzip" and endpoint.packed:
         raw = await request.body()
-        yield Received(await workers.do(lambda: unpack_gzip(raw, unpacked_for(len(raw)))))
+        unpacked = await workers.slow.do(lambda: unpack_gzip(raw, unpacked_for(len(raw))), caller)
+        yield Received(unpacked)
         return
     if packed != "identity" and (endpoint.takes or endpoint.body is not None):
         raise WrongMedia(f"The body is packed as {packed[:60]!r}.", "Send it as it is, without Content-Encoding.")
@@ -59,7 +69,7 @@ async def received(request: Request, endpoint: Endpoint, workers: Workers) -> As
         raise WrongMedia(f"The body is {media[:60]!r}.", f"Send one of {', '.join(endpoint.takes)}.")
     with tempfile.TemporaryDirectory(prefix="commonplace-") as folder:
         if media == MULTIPART:
-            yield await _parts(request, Path(folder), workers)
+            yield await _parts(request, Path(folder), workers, caller)
         else:
             yield await _whole(request, Path(folder) / f"upload{_ENDINGS[media]}")
 
@@ -73,14 +83,14 @@ async def _whole(request: Request, path: Path) -> Received:
     return Received(digest.digest(), (path,))
 
 
-async def _parts(request: Request, folder: Path, workers: Workers) -> Received:
+async def _parts(request: Request, folder: Path, workers: Workers, caller: int | None) -> Received:
     try:
         async with request.form(max_files=MOST_FILES, max_fields=MOST_FILES) as form:
             parts = [part for _name, part in form.multi_items()]
             uploads = [part for part in parts if isinstance(part, UploadFile)]
             if len(uploads) < len(parts) or not uploads:
                 raise InvalidInput("The form holds no files.", "Send each file as one part, with its filename.")
-            return await workers.do(lambda: _kept(uploads, folder))
+            return await workers.slow.do(lambda: _kept(uploads, folder), caller)
     except HTTPException as error:
         raise InvalidInput(f"The form cannot be read: {error.detail}", "Send multipart/form-data.") from error
 

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound, StoreError
+from commonplace.helper_processes import Helpers
 from commonplace.mcp.http import Protocol, protocol
 from commonplace.memory.book import Book
 from commonplace.memory.spaces import looks_after_all
@@ -35,7 +36,7 @@ from commonplace.web.login import Tickets
 from commonplace.web.lost import is_typed
 from commonplace.web.routes import is_page, lost
 from commonplace.web.routes import routes as web
-from commonplace.workers import WORKERS, Workers
+from commonplace.workers import WORKERS, Workers, slow_workers
 
 
 def application(
@@ -44,12 +45,17 @@ def application(
     ending: Callable[[], bool] = lambda: False,
     tickets: Tickets | None = None,
     agents_of: Callable[[Settings, Workers], Protocol] = protocol,
+    *,
+    apart: bool = True,
 ) -> ASGIApp:
     """The site over the book, reached for at each call. `ending` tells those who listen that it is about to stop.
 
-    `tickets` sign in whoever was given one. `agents_of` makes what agents are answered by.
+    `tickets` sign in whoever was given one. `agents_of` makes what agents are answered by. `apart`
+    says that other processes work on what is uploaded.
     """
-    workers, requests = Workers(share=WORKERS - 1), Requests()
+    slow, requests = slow_workers(), Requests()
+    helpers = Helpers() if apart else None
+    workers = Workers(share=WORKERS - 1, slow=slow, helpers=helpers)
     # So that nothing that callers have done keeps the server from knowing them, or from telling how it is.
     lookups, notes, glances = Workers(1, most_waiting=sys.maxsize), Workers(1), Workers(1)
     agents = agents_of(settings, workers)
@@ -69,7 +75,9 @@ def application(
         async with agents.running():
             yield
         # Before the store is closed, so that no thread opens it again.
-        for threads in (workers, lookups, notes, glances):
+        if helpers is not None:
+            helpers.close()
+        for threads in (workers, slow, lookups, notes, glances):
             threads.close()
 
     handlers = {HTTPException: _http_error(lost(workers, ending)), Exception: _fault}

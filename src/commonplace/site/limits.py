@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable, Hashable
@@ -48,6 +49,12 @@ def too_often(seconds: float) -> RateLimited:
     return RateLimited("Too many requests in too short a time.", max(1, math.ceil(seconds)))
 
 
+async def _left(receive: Receive) -> None:
+    """Wait until the caller of a request that was read to its end closes the connection."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 class Limits:
     """Counts the requests of each key, or of each address without one, and the bytes of each body."""
 
@@ -64,6 +71,8 @@ class Limits:
         if waiting := self._buckets.take(scope["state"]["address"] if key is None else key.id):
             await refusal(too_often(waiting))(scope, receive, send)
             return
+        # For whoever works on it, once the body has been read.
+        scope["state"]["left"] = functools.partial(_left, receive)
         importing = scope["path"].startswith(IMPORTS)
         await self._within(self._most_imported if importing else self._most, scope, receive, send)
 

@@ -25,12 +25,15 @@ from commonplace.memory.rounds import Rounds
 from commonplace.memory.shelf import Shelf
 from commonplace.site import logs
 from commonplace.site.application import application
+from commonplace.site.connections import Connection, close_overdue, most_connections, raise_descriptor_limit
 from commonplace.site.doorstep import link, may_open, open_page
 from commonplace.site.first_key import first_key, kept_key
 from commonplace.web.login import Tickets
 
 # What comes while requests are finished is given this long at least.
 _REST_SECONDS = 1
+# Of 0.1 seconds each, between two looks for connections that keep the server waiting.
+_TICKS_PER_LOOK = 10
 
 
 def run(settings: Settings, show: bool | None = None) -> None:
@@ -45,6 +48,7 @@ def run(settings: Settings, show: bool | None = None) -> None:
         )
     give_back()
     logs.set_up(settings)
+    Connection.most = most_connections(raise_descriptor_limit())
     tickets, later = Tickets(), _KeysLater(settings)
     with contextlib.closing(Shelf(settings, tasks=(Draining(), Rounds(), later))) as shelf:
         config = uvicorn.Config(
@@ -56,6 +60,7 @@ def run(settings: Settings, show: bool | None = None) -> None:
             # Whom to believe about addresses is for the setting trusted_proxies to say.
             proxy_headers=False,
             ws="none",
+            http=Connection,
         )
         server = _Server(config, settings.shutdown_delay, settings.shutdown_grace)
         with _ended_by_signals(server), _listening(settings.host, settings.port) as sock:
@@ -72,6 +77,11 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, delay: float, grace: float) -> None:
         super().__init__(config)
         self._delay, self._grace = delay, grace
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % _TICKS_PER_LOOK == 0:
+            close_overdue(self.server_state.connections)
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         heard = time.monotonic() + self._delay

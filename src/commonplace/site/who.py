@@ -53,6 +53,8 @@ class Who:
                 else:
                     caller = await self._callers.caller(secret, state["address"])
                 state["key"], state["book"], state["recheck"] = caller.key, caller.book, caller.recheck
+                if (connection := state.get("connection")) is not None:
+                    connection.authenticated = True
             except CommonplaceError as error:
                 state["refused"] = error
                 if not page and not is_public(scope["path"]):
