@@ -12,21 +12,18 @@ import pytest
 import commonplace
 
 PACKAGE = Path(commonplace.__file__).parent
-<<<<<<< HEAD
-GROUND = {"model", "errors", "config", "data_folder", "identity", "input_limits", "allocation", "workers", "__init__"}
-=======
 GROUND = {
     "model",
     "errors",
     "config",
     "data_folder",
     "identity",
+    "input_limits",
     "allocation",
     "workers",
     "helper_processes",
     "__init__",
 }
->>>>>>> e98f16c (Bound connections, share threads fairly, and read uploads beside the server)
 # A room may import itself, the ground floor, and these.
 DOORS: dict[str, set[str]] = {
     "model": set(),

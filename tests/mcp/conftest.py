@@ -92,9 +92,12 @@ async def keyed(url: str, key: str, era: str = "auto") -> AsyncIterator[Client]:
 class Served:
     """A `commonplace serve` process, its address, and the key that it left for whoever started it."""
 
+    # A command that starts another one, if it is not to be started as it is.
+    PREFIX: tuple[str, ...] = ()
+
     def __init__(self, folder: Path, *arguments: str, **env: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "commonplace", "serve", *arguments],
+            [*self.PREFIX, sys.executable, "-m", "commonplace", "serve", *arguments],
             env=environment(folder, **env),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -142,7 +142,7 @@ def test_without_a_key_nothing_is_told(site: Site) -> None:
     with site.client("") as nobody:
         answer = nobody.get("/api/v1/items")
         refused(answer, 401, "UNAUTHORIZED")
-        assert answer.headers["www-authenticate"] == "Bearer"
+        assert answer.headers["www-authenticate"] == 'Bearer realm="commonplace"'
         refused(nobody.get("/metrics"), 401, "UNAUTHORIZED")
         refused(nobody.get("/api/v1/nothing"), 401, "UNAUTHORIZED")
         assert nobody.get("/api/v1/openapi.json").status_code == 200

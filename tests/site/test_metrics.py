@@ -84,9 +84,9 @@ def test_what_happened_is_counted(families: list[Metric]) -> None:
     assert value(families, "commonplace_tool_call_seconds_count", tool="search") == 2
     assert value(families, "commonplace_errors_total", code="NOT_FOUND") == 2
     assert value(families, "commonplace_items", kind="memory") == 1
-    # The scrape itself, and the transaction that tells this.
+    # The scrape itself, the transaction that tells this, and perhaps the one that notes when the key was used.
     assert value(families, "commonplace_requests_in_progress") == 1
-    assert value(families, "commonplace_database_connections", state="in_use") == 1
+    assert value(families, "commonplace_database_connections", state="in_use") in (1, 2)
     assert value(families, "commonplace_database_connections_limit") == 10
 
 

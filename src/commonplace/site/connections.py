@@ -97,7 +97,8 @@ class Connection(H11Protocol):
             self._body_since, self._body_bytes = time.monotonic(), 0
 
     def on_response_complete(self) -> None:
-        self._waiting_since = time.monotonic()
+        self._waiting_since = self._body_since = time.monotonic()
+        self._body_bytes = 0
         super().on_response_complete()
 
     def pause_writing(self) -> None:

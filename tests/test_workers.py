@@ -1,0 +1,121 @@
+"""Threads are shared fairly: no caller takes all of them, or all places in line."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from commonplace.errors import RateLimited
+from commonplace.workers import Workers
+
+
+def play(workers: Workers, story: Callable[[], Awaitable[None]]) -> None:
+    async def bounded() -> None:
+        async with asyncio.timeout(60):
+            await story()
+
+    with contextlib.closing(workers):
+        asyncio.run(bounded())
+
+
+def test_one_caller_leaves_a_thread_to_the_others() -> None:
+    workers, gate = Workers(4, share=3), threading.Event()
+
+    async def story() -> None:
+        hostile = [asyncio.ensure_future(workers.do(gate.wait, "hostile")) for _ in range(50)]
+        assert [await workers.do(lambda: 1, "other") for _ in range(20)] == [1] * 20
+        assert not any(one.done() for one in hostile)
+        gate.set()
+        assert all(await asyncio.gather(*hostile))
+
+    play(workers, story)
+
+
+def test_callers_take_turns() -> None:
+    workers, gate, order = Workers(1), threading.Event(), list[str]()
+
+    async def story() -> None:
+        first = asyncio.ensure_future(workers.do(gate.wait, "a"))
+        await asyncio.sleep(0)
+        calls = [workers.do(lambda who=who: order.append(who), who) for who in "aaabbc"]  # type: ignore[misc]
+        waiting = [asyncio.ensure_future(call) for call in calls]
+        await asyncio.sleep(0)
+        gate.set()
+        await asyncio.gather(first, *waiting)
+        assert sorted(order[:3]) == [*"abc"] and sorted(order) == [*"aaabbc"]
+
+    play(workers, story)
+
+
+def test_too_many_waiting_calls_of_one_caller_are_refused_and_nobody_elses() -> None:
+    workers, gate = Workers(1, most_waiting=3), threading.Event()
+    begun = threading.Event()
+
+    async def story() -> None:
+        def wait() -> bool:
+            begun.set()
+            return gate.wait()
+
+        first = asyncio.ensure_future(workers.do(wait, "a"))
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
+        waiting = [asyncio.ensure_future(workers.do(lambda: 1, "a")) for _ in range(3)]
+        await asyncio.sleep(0)
+        with pytest.raises(RateLimited) as refused:
+            await workers.do(lambda: 1, "a")
+        assert refused.value.retry_after >= 1
+        other = asyncio.ensure_future(workers.do(lambda: 2, "b"))
+        gate.set()
+        assert await other == 2 and await asyncio.gather(*waiting) == [1, 1, 1] and await first
+
+    play(workers, story)
+
+
+def test_work_that_nobody_waits_for_any_more_is_not_begun() -> None:
+    workers, gate, done = Workers(1), threading.Event(), list[int]()
+
+    async def story() -> None:
+        first = asyncio.ensure_future(workers.do(gate.wait))
+        await asyncio.sleep(0)
+        second = asyncio.ensure_future(workers.do(lambda: done.append(1)))
+        await asyncio.sleep(0)
+        second.cancel()
+        await asyncio.sleep(0)
+        gate.set()
+        await first
+        await workers.do(lambda: None)
+        assert not done
+
+    play(workers, story)
+
+
+def test_an_error_reaches_whoever_waits_and_the_thread_goes_on() -> None:
+    workers = Workers(1)
+
+    async def story() -> None:
+        with pytest.raises(ZeroDivisionError):
+            await workers.do(lambda: 1 // 0)
+        assert await workers.do(lambda: 1) == 1
+
+    play(workers, story)
+
+
+def test_what_has_begun_is_finished_when_they_close() -> None:
+    workers, begun, gate, done = Workers(2), threading.Event(), threading.Event(), list[int]()
+
+    def work() -> None:
+        begun.set()
+        gate.wait()
+        done.append(1)
+
+    workers.later(work)
+    assert begun.wait(60)
+    threading.Timer(0, gate.set).start()
+    workers.close()
+    assert done == [1]
+    with pytest.raises(RuntimeError):
+        workers.later(lambda: None)
