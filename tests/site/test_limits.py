@@ -44,6 +44,17 @@ def test_a_bucket_gives_its_burst_and_then_as_much_as_flows_in() -> None:
     assert [buckets.take("a") for _ in range(4)] == [0, 0, 0, pytest.approx(0.5)]
 
 
+def test_what_is_spent_beyond_the_burst_has_to_flow_in_again() -> None:
+    watch = Watch()
+    buckets = Buckets(2, 3, watch)
+    assert buckets.spend("a", 2.5) == 0
+    assert buckets.spend("a", 2.5) == pytest.approx(1.0)
+    assert buckets.spend("b", 1) == 0
+    watch.now += 1.0
+    assert buckets.spend("a", 0) == pytest.approx(0)
+    assert buckets.spend("a", 1) == pytest.approx(0.5)
+
+
 def test_looking_takes_nothing() -> None:
     buckets = Buckets(1, 1, Watch())
     assert [buckets.wait("a") for _ in range(5)] == [0] * 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import math
 import time
@@ -19,6 +20,9 @@ IMPORTS = ("/api/v1/import",)
 # Callers that are remembered before those who have been quiet are dropped.
 MOST_CALLERS = 10_000
 _MB = 1024 * 1024
+# Megabytes that a caller may send at once, and per second after that; more is read no faster. What is read takes time
+# of the one thread that serves all connections.
+BODY_BURST_MB, BODY_MB_PER_SECOND = 32, 16.0
 
 
 class Buckets:
@@ -34,15 +38,25 @@ class Buckets:
         now = self._clock()
         return max(0.0, self._full_at.get(who, now) - now - self._slack)
 
+    def spend(self, who: Hashable, tokens: float) -> float:
+        """Take so many tokens, also if there are fewer; the seconds until none is owed any more."""
+        now = self._clock()
+        full_at = self._full_at[who] = max(now, self._full_at.get(who, now)) + tokens * self._cost
+        self._forget_quiet(now)
+        return max(0.0, full_at - now - self._slack - self._cost)
+
     def take(self, who: Hashable) -> float:
         """Take a token if there is one; else the seconds to wait."""
         waiting = self.wait(who)
         if not waiting:
             now = self._clock()
             self._full_at[who] = max(now, self._full_at.get(who, now)) + self._cost
-            if len(self._full_at) > MOST_CALLERS:
-                self._full_at = {caller: full for caller, full in self._full_at.items() if full > now}
+            self._forget_quiet(now)
         return waiting
+
+    def _forget_quiet(self, now: float) -> None:
+        if len(self._full_at) > MOST_CALLERS:
+            self._full_at = {caller: full for caller, full in self._full_at.items() if full > now}
 
 
 def too_often(seconds: float) -> RateLimited:
@@ -61,6 +75,7 @@ class Limits:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
         self._buckets = Buckets(settings.rate_limit, settings.rate_burst)
+        self._sent = Buckets(BODY_MB_PER_SECOND, BODY_BURST_MB)
         self._most, self._most_imported = settings.max_body_mb, settings.max_import_mb
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,15 +83,17 @@ class Limits:
             await self._app(scope, receive, send)
             return
         key = scope["state"].get("key")
-        if waiting := self._buckets.take(scope["state"]["address"] if key is None else key.id):
+        caller = scope["state"]["address"] if key is None else key.id
+        if waiting := self._buckets.take(caller):
             await refusal(too_often(waiting))(scope, receive, send)
             return
         # For whoever works on it, once the body has been read.
         scope["state"]["left"] = functools.partial(_left, receive)
         importing = scope["path"].startswith(IMPORTS)
-        await self._within(self._most_imported if importing else self._most, scope, receive, send)
+        most_mb = self._most_imported if importing else self._most
+        await self._within(most_mb, caller, scope, receive, send)
 
-    async def _within(self, most_mb: int, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _within(self, most_mb: int, caller: Hashable, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application on a body of at most so many megabytes; what is beyond is not read."""
         error = TooLarge(f"The body is larger than {most_mb} MB.", "Send it in smaller parts.")
         declared = Headers(scope=scope).get("content-length", "0")
@@ -88,9 +105,12 @@ class Limits:
         async def counted() -> Message:
             nonlocal left
             message = await receive()
-            left -= len(message.get("body", b""))
+            size = len(message.get("body", b""))
+            left -= size
             if left < 0:
                 raise error
+            if size and (pause := self._sent.spend(caller, size / _MB)):
+                await asyncio.sleep(pause)
             return message
 
         async def watched(message: Message) -> None:
