@@ -50,7 +50,10 @@ def raise_descriptor_limit() -> int:
 
 
 def most_connections(descriptors: int) -> int:
-    """How many connections a process with so many descriptors may have."""
+    """How many connections a process with so many descriptors may have.
+
+    Half as many more may be accepted in one go, before the first of them is looked at.
+    """
     return max(8, min(MOST_CONNECTIONS, descriptors // 2))
 
 
@@ -86,8 +89,10 @@ class Connection(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         others = [one for one in self.connections if isinstance(one, Connection) and one is not self]
-        if len(others) >= self.most:
-            least_important(others).drop()
+        # Those that were dropped a moment ago are still in the list.
+        staying = [one for one in others if not one.transport.is_closing()]
+        if len(staying) >= self.most:
+            least_important(staying).drop()
 
     def data_received(self, data: bytes) -> None:
         self._body_bytes += len(data)

@@ -61,6 +61,7 @@ def run(settings: Settings, show: bool | None = None) -> None:
             proxy_headers=False,
             ws="none",
             http=Connection,
+            backlog=Connection.most // 2,
         )
         server = _Server(config, settings.shutdown_delay, settings.shutdown_grace)
         with _ended_by_signals(server), _listening(settings.host, settings.port) as sock:
