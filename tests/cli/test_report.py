@@ -80,6 +80,8 @@ def test_a_file_is_written_once_and_for_its_owner_only(run: Run, week: None, fol
 
 
 def test_an_empty_week_says_so(run: Run, week: None) -> None:
+    run("add", "Long ago", "--project", "nobody")
+    run("forget", run("list", "--project", "nobody", "--json").data["items"][0]["short_id"])
     done = run("report", "--project", "nobody")
     assert done.code == 0 and "Nothing was captured in this time." in done.out and "## " not in done.out
     assert "commonplace connect" in run("report", "--project", "nobody", "--format", "terminal").out
