@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.capture.imports import BATCH_MESSAGES, Import, import_path
+from commonplace.capture.imports import BATCH_MESSAGES, Cancelled, Import, Limits, import_path
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.conversations import find, latest, opened
@@ -260,3 +260,23 @@ def test_a_folder_or_project_that_cannot_be_is_refused_at_once(book: Book, put: 
         import_path(book, path, folder="/a/../b")
     with pytest.raises(InvalidInput):
         import_path(book, path, project="a/../b")
+
+
+def test_an_import_ends_when_it_is_cancelled_and_what_was_kept_stays(book: Book, put: Put) -> None:
+    path = put("conversations.json", [chatgpt(key=f"c{n}") for n in range(3 * BATCH_MESSAGES)])
+    importing = Import(book, cancelled=lambda: importing.summary.conversations.added > 0)
+    with pytest.raises(Cancelled):
+        importing.add(path)
+    kept = importing.summary.conversations.added
+    assert 0 < kept < 3 * BATCH_MESSAGES and len(latest(book, SessionScope(), limit=1000).sessions) == kept
+    assert import_path(book, path).conversations.known == kept
+
+
+def test_what_is_beyond_the_limit_of_an_import_is_said(book: Book, put: Put) -> None:
+    importing = Import(book, limits=Limits(max_entries=5))
+    for name in ("one.json", "two.json"):
+        importing.add(put(name, [chatgpt(key=f"{name} {n}") for n in range(4)]))
+    summary = importing.finish()
+    assert summary.messages.added == 4 and summary.files.skipped == 2
+    assert [one.what for one in summary.examples] == ["one.json: the rest of it", "two.json"]
+    assert all("more than 5 messages or items" in one.why for one in summary.examples)

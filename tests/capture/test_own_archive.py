@@ -280,7 +280,7 @@ HOSTILE: Mapping[str, tuple[Callable[[Files], Files], str]] = {
     "a name that is none": (with_line(b'{"what":"item","name":["x"]}'), NO_RECORD),
     "an empty line": (with_line(b""), NO_JSON),
     "no UTF-8": (with_line(b'"\xff\xfe"'), NO_JSON),
-    "deep nesting": (with_line(b"[" * 100_000), NO_JSON),
+    "deep nesting": (with_line(b"[" * 100_000), "nested too deeply"),
     "a huge number": (with_line(b"9" * 100_000), NO_JSON),
 }
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath, PurePosixPath
 from typing import IO
 
-from commonplace.capture.foreign import Skipped, Stream
+from commonplace.capture.foreign import MAX_HELD, Skipped, Stream
 from commonplace.capture.move_in import database
 from commonplace.errors import InvalidInput
 
@@ -19,6 +19,10 @@ SUFFIXES = (".json", ".jsonl", ".md", ".markdown", ".txt", ".html", ".htm", *dat
 MAX_GROWTH = 200
 ALWAYS_ALLOWED = 1 << 26
 MAX_MEMBER = 1 << 34
+# Bytes of the list of a zip's files, and the records at its end that say how long that list is.
+MAX_DIRECTORY = 1 << 23
+_END, _LONG_END, _LONG_END_AT = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
+_LONGEST_END = (1 << 16) + 22 + 20
 _EXPORT = re.compile(r"conversations(?:[-_ ]?\d+)?\.json", re.IGNORECASE)
 
 Opener = Callable[[], IO[bytes]]
@@ -41,8 +45,9 @@ class Member:
 class Measured:
     """A stream that tells how much was read, and ends with a `fault` where it cannot or must not go on."""
 
-    def __init__(self, stream: Stream, limit: int, advance: Callable[[int], object]) -> None:
+    def __init__(self, stream: Stream, limit: int, advance: Callable[[int], object], max_held: int = MAX_HELD) -> None:
         self._stream, self._left, self._advance = stream, limit, advance
+        self.max_held = max_held
         self._ahead = b""
         self.fault = ""
 
@@ -87,6 +92,23 @@ def members(path: Path) -> list[Member]:
         return [_file(path, path.name)]
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.", "Name a file or a folder.") from error
+
+
+def check_directory(stream: IO[bytes]) -> None:
+    """Refuse a zip with so many files that the mere list of them would take too much memory."""
+    stream.seek(0, 2)
+    start = max(0, stream.tell() - _LONGEST_END)
+    stream.seek(start)
+    tail = stream.read(_LONGEST_END)
+    at = tail.rfind(_END)
+    size = int.from_bytes(tail[at + 12 : at + 16], "little") if at >= 0 else 0
+    if at >= 20 and tail[at - 20 : at - 16] == _LONG_END_AT:
+        stream.seek(int.from_bytes(tail[at - 12 : at - 4], "little"))
+        end = stream.read(56)
+        size = int.from_bytes(end[40:48], "little") if end.startswith(_LONG_END) else size
+    if size > MAX_DIRECTORY:
+        raise zipfile.BadZipFile("it lists more files than can be read; make several zips of it")
+    stream.seek(0)
 
 
 def unpacked(archive: zipfile.ZipFile) -> list[Member]:

@@ -34,12 +34,19 @@ class Skipped:
 
 
 Found = Conversation | Arrival | Replaced | Skipped
+MAX_HELD = 1 << 28
+"""Bytes of memory that the text of one value may take while it is read."""
 
 
 class Stream(Protocol):
     """Where bytes come from."""
 
     def read(self, size: int = -1, /) -> bytes: ...
+
+
+def max_held(stream: Stream) -> int:
+    """How many bytes of memory a text from this stream may take: less for an upload that is small itself."""
+    return int(getattr(stream, "max_held", MAX_HELD))
 
 
 def text_in(data: Mapping[str, Any], *names: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -46,7 +47,8 @@ class _Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.title = ""
-        self._pieces: list[str] = []
+        # A list of so many small texts would take many times as much memory.
+        self._pieces = io.StringIO()
         self._unseen = self._code = 0
         self._in_title = False
 
@@ -56,16 +58,16 @@ class _Page(HTMLParser):
         if tag in _UNSEEN:
             self._unseen += 1
         if tag in _BLOCKS:
-            self._pieces.append("\n")
+            self._pieces.write("\n")
         if tag in _HEADINGS:
-            self._pieces.append(f"\n{_HEADINGS[tag]} ")
+            self._pieces.write(f"\n{_HEADINGS[tag]} ")
         elif tag == "li":
-            self._pieces.append("- ")
+            self._pieces.write("- ")
         elif tag == "pre":
-            self._pieces.append("```\n")
+            self._pieces.write("```\n")
             self._code += 1
         elif tag in ("td", "th"):
-            self._pieces.append(" | ")
+            self._pieces.write(" | ")
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "title":
@@ -73,17 +75,20 @@ class _Page(HTMLParser):
         if tag in _UNSEEN:
             self._unseen = max(0, self._unseen - 1)
         if tag == "pre" and self._code:
-            self._pieces.append("\n```")
+            self._pieces.write("\n```")
             self._code -= 1
         if tag in _BLOCKS - _LINE_STARTS:
-            self._pieces.append("\n")
+            self._pieces.write("\n")
 
     def handle_data(self, data: str) -> None:
         if self._in_title and not self.title:
             self.title = _SPACE.sub(" ", data).strip()
         elif not self._unseen:
-            self._pieces.append(data if self._code else _SPACE.sub(" ", data))
+            self._pieces.write(data if self._code else _SPACE.sub(" ", data))
 
     def text(self) -> str:
-        lines = "".join(self._pieces).split("\n")
-        return _LINES.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip()
+        self._pieces.seek(0)
+        trimmed = io.StringIO()
+        for line in self._pieces:
+            trimmed.write(line.rstrip() + "\n")
+        return _LINES.sub("\n\n", trimmed.getvalue()).strip()

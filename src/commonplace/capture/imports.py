@@ -8,13 +8,13 @@ from __future__ import annotations
 import contextlib
 import zipfile
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
 from commonplace.capture import own_archive
-from commonplace.capture.archives import MAX_MEMBER, Measured, Member, members, opened, unpacked
-from commonplace.capture.foreign import Found, Skipped, Stream
+from commonplace.capture.archives import MAX_MEMBER, Measured, Member, check_directory, members, opened, unpacked
+from commonplace.capture.foreign import MAX_HELD, Found, Skipped, Stream
 from commonplace.capture.formats import FORMATS, HEAD, ZIP, detect, why_unknown
 from commonplace.capture.long_messages import fitting
 from commonplace.capture.move_in.database import MAGIC
@@ -34,6 +34,28 @@ BATCH_ITEMS = 200
 BATCH_CHARACTERS = 4_000_000
 
 Advance = Callable[[int], object]
+_ELSEWHERE = "import it with `commonplace import`, on the machine of the store"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one import may take.
+
+    `max_held` is the memory for one value or text of a file, `max_entries` how many messages, items and things to
+    skip are read.
+    """
+
+    max_held: int = MAX_HELD
+    max_entries: int = 1 << 60
+
+
+def limits_for_upload(size: int) -> Limits:
+    """Limits for an upload of so many bytes: what it holds may be larger than itself, but not by any factor."""
+    return Limits(max_held=(6 << 20) + 4 * size, max_entries=50_000 + size // 40)
+
+
+class Cancelled(Exception):
+    """Whoever wanted the import is gone. What was kept so far stays."""
 
 
 class Import:
@@ -47,12 +69,16 @@ class Import:
         project: str | None = None,
         format_: str | None = None,
         advance: Advance = lambda _bytes: None,
+        limits: Limits = Limits(),  # noqa: B008 (it is frozen)
+        cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`cancelled` is asked whenever something was read; if it says so, Cancelled is raised."""
         self.summary = Summary()
+        self._limits, self._cancelled, self._entries = limits, cancelled, 0
+        self._report = advance
         self._book, self._format = book, format_
         self._folder = None if folder is None else folder_path(folder)
         self._project = None if project is None else normalise_project(project)
-        self._advance = advance
         self._waiting: list[Conversation] = []
         self._arriving: list[Arrival] = []
         self._messages = self._characters = 0
@@ -69,7 +95,7 @@ class Import:
 
     def add_stream(self, stream: Stream, name: str) -> None:
         """Everything in a stream that is not a zip."""
-        self._read(Measured(stream, MAX_MEMBER, self._advance), name)
+        self._read(Measured(stream, MAX_MEMBER, self._advance, self._limits.max_held), name)
 
     def finish(self) -> Summary:
         """Keep what still waits, conversations first, since other things belong to them."""
@@ -96,11 +122,14 @@ class Import:
             if not packed:
                 stream.seek(0)
             advance = self._advance
-            measured = Measured(stream, member.limit, lambda n: advance(round(n * member.density)))
+            measured = Measured(
+                stream, member.limit, lambda n: advance(round(n * member.density)), self._limits.max_held
+            )
             self._read(measured, member.name, member.path)
 
     def _zip(self, stream: IO[bytes], name: str) -> None:
         try:
+            check_directory(stream)
             with zipfile.ZipFile(stream) as archive:
                 if self._whole(lambda: own_archive.in_zip(archive), name):
                     return
@@ -122,6 +151,7 @@ class Import:
                 return False
             if self._folder is not None or self._project is not None:
                 raise InvalidInput("An archive says where everything belongs.", "Leave out --folder and --project.")
+            archive.limit(self._limits.max_held, self._limits.max_entries - self._entries)
             archive.check(self._advance)
         except (InvalidInput, OSError) as error:
             hint = error.hint if isinstance(error, InvalidInput) else ""
@@ -133,11 +163,19 @@ class Import:
             self.summary.settle(unit, told)
         return True
 
+    def _advance(self, size: int) -> None:
+        if self._cancelled():
+            raise Cancelled
+        self._report(size)
+
     def _read(self, stream: Measured, name: str, path: Path | None = None) -> None:
+        if self._entries > self._limits.max_entries:
+            self.summary.skip(Skipped(name, self._too_many(), "file"))
+            return
         head = stream.peek(HEAD)
         if head.startswith(MAGIC):
             self.summary.files.added += 1
-            self._take_all(read_database(path or stream, name, self._format), name)
+            self._take_all(read_database(path or stream, name, self._format, self._limits.max_held), name)
             if path:
                 self._advance(max(0, path.stat().st_size - len(head)))
             return
@@ -170,6 +208,10 @@ class Import:
     def _take_each(self, found: Iterator[Found], name: str) -> None:
         for one in found:
             self._advance(0)
+            self._entries += len(one.messages) if isinstance(one, Conversation) else 1
+            if self._entries > self._limits.max_entries:
+                self.summary.skip(Skipped(f"{name}: the rest of it", self._too_many(), "file"))
+                return
             if isinstance(one, Skipped):
                 self.summary.skip(one if one.what == name else replace(one, what=f"{name}: {one.what}"))
             elif isinstance(one, Replaced):
@@ -178,6 +220,9 @@ class Import:
                 self._arrive(one)
             else:
                 self._take(one)
+
+    def _too_many(self) -> str:
+        return f"more than {self._limits.max_entries:,} messages or items in an upload of this size; {_ELSEWHERE}"
 
     def _take(self, found: Conversation) -> None:
         conversation = fitting(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from commonplace.capture.foreign import Skipped, Stream
+from commonplace.capture.foreign import Skipped, Stream, max_held
 from commonplace.capture.json_stream import CHUNK, MAX_ELEMENT, Element, records
+from commonplace.errors import CommonplaceError
+from commonplace.input_limits import check_json, values_for
 
 _BLANK = b" \t\r\n\xef\xbb\xbf"
 
@@ -39,7 +41,10 @@ def _value(line: bytes | None, where: str = "") -> object:
     if line is None:
         return Skipped(where, "it is too long", "item")
     try:
+        check_json(line, values_for(len(line)), "it")
         return json.loads(line.decode("utf-8-sig"))
+    except CommonplaceError as error:
+        return Skipped(where, error.message.rstrip("."), "item")
     except (ValueError, RecursionError):
         return Skipped(where, "it is not JSON", "item")
 
@@ -47,12 +52,14 @@ def _value(line: bytes | None, where: str = "") -> object:
 def _lines(stream: Stream, chunk: int) -> Iterator[bytes | None]:
     """Each line with its end; None for one that nobody could hold."""
     held, too_long = b"", False
+    # A letter of a line may take four bytes once it is text.
+    most = min(MAX_ELEMENT, max_held(stream) // 4)
     while piece := stream.read(chunk):
         *whole, held = (held + piece).split(b"\n")
         for line in whole:
             yield None if too_long else line + b"\n"
             too_long = False
-        if len(held) > MAX_ELEMENT:
+        if len(held) > most:
             held, too_long = b"", True
     if held or too_long:
         yield None if too_long else held

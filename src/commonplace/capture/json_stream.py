@@ -5,11 +5,14 @@ from __future__ import annotations
 import codecs
 import json
 import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from commonplace.capture.foreign import Found, Skipped, Stream
+from commonplace.capture.foreign import Found, Skipped, Stream, max_held
+from commonplace.errors import CommonplaceError
+from commonplace.input_limits import check_json, values_for
 
 CHUNK = 1 << 20
 MAX_ELEMENT = 1 << 26
@@ -125,6 +128,7 @@ class _Window:
 
     def __init__(self, stream: Stream, chunk: int) -> None:
         self._stream, self._chunk = stream, chunk
+        self._most = max_held(stream)
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._scan = json.JSONDecoder().raw_decode
         self._text, self._at, self._passed = "", 0, 0
@@ -160,7 +164,10 @@ class _Window:
                 value, end = self._scan(self._text, self._at)
             except json.JSONDecodeError as error:
                 open_end = error.pos >= len(self._text) - _MARGIN or error.msg.startswith("Unterminated string")
-                if open_end and self._more(max(self._chunk, len(self._text) - self._at)):
+                if open_end and not self._ended:
+                    self._check_size(at)
+                wanted = min(len(self._text) - self._at, self._most - sys.getsizeof(self._text))
+                if open_end and self._more(max(self._chunk, wanted)):
                     continue
                 self.check()
                 short = error.msg.startswith("Unterminated string") or _STUMP.fullmatch(self._text, error.pos)
@@ -179,11 +186,22 @@ class _Window:
         if self._fault:
             raise _Malformed(self._fault, self._passed + len(self._text))
 
+    def _check_size(self, at: int) -> None:
+        """Refuse to read on in a value that would take too much memory; what was read so far is all part of it."""
+        self._text, self._at, self._passed = self._text[self._at :], 0, self._passed + self._at
+        if len(self._text) > MAX_ELEMENT:
+            raise _Malformed(f"a value of more than {MAX_ELEMENT:,} characters begins", at)
+        if sys.getsizeof(self._text) > self._most:
+            raise _Malformed("a value that is too long for an upload of this size (unpack it first) begins", at)
+        raw = self._text.encode("utf-8", "replace")
+        try:
+            check_json(raw, values_for(len(raw)), "it")
+        except CommonplaceError as error:
+            raise _Malformed(f"{error.message.rstrip('.')}, in the value that begins", at) from None
+
     def _more(self, size: int) -> bool:
         if self._ended:
             return False
-        if len(self._text) - self._at > MAX_ELEMENT:
-            raise _Malformed(f"a value of more than {MAX_ELEMENT:,} characters begins", self.position)
         raw = self._stream.read(size)
         self._ended = not raw
         try:
@@ -191,7 +209,8 @@ class _Window:
         except UnicodeDecodeError as error:
             new = error.object[: error.start].decode("utf-8", "ignore")
             self._fault, self._ended = "bytes that are not UTF-8", True
-        self._text = self._text[self._at :] + new
-        self._passed += self._at
-        self._at = 0
+        rest, self._passed, self._at = self._text[self._at :], self._passed + self._at, 0
+        # Not both the old text and the new one at once.
+        self._text = ""
+        self._text = rest + new
         return bool(new) or not self._ended

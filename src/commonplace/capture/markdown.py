@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice, pairwise
 from pathlib import PurePath
 
 from commonplace.capture.foreign import Found, Skipped, Stream
@@ -16,7 +17,8 @@ from commonplace.capture.speakers import (
     turns_in,
     whole_text,
 )
-from commonplace.memory.conversations import Conversation
+from commonplace.errors import TooLarge
+from commonplace.memory.conversations import MAX_MESSAGES, Conversation
 
 SOURCE = "markdown"
 _TITLE = re.compile(r"\s*# +([^\n]+)(?:\n|\Z)")
@@ -25,7 +27,7 @@ _OWN = re.compile(
     r"(?=\*\*(?:User|Assistant|System|Tool)\*\* \([^()\n]*\):)"
 )
 _OWN_FIELD = re.compile(r"\*\*(\w+):\*\*(.*)$", re.MULTILINE)
-_OWN_TURN = re.compile(r"\*\*(?:User|Assistant|System|Tool)\*\* \([^()]*\): *")
+_OWN_TURN = re.compile(r"^\*\*(?:User|Assistant|System|Tool)\*\* \([^()\n]*\): *$", re.MULTILINE)
 _HEADING = re.compile(r"(?P<level>#{1,6})\s+(?P<who>.{1,80})")
 _BOLD = re.compile(
     r"(?:[-*>]\s+)?\*\*(?P<who>[^*]{1,60}?)(?::\*\*|\*\*(?P<time>\s*\([^()]{4,40}\))?:|\*\*\s*$)(?:\s*(?P<rest>.*))?"
@@ -50,12 +52,15 @@ def read(stream: Stream, name: str) -> Iterator[Found]:
     yield conversation_in(text, name, source=SOURCE, title=title)
 
 
-def conversation_in(text: str, name: str, *, source: str, title: str) -> Conversation:
+def conversation_in(text: str, name: str, *, source: str, title: str) -> Conversation | Skipped:
     """The conversation that a Markdown text is; one without speakers is a document."""
     titled = _TITLE.match(text)
     if titled and titled[1].strip() != title:
         titled = None
-    before, turns = turns_in(text, mark)
+    try:
+        before, turns = turns_in(text, mark)
+    except TooLarge as error:
+        return Skipped(name, error.message)
     if not turns:
         # The title stands above it; without one there is nothing but the text.
         content = text[titled.end() if titled else 0 :].strip() or title
@@ -78,12 +83,13 @@ def mark(line: str) -> Marker | None:
 
 def _own(body: str, head: str, title: str, name: str) -> Found:
     """Our own layout, where words are kept as they are: only an empty line stands between two turns."""
-    lines = body.split("\n")
-    borders = [n for n, line in enumerate(lines) if _OWN_TURN.fullmatch(line)]
+    borders = [found.span() for found in islice(_OWN_TURN.finditer(body), MAX_MESSAGES + 1)]
+    if len(borders) > MAX_MESSAGES:
+        return Skipped(name, f"it has more than {MAX_MESSAGES:,} messages; split it into several files")
     turns = []
-    for start, end in zip(borders, [*borders[1:], len(lines)], strict=True):
-        marker = mark(lines[start])
-        content = "\n".join(lines[start + 1 : end - 1])
+    for (start, end), (following, _) in pairwise([*borders, (len(body) + 1, 0)]):
+        marker = mark(body[start:end])
+        content = body[end + 1 : following - 1].rpartition("\n")[0]
         if marker and content.strip():
             turns.append(Turn(marker.role, marker.at_ms, content))
     if not turns:

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from commonplace.capture.foreign import Found, Skipped, Stream, Unit
-from commonplace.errors import InvalidInput
+from commonplace.capture.foreign import MAX_HELD, Found, Skipped, Stream, Unit
+from commonplace.errors import CommonplaceError, InvalidInput
+from commonplace.input_limits import check_json, values_for
 from commonplace.memory.archive import FILES, FORMAT, MANIFEST, MAX_LINE, VERSION
 from commonplace.memory.book import Book
 from commonplace.memory.records import Told, What, take
@@ -28,6 +29,8 @@ BATCH_BYTES = 8_000_000
 MAX_MANIFEST = 1 << 20
 # All projects are held at once: hundreds of thousands.
 MAX_PROJECTS = 1 << 26
+_HELD_BY_PROJECTS = 8
+_UNPACK = "Import it with `commonplace import`, on the machine of the store."
 _AGAIN = "Make the archive again, or fetch it again: nothing of it was kept."
 _UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 # What systems leave in folders and zips by themselves.
@@ -60,12 +63,22 @@ class OwnArchive:
         self, manifest: Mapping[str, Any], names: Sequence[str], open_: Callable[[str], IO[bytes]], density: float = 1.0
     ) -> None:
         self._open, self._density = open_, density
+        self._most_held = MAX_HELD
         self._files = _promised(manifest)
         if len({*names}) < len(names):
             raise InvalidInput("A file is in it twice.", _AGAIN)
         for name in names:
             if name not in (MANIFEST, *FILES.values()) and not _STRAY.fullmatch(name):
                 raise InvalidInput(f"{name[:100]!r} is no part of an archive.", _AGAIN)
+
+    def limit(self, max_held: int, max_records: int) -> None:
+        """Hold no more than so many bytes of its text at once, and take no more records than that."""
+        self._most_held = max_held
+        if sum(one.lines for one in self._files.values()) > max_records:
+            raise InvalidInput("It has too many records for an upload of its size.", _UNPACK)
+        # A project takes many times its text in memory, and all of them are held together.
+        if self._files["project"].bytes > max_held // _HELD_BY_PROJECTS:
+            raise InvalidInput("It has too many projects for an upload of its size.", _UNPACK)
 
     def check(self, advance: Advance) -> None:
         """Read all of it."""
@@ -92,7 +105,7 @@ class OwnArchive:
             bytes_ += size
             advance(self._half(size))
             # Projects come together: so it is known which of them are apart.
-            if what != "project" and (len(batch) >= BATCH_RECORDS or bytes_ >= BATCH_BYTES):
+            if what != "project" and (len(batch) >= BATCH_RECORDS or bytes_ >= min(BATCH_BYTES, self._most_held // 4)):
                 yield batch
                 batch, bytes_ = [], 0
         if batch:
@@ -106,6 +119,8 @@ class OwnArchive:
             lines, size = lines + 1, size + len(line)
             if len(line) > MAX_LINE or size > promised.bytes:
                 raise InvalidInput(f"{name} is longer than its manifest says, or has a line without an end.", _AGAIN)
+            if len(line) > self._most_held // 4:
+                raise InvalidInput(f"{name}, line {lines} is too long for an upload of its size.", _UNPACK)
             digest.update(line)
             record = _record(what, line, f"{name}, line {lines}")
             if record["name"] <= last:
@@ -118,7 +133,7 @@ class OwnArchive:
     def _lines(self, name: str) -> Iterator[bytes]:
         try:
             with io.BufferedReader(cast(io.RawIOBase, self._open(name)), 1 << 20) as stream:
-                while line := stream.readline(MAX_LINE + 1):
+                while line := stream.readline(min(MAX_LINE, self._most_held // 4) + 1):
                     yield line
         except (KeyError, *_UNREADABLE) as why:
             raise InvalidInput(f"{name} cannot be read: {why}.", _AGAIN) from why
@@ -179,7 +194,10 @@ def _promised(manifest: Mapping[str, Any]) -> dict[What, Promised]:
 
 def _record(what: What, line: bytes, where: str) -> Record:
     try:
+        check_json(line, values_for(len(line)), where)
         record = json.loads(line.decode())
+    except CommonplaceError as error:
+        raise InvalidInput(error.message, _AGAIN) from error
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{where}: it is no JSON in UTF-8.", _AGAIN) from error
     if not isinstance(record, dict) or record.get("what") != what or not isinstance(record.get("name"), str):

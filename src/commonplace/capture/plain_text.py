@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from commonplace.capture.foreign import Found, Skipped, Stream
 from commonplace.capture.speakers import Marker, Turn, conversation_of, document_of, speaker, turns_in, whole_text
+from commonplace.errors import TooLarge
 
 SOURCE = "text"
 _LINE = re.compile(r"(?P<who>[^:]{1,30}?(?:[(\[][^()\[\]]{4,40}[)\]])?\s*):(?:\s+(?P<rest>.*))?")
@@ -19,7 +20,11 @@ def read(stream: Stream, name: str) -> Iterator[Found]:
     if isinstance(text, Skipped):
         yield text
         return
-    before, turns = turns_in(text, mark)
+    try:
+        before, turns = turns_in(text, mark)
+    except TooLarge as error:
+        yield Skipped(name, error.message)
+        return
     title = PurePath(name).stem
     if not turns:
         yield document_of(text.strip(), source=SOURCE, name=name, title=title)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from commonplace.capture.foreign import Skipped, Stream, digest, label_of, time_in
-from commonplace.memory.conversations import Conversation, Said
+from commonplace.capture.foreign import Skipped, Stream, digest, label_of, max_held, time_in
+from commonplace.errors import TooLarge
+from commonplace.memory.conversations import MAX_MESSAGES, Conversation, Said
 
 MAX_BYTES = 1 << 25
 """Bytes that a text file may have; it is read whole."""
+MAX_LINES = 2_000_000
 
 NAMES: Mapping[str, str] = {
     **dict.fromkeys(("user", "you", "human", "me", "prompt"), "user"),
@@ -25,6 +27,11 @@ _SPEAKER = re.compile(
     r"[\W_]*(?P<name>[A-Za-z][A-Za-z ]{0,20}?)(?:\s+said)?\s*(?:[(\[](?P<time>[^()\[\]]{4,40})[)\]])?\s*:?\s*"
 )
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})(.*)")
+_BREAKS = dict.fromkeys(map(ord, "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), "\n")
+# Characters that are taken apart into lines at once.
+_PIECE = 1 << 16
+# A text from an upload takes up to this part of what may be held: it is copied several times on its way.
+_HELD_BY_TEXT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,49 +67,117 @@ def turns_in(text: str, mark: Mark) -> tuple[str, list[Turn]]:
     """What stands before the first speaker, and the turns; none unless both sides of a conversation speak.
 
     Speakers are those of the shape that comes first: an answer may hold another chat, in another shape or in a fence.
+    TooLarge if there are more turns than a conversation may have, or more lines than can be looked at in time.
     """
-    lines = text.splitlines()
-    fenced = fenced_lines(lines)
-    marks = [(n, found) for n, line in enumerate(lines) if n not in fenced and (found := mark(line))]
-    roles: dict[str, set[str]] = {}
-    for _n, found in marks:
-        roles.setdefault(found.shape, set()).add(found.role)
-    shape = next((shape for shape, spoken in roles.items() if spoken >= {"user", "assistant"}), None)
-    return _cut_at(lines, [(n, found) for n, found in marks if found.shape == shape])
+    found = _Marks()
+    for line in _lines(text):
+        found.take(line, mark)
+    return _cut_at(text, found.of_first_shape())
 
 
-def _cut_at(lines: Sequence[str], marks: Sequence[tuple[int, Marker]]) -> tuple[str, list[Turn]]:
-    """The lines before the first mark, and a turn from each mark to the next."""
-    borders = [n for n, _marker in marks] + [len(lines)]
+# A line: where it begins and ends in its text, and its words.
+_Line = tuple[int, int, str]
+_Mark = tuple[int, int, Marker]
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    """The lines of a text, of which only a few are held at once."""
+    at = count = 0
+    while at < len(text):
+        border = text.find("\n", at + _PIECE) + 1
+        piece = text[at : border or len(text)]
+        whole = piece.splitlines(keepends=True)
+        count += len(whole)
+        if count > MAX_LINES:
+            raise TooLarge(f"it has more than {MAX_LINES:,} lines; split it into several files")
+        for line, words in zip(whole, piece.splitlines(), strict=True):
+            yield at, at + len(line), words
+            at += len(line)
+
+
+class _Marks:
+    """The lines that say who speaks, by their shapes, without those between fences.
+
+    A fence that nothing closes is none.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[_Mark]] = {}
+        self._roles: dict[str, set[str]] = {}
+        self._fence = ""
+        # Found since the fence was opened: they count if it is never closed.
+        self._fenced: list[_Mark] = []
+
+    def take(self, line: _Line, mark: Mark) -> None:
+        start, end, words = line
+        if self._is_border(words):
+            return
+        marker = mark(words)
+        if marker is None:
+            return
+        if not self._fence:
+            self._add((start, end, marker))
+        elif len(self._fenced) <= MAX_MESSAGES:
+            self._fenced.append((start, end, marker))
+
+    def of_first_shape(self) -> list[_Mark]:
+        """The marks of the shape that comes first, of those in which both sides of a conversation speak."""
+        for one in self._fenced:
+            self._add(one)
+        self._fenced = []
+        return next((self._found[shape] for shape, roles in self._roles.items() if roles >= _BOTH), [])
+
+    def _is_border(self, words: str) -> bool:
+        """Whether a line opens or closes a fence. An opening one may still be a mark, if nothing closes it."""
+        found = _FENCE.fullmatch(words)
+        if found is None:
+            return False
+        if not self._fence:
+            self._fence = found[1]
+            return False
+        if found[1].startswith(self._fence) and not found[2].strip():
+            self._fence, self._fenced = "", []
+            return True
+        return False
+
+    def _add(self, one: _Mark) -> None:
+        shape, role = one[2].shape, one[2].role
+        found = self._found.setdefault(shape, [])
+        self._roles.setdefault(shape, set()).add(role)
+        if len(found) < MAX_MESSAGES:
+            found.append(one)
+        elif next((other for other, roles in self._roles.items() if roles >= _BOTH), "") == shape:
+            raise TooLarge(f"it has more than {MAX_MESSAGES:,} messages; split it into several files")
+
+
+_BOTH = {"user", "assistant"}
+
+
+def _cut_at(text: str, marks: Sequence[_Mark]) -> tuple[str, list[Turn]]:
+    """What stands before the first mark, and a turn from each mark to the next."""
+    if not marks:
+        return "", []
+    borders = [start for start, _end, _marker in marks] + [len(text)]
     turns = []
-    for (n, marker), end in zip(marks, borders[1:], strict=True):
-        content = "\n".join([marker.rest, *lines[n + 1 : end]]).strip()
+    for (_start, after, marker), end in zip(marks, borders[1:], strict=True):
+        content = f"{marker.rest}\n{_same_breaks(text[after:end])}".strip()
         if content:
             turns.append(Turn(marker.role, marker.at_ms, content))
-    return "\n".join(lines[: borders[0]]), turns
+    return _same_breaks(text[: borders[0]]), turns
 
 
-def fenced_lines(lines: Sequence[str]) -> set[int]:
-    """The lines of code between fences; a fence that nothing closes is none."""
-    inside: set[int] = set()
-    start, fence = 0, ""
-    for n, line in enumerate(lines):
-        found = _FENCE.fullmatch(line)
-        if found is None:
-            continue
-        if not fence:
-            start, fence = n, found[1]
-        elif found[1].startswith(fence) and not found[2].strip():
-            inside.update(range(start, n + 1))
-            fence = ""
-    return inside
+def _same_breaks(text: str) -> str:
+    """The lines of a text joined by newlines, whatever parted them, without ever being a list of lines."""
+    return text.replace("\r\n", "\n").translate(_BREAKS).removesuffix("\n")
 
 
 def whole_text(stream: Stream, name: str) -> str | Skipped:
     """The text of a file, or why it has none."""
-    raw = stream.read(MAX_BYTES + 1)
-    if len(raw) > MAX_BYTES:
-        return Skipped(name, f"a text of more than {MAX_BYTES:,} bytes", "file")
+    most = min(MAX_BYTES, max_held(stream) // _HELD_BY_TEXT)
+    raw = stream.read(most + 1)
+    if len(raw) > most:
+        split = "; unpack it first, or split it" if most < MAX_BYTES else "; split it"
+        return Skipped(name, f"a text of more than {most:,} bytes{split}", "file")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -15,12 +15,14 @@ from commonplace.cli.failure import Stopped
 from commonplace.cli.fields import listed, root_of
 from commonplace.cli.tables import progress
 from commonplace.errors import CommonplaceError, InvalidInput, TooLarge
+from commonplace.input_limits import MAX_VALUES, check_json
 from commonplace.memory.book import Book
 from commonplace.memory.remember import Note, draft_of, remember_all
 from commonplace.model import DETAIL_FIELDS, KINDS, Kind
 from commonplace.text.times import moment
 
 BATCH = 500
+MAX_LINE = 16 << 20
 DETAILS = tuple(dict.fromkeys(name for names in DETAIL_FIELDS.values() for name in names))
 LISTS = frozenset({"concepts", "files_read", "files_modified", "relevant_files", "paths"})
 SAME = {"text": "content", "session_id": "session", "created_at": "created_at_epoch"}
@@ -86,9 +88,11 @@ def add_lines(call: Call, source: str, *, kind: Kind, type_: str, project: str |
     with _opened(source) as (stream, size), call.book() as book, progress("Remembering", size) as advance:
         bulk = Bulk(book)
         try:
-            for number, raw in enumerate(stream, 1):
+            for number, raw in enumerate(iter(lambda: stream.readline(MAX_LINE + 1), b""), 1):
                 if raw.strip():
                     try:
+                        if len(raw) > MAX_LINE:
+                            raise TooLarge(f"It is longer than {MAX_LINE:,} bytes.", "Split it.")
                         note = note_of(raw, kind=kind, type_=type_, project=project)
                     except (InvalidInput, TooLarge) as error:
                         bulk.stop(number, error)
@@ -139,6 +143,7 @@ def note_of(raw: bytes, *, kind: Kind, type_: str, project: str | None) -> Note:
 
 
 def _object(raw: bytes) -> dict[str, Any]:
+    check_json(raw, MAX_VALUES, "It")
     try:
         data = json.loads(raw.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

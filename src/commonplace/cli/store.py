@@ -20,6 +20,7 @@ from commonplace.cli.terminal import stdin_is_piped
 from commonplace.dialects.records import conversation_record
 from commonplace.dialects.sekha_records import said
 from commonplace.errors import InvalidInput, TooLarge
+from commonplace.input_limits import check_json, values_for
 from commonplace.memory.conversations import STATUSES, Conversation, Kept, Said, keep
 from commonplace.text.folders import ROOT
 
@@ -100,6 +101,7 @@ def _messages(data: bytes, name: str) -> Sequence[Said]:
 
 
 def _from_json(data: bytes) -> Sequence[Said]:
+    check_json(data, values_for(len(data)), "It")
     try:
         value = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from commonplace.capture.formats import FORMATS
-from commonplace.capture.imports import Import
+from commonplace.capture.imports import Import, limits_for_upload
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.export import FORMAT, VERSION, export_data, export_markdown, whole_conversations
@@ -57,7 +57,8 @@ def export(book: Book, asked: Asked[Wanted, None]) -> Answer:
 def import_(book: Book, asked: Asked[Placed, None]) -> Answer:
     """Keep everything that the files hold. What is known is not kept twice."""
     wanted = asked.query
-    importing = Import(None if wanted.dry_run else book, folder=wanted.folder, project=wanted.project)
+    limits = limits_for_upload(sum(path.stat().st_size for path in asked.files))
+    importing = Import(None if wanted.dry_run else book, folder=wanted.folder, project=wanted.project, limits=limits)
     for path in asked.files:
         importing.add(path)
     summary = importing.finish()

@@ -15,7 +15,7 @@ from typing import Any
 
 import apsw
 
-from commonplace.capture.foreign import Stream
+from commonplace.capture.foreign import MAX_HELD, Stream
 
 MAGIC = b"SQLite format 3\0"
 SUFFIXES = (".db", ".sqlite", ".sqlite3")
@@ -23,6 +23,8 @@ SUFFIXES = (".db", ".sqlite", ".sqlite3")
 _BESIDE = ("", "-wal", "-journal")
 _TRIES = 5
 _CHUNK = 1 << 20
+# What statements of our own need.
+_LEAST_CELL = 1 << 16
 # Tables that a full-text index keeps beside itself; they say nothing of their own.
 _SHADOWS = ("_data", "_idx", "_content", "_docsize", "_config")
 
@@ -34,8 +36,8 @@ class Unreadable(Exception):
 
 
 @contextmanager
-def opened(source: Path | Stream) -> Iterator[Database]:
-    """The database at a path or in a stream, for the length of the block."""
+def opened(source: Path | Stream, max_held: int = MAX_HELD) -> Iterator[Database]:
+    """The database at a path or in a stream, for the length of the block. No cell may have more bytes than that."""
     with TemporaryDirectory(prefix="commonplace-") as folder:
         copy = Path(folder) / "database"
         if isinstance(source, Path):
@@ -45,6 +47,7 @@ def opened(source: Path | Stream) -> Iterator[Database]:
                 while part := source.read(_CHUNK):
                     file.write(part)
         with _telling(), closing(apsw.Connection(str(copy))) as connection:
+            connection.limit(apsw.SQLITE_LIMIT_LENGTH, max(_LEAST_CELL, max_held // 4))
             yield Database(connection)
 
 

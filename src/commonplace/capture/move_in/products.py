@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from commonplace.capture.foreign import Found, Skipped, Stream
+from commonplace.capture.foreign import MAX_HELD, Found, Skipped, Stream
 from commonplace.capture.move_in import causantic, claude_mem, kiro_memory, memories_sh, sekha
 from commonplace.capture.move_in.database import Database, Unreadable, opened
 
@@ -72,10 +72,12 @@ _SERVER_MEMORY = "node_modules/@modelcontextprotocol/server-memory/dist/memory.j
 NAMES = (*PRODUCTS, "server-memory")
 
 
-def read_database(source: Path | Stream, name: str, expected: str | None = None) -> Iterator[Found]:
+def read_database(
+    source: Path | Stream, name: str, expected: str | None = None, max_held: int = MAX_HELD
+) -> Iterator[Found]:
     """Everything in a database, whichever product's it is. What cannot be read is told."""
     try:
-        with opened(source) as database:
+        with opened(source, max_held) as database:
             product = product_of(database)
             if product is None or product != (expected or product):
                 tables = ", ".join(database.tables) or "none"
