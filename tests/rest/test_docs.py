@@ -45,7 +45,7 @@ def test_the_examples_on_the_page_run_in_order(tmp_path: Path) -> None:
         env = {**os.environ, "COMMONPLACE_URL": site.url, "COMMONPLACE_KEY": site.secrets["admin"]}
         told = [run(example, env) for example in examples()]
     assert len(told) >= 7
-    remembered, _key, page, changed, twice, events, metrics, moved = told
+    remembered, _key, page, changed, twice, events, metrics, moved, context = told
     assert '"duplicate":false' in remembered and '"relevance"' in remembered
     assert len(json.loads(page)["items"]) == 1
     assert '"tags":["redis","sessions"]' in changed and '"op":"edit"' in changed
@@ -53,6 +53,7 @@ def test_the_examples_on_the_page_run_in_order(tmp_path: Path) -> None:
     assert first == second
     assert "event: item.edited" in events and "commonplace_requests_total{" in metrics
     assert '"conversation_count":1' in moved and "Which cache?" in moved
+    assert [one["scope"] for one in json.loads(context)["data"]["memories"]] == ["project"]
 
 
 def test_the_stand_in_for_curl_does_the_same(tmp_path: Path) -> None:

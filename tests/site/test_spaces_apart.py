@@ -185,6 +185,16 @@ ASKED_BY_ROUTE: dict[str, Attempts] = {
     "POST /mcp/tools/memory_stats": saying({}, {"folder": FOLDER}),
     "POST /mcp/memory/search": QUESTION,
     "POST /mcp/memory/stats": saying({}),
+    "POST /api/sdk/v1/context/get": saying({}, {"query": "walrus"}, {"query": "ice", "scope": {"projectId": PROJECT}}),
+    "POST /api/sdk/v1/memories/add": saying({"content": TAKEN["content"]}),
+    "POST /api/sdk/v1/memories/search": saying({"query": "walrus"}, {"query": "ice", "scope": {"projectId": PROJECT}}),
+    "POST /api/sdk/v1/memories/list": saying({}, {"scope": {"projectId": PROJECT}}),
+    "POST /api/sdk/v1/memories/edit": lambda owner: [
+        {"id": str(id_), "content": "Taken over"} for id_ in owner.loot.items
+    ],
+    "POST /api/sdk/v1/memories/forget": lambda owner: [{"id": str(id_)} for id_ in owner.loot.items],
+    "POST /api/sdk/v1/memories/bulk-forget": saying({"filters": {"all": True}, "dryRun": True}),
+    "POST /api/sdk/v1/memories/vacuum": saying({}),
     "GET /api/v1/projects": saying({}),
     "POST /api/v1/projects/aliases": saying({"project": PROJECT, "alias": "pole"}),
     "GET /api/v1/status": saying({}),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from commonplace.dialects.memories_schemas import CONTEXT, FORGOTTEN, LIST, MEMORY, RULES
+from commonplace.dialects.memories_sdk import LAYER, LAYERS, layer_of
 from commonplace.dialects.memories_streams import STREAM_TOOLS
 from commonplace.dialects.memories_text import (
     TYPES,
@@ -39,6 +40,9 @@ from commonplace.text.globs import checked_glob
 
 MAX_LIMIT, MAX_LIST = 50, 100
 ROOM_OF_RULES = 200_000
+DEFAULT_TYPE = "note"
+# So many are looked through for those of one layer.
+WIDE = 200
 # Everything but checkpoints, which are about a session.
 _FOUND = tuple(kind for kind in KINDS if kind != "checkpoint")
 
@@ -62,12 +66,14 @@ def get_context(book: Book, arguments: Arguments) -> Reply:
 def add_memory(book: Book, arguments: Arguments) -> Reply:
     """Store a statement. The same one again in the same scope is found, and gets what tags and metadata are new."""
     _said_something(arguments["content"])
-    tags, meta = arguments["tags"] or (), arguments["metadata"] or {}
+    tags, meta, layer = arguments["tags"] or (), arguments["metadata"] or {}, arguments["layer"]
+    if layer is not None:
+        meta = {**meta, LAYER: layer}
     stored = remember(
         book,
         Note(
             content=arguments["content"].strip(),
-            type=arguments["type"],
+            type="rule" if layer == "rule" and arguments["type"] == DEFAULT_TYPE else arguments["type"],
             project=(arguments["project_id"] or "").strip() or None,
             tags=tags,
             details={"category": arguments["category"] or "", "paths": _globs(arguments["paths"] or ())},
@@ -90,8 +96,9 @@ def search_memories(book: Book, arguments: Arguments) -> Reply:
         raise InvalidInput("query is empty.", "Give some words to look for.")
     types = (arguments["type"],) if arguments["type"] else ()
     asked = Scope.around(_project(book, arguments), kinds=_FOUND, types=types)
-    recalled = recall(book, arguments["query"], asked, arguments["limit"])
-    found = [hit.item for hit in recalled.hits]
+    layer, limit = arguments["layer"], arguments["limit"]
+    recalled = recall(book, arguments["query"], asked, limit if layer is None else WIDE)
+    found = _in_layer([hit.item for hit in recalled.hits], layer)[:limit]
     return _told_once(book, {"memories": rows(found)}, listing(f"Found {_counted(found)}", found), recalled.waiting)
 
 
@@ -107,7 +114,8 @@ def list_memories(book: Book, arguments: Arguments) -> Reply:
     types = (arguments["type"],) if arguments["type"] else ()
     tag = (arguments["tags"] or "").strip()
     asked = Scope.around(_project(book, arguments), kinds=("memory",), types=types, tag=tag)
-    found = browse(book, asked, arguments["limit"]).items
+    layer, limit = arguments["layer"], arguments["limit"]
+    found = _in_layer(browse(book, asked, limit if layer is None else WIDE).items, layer)[:limit]
     return Reply({"memories": rows(found)}, listing(_counted(found), found))
 
 
@@ -121,12 +129,15 @@ def edit_memory(book: Book, arguments: Arguments) -> Reply:
     content = arguments["content"]
     if content is not None:
         _said_something(content)
+    meta = arguments["metadata"]
+    if arguments["layer"] is not None:
+        meta = {**(fetch_one(book, arguments["id"]).meta if meta is None else meta), LAYER: arguments["layer"]}
     changes = Changes(
         content=None if content is None else content.strip(),
         type=arguments["type"],
         tags=arguments["tags"],
         details=details or None,
-        meta=arguments["metadata"],
+        meta=meta,
     )
     old = arguments["supersedes"]
     item = edit(book, arguments["id"], changes, supersedes=old)
@@ -151,12 +162,35 @@ def forget_memory(book: Book, arguments: Arguments) -> Reply:
 _PROJECT_ID = Param("project_id", str, "Project such as github.com/user/repo, besides what is global")
 _FILES = Param("files", list, "Files at hand: path rules then apply only if they match", items=str, max_items=1000)
 _TYPE = Param("type", str, "Only this type", choices=TYPES)
+# What memories.sh's own SDK sends besides.
+_LAYER = Param("layer", str, "Layer of memories.sh", choices=LAYERS, listed=False)
+_SIGNALS = (
+    "mode",
+    "retrieval_strategy",
+    "graph_depth",
+    "graph_limit",
+    "session_id",
+    "budget_tokens",
+    "turn_count",
+    "turn_budget",
+    "last_activity_at",
+    "inactivity_threshold_minutes",
+    "task_completed",
+    "include_session_summary",
+)
 
 
 def _tool(
-    name: str, title: str, description: str, params: tuple[Param, ...], output: Schema, call: Run, **more: bool
+    name: str,
+    title: str,
+    description: str,
+    params: tuple[Param, ...],
+    output: Schema,
+    call: Run,
+    ignored: tuple[str, ...] = (),
+    **more: bool,
 ) -> Tool:
-    return Tool("memories", name, title, description, params, output, call, **more)
+    return Tool("memories", name, title, description, params, output, call, ignored=ignored, **more)
 
 
 TOOLS = (
@@ -172,6 +206,7 @@ TOOLS = (
         ),
         CONTEXT,
         get_context,
+        ignored=_SIGNALS,
     ),
     _tool(
         "add_memory",
@@ -179,15 +214,17 @@ TOOLS = (
         "Store a rule (always to follow), decision (with its reason), fact, note or skill for later sessions.",
         (
             Param("content", str, "The memory content", required=True),
-            Param("type", str, "Memory type", default="note", choices=TYPES),
+            Param("type", str, "Memory type", default=DEFAULT_TYPE, choices=TYPES),
             Param("project_id", str, "Project it belongs to, such as github.com/user/repo; global if omitted"),
             Param("tags", list, "Tags for categorization", items=str),
             Param("paths", list, 'Glob patterns for path-scoped rules, such as "src/api/**"', items=str),
             Param("category", str, "Grouping key: rule file name or skill directory"),
             Param("metadata", dict, "Extended attributes"),
+            _LAYER,
         ),
         MEMORY,
         add_memory,
+        ignored=("embedding_model",),
         read_only=False,
     ),
     _tool(
@@ -199,9 +236,11 @@ TOOLS = (
             _PROJECT_ID,
             _TYPE,
             Param("limit", int, "Most results, 1-50", default=10, least=1, most=MAX_LIMIT),
+            _LAYER,
         ),
         LIST,
         search_memories,
+        ignored=("retrieval_strategy",),
     ),
     _tool(
         "get_rules", "Rules", "All active rules, of the project and global.", (_PROJECT_ID, _FILES), RULES, get_rules
@@ -215,6 +254,7 @@ TOOLS = (
             Param("tags", str, "Only with a tag that contains this; any of several, comma separated"),
             _PROJECT_ID,
             Param("limit", int, "Most results, 1-100", default=20, least=1, most=MAX_LIST),
+            _LAYER,
         ),
         LIST,
         list_memories,
@@ -232,9 +272,11 @@ TOOLS = (
             Param("category", str, "New grouping key"),
             Param("metadata", dict, "New extended attributes"),
             Param("supersedes", str, "Id of an earlier memory that this one replaces"),
+            _LAYER,
         ),
         MEMORY,
         edit_memory,
+        ignored=("embedding_model",),
         read_only=False,
         destructive=True,
     ),
@@ -255,6 +297,10 @@ TOOLS = (
 def _project(book: Book, arguments: Arguments) -> str | None:
     """The project asked about: the one named, else the one the server runs in."""
     return (arguments["project_id"] or "").strip() or book.settings.project or None
+
+
+def _in_layer(items: Sequence[Item], layer: str | None) -> list[Item]:
+    return [item for item in items if layer is None or layer_of(item.type, item.meta) == layer]
 
 
 def _rules_data(told: Rules) -> dict[str, Any]:

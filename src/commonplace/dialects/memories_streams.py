@@ -46,7 +46,7 @@ def cancel_memory_stream(book: Book, arguments: Arguments) -> Reply:
 _STREAM_ID = Param("stream_id", str, "Stream id from start", required=True)
 
 
-def _tool(name: str, title: str, description: str, params: tuple[Param, ...], call: Run, **more: bool) -> Tool:
+def _tool(name: str, title: str, description: str, params: tuple[Param, ...], call: Run, **more: Any) -> Tool:
     more = {"read_only": False, "idempotent": False} | more
     return Tool("memories", name, title, description, params, STREAM, call, **more)
 

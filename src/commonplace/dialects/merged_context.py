@@ -56,4 +56,5 @@ def merged_tool() -> Tool:
         params=tuple(params),
         output={"type": "object", "properties": shapes[0] | shapes[1]},
         call=get_context,
+        ignored=_MEMORIES.ignored,
     )

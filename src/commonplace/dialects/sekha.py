@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from commonplace.dialects.schema import Schema
 from commonplace.dialects.sekha_records import candidate, conversation, found, megabytes, said, statistics
 from commonplace.dialects.sekha_schemas import (
@@ -105,7 +107,7 @@ def _score(name: str, description: str, default: float | None = None) -> Param:
 
 
 def _tool(
-    name: str, title: str, description: str, params: tuple[Param, ...], output: Schema, call: Run, **more: bool
+    name: str, title: str, description: str, params: tuple[Param, ...], output: Schema, call: Run, **more: Any
 ) -> Tool:
     return Tool("sekha", name, title, description, params, output, call, **more)
 

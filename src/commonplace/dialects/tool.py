@@ -37,8 +37,9 @@ _ECHO = 60
 @dataclass(frozen=True, slots=True)
 class Param:
     """One parameter. A number outside `least`..`most` is moved to the border, or refused if `strict`; a wrong type is
-    an error. `shape` describes what the entries of an array or the fields of an object are, beyond their type;
-    `json_type` is the reference's own name of the type, where it has one."""
+    an error. One that is not `listed` is accepted without being in the schema, for clients of the reference's authors
+    that send more than the reference has. `shape` describes what the entries of an array or the fields of an object
+    are, beyond their type; `json_type` is the reference's own name of the type, where it has one."""
 
     name: str
     type: _Type
@@ -53,6 +54,7 @@ class Param:
     choices: tuple[str, ...] = ()
     shape: Mapping[str, object] | None = None
     json_type: str = ""
+    listed: bool = True
 
     def schema(self) -> dict[str, object]:
         # "number" where the references say so: some clients write 5 as 5.0.
@@ -135,6 +137,8 @@ class Tool:
     idempotent: bool = True
     # Whether it may take seconds, so that it must not keep others from the threads for ordinary calls.
     slow: bool = False
+    # Arguments that some clients send and that change nothing here; the reply's `notice` says so.
+    ignored: tuple[str, ...] = ()
 
     def input_schema(self) -> dict[str, object]:
         """The arguments as JSON Schema, in words that the converters of every client library can read.
@@ -144,7 +148,7 @@ class Tool:
         """
         schema: dict[str, object] = {
             "type": "object",
-            "properties": {param.name: param.schema() for param in self.params},
+            "properties": {param.name: param.schema() for param in self.params if param.listed},
         }
         required = [param.name for param in self.params if param.required]
         if required:
@@ -154,17 +158,18 @@ class Tool:
     def run(self, book: Book, arguments: Arguments) -> Reply:
         """Check the arguments, do it, and let no secret out."""
         book.meaning.somebody_asks()
-        reply = self.call(book, self.checked(arguments))
+        reply = self._noticed(self.call(book, self.checked(arguments)), arguments)
         return Reply(redacted(reply.data), None if reply.words is None else redact_lines(without_controls(reply.words)))
 
     def checked(self, arguments: Arguments) -> dict[str, Any]:
         """The arguments with their defaults. Null means omitted: strict clients send every argument there is."""
         known = {param.name: param for param in self.params}
-        unknown = sorted(set(arguments) - set(known))
+        unknown = sorted(set(arguments) - set(known) - set(self.ignored))
         if unknown:
+            listed = ", ".join(name for name, param in known.items() if param.listed)
             raise UnknownArgument(
                 f"{self.name} has no argument {', '.join(map(_echo, unknown[:5]))}.",
-                f"Its arguments are {', '.join(known)}." if known else "It takes no arguments.",
+                f"Its arguments are {listed}." if listed else "It takes no arguments.",
             )
         values: dict[str, Any] = {}
         for param in self.params:
@@ -175,6 +180,16 @@ class Tool:
             else:
                 values[param.name] = param.default
         return values
+
+    def _noticed(self, reply: Reply, arguments: Arguments) -> Reply:
+        """The reply, which says in its data what was ignored, if there is a place for it."""
+        ignored = [name for name in self.ignored if arguments.get(name) is not None]
+        properties = self.output.get("properties")
+        if not ignored or not isinstance(properties, Mapping) or "notice" not in properties:
+            return reply
+        told = [reply.data["notice"]] if reply.data.get("notice") else []
+        told.append(f"Without effect here: {', '.join(ignored)}.")
+        return Reply(reply.data | {"notice": " ".join(told)}, reply.text)
 
 
 def as_json(data: Mapping[str, Any]) -> str:

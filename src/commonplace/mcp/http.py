@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from commonplace.config import PROFILES, Settings
 from commonplace.errors import CommonplaceError, Unauthorized
 from commonplace.mcp.lines import check_message, refusal_of
-from commonplace.mcp.server import build
+from commonplace.mcp.server import MEMORIES_PATH, build
 from commonplace.workers import Workers
 
 # Bytes of a message that are checked beside the other work of the server, not in its midst.
@@ -47,7 +47,10 @@ def protocol(settings: Settings, workers: Workers) -> Protocol:
 
 
 def over_http(servers: Mapping[str, Server[Any]], usual: str, settings: Settings) -> Protocol:
-    """Servers at /mcp, by their profiles: each request stands alone and is answered by one JSON document."""
+    """Servers at /mcp, by their profiles: each request stands alone and is answered by one JSON document.
+
+    The same are at /api/mcp, where memories.sh's SDK looks for them.
+    """
     routes = {name: list(_routes(server, settings)) for name, server in servers.items()}
 
     @contextlib.asynccontextmanager
@@ -61,11 +64,12 @@ def over_http(servers: Mapping[str, Server[Any]], usual: str, settings: Settings
     return Protocol(
         [
             Route(
-                route.path,
+                path,
                 _Chosen({name: BoundedBody(those[place].endpoint) for name, those in routes.items()}, usual),
                 methods=["POST"],
             )
             for place, route in enumerate(routes[usual])
+            for path in (route.path, MEMORIES_PATH)
         ],
         running,
     )

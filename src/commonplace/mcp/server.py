@@ -16,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 
 import commonplace
 from commonplace.config import Settings
+from commonplace.dialects.memories_sdk import sdk_failure, sdk_reply
 from commonplace.dialects.profiles import tools_of
 from commonplace.dialects.tool import LONGEST_NOTICE, Tool, as_json, error_body
 from commonplace.errors import CommonplaceError, Forbidden, RateLimited
@@ -34,6 +35,9 @@ log = logging.getLogger(__name__)
 LISTS_FRESH_MS = 300_000
 # A question asked after something was written waits for the writing, unless that hangs.
 WAIT_FOR_WRITES = 1.0
+
+MEMORIES_PATH = "/api/mcp"
+"""Where memories.sh's SDK calls: there replies have its fields beside ours, and errors come in its envelope."""
 
 # What each tool is for in a session; told only of tools that the profile has.
 _ADVICE = {
@@ -101,6 +105,8 @@ class _Answers:
             # For whoever counts and logs calls over HTTP.
             state.tool = tool.name
         result = await self._called(context, tool, params.arguments or {})
+        if _from_memories_sdk(context):
+            result.structured_content = _for_memories_sdk(result)
         if state is not None and result.is_error:
             state.error = (result.structured_content or {})["error"]["code"]
         return result
@@ -208,6 +214,16 @@ def _replied(output: Mapping[str, object]) -> dict[str, object]:
     shape = {name: entry for name, entry in output.items() if name != "required"}
     either = {"anyOf": [{"required": output["required"]}, {"required": ["error"]}]} if "required" in output else {}
     return shape | either
+
+
+def _from_memories_sdk(context: _Context) -> bool:
+    scope: Mapping[str, Any] = getattr(context.request, "scope", None) or {}
+    return scope.get("path") == MEMORIES_PATH
+
+
+def _for_memories_sdk(result: types.CallToolResult) -> dict[str, Any]:
+    data = result.structured_content or {}
+    return sdk_failure(data) if result.is_error else sdk_reply(data)
 
 
 def _key_of(context: _Context) -> Key | None:

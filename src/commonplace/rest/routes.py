@@ -22,7 +22,10 @@ _PACKED = Middleware(GZipMiddleware, minimum_size=4096, compresslevel=3)
 
 
 def routes(workers: Workers, requests: Requests, ending: Callable[[], bool]) -> list[BaseRoute]:
-    """Everything under /api/v1, and /metrics. `ending` tells those who listen that the server is about to stop."""
+    """Everything under /api/v1 and /api/sdk, and /metrics.
+
+    `ending` tells those who listen that the server is about to stop.
+    """
     house = House(
         workers=workers,
         document=functools.cache(lambda: as_bytes(document(ENDPOINTS))),
@@ -31,7 +34,8 @@ def routes(workers: Workers, requests: Requests, ending: Callable[[], bool]) -> 
     )
     doors = [Route(path, Door(path, behind, house), middleware=[_PACKED]) for path, behind in _by_path().items()]
     nowhere = Nowhere()
-    return [*doors, Route("/api/v1", nowhere), Route("/api/v1/{rest:path}", nowhere)]
+    elsewhere = [Route(path, nowhere) for root in ("/api/v1", "/api/sdk") for path in (root, root + "/{rest:path}")]
+    return [*doors, *elsewhere]
 
 
 def _by_path() -> dict[str, dict[str, Endpoint]]:

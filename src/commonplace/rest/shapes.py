@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from commonplace.dialects.kiro_schemas import CONTEXT
+from commonplace.dialects.memories_sdk import LAYERS
 from commonplace.dialects.schema import BOOLEAN, INTEGER, NUMBER, OBJECT, STRING, STRING_OR_NULL, Schema, array, record
 from commonplace.model import DETAIL_FIELDS, KINDS
 from commonplace.rest.conversation_shapes import ANSWERS
@@ -185,6 +186,70 @@ ERROR = record(
     }
 )
 
+MEMORIES_ERROR = record(
+    {
+        "ok": {"const": False},
+        "data": {"type": "null"},
+        "error": record(
+            {
+                "type": STRING,
+                "code": STRING,
+                "message": STRING,
+                "details": STRING,
+                "status": {"type": "integer", "description": "The HTTP status."},
+                "retryable": BOOLEAN,
+            }
+        ),
+    }
+)
+SDK_MEMORY = record(
+    {
+        **dict.fromkeys(("id", "content", "type"), STRING),
+        "layer": {"enum": [*LAYERS]},
+        "expiresAt": {"type": "null"},
+        "scope": {"enum": ["global", "project"]},
+        "projectId": STRING_OR_NULL,
+        "tags": array(STRING),
+        "paths": array(STRING),
+        "category": STRING_OR_NULL,
+        "metadata": OBJECT,
+        "createdAt": TIME,
+        "updatedAt": TIME,
+    }
+)
+
+
+def _sdk(data: Schema, optional: tuple[str, ...] = ()) -> Schema:
+    """The envelope of memories.sh's SDK around data."""
+    meta = record({"endpoint": STRING, "version": STRING, "notice": STRING}, optional=("notice",))
+    return record({"ok": {"const": True}, "data": record(data, optional), "error": {"type": "null"}, "meta": meta})
+
+
+_SDK_MEMORIES = array(SDK_MEMORY)
+SDK_CONTEXT = _sdk(
+    {
+        "mode": STRING,
+        "query": STRING,
+        **dict.fromkeys(("rules", "memories", "workingMemories", "longTermMemories"), _SDK_MEMORIES),
+        "skillFiles": array(OBJECT),
+        "conflicts": array(OBJECT),
+    }
+)
+SDK_MEMORIES = _sdk({"memories": _SDK_MEMORIES, "count": INTEGER})
+SDK_CHANGED = _sdk(
+    {"id": STRING, "message": STRING, "memory": SDK_MEMORY, "duplicate": BOOLEAN}, optional=("duplicate",)
+)
+SDK_FORGOTTEN = _sdk({"id": STRING, "message": STRING})
+SDK_ALL_FORGOTTEN = _sdk(
+    {
+        "count": INTEGER,
+        "ids": array(STRING),
+        "memories": array(record({"id": STRING, "type": STRING, "contentPreview": STRING})),
+        "message": STRING,
+    }
+)
+SDK_PURGED = _sdk({"purged": INTEGER, "message": STRING})
+
 # The document about all of this.
 DOCUMENT = record({"openapi": STRING, "info": OBJECT, "paths": OBJECT})
 
@@ -214,5 +279,7 @@ NAMED: dict[str, Schema] = {
     "Space": SPACE,
     "Spaces": SPACES,
     "Error": ERROR,
+    "MemoriesError": MEMORIES_ERROR,
+    "SdkMemory": SDK_MEMORY,
     **CONVERSATIONS,
 }

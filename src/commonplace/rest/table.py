@@ -10,6 +10,7 @@ from commonplace.rest import (
     docs,
     events,
     items,
+    memories_sdk,
     metrics,
     notes,
     place,
@@ -190,6 +191,54 @@ SYNCING = (
     ),
 )
 
+_SDK, _SDK_TAG = memories_sdk.ROOT, "memories.sh SDK"
+MEMORIES_SDK = (
+    Endpoint(
+        *("POST", f"{_SDK}/context/get", "Rules and relevant memories", _SDK_TAG, "read"),
+        *(memories_sdk.context, shapes.SDK_CONTEXT),
+        body=memories_sdk.SdkContext,
+    ),
+    Endpoint(
+        *("POST", f"{_SDK}/memories/add", "Store a memory", _SDK_TAG, "write"),
+        *(memories_sdk.add, shapes.SDK_CHANGED),
+        body=memories_sdk.SdkAddition,
+        status=201,
+        also=(200,),
+    ),
+    Endpoint(
+        *("POST", f"{_SDK}/memories/search", "Search memories", _SDK_TAG, "read"),
+        *(memories_sdk.search, shapes.SDK_MEMORIES),
+        body=memories_sdk.SdkSearch,
+    ),
+    Endpoint(
+        *("POST", f"{_SDK}/memories/list", "List memories", _SDK_TAG, "read"),
+        *(memories_sdk.listing, shapes.SDK_MEMORIES),
+        body=memories_sdk.SdkListing,
+    ),
+    Endpoint(
+        *("POST", f"{_SDK}/memories/edit", "Edit a memory", _SDK_TAG, "write"),
+        *(memories_sdk.edit, shapes.SDK_CHANGED),
+        body=memories_sdk.SdkChange,
+        also=(404,),
+    ),
+    Endpoint(
+        *("POST", f"{_SDK}/memories/forget", "Forget a memory", _SDK_TAG, "write"),
+        *(memories_sdk.forget, shapes.SDK_FORGOTTEN),
+        body=memories_sdk.SdkId,
+        also=(404,),
+    ),
+    Endpoint(
+        *("POST", f"{_SDK}/memories/bulk-forget", "Forget several memories", _SDK_TAG, "write"),
+        *(memories_sdk.bulk_forget, shapes.SDK_ALL_FORGOTTEN),
+        body=memories_sdk.SdkForgetting,
+    ),
+    Endpoint(
+        *("POST", f"{_SDK}/memories/vacuum", "Purge what was forgotten", _SDK_TAG, "write"),
+        *(memories_sdk.vacuum, shapes.SDK_PURGED),
+        body=memories_sdk.SdkAnyScope,
+    ),
+)
+
 WATCHING = (
     Endpoint(
         *("GET", "/api/v1/events", "What happens", "Watching", "read", events.events),
@@ -219,6 +268,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *PLACE,
     *SPACES,
     *SYNCING,
+    *MEMORIES_SDK,
     *WATCHING,
     *DOCS,
 )

@@ -1,0 +1,354 @@
+"""The routes that memories.sh's SDK calls (`@memories.sh/core`), over the same tools as MCP: context and memories.
+
+Every reply is `{"ok": true, "data": {...}, "error": null, "meta": {...}}`, and so is every error, with `ok: false`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+import commonplace
+from commonplace.dialects.memories import MAX_LIMIT, MAX_LIST, TOOLS
+from commonplace.dialects.memories_sdk import memory_record
+from commonplace.errors import TooLarge
+from commonplace.memory.book import Book
+from commonplace.memory.browse import MAX_PAGE, browse
+from commonplace.memory.forget import forget as forget_items
+from commonplace.memory.recall import MAX_QUERY
+from commonplace.model import Item, Scope
+from commonplace.rest import fields
+from commonplace.rest.endpoint import Answer, Asked
+from commonplace.rest.fields import Strict
+from commonplace.text.summarise import shorten
+
+ROOT = "/api/sdk/v1"
+Type = Literal["rule", "decision", "fact", "note", "skill"]
+Layer = Literal["rule", "working", "long_term"]
+Mode = Literal["all", "working", "long_term", "rules_only"]
+Strategy = Literal["lexical", "semantic", "hybrid", "baseline", "hybrid_graph"]
+# So many are forgotten by one call at most, and so many of them are named.
+MOST_FORGOTTEN, MOST_NAMED = 10_000, 1000
+PREVIEW = 80
+_BY_NAME = {tool.name: tool for tool in TOOLS}
+_DAY_MS = 86_400_000
+_NOT_APART = (
+    "userId and tenantId do not keep memories apart here."
+    " Give each user or tenant a key for a space or a project of its own"
+)
+_ONE_SEARCH = "Every search is by words and meaning: strategy, graphDepth and graphLimit have no effect."
+_Count = Annotated[int, Field(ge=0, le=1_000_000), fields.WHOLE]
+_Ignored = Field(default=None, description="Accepted, and without effect.")
+_Query = Annotated[str, Field(max_length=MAX_QUERY)]
+
+
+class SdkScope(Strict):
+    """Which project is meant; what belongs to none is always part of it."""
+
+    project_id: fields.Place | None = Field(default=None, alias="projectId")
+
+    @model_validator(mode="before")
+    @classmethod
+    def separates_nobody(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            if given.get("userId") or given.get("tenantId"):
+                raise ValueError(_NOT_APART)
+            return {name: value for name, value in given.items() if name not in ("userId", "tenantId")}
+        return given
+
+
+class _Scoped(Strict):
+    scope: SdkScope | None = None
+
+    @property
+    def project(self) -> str | None:
+        return self.scope.project_id if self.scope else None
+
+
+class SdkContext(_Scoped):
+    """What a context is for."""
+
+    query: _Query | None = Field(default=None, description="What you are working on; rules only if omitted.")
+    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT), fields.WHOLE] | None = None
+    include_rules: bool | None = Field(default=None, alias="includeRules")
+    include_skill_files: bool | None = Field(default=None, alias="includeSkillFiles")
+    mode: Mode = "all"
+    strategy: Strategy | None = _Ignored
+    graph_depth: Annotated[int, Field(ge=0, le=2), fields.WHOLE] | None = Field(default=None, alias="graphDepth")
+    graph_limit: _Count | None = Field(default=None, alias="graphLimit")
+    session_id: fields.Title | None = Field(default=None, alias="sessionId")
+    budget_tokens: _Count | None = Field(default=None, alias="budgetTokens")
+    turn_count: _Count | None = Field(default=None, alias="turnCount")
+    turn_budget: _Count | None = Field(default=None, alias="turnBudget")
+    last_activity_at: fields.Title | None = Field(default=None, alias="lastActivityAt")
+    inactivity_threshold_minutes: _Count | None = Field(default=None, alias="inactivityThresholdMinutes")
+    task_completed: bool | None = Field(default=None, alias="taskCompleted")
+    include_session_summary: bool | None = Field(default=None, alias="includeSessionSummary")
+
+
+class _Statement(_Scoped):
+    type: Type | None = None
+    layer: Layer | None = None
+    tags: fields.Tags | None = None
+    paths: Annotated[list[fields.Glob], Field(max_length=100)] | None = None
+    category: fields.Category | None = None
+    metadata: dict[str, Any] | None = None
+    embedding_model: fields.Title | None = Field(
+        default=None, alias="embeddingModel", description="Accepted, and without effect."
+    )
+
+    def arguments(self) -> dict[str, Any]:
+        """What is given, as the tools take it."""
+        return {name: getattr(self, name) for name in ("type", "layer", "tags", "paths", "category", "metadata")}
+
+
+class SdkAddition(_Statement):
+    """A memory to store."""
+
+    content: fields.Saying
+
+
+CHANGEABLE = ("content", "type", "layer", "tags", "paths", "category", "metadata")
+
+
+def _changing(schema: dict[str, Any]) -> None:
+    """Tell in the document that there has to be a new value."""
+    schema["anyOf"] = [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in CHANGEABLE]
+
+
+class SdkChange(_Statement):
+    """New values for a memory, at least one."""
+
+    model_config = ConfigDict(**Strict.model_config, json_schema_extra=_changing)
+
+    id: fields.Id
+    content: fields.Saying | None = None
+
+    @model_validator(mode="after")
+    def changes_something(self) -> SdkChange:
+        if all(getattr(self, name) is None for name in CHANGEABLE):
+            raise ValueError(f"Give at least one of {', '.join(CHANGEABLE)}")
+        return self
+
+
+class SdkAnyScope(_Scoped):
+    """Everything."""
+
+
+class SdkId(_Scoped):
+    """Which memory is meant."""
+
+    id: fields.Id
+
+
+class SdkSearch(_Scoped):
+    """What to look for."""
+
+    query: fields.Question
+    type: Type | None = None
+    layer: Layer | None = None
+    strategy: Strategy | None = _Ignored
+    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT), fields.WHOLE] | None = None
+
+
+class SdkListing(_Scoped):
+    """Which memories are listed."""
+
+    type: Type | None = None
+    layer: Layer | None = None
+    tags: Annotated[str, Field(max_length=1000)] | None = None
+    limit: Annotated[int, Field(ge=1, le=MAX_LIST), fields.WHOLE] | None = None
+
+
+class SdkFilters(Strict):
+    """Which memories are forgotten: those that meet all of it, or `all`."""
+
+    types: Annotated[list[Type], Field(max_length=5)] | None = None
+    tags: fields.Tags | None = None
+    older_than_days: Annotated[int, Field(ge=0, le=36_500), fields.WHOLE] | None = Field(
+        default=None, alias="olderThanDays"
+    )
+    pattern: Annotated[str, Field(max_length=1000)] | None = Field(
+        default=None, description="Part of the content; * and ? stand for anything."
+    )
+    project_id: fields.Place | None = Field(default=None, alias="projectId")
+    all_: bool | None = Field(default=None, alias="all")
+
+    @property
+    def names_something(self) -> bool:
+        return bool(self.types or self.tags or self.older_than_days is not None or self.pattern or self.project_id)
+
+
+def _chosen(schema: dict[str, Any]) -> None:
+    """Tell in the document that something has to be chosen."""
+    meant = {
+        "types": {"type": "array", "minItems": 1},
+        "tags": {"type": "array", "minItems": 1},
+        "olderThanDays": {"not": {"type": "null"}},
+        "pattern": {"type": "string", "minLength": 1},
+        "projectId": {"type": "string"},
+        "all": {"const": True},
+    }
+    schema["properties"]["filters"] = {
+        "allOf": [
+            schema["properties"]["filters"],
+            {"anyOf": [{"required": [name], "properties": {name: one}} for name, one in meant.items()]},
+        ]
+    }
+
+
+class SdkForgetting(_Scoped):
+    """Memories to forget, or only to count."""
+
+    model_config = ConfigDict(**Strict.model_config, json_schema_extra=_chosen)
+
+    filters: SdkFilters
+    dry_run: bool | None = Field(default=None, alias="dryRun")
+
+    @model_validator(mode="after")
+    def chooses_something(self) -> SdkForgetting:
+        if not (self.filters.names_something or self.filters.all_):
+            raise ValueError("filters: Name at least one, or all: true")
+        return self
+
+
+def context(book: Book, asked: Asked[None, SdkContext]) -> Answer:
+    """Active rules, and the memories relevant to the query."""
+    wanted = asked.body
+    data = _run("get_context", book, query=wanted.query, limit=wanted.limit, project_id=wanted.project)
+    rules = [memory_record(row) for row in (*data["project_rules"], *data["global_rules"])]
+    memories = [memory_record(row) for row in data["memories"]]
+    working = [one for one in memories if one["layer"] == "working"]
+    lasting = [one for one in memories if one["layer"] != "working"]
+    chosen = {"all": memories, "working": working, "long_term": lasting, "rules_only": []}[wanted.mode]
+    notices = [data["notice"]] if "notice" in data else []
+    if {wanted.strategy, wanted.graph_depth, wanted.graph_limit} != {None}:
+        notices.append(_ONE_SEARCH)
+    return _done(
+        "context/get",
+        {
+            "mode": wanted.mode,
+            "query": wanted.query or "",
+            "rules": [] if wanted.include_rules is False else rules,
+            "memories": chosen,
+            "workingMemories": working if chosen else [],
+            "longTermMemories": lasting if chosen else [],
+            "skillFiles": [],
+            "conflicts": [],
+        },
+        notices,
+    )
+
+
+def add(book: Book, asked: Asked[None, SdkAddition]) -> Answer:
+    """Store a memory; the same one again is found instead of repeated."""
+    new = asked.body
+    data = _run("add_memory", book, content=new.content, project_id=new.project, **new.arguments())
+    verb = "Already stored" if data["duplicate"] else "Stored"
+    told = {
+        "id": data["id"],
+        "message": f"{verb} {data['type']} {data['id']}.",
+        "memory": memory_record(data),
+        "duplicate": data["duplicate"],
+    }
+    return _done("memories/add", told, status=200 if data["duplicate"] else 201)
+
+
+def search(book: Book, asked: Asked[None, SdkSearch]) -> Answer:
+    """Memories that answer a query, best first."""
+    wanted = asked.body
+    given = {"query": wanted.query, "type": wanted.type, "layer": wanted.layer, "project_id": wanted.project}
+    data = _run("search_memories", book, limit=wanted.limit, **given)
+    notices = [data["notice"]] if "notice" in data else []
+    return _listed("memories/search", data, notices if wanted.strategy is None else [*notices, _ONE_SEARCH])
+
+
+def listing(book: Book, asked: Asked[None, SdkListing]) -> Answer:
+    """The most recent memories."""
+    wanted = asked.body
+    given = {"type": wanted.type, "layer": wanted.layer, "tags": wanted.tags, "project_id": wanted.project}
+    return _listed("memories/list", _run("list_memories", book, limit=wanted.limit, **given))
+
+
+def edit(book: Book, asked: Asked[None, SdkChange]) -> Answer:
+    """Change a memory; its history is kept."""
+    new = asked.body
+    data = _run("edit_memory", book, id=new.id, content=new.content, **new.arguments())
+    told = {"id": data["id"], "message": f"Updated {data['type']} {data['id']}.", "memory": memory_record(data)}
+    return _done("memories/edit", told)
+
+
+def forget(book: Book, asked: Asked[None, SdkId]) -> Answer:
+    """Take a memory out of every answer; it can be restored."""
+    data = _run("forget_memory", book, id=asked.body.id)
+    return _done("memories/forget", {"id": data["id"], "message": f"Forgot {data['id']}. To undo: {data['restore']}"})
+
+
+def bulk_forget(book: Book, asked: Asked[None, SdkForgetting]) -> Answer:
+    """Take all memories that meet the filters out of every answer, or only tell which; they can be restored."""
+    wanted = asked.body
+    found = list(_matching(book, wanted.filters))
+    if not wanted.dry_run and found:
+        forget_items(book, [item.id for item in found])
+    verb = "would be forgotten" if wanted.dry_run else "forgotten; `commonplace restore` brings them back"
+    return _done(
+        "memories/bulk-forget",
+        {
+            "count": len(found),
+            "ids": [item.short_id for item in found[:MOST_NAMED]],
+            "memories": [
+                {"id": item.short_id, "type": item.type, "contentPreview": shorten(item.text or item.title, PREVIEW)}
+                for item in found[:MOST_NAMED]
+            ],
+            "message": f"{len(found)} {'memory' if len(found) == 1 else 'memories'} {verb}.",
+        },
+    )
+
+
+def vacuum(_book: Book, _asked: Asked[None, SdkAnyScope]) -> Answer:
+    """Nothing is purged: what was forgotten can be restored."""
+    return _done("memories/vacuum", {"purged": 0, "message": "Nothing was purged: forgotten memories can be restored."})
+
+
+def _matching(book: Book, filters: SdkFilters) -> Iterator[Item]:
+    """The memories that meet every filter, newest first."""
+    scope = Scope(project=filters.project_id, kinds=("memory",), types=tuple(filters.types or ()))
+    before = None if filters.older_than_days is None else book.clock() - filters.older_than_days * _DAY_MS
+    tags = {tag.casefold() for tag in filters.tags or ()}
+    pattern = f"*{filters.pattern.casefold()}*" if filters.pattern else ""
+    cursor, count = None, 0
+    while True:
+        page = browse(book, scope, MAX_PAGE, cursor)
+        for item in page.items:
+            if before is not None and item.created_ms > before:
+                continue
+            if tags and not tags.intersection(tag.casefold() for tag in item.tags):
+                continue
+            if pattern and not fnmatchcase(item.text.casefold(), pattern):
+                continue
+            count += 1
+            if count > MOST_FORGOTTEN:
+                raise TooLarge(f"More than {MOST_FORGOTTEN} memories match.", "Narrow the filters, and call again.")
+            yield item
+        if (cursor := page.next_cursor) is None:
+            return
+
+
+def _run(name: str, book: Book, **arguments: Any) -> dict[str, Any]:
+    given = {key: value for key, value in arguments.items() if value is not None}
+    return _BY_NAME[name].run(book, given).data
+
+
+def _listed(endpoint: str, data: dict[str, Any], notices: list[str] | None = None) -> Answer:
+    memories = [memory_record(row) for row in data["memories"]]
+    return _done(endpoint, {"memories": memories, "count": len(memories)}, notices)
+
+
+def _done(endpoint: str, data: dict[str, Any], notices: list[str] | None = None, status: int = 200) -> Answer:
+    meta: dict[str, Any] = {"endpoint": f"{ROOT}/{endpoint}", "version": commonplace.__version__}
+    if notices:
+        meta["notice"] = " ".join(notices)
+    return Answer({"ok": True, "data": data, "error": None, "meta": meta}, status=status)
