@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from judges import axe, client_libraries, conformance, fuzzer, inspector, rest, scanner
+from judges import axe, client_libraries, conformance, fuzzer, inspector, rest, scanner, sekha_packages
 from judges.installed import install
 from judges.report import Report, Verdict, judged, keep, told
 
@@ -16,6 +16,7 @@ JUDGES: dict[str, Callable[[Path], Report]] = {
     "conformance": conformance.judge,
     "inspector": inspector.judge,
     "client-libraries": client_libraries.judge,
+    "sekha": sekha_packages.judge,
     "mcp-fuzzer": fuzzer.judge,
     "mcp-scanner": scanner.judge,
     "schemathesis": rest.judge,

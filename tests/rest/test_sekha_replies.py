@@ -1,7 +1,7 @@
 """Every field that one of Sekha's clients reads is in the reply that it reads it from.
 
 Each request is sent as the client sends it: its Python SDK 0.2.0 and 0.5.0, its JavaScript SDK with the editors built
-on it, and its proxy. `judges/sekha.py` drives those that are published as packages.
+on it, and its proxy. `judges/sekha_packages.py` drives those that are published as packages.
 """
 
 from __future__ import annotations
