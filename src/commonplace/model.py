@@ -79,6 +79,8 @@ class Item:
     forgotten_ms: int | None = None
     superseded_by: int | None = None
     content_hash: bytes = b""
+    # Fields that could not be read as they should be, each with what was found there (store/damage.py).
+    damaged: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def short_id(self) -> str:
@@ -121,6 +123,7 @@ class Session:
     words: int
     bytes: int
     forgotten_ms: int | None = None
+    damaged: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def short_id(self) -> str:

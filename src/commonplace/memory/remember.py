@@ -13,6 +13,7 @@ from commonplace.identity import ref
 from commonplace.memory.book import Book
 from commonplace.model import DETAIL_FIELDS, KINDS, Draft, Item, Kind, Passage, Stored
 from commonplace.store.columns import standing_text
+from commonplace.text import times
 from commonplace.text.globs import checked_glob
 from commonplace.text.names import normalise_project
 from commonplace.text.private import only_private
@@ -21,6 +22,8 @@ from commonplace.text.split import split
 from commonplace.text.summarise import title_of
 from commonplace.text.tokens import count_tokens
 
+# Year 1 and year 9999: what every calendar on the way out can say.
+EARLIEST_MS, LATEST_MS = times.EARLIEST_MS, times.LATEST_MS
 MAX_TITLE = 500
 MAX_TEXT = 1_000_000
 MAX_TAGS, MAX_TAG = 50, 100
@@ -30,8 +33,6 @@ MAX_META_DEPTH = 50
 MAX_SESSION = 200
 # Characters that are one passage however they are cut.
 SHORT = 1500
-# Year 1 and year 9999: what every calendar on the way out can say.
-EARLIEST_MS, LATEST_MS = -62_135_596_800_000, 253_402_300_799_999
 
 _TYPE = re.compile(r"[\w][\w .:/-]{0,99}")
 _CATEGORY = re.compile(r"\w(?:[\w .-]{0,98}[\w-])?")

@@ -11,6 +11,7 @@ from commonplace.memory.book import Book
 from commonplace.model import SessionScope
 from commonplace.store.conversations import SessionCounts
 from commonplace.text.folders import ROOT, folder_path
+from commonplace.text.times import on_calendar
 
 # More labels than anybody reads: an import gives each conversation one of its own.
 MOST_LABELS = 100
@@ -63,14 +64,14 @@ def activity(book: Book, folder: str | None = None) -> Activity:
     starts = weeks if weekly else _months_to(newest)
     messages = dict.fromkeys(starts, 0)
     for day, count in book.store.activity(scope, (starts[0] - _EPOCH).days * 86_400_000).items():
-        said = _EPOCH + timedelta(days=day)
+        said = _date(int(day) * 86_400_000)
         start = _monday(said) if weekly else said.replace(day=1)
         messages[start] = messages.get(start, 0) + count
     return Activity("week" if weekly else "month", messages, counts.messages - sum(messages.values()))
 
 
 def _date(ms: int) -> date:
-    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)).date()
+    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=on_calendar(ms))).date()
 
 
 def _monday(day: date) -> date:

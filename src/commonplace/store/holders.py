@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from commonplace.store.damage import parsed
 from commonplace.store.scrubbing import Holder, Mark
 
 ITEMS = "items"
@@ -88,7 +89,13 @@ def _values(part: Part, row: Sequence[Any]) -> list[Any]:
     """The texts of a row, and its JSON as what it says."""
     plain = len(part.texts)
     texts = (text.decode("utf-8", "replace") if isinstance(text, bytes) else text for text in row[:plain])
-    return [*texts, *(json.loads(text) for text in row[plain:])]
+    return [*texts, *(_said_in(text) for text in row[plain:])]
+
+
+def _said_in(text: Any) -> Any:
+    """What JSON says; where it is damaged, its text as it is, so that it can be cleaned too."""
+    found = parsed(text)
+    return found if found is not None or text == "null" else str(text)
 
 
 def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:

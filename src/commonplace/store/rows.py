@@ -1,52 +1,196 @@
-"""Rows as values: what every engine reads in the same order, and what a change keeps of what was."""
+"""Rows as values: what every engine reads in the same order, and what a change keeps of what was.
+
+A damaged row is read as far as it can be (damage.py): the object has a readable value in every field, and names those
+that are damaged.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
-from commonplace.model import Item, Session
+from commonplace.model import KINDS, Change, Item, Kind, Session
+from commonplace.store.damage import Reader, parsed
+from commonplace.store.records import WHATS, What
+from commonplace.text.times import EARLIEST_MS, LATEST_MS
 
 # Details of fewer letters are kept as they were read.
 SHORT = 64
+STATUSES = ("active", "archived", "pinned")
+# What the fields of an item are in a row that is whole, in their order; tags are read by themselves.
+_NUMBER, _MAYBE = (int,), (int, type(None))
+_REAL, _NAME, _BYTES = (float, int, type(None)), (str, type(None)), (bytes, memoryview)
+_ITEM_TYPES = (
+    *(_NUMBER, (str,), (str,), (str,), (str,), (str,), (str,), (str,), _NAME, _NAME, (str, list, type(None))),
+    *(_REAL, (str,), _NUMBER, _NUMBER, _NUMBER, _NUMBER, _MAYBE, _MAYBE, _BYTES),
+)
+_SESSION_TYPES = (
+    *(_NUMBER, (str,), (str,), (str,), _NAME, (str,), (str,), (str,), (float, int), (str,)),
+    *(_NUMBER, _NUMBER, _NUMBER, _MAYBE, _NUMBER, _NUMBER, _NUMBER, _NUMBER, _MAYBE),
+)
 
 
-def item_of(row: Sequence[Any], tags: Sequence[str]) -> Item:
-    """An item from its columns, which stand in the order of its fields; its tags are read by each engine."""
+def item_of(row: Sequence[Any], tags: object) -> Item:
+    """An item from its columns, which stand in the order of its fields.
+
+    Its tags are read by each engine: a list, the text of a JSON list, or nothing.
+    """
     id_, uid, kind, type_, title, body, details, meta, project, session, _tags, *rest = row
-    return Item(
-        id_,
-        uid,
-        kind,
-        type_,
-        title,
-        body,
-        _details(details) if len(details) < SHORT else json.loads(details),
-        {} if meta == "{}" else json.loads(meta),
-        project,
-        session,
-        tuple(tags),
-        *rest,
-    )
+    try:
+        kept = _details(details) if len(details) < SHORT else _texts(details)
+        more = {} if meta == "{}" else json.loads(meta)
+        named = () if not tags else tuple(json.loads(tags) if type(tags) is str else cast("Sequence[str]", tags))
+    except (ValueError, TypeError, RecursionError):
+        return _damaged_item(row, tags)
+    if not (
+        _fit(tuple(map(type, row)), _ITEM_TYPES)
+        and kind in KINDS
+        and type(more) is dict
+        and _are_texts(named)
+        and EARLIEST_MS <= row[14] <= LATEST_MS
+        and EARLIEST_MS <= row[15] <= LATEST_MS
+    ):
+        return _damaged_item(row, tags)
+    return Item(id_, uid, kind, type_, title, body, kept, more, project, session, named, *rest)
 
 
 def session_of(row: Sequence[Any]) -> Session:
     """A session from its columns, which stand in the order of its fields."""
     id_, uid, key, source, project, label, folder, status, importance, meta = row[:10]
-    kept = {} if meta == "{}" else json.loads(meta)
+    try:
+        kept = {} if meta == "{}" else json.loads(meta)
+    except (ValueError, TypeError, RecursionError):
+        return _damaged_session(row)
+    if not (_fit(tuple(map(type, row)), _SESSION_TYPES) and status in STATUSES and type(kept) is dict):
+        return _damaged_session(row)
     return Session(id_, uid, key, source, project, label, folder, status, importance, kept, *row[10:])
+
+
+def change_of(rev: object, op: object, at_ms: object, before: object) -> Change:
+    """A line of a history; what cannot be read of it is left out."""
+    read = Reader()
+    return Change(
+        read.integer("rev", rev), read.text("op", op), read.integer("at_ms", at_ms), read.json_object("before", before)
+    )
+
+
+def refused_of(value: object) -> tuple[tuple[What, str], ...]:
+    """The names of what a peer would not take; none where that cannot be read, so that it is offered again."""
+    found = parsed(value)
+    pairs = found if isinstance(found, list) else ()
+    return tuple((one[0], str(one[1])) for one in pairs if isinstance(one, list) and len(one) == 2 and one[0] in WHATS)
+
+
+def kind_of(value: object) -> Kind:
+    """The kind of an item, of a row whose damage is reported elsewhere."""
+    return cast("Kind", Reader().choice("kind", value, KINDS, "observation"))
 
 
 def as_before(session: Session) -> Mapping[str, object]:
     """What a change keeps of a session as it was."""
     names = ("label", "folder", "status", "importance", "meta", "project", "forgotten_ms")
-    return {name: getattr(session, name) for name in names}
+    return {name: getattr(session, name) for name in names} | _damage_of(session)
+
+
+def item_before(item: Item) -> Mapping[str, object]:
+    """What a change keeps of an item as it was."""
+    names = ("type", "title", "body", "details", "meta", "project", "tags", "importance", "forgotten_ms")
+    return {name: getattr(item, name) for name in (*names, "superseded_by")} | _damage_of(item)
+
+
+def _damage_of(one: Item | Session) -> dict[str, object]:
+    return {"damaged": dict(one.damaged)} if one.damaged else {}
 
 
 @lru_cache(maxsize=256)
 def _details(text: str) -> Mapping[str, str]:
     """Short details are much the same from message to message, and read once."""
+    return _texts(text)
+
+
+def _texts(text: str) -> Mapping[str, str]:
     details: Mapping[str, str] = json.loads(text)
+    if type(details) is not dict or not _are_texts(details.values()):
+        raise ValueError("not an object of texts")
     return details
+
+
+def _are_texts(values: Any) -> bool:
+    return all(type(value) is str for value in values)
+
+
+@lru_cache(maxsize=256)
+def _fit(found: tuple[type, ...], types: tuple[tuple[type, ...], ...]) -> bool:
+    """Whether the values of a row have the types of their fields. Most rows are alike."""
+    return all(one in allowed for one, allowed in zip(found, types, strict=True))
+
+
+def _damaged_item(row: Sequence[Any], tags: object) -> Item:
+    id_, uid, kind, type_, title, body, details, meta, project, session, _tags, *rest = row
+    importance, status, tokens, created_ms, updated_ms, rev, forgotten_ms, superseded_by, content_hash = rest
+    read = Reader()
+    kept = read.json_texts("details", details)
+    return Item(
+        id_,
+        read.text("uid", uid),
+        cast("Kind", read.choice("kind", kind, KINDS, _likely_kind(kept))),
+        read.text("type", type_, "note"),
+        read.text("title", title),
+        read.text("body", body),
+        kept,
+        read.json_object("meta", meta),
+        # Damage of these is that of the project and of the session.
+        Reader().text_or_none("project", project),
+        Reader().text_or_none("session", session),
+        tuple(read.json_list("tags", tags if isinstance(tags, (str, bytes)) else json.dumps(tags)) if tags else ()),
+        read.number_or_none("importance", importance),
+        read.choice("status", status, STATUSES, "active"),
+        read.integer("tokens", tokens),
+        read.moment("created_ms", created_ms),
+        read.moment("updated_ms", updated_ms),
+        read.integer("rev", rev, 1),
+        read.integer_or_none("forgotten_ms", forgotten_ms),
+        read.integer_or_none("superseded_by", superseded_by),
+        read.binary("content_hash", content_hash),
+        read.damaged,
+    )
+
+
+def _likely_kind(details: Mapping[str, str]) -> str:
+    """What an item may be whose kind is lost: a message if somebody said it, else something that was noted."""
+    return "message" if "role" in details else "memory"
+
+
+def _damaged_session(row: Sequence[Any]) -> Session:
+    id_, uid, key, source, project, label, folder, status, importance, meta, *rest = row
+    started_ms, ended_ms, updated_ms, accessed_ms, rev, messages, words, size, forgotten_ms = rest
+    read = Reader()
+    return Session(
+        id_,
+        read.text("uid", uid),
+        read.text("key", key),
+        read.text("source", source),
+        Reader().text_or_none("project", project),
+        read.text("label", label),
+        read.text("folder", folder, "/"),
+        read.choice("status", status, STATUSES, "active"),
+        _importance(read, importance),
+        read.json_object("meta", meta),
+        read.integer("started_ms", started_ms),
+        read.integer("ended_ms", ended_ms),
+        read.integer("updated_ms", updated_ms),
+        read.integer_or_none("accessed_ms", accessed_ms),
+        read.integer("rev", rev, 1),
+        read.integer("messages", messages),
+        read.integer("words", words),
+        read.integer("bytes", size),
+        read.integer_or_none("forgotten_ms", forgotten_ms),
+        read.damaged,
+    )
+
+
+def _importance(read: Reader, value: object) -> float:
+    number = read.number_or_none("importance", value)
+    return 5.0 if number is None else number

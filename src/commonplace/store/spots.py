@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from commonplace.store.columns import columns_of, standing_text
+from commonplace.store.damage import texts_of
 from commonplace.text.references import References, file_key
 
 # The columns of a Spot, and of a row that `text_of` and `speaks` read.
@@ -64,7 +64,7 @@ def spot_of(row: Sequence[Any]) -> Spot:
 def text_of(row: Sequence[Any]) -> str:
     """The passage's words, and the files that its item names, told by its first passage."""
     text, kind, type_, title, body, details = row[7:]
-    kept = {} if details == "{}" else json.loads(details)
+    kept = {} if details == "{}" else texts_of(details)
     whole = text if text is not None else standing_text(kind, type_, title, body, kept, ())
     files = columns_of(kind, type_, title, body, kept, ()).get("files", "") if kept else ""
     return f"{whole}\n{files.replace(',', ' ')}" if files else whole
@@ -73,7 +73,7 @@ def text_of(row: Sequence[Any]) -> str:
 def speaks(row: Sequence[Any]) -> bool:
     """Whether a person may be speaking: only then does a phrase refer back."""
     seq, kind, details = row[2], row[8], row[12]
-    return bool(seq == 0 and (kind != "message" or json.loads(details).get("role", "user") == "user"))
+    return bool(seq == 0 and (kind != "message" or texts_of(details).get("role", "user") == "user"))
 
 
 def _hash(kind: str, where: int, text: str) -> int:

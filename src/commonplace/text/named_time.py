@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from commonplace.text.recency import Period, asked_time
+from commonplace.text.times import on_calendar
 
 _MONTHS = "january february march april may june july august september october november december".split()
 # "may" and "march" are words too: a month has a day or a year, or a word before it.
@@ -39,7 +40,7 @@ class NamedTime:
 
     def nearness(self, at_ms: int) -> float:
         """1 for a moment in the time that is named, falling to 0 during two weeks after it, 0 for every other."""
-        moment = _EPOCH + timedelta(milliseconds=at_ms)
+        moment = _EPOCH + timedelta(milliseconds=on_calendar(at_ms))
         if self.period is not None:
             begin, end = (_moment(ms) for ms in (self.period.from_ms, self.period.to_ms))
             return _near(moment, begin, end)

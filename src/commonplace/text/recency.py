@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
+from commonplace.text.times import on_calendar
+
 _WORD = re.compile(r"[\w./@-]*\w")
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NUMBERS = {word: n for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
@@ -79,7 +81,7 @@ def asked_time(question: str, now_ms: int, zone: tzinfo | None = None) -> AskedT
 
 def day_of(ms: int, zone: tzinfo | None = None) -> str:
     """The day of a moment, like 2025-03-15."""
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=on_calendar(ms))
     try:
         return moment.astimezone(zone).date().isoformat()
     except (OSError, OverflowError, ValueError):

@@ -9,6 +9,8 @@ from functools import lru_cache
 from commonplace.errors import InvalidInput
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# The first and the last moment of the years 1 to 9999, which are all that calendars know.
+EARLIEST_MS, LATEST_MS = -62_135_596_800_000, 253_402_300_799_999
 _HINT = "Write it like 2025-03-15, 2025-03-15T14:30, 2025-03-15T14:30:00Z, or as milliseconds since 1970."
 
 
@@ -32,9 +34,14 @@ def moment(text: str, *, local: bool) -> int:
         raise InvalidInput(f"{text[:60]!r} is not a time.", _HINT) from None
 
 
+def on_calendar(ms: int) -> int:
+    """The nearest moment that a calendar knows: a damaged row may have a time beyond the years 1 to 9999."""
+    return min(max(int(ms), EARLIEST_MS), LATEST_MS)
+
+
 def iso(ms: int) -> str:
     """As programs read it: 2025-03-15T14:30:00.000Z."""
-    second, rest = divmod(ms, 1000)
+    second, rest = divmod(on_calendar(ms), 1000)
     return f"{_to_the_second(second)}.{rest:03}Z"
 
 

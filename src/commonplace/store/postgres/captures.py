@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import Any
 
 from commonplace.model import Draft, Item, SessionDraft
 from commonplace.store.captures import TOLD, Captured, Thread
+from commonplace.store.damage import object_of
 from commonplace.store.postgres import changes, items, projects, sessions, sql
 from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.pool import Connection
@@ -121,7 +121,7 @@ def _place(connection: Connection, space_id: int, draft: SessionDraft, now_ms: i
         draft.folder if not source and folder == "/" else folder,
         source or draft.source,
         project_id if known_project is None else known_project,
-        sql.as_json(_beside(draft.meta, json.loads(meta))),
+        sql.as_json(_beside(draft.meta, object_of(meta))),
     )
     if learnt != row[1:]:
         change = "UPDATE sessions SET label = %s, folder = %s, source = %s, project_id = %s, meta = %s"

@@ -13,6 +13,7 @@ from commonplace.store.postgres.items import get_one
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.sql import as_json
 from commonplace.store.records import apart
+from commonplace.store.rows import item_before
 
 # Made once: making one takes longer than writing a few fields with it.
 SAME = "space_id = %s AND coalesce(project_id, 0) = %s AND content_hash = %s"
@@ -125,23 +126,8 @@ def remember_before(connection: Connection, space_id: int, items: Sequence[Item]
     sql.each(
         connection,
         "INSERT INTO history (space_id, item_id, rev, op, at_ms, before) VALUES (%s, %s, %s, %s, %s, %s)",
-        [(space_id, item.id, item.rev, op, now_ms, as_json(_as_before(item))) for item in items],
+        [(space_id, item.id, item.rev, op, now_ms, as_json(item_before(item))) for item in items],
     )
-
-
-def _as_before(item: Item) -> dict[str, object]:
-    return {
-        "type": item.type,
-        "title": item.title,
-        "body": item.body,
-        "details": item.details,
-        "meta": item.meta,
-        "project": item.project,
-        "tags": item.tags,
-        "importance": item.importance,
-        "forgotten_ms": item.forgotten_ms,
-        "superseded_by": item.superseded_by,
-    }
 
 
 def place_of(connection: Connection, space_id: int, item_id: int) -> Place:

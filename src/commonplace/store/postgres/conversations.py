@@ -14,7 +14,7 @@ from commonplace.store.postgres import changes, hiding, items, projects, session
 from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space, a_replica_will_do
-from commonplace.store.rows import as_before
+from commonplace.store.rows import as_before, change_of
 from commonplace.text.sketch import Sketch
 
 # Seconds that a reader waits to have its visit noted.
@@ -146,7 +146,7 @@ class Conversations(Space):
                 " WHERE space_id = %s AND session_id = %s ORDER BY rev, id",
                 (self._space_id, session_id),
             )
-            return [Change(rev, op, at_ms, json.loads(before)) for rev, op, at_ms, before in rows]
+            return [change_of(*row) for row in rows]
 
     @a_replica_will_do
     def idle_sessions(self, ended_before_ms: int, importance_below: float) -> list[Session]:

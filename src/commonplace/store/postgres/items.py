@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
@@ -14,7 +13,7 @@ from commonplace.model import KINDS, Change, Item, Kind
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.scope import Filter
-from commonplace.store.rows import item_of
+from commonplace.store.rows import change_of, item_of
 
 _SELECT = """
 SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, s.key,
@@ -133,7 +132,7 @@ def history(connection: Connection, space_id: int, item_id: int) -> list[Change]
         "SELECT rev, op, at_ms, before FROM history WHERE space_id = %s AND item_id = %s ORDER BY rev, id",
         (space_id, item_id),
     )
-    return [Change(rev, op, at_ms, json.loads(before)) for rev, op, at_ms, before in rows]
+    return [change_of(*row) for row in rows]
 
 
 def superseded(connection: Connection, space_id: int, item_id: int) -> list[int]:
@@ -159,4 +158,4 @@ def _when(item: Item) -> tuple[int, int]:
 
 def _item(row: tuple[Any, ...]) -> Item:
     """A row of _SELECT."""
-    return item_of(row, row[10] or ())
+    return item_of(row, row[10])

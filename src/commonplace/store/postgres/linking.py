@@ -6,9 +6,9 @@ when one of them was rewritten.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
+from commonplace.store.damage import object_of
 from commonplace.store.links import COMMON, ENDING, MOST_EACH, MOST_LINKS, MOST_STATED, WEAKEST, weight_of
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Connection
@@ -265,7 +265,7 @@ class Linker:
 
 def _links_in(meta: str) -> list[tuple[str, float | None]]:
     """(uid, weight) of the items that metadata links to."""
-    said = {} if meta == "{}" else json.loads(meta)
+    said = {} if meta == "{}" else object_of(meta)
     links = said.get("links") if isinstance(said, dict) else None
     return [
         (link["to"], link["weight"] if isinstance(link.get("weight"), (int, float)) else None)

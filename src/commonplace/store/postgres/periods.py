@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from commonplace.model import Item, Kind, Scope, Session
+from commonplace.store.damage import object_of, texts_of
 from commonplace.store.periods import Happening
 from commonplace.store.postgres import items, sessions, sql
 from commonplace.store.postgres.items import walks
 from commonplace.store.postgres.scope import NO_PROJECT, resolve
 from commonplace.store.postgres.space import Space, a_replica_will_do
+from commonplace.store.rows import kind_of
 
 _HAPPENED = """
 SELECT i.id, i.kind, i.type, i.title, i.details, i.meta, p.name, i.session_id, i.created_ms
@@ -37,7 +38,7 @@ class Periods(Space):
                 select = _HAPPENED.format(condition=condition)
                 for row in sql.rows(connection, select, [self._space_id, *bindings, from_ms, to_ms, limit]):
                     id_, kind, type_, title, details, meta, *rest = row
-                    found.append(Happening(id_, kind, type_, title, json.loads(details), json.loads(meta), *rest))
+                    found.append(Happening(id_, kind_of(kind), type_, title, texts_of(details), object_of(meta), *rest))
         return sorted(found, key=lambda one: (one.at_ms, one.item_id), reverse=True)[:limit]
 
     @a_replica_will_do

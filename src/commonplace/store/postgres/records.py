@@ -28,6 +28,7 @@ from commonplace.store.records import (
     replacing,
     session_record,
 )
+from commonplace.store.rows import change_of, refused_of
 
 _ROW = "SELECT what, id, seq, version, awaits FROM records"
 # Where the names of records are.
@@ -84,7 +85,7 @@ class Records(Space):
         question = "SELECT pulled, pushed, refused FROM peers WHERE space_id = %s AND peer = %s AND extent = %s"
         with self._database.read() as connection:
             row = sql.first(connection, question, (self._space_id, uid, extent))
-        return Peer() if row is None else Peer(row[0], row[1], tuple(map(tuple, json.loads(row[2]))))
+        return Peer() if row is None else Peer(row[0], row[1], refused_of(row[2]))
 
     def note_peer(self, uid: str, extent: str, peer: Peer) -> None:
         with self._database.write() as connection:
@@ -165,5 +166,5 @@ def _histories(
         (space_id, [*ids]),
     )
     for id_, rev, op, at_ms, before in rows:
-        histories[id_].append(Change(rev, op, at_ms, json.loads(before)))
+        histories[id_].append(change_of(rev, op, at_ms, before))
     return histories

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from commonplace.store.damage import object_of
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
@@ -26,7 +27,7 @@ class Sources(Space):
         with self._database.read() as connection:
             question = "SELECT mark FROM sources WHERE space_id = %s AND path = %s"
             row = sql.first(connection, question, (self._space_id, path))
-        return None if row is None else json.loads(row[0])
+        return None if row is None else object_of(row[0])
 
     def note_source(self, path: str, mark: Mapping[str, Any], now_ms: int) -> None:
         with self._database.write() as connection:
@@ -69,7 +70,7 @@ class Sources(Space):
             uids = {call: uid for _id, uid, meta in said for call in meta.get("spawned", ())}
             tied = []
             for session_id, name, text in sql.rows(connection, _UNTIED, (self._space_id, key)):
-                meta = json.loads(text)
+                meta = object_of(text)
                 uid = uids.get(name.rpartition("/")[2]) or uids.get(meta.get("started_by"))
                 if uid:
                     tied.append((as_json(meta | {"parent_message": uid}), self._space_id, session_id))
@@ -85,4 +86,4 @@ def _said(connection: Connection, space_id: int, key: str) -> list[tuple[int, st
         " WHERE s.space_id = %s AND s.key = %s AND i.kind = 'message' ORDER BY i.id",
         (space_id, key),
     )
-    return [(id_, uid, json.loads(meta)) for id_, uid, meta in rows]
+    return [(id_, uid, object_of(meta)) for id_, uid, meta in rows]

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 
 from commonplace.model import Draft, Stored, Stream
+from commonplace.store.damage import list_of
 from commonplace.store.postgres import projects, sql, writing
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
@@ -157,4 +158,4 @@ def _streams(connection: Connection, space_id: int, condition: str, bindings: Se
         """,
         (space_id, *bindings),
     )
-    return [Stream(id_, type_, tuple(json.loads(tags)), *rest) for id_, type_, tags, *rest in rows]
+    return [Stream(id_, type_, tuple(list_of(tags)), *rest) for id_, type_, tags, *rest in rows]

@@ -113,7 +113,7 @@ def _place(connection: apsw.Connection, space_id: int, draft: SessionDraft, now_
             folder = iif(source = '' AND folder = '/', excluded.folder, folder),
             source = iif(source = '', excluded.source, source),
             project_id = coalesce(project_id, excluded.project_id),
-            meta = json_patch(excluded.meta, meta)
+            meta = json_patch(excluded.meta, iif(json_valid(meta), meta, '{}'))
         """,
         (
             new_uid(now_ms),
@@ -179,7 +179,8 @@ def _says(told: Draft | Item) -> tuple[object, ...]:
 
 def _told(connection: apsw.Connection, session_id: int, kind: str) -> int | None:
     """The one summary or checkpoint of a session that hooks keep up to date."""
-    question = f"SELECT id FROM items WHERE {_IN_SESSION} AND meta ->> '$.{TOLD}' IS NOT NULL LIMIT 1"
+    told = f"{sql.readable_json('meta')} ->> '$.{TOLD}' IS NOT NULL"
+    question = f"SELECT id FROM items WHERE {_IN_SESSION} AND {told} LIMIT 1"
     row = sql.first(connection, question, (session_id, kind))
     return None if row is None else int(row[0])
 

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 import apsw
 
 from commonplace.errors import Conflict
+from commonplace.identity import new_uid
 from commonplace.model import Draft, Item
+from commonplace.store.damage import content_checksum
 from commonplace.store.records import apart
+from commonplace.store.rows import item_before
 from commonplace.store.sqlite import index, projects, sessions, sql
 from commonplace.store.sqlite.items import get_one
+from commonplace.text.times import on_calendar
 
 # Made once: making one takes longer than writing a few fields with it.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -31,7 +35,7 @@ def rewrite(
     connection: apsw.Connection, space_id: int, item_id: int, draft: Draft, now_ms: int, expect_rev: int | None
 ) -> Item:
     """Replace an item's content, keeping what it was in its history."""
-    old = get_one(connection, space_id, item_id)
+    old = changeable(connection, space_id, item_id)
     if expect_rev is not None and old.rev != expect_rev:
         raise Conflict(f"Item {item_id} is at revision {old.rev}, not {expect_rev}.")
     if draft.kind != old.kind:
@@ -43,7 +47,7 @@ def rewrite(
     connection.execute(
         """
         UPDATE items SET project_id = ?, type = ?, title = ?, body = ?, details = ?, meta = ?, importance = ?,
-               tokens = ?, tagged = ?, content_hash = ?, updated_ms = ?, rev = rev + 1
+               tokens = ?, tagged = ?, content_hash = ?, checksum = ?, updated_ms = ?, rev = rev + 1
          WHERE id = ?
         """,
         (
@@ -57,6 +61,7 @@ def rewrite(
             draft.tokens,
             bool(draft.tags),
             draft.content_hash,
+            content_checksum(draft.title, draft.body, as_json(draft.details)),
             now_ms,
             item_id,
         ),
@@ -75,7 +80,7 @@ def rewrite(
 
 def forget(connection: apsw.Connection, space_id: int, item_id: int, now_ms: int) -> bool:
     """Take an item out of every answer but its own history. False if it was forgotten already."""
-    item = get_one(connection, space_id, item_id)
+    item = changeable(connection, space_id, item_id)
     if item.forgotten_ms is not None:
         return False
     _remember_before(connection, space_id, item, "forget", now_ms)
@@ -88,7 +93,7 @@ def forget(connection: apsw.Connection, space_id: int, item_id: int, now_ms: int
 
 def restore(connection: apsw.Connection, space_id: int, item_id: int, now_ms: int) -> bool:
     """Undo forgetting and superseding. False if the item is live already."""
-    item = get_one(connection, space_id, item_id)
+    item = changeable(connection, space_id, item_id)
     if item.forgotten_ms is None and item.superseded_by is None:
         return False
     _remember_before(connection, space_id, item, "restore", now_ms)
@@ -104,7 +109,7 @@ def restore(connection: apsw.Connection, space_id: int, item_id: int, now_ms: in
 
 def move(connection: apsw.Connection, space_id: int, item_id: int, project_id: int | None, now_ms: int) -> None:
     """Let an item belong to another project. What says the same there stays beside it."""
-    item, before = get_one(connection, space_id, item_id), place_of(connection, item_id)
+    item, before = changeable(connection, space_id, item_id), place_of(connection, item_id)
     if before.project_id == project_id:
         return
     _remember_before(connection, space_id, item, "move", now_ms)
@@ -125,7 +130,7 @@ def move(connection: apsw.Connection, space_id: int, item_id: int, project_id: i
 
 def supersede(connection: apsw.Connection, space_id: int, old_id: int, new_id: int, now_ms: int) -> None:
     """Mark an item as replaced by another: it leaves search and context, and stays in history."""
-    old, new = get_one(connection, space_id, old_id), get_one(connection, space_id, new_id)
+    old, new = changeable(connection, space_id, old_id), get_one(connection, space_id, new_id)
     above: Item | None = new
     while above is not None:
         if above.id == old.id:
@@ -143,6 +148,45 @@ def supersede(connection: apsw.Connection, space_id: int, old_id: int, new_id: i
     if old.forgotten_ms is None and old.superseded_by is None:
         index.hide(connection, space_id, old_id)
         count_item(connection, space_id, place_of(connection, old_id), old, -1)
+
+
+def changeable(connection: apsw.Connection, space_id: int, item_id: int) -> Item:
+    """An item that is about to be changed: a damaged one is first written as it was read.
+
+    SQLite refuses to change a row with a value of the wrong type. What was found is kept by the history of the change.
+    """
+    item = get_one(connection, space_id, item_id)
+    if item.damaged:
+        details = as_json(item.details)
+        connection.execute(
+            "UPDATE items SET uid = ?, kind = ?, type = ?, title = ?, body = ?, details = ?, meta = ?, importance = ?,"
+            " status = ?, tokens = ?, content_hash = ?, created_ms = ?, updated_ms = ?, rev = ?, forgotten_ms = ?,"
+            " superseded_by = ?, checksum = ?, tagged = tagged <> 0,"
+            " project_id = iif(typeof(project_id) = 'integer', project_id, NULL),"
+            " session_id = iif(typeof(session_id) = 'integer', session_id, NULL),"
+            " parent_id = NULL, accessed_ms = NULL, valid_until_ms = NULL WHERE id = ?",
+            (
+                item.uid or new_uid(on_calendar(item.created_ms)),
+                item.kind,
+                item.type,
+                item.title,
+                item.body,
+                details,
+                as_json(item.meta),
+                item.importance,
+                item.status,
+                item.tokens,
+                item.content_hash or hashlib.sha256(f"damaged {item.id}".encode()).digest(),
+                on_calendar(item.created_ms),
+                on_calendar(item.updated_ms),
+                item.rev,
+                item.forgotten_ms,
+                item.superseded_by,
+                content_checksum(item.title, item.body, details),
+                item.id,
+            ),
+        )
+    return item
 
 
 def _check_twin(connection: apsw.Connection, space_id: int, project_id: int | None, draft: Draft, item_id: int) -> None:
@@ -168,21 +212,9 @@ def _twin_of(
 
 
 def _remember_before(connection: apsw.Connection, space_id: int, item: Item, op: str, now_ms: int) -> None:
-    before = {
-        "type": item.type,
-        "title": item.title,
-        "body": item.body,
-        "details": item.details,
-        "meta": item.meta,
-        "project": item.project,
-        "tags": item.tags,
-        "importance": item.importance,
-        "forgotten_ms": item.forgotten_ms,
-        "superseded_by": item.superseded_by,
-    }
     connection.execute(
         "INSERT INTO history (space_id, item_id, rev, op, at_ms, before) VALUES (?, ?, ?, ?, ?, ?)",
-        (space_id, item.id, item.rev, op, now_ms, as_json(before)),
+        (space_id, item.id, item.rev, op, now_ms, as_json(item_before(item))),
     )
 
 

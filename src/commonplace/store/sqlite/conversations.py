@@ -12,7 +12,7 @@ from commonplace.errors import Conflict, StoreError
 from commonplace.identity import Ref, new_uid
 from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
 from commonplace.store.conversations import SessionCounts
-from commonplace.store.rows import as_before
+from commonplace.store.rows import as_before, change_of
 from commonplace.store.sqlite import changes, index, items, projects, sessions, sql, writing
 from commonplace.store.sqlite.space import Space
 from commonplace.text.sketch import Sketch
@@ -72,7 +72,7 @@ class Conversations(Space):
 
     def restore_session(self, session_id: int, now_ms: int) -> Session:
         with self._database.write() as connection:
-            _restore(connection, self._space_id, sessions.get_one(connection, self._space_id, session_id), now_ms)
+            _restore(connection, self._space_id, _expected(connection, self._space_id, session_id, None), now_ms)
             return sessions.get_one(connection, self._space_id, session_id)
 
     def touch_session(self, session_id: int, now_ms: int) -> None:
@@ -142,7 +142,7 @@ class Conversations(Space):
                 " ORDER BY rev, id",
                 (self._space_id, session_id),
             )
-            return [Change(rev, op, at_ms, json.loads(before)) for rev, op, at_ms, before in rows]
+            return [change_of(*row) for row in rows]
 
     def idle_sessions(self, ended_before_ms: int, importance_below: float) -> list[Session]:
         with self._database.read(self._query_timeout) as connection:
@@ -166,7 +166,7 @@ def _keep(
     if known is None:
         session = _insert(connection, space_id, draft, now_ms)
     else:
-        session = sessions.get_one(connection, space_id, known[0])
+        session = sessions.write_readable(connection, sessions.get_one(connection, space_id, known[0]))
         if draft.follows:
             if session.forgotten_ms is not None:
                 return session, []
@@ -263,7 +263,7 @@ def _restore(connection: apsw.Connection, space_id: int, session: Session, now_m
 
 
 def _expected(connection: apsw.Connection, space_id: int, session_id: int, expect_rev: int | None) -> Session:
-    session = sessions.get_one(connection, space_id, session_id)
+    session = sessions.write_readable(connection, sessions.get_one(connection, space_id, session_id))
     if expect_rev is not None and session.rev != expect_rev:
         raise Conflict(f"Conversation {session.uid} is at revision {session.rev}, not {expect_rev}.")
     return session

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -13,7 +15,28 @@ LOG_ENDS = ("-wal", "-shm")
 READ_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
 READ_ONLY = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 _PLAIN = b"SQLite format 3\0"
+_CHANGED = re.compile(r"\s*(?:UPDATE|DELETE FROM|INSERT INTO|INSERT OR \w+ INTO)\s+(\w+)", re.IGNORECASE)
 INSTALL = "Put ours in its place: pip uninstall apsw, then pip install --force-reinstall apsw-sqlite3mc."
+
+
+class Connection(apsw.Connection):
+    """A connection that rebuilds an index which disagrees with its table, so that a damaged row can be changed.
+
+    SQLite refuses to change a row whose entry it does not find in an index, such as after a bit flipped in the row.
+    """
+
+    def execute(self, statements: str, bindings: apsw.Bindings | None = None, **options: Any) -> apsw.Cursor:
+        try:
+            return super().execute(statements, bindings, **options)
+        except apsw.CorruptError as error:
+            table = _CHANGED.match(statements)
+            if getattr(error, "extendedresult", 0) != apsw.SQLITE_CORRUPT_INDEX or table is None or not self.in_transaction:
+                raise
+            try:
+                super().execute(f"REINDEX {table[1]}")
+            except apsw.Error:
+                raise error from None
+            return super().execute(statements, bindings, **options)
 
 
 def create_private(path: Path) -> None:
@@ -37,7 +60,7 @@ def create_new(path: Path) -> None:
 
 def connect(path: Path, key: str = "", flags: int = READ_WRITE, more: str = "") -> apsw.Connection:
     """A connection to a file, unlocked. `more` is added to its address, such as `immutable=1`."""
-    connection = apsw.Connection(address(path, more), flags=flags)
+    connection = Connection(address(path, more), flags=flags)
     if key:
         unlock(connection, key)
     return connection

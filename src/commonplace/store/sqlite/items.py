@@ -13,7 +13,7 @@ import apsw
 from commonplace.errors import NotFound
 from commonplace.identity import Ref
 from commonplace.model import KINDS, Change, Item, Kind
-from commonplace.store.rows import item_of
+from commonplace.store.rows import change_of, item_of
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.scope import Filter
 
@@ -141,7 +141,7 @@ def history(connection: apsw.Connection, space_id: int, item_id: int) -> list[Ch
         "SELECT rev, op, at_ms, before FROM history WHERE space_id = ? AND item_id = ? ORDER BY rev, id",
         (space_id, item_id),
     )
-    return [Change(rev, op, at_ms, json.loads(before)) for rev, op, at_ms, before in rows]
+    return [change_of(*row) for row in rows]
 
 
 def superseded(connection: apsw.Connection, space_id: int, item_id: int) -> list[int]:
@@ -167,4 +167,4 @@ def _when(item: Item) -> tuple[int, int]:
 
 def _item(row: tuple[Any, ...]) -> Item:
     """A row of _SELECT."""
-    return item_of(row, json.loads(row[10]) if row[10] else ())
+    return item_of(row, row[10])

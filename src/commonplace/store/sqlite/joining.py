@@ -8,11 +8,12 @@ from collections.abc import Callable, Collection, Sequence
 import apsw
 
 from commonplace.model import Change, Draft
+from commonplace.store.damage import content_checksum
 from commonplace.store.joining import Found, Written
 from commonplace.store.records import Name, Record, What
 from commonplace.store.settling import keep_numbers
-from commonplace.store.sqlite import index, items, projects, sessions, sql, writing
-from commonplace.store.sqlite.changes import SAME, Place, as_json, count_item, place_of, write_tags
+from commonplace.store.sqlite import index, projects, sessions, sql, writing
+from commonplace.store.sqlite.changes import SAME, Place, as_json, changeable, count_item, place_of, write_tags
 
 _TABLES = {"item": ("items", "history", "item_id"), "session": ("sessions", "session_history", "session_id")}
 
@@ -122,14 +123,14 @@ class Hands:
         return numbers
 
     def change_item(self, item_id: int, item: Written) -> None:
-        old = items.get_one(self._connection, self._space_id, item_id)
+        old = changeable(self._connection, self._space_id, item_id)
         draft, before = item.draft, place_of(self._connection, item_id)
         place = Place(self._project_id(draft.project), before.session_id)
         if old.forgotten_ms is None and old.superseded_by is None:
             count_item(self._connection, self._space_id, before, old, -1)
         self._connection.execute(
             "UPDATE items SET project_id = ?, type = ?, title = ?, body = ?, details = ?, meta = ?, importance = ?,"
-            " tokens = ?, tagged = ?, content_hash = ?, created_ms = ? WHERE id = ?",
+            " tokens = ?, tagged = ?, content_hash = ?, checksum = ?, created_ms = ? WHERE id = ?",
             (
                 place.project_id,
                 draft.type,
@@ -141,6 +142,7 @@ class Hands:
                 draft.tokens,
                 bool(draft.tags),
                 draft.content_hash,
+                content_checksum(draft.title, draft.body, as_json(draft.details)),
                 draft.created_ms,
                 item_id,
             ),
@@ -156,7 +158,7 @@ class Hands:
             index.add_passages(self._connection, self._space_id, item_id, draft.passages)
 
     def replace_item(self, item_id: int, by: int) -> None:
-        item = items.get_one(self._connection, self._space_id, item_id)
+        item = changeable(self._connection, self._space_id, item_id)
         mine = (self._space_id, item_id)
         version = sql.value(
             self._connection, "SELECT version FROM records WHERE space_id = ? AND what = 'item' AND id = ?", mine

@@ -12,14 +12,15 @@ import apsw
 
 from commonplace.store.links import COMMON, ENDING, MOST_EACH, MOST_LINKS, MOST_STATED, WEAKEST, weight_of
 from commonplace.store.spots import SPOT, SessionTies, Spot, failed_in, things
-from commonplace.store.sqlite import sql
+from commonplace.store.sqlite import sessions, sql
 from commonplace.text.references import Reach, References
 
 _OF_ITEM = "SELECT id FROM passages WHERE space_id = ? AND item_id = ? ORDER BY seq"
 
 _STATED = """
 SELECT p.id, iif(typeof(l.value ->> '$.weight') IN ('real', 'integer'), l.value ->> '$.weight', NULL)
-  FROM items i CROSS JOIN json_each(iif(json_type(i.meta, '$.links') = 'array', i.meta -> '$.links', '[]')) l
+  FROM items i CROSS JOIN json_each(iif(json_valid(i.meta) AND json_type(i.meta, '$.links') = 'array',
+                                        i.meta -> '$.links', '[]')) l
  CROSS JOIN items o ON o.space_id = i.space_id AND o.uid = iif(l.type = 'object', l.value ->> '$.to', NULL)
  CROSS JOIN passages p ON p.space_id = o.space_id AND p.item_id = o.id AND p.seq = 0
  WHERE i.id = ? AND i.meta <> '{}' LIMIT ?
@@ -122,7 +123,7 @@ class Linker:
             self._connection,
             "SELECT s.id FROM sessions mine CROSS JOIN sessions s ON s.space_id = mine.space_id"
             " AND s.project_id = mine.project_id AND s.started_ms <= mine.started_ms AND s.id <> mine.id"
-            " WHERE mine.id = ? AND json_extract(s.meta, '$.parent_session') IS NULL"
+            f" WHERE mine.id = ? AND {sessions.in_meta('parent_session')} IS NULL"
             " ORDER BY s.started_ms DESC, s.id DESC LIMIT 1",
             (spot.session_id,),
         )
@@ -168,18 +169,16 @@ class Linker:
         if session_id not in self._sessions:
             row = sql.first(
                 self._connection,
-                "SELECT key, json_extract(meta, '$.continued_from'), json_extract(meta, '$.parent_message')"
-                " FROM sessions WHERE id = ?",
+                f"SELECT s.key, {sessions.in_meta('continued_from')}, {sessions.in_meta('parent_message')}"
+                " FROM sessions s WHERE s.id = ?",
                 (session_id,),
             )
             self._sessions[session_id] = SessionTies(*row)
         return self._sessions[session_id]
 
     def _sessions_with(self, name: str, value: str) -> Iterable[tuple[int]]:
-        condition = f"json_extract(meta, '$.{name}')"
-        rows: list[tuple[int]] = sql.rows(
-            self._connection, f"SELECT id FROM sessions WHERE space_id = ? AND {condition} = ?", (self._space_id, value)
-        )
+        question = f"SELECT s.id FROM sessions s WHERE s.space_id = ? AND {sessions.in_meta(name)} = ?"
+        rows: list[tuple[int]] = sql.rows(self._connection, question, (self._space_id, value))
         return rows
 
     def _ending_of(self, key: str) -> list[int]:

@@ -10,6 +10,7 @@ from importlib import resources
 import apsw
 
 from commonplace.errors import StoreCorrupt, StoreReadOnly, StoreTooNew
+from commonplace.store.damage import content_checksum
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.database import Database, roll_back
 from commonplace.text.words import count_words
@@ -61,6 +62,7 @@ def migrate(database: Database) -> int:
             _back_up(database, version)
         # What scripts may call.
         connection.create_scalar_function("count_words", lambda *text: count_words(str(text[0])), 1)
+        connection.create_scalar_function("content_checksum", lambda *parts: content_checksum(*map(_bytes, parts)), 3)
         for number, _name, script in migrations():
             if number > version:
                 # Drained: apsw stops a script at its first row otherwise.
@@ -68,6 +70,10 @@ def migrate(database: Database) -> int:
                 connection.pragma("user_version", number)
                 connection.pragma("application_id", APPLICATION_ID)
         return max(version, newest)
+
+
+def _bytes(value: object) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode()
 
 
 def check(database: Database) -> int:

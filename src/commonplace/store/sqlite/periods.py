@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from commonplace.model import KINDS, Item, Kind, Scope, Session
+from commonplace.store.damage import object_of, texts_of
 from commonplace.store.periods import Happening
+from commonplace.store.rows import kind_of
 from commonplace.store.sqlite import items, sessions, sql
 from commonplace.store.sqlite.items import walks
 from commonplace.store.sqlite.scope import NO_PROJECT, resolve
@@ -52,7 +54,7 @@ class Periods(Space):
                 select = _HAPPENED.format(condition=condition)
                 for row in sql.rows(connection, select, [self._space_id, *bindings, from_ms, to_ms, limit]):
                     id_, kind, type_, title, details, meta, *rest = row
-                    found.append(Happening(id_, kind, type_, title, json.loads(details), json.loads(meta), *rest))
+                    found.append(Happening(id_, kind_of(kind), type_, title, texts_of(details), object_of(meta), *rest))
         return sorted(found, key=lambda one: (one.at_ms, one.item_id), reverse=True)[:limit]
 
     def sessions_during(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Session]:
@@ -120,7 +122,7 @@ class Periods(Space):
             found: dict[int, Session] = {}
             for name in ("continued_from", "parent_session"):
                 condition = (
-                    f"s.space_id = ? AND s.forgotten_ms IS NULL AND json_extract(s.meta, '$.{name}') ="
+                    f"s.space_id = ? AND s.forgotten_ms IS NULL AND {sessions.in_meta(name)} ="
                     " (SELECT key FROM sessions WHERE space_id = ? AND id = ?)"
                 )
                 bindings = (self._space_id, self._space_id, session_id)

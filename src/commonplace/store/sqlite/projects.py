@@ -6,13 +6,13 @@ A name refers to the project that has it, or to the only one whose name ends in 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 
 import apsw
 
 from commonplace.errors import Conflict, NotFound
 from commonplace.model import Project
+from commonplace.store.damage import list_of
 from commonplace.store.sqlite import sql
 from commonplace.text.names import normalise_project
 
@@ -94,7 +94,7 @@ def listing(connection: apsw.Connection, space_id: int) -> list[Project]:
         (space_id,),
     )
     return [
-        Project(id=i, name=name, aliases=_others(json.loads(aliases), name), items=n, last_ms=last)
+        Project(id=i, name=name, aliases=_others(list_of(aliases), name), items=n, last_ms=last)
         for i, name, aliases, n, last in rows
     ]
 

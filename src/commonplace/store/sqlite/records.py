@@ -10,6 +10,7 @@ from typing import Any
 import apsw
 
 from commonplace.model import Change
+from commonplace.store.damage import list_of
 from commonplace.store.joining import Found, join
 from commonplace.store.records import (
     Arrival,
@@ -23,6 +24,7 @@ from commonplace.store.records import (
     replacing,
     session_record,
 )
+from commonplace.store.rows import change_of, refused_of
 from commonplace.store.sqlite import items, sessions, sql
 from commonplace.store.sqlite.joining import Hands
 from commonplace.store.sqlite.space import Space
@@ -80,7 +82,7 @@ class Records(Space):
         question = "SELECT pulled, pushed, refused FROM peers WHERE space_id = ? AND peer = ? AND extent = ?"
         with self._database.read() as connection:
             row = sql.first(connection, question, (self._space_id, uid, extent))
-        return Peer() if row is None else Peer(row[0], row[1], tuple(map(tuple, json.loads(row[2]))))
+        return Peer() if row is None else Peer(row[0], row[1], refused_of(row[2]))
 
     def note_peer(self, uid: str, extent: str, peer: Peer) -> None:
         with self._database.write() as connection:
@@ -143,7 +145,7 @@ def _projects(connection: apsw.Connection, space_id: int, rows: dict[int, tuple[
         (space_id, json.dumps([*rows])),
     )
     return [
-        Found(id_, project_record(name, json.loads(aliases), created_ms, rows[id_]))
+        Found(id_, project_record(name, list_of(aliases), created_ms, rows[id_]))
         for id_, name, created_ms, aliases in found
     ]
 
@@ -160,5 +162,5 @@ def _histories(
         (json.dumps([*ids]),),
     )
     for id_, rev, op, at_ms, before in rows:
-        histories[id_].append(Change(rev, op, at_ms, json.loads(before)))
+        histories[id_].append(change_of(rev, op, at_ms, before))
     return histories

@@ -42,6 +42,8 @@ def translated(path: Path) -> Iterator[None]:
         raise StoreError(f"The store {path} refused: {error}.") from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise StoreCorrupt(f"The file {path} is damaged or is not a Commonplace store: {error}.") from error
+    except UnicodeDecodeError as error:
+        raise StoreCorrupt(f"The file {path} has text that is not UTF-8.", "Run `commonplace check`.") from error
     except apsw.InterruptError as error:
         raise TimedOut("The query took longer than its deadline and was interrupted.") from error
     except apsw.IOError as error:

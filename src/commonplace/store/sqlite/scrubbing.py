@@ -9,6 +9,7 @@ from typing import Any
 import apsw
 
 from commonplace.model import Draft, Item
+from commonplace.store.damage import content_checksum
 from commonplace.store.holders import ITEMS, PARTS, Part, holder_of, said, what_is_left
 from commonplace.store.scrubbing import Holder, Mark
 from commonplace.store.sqlite import changes, index, items, sql
@@ -101,6 +102,7 @@ def _clean_row(connection: apsw.Connection, space_id: int, part: Part, mark: Mar
 
 
 def _clean_item(connection: apsw.Connection, space_id: int, item: Item, draft: Draft) -> None:
+    item = changes.changeable(connection, space_id, item.id)
     place = changes.place_of(connection, item.id)
     same = (space_id, place.project_id or 0, draft.content_hash)
     content_hash = draft.content_hash
@@ -109,7 +111,7 @@ def _clean_item(connection: apsw.Connection, space_id: int, item: Item, draft: D
         content_hash = hashlib.sha256(content_hash + item.uid.encode()).digest()
     connection.execute(
         "UPDATE items SET type = ?, title = ?, body = ?, details = ?, meta = ?, tokens = ?, tagged = ?,"
-        " content_hash = ?, rev = rev + 1 WHERE id = ?",
+        " content_hash = ?, checksum = ?, rev = rev + 1 WHERE id = ?",
         (
             draft.type,
             draft.title,
@@ -119,6 +121,7 @@ def _clean_item(connection: apsw.Connection, space_id: int, item: Item, draft: D
             draft.tokens,
             bool(draft.tags),
             content_hash,
+            content_checksum(draft.title, draft.body, changes.as_json(draft.details)),
             item.id,
         ),
     )

@@ -11,6 +11,7 @@ from commonplace.errors import NotFound
 from commonplace.identity import Ref, new_uid
 from commonplace.model import Draft, Item, Session, SessionScope
 from commonplace.store.conversations import SessionCounts
+from commonplace.store.damage import text_of
 from commonplace.store.rows import session_of
 from commonplace.store.sqlite import projects, sql
 from commonplace.text.folders import ROOT, names_in
@@ -30,6 +31,11 @@ SELECT s.id, s.uid, s.key, s.source, p.name, s.label, s.folder, s.status, coales
        s.bytes, s.forgotten_ms
   FROM {rows} LEFT JOIN projects p ON p.id = s.project_id
 """
+
+
+def in_meta(name: str) -> str:
+    """A field in the metadata of `sessions s`, as the indexes of sessions know it (0014_damaged_rows.sql)."""
+    return f"json_extract({sql.readable_json('s.meta')}, '$.{name}')"
 
 
 def find_or_create(
@@ -90,7 +96,7 @@ def _sketch(connection: apsw.Connection, session_id: int, bodies: Sequence[str],
 def _bodies(connection: apsw.Connection, session_id: int) -> list[str]:
     question = "SELECT body FROM items WHERE session_id = ? AND kind = 'message'"
     rows = sql.rows(connection, f"{question} AND forgotten_ms IS NULL AND superseded_by IS NULL", (session_id,))
-    return [row[0] for row in rows]
+    return [text_of(row[0]) for row in rows]
 
 
 def counted(connection: apsw.Connection, session_id: int) -> tuple[int, int, int]:
@@ -99,10 +105,15 @@ def counted(connection: apsw.Connection, session_id: int) -> tuple[int, int, int
         "SELECT body, iif(meta = '{}', 0, octet_length(meta)) FROM items WHERE session_id = ? AND kind = 'message'"
     )
     messages = words = size = 0
-    for body, more in connection.execute(
-        f"{question} AND forgotten_ms IS NULL AND superseded_by IS NULL", (session_id,)
+    for body, more in sql.stream(
+        connection, f"{question} AND forgotten_ms IS NULL AND superseded_by IS NULL", (session_id,)
     ):
-        messages, words, size = messages + 1, words + count_words(body), size + len(body.encode()) + more
+        text = text_of(body)
+        messages, words, size = (
+            messages + 1,
+            words + count_words(text),
+            size + len(text.encode("utf-8", "replace")) + more,
+        )
     return messages, words, size
 
 
@@ -142,6 +153,38 @@ def get_one(connection: apsw.Connection, space_id: int, session_id: int) -> Sess
     session = get(connection, space_id, [session_id]).get(session_id)
     if session is None:
         raise NotFound(f"There is no conversation {session_id}.")
+    return session
+
+
+def write_readable(connection: apsw.Connection, session: Session) -> Session:
+    """Write a damaged session as it was read, so that it can be changed; what was found is for its history to keep."""
+    if session.damaged:
+        connection.execute(
+            "UPDATE sessions SET uid = ?, key = ?, source = ?, label = ?, folder = ?, status = ?, importance = ?,"
+            " meta = ?, started_ms = ?, ended_ms = ?, updated_ms = ?, accessed_ms = ?, rev = ?, messages = ?,"
+            " words = ?, bytes = ?, forgotten_ms = ?, sketch = iif(typeof(sketch) = 'blob', sketch, x''),"
+            " project_id = iif(typeof(project_id) = 'integer', project_id, NULL) WHERE id = ?",
+            (
+                session.uid or new_uid(session.started_ms),
+                session.key or f"damaged-{session.id}",
+                session.source,
+                session.label,
+                session.folder,
+                session.status,
+                session.importance,
+                json.dumps(session.meta, ensure_ascii=False) if session.meta else "{}",
+                session.started_ms,
+                session.ended_ms,
+                session.updated_ms,
+                session.accessed_ms,
+                session.rev,
+                session.messages,
+                session.words,
+                session.bytes,
+                session.forgotten_ms,
+                session.id,
+            ),
+        )
     return session
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import apsw
 
+from commonplace.store.damage import object_of
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.space import Space
 
+_META = sql.readable_json("meta")
 _SAID = "FROM items WHERE session_id = ? AND kind = 'message'"
 # What being left behind adds to the text of a message's metadata, which its session counts.
 _MARK = ',"off_path":true'
@@ -23,7 +25,7 @@ class Sources(Space):
         with self._database.read() as connection:
             question = "SELECT mark FROM sources WHERE space_id = ? AND path = ?"
             row = sql.first(connection, question, (self._space_id, path))
-        return None if row is None else json.loads(row[0])
+        return None if row is None else object_of(row[0])
 
     def note_source(self, path: str, mark: Mapping[str, Any], now_ms: int) -> None:
         with self._database.write() as connection:
@@ -35,7 +37,8 @@ class Sources(Space):
 
     def turns_of(self, key: str) -> list[tuple[str, str | None]]:
         with self._database.read(self._query_timeout) as connection:
-            question = f"SELECT meta ->> '$.turn', meta ->> '$.follows', meta ->> '$.sidechain' {_SAID} ORDER BY id"
+            fields = ", ".join(f"{_META} ->> '$.{name}'" for name in ("turn", "follows", "sidechain"))
+            question = f"SELECT {fields} {_SAID} ORDER BY id"
             rows = sql.rows(connection, question, (self._named(connection, key),))
         turns: dict[str, str | None] = {}
         for turn, follows, beside in rows:
@@ -46,25 +49,27 @@ class Sources(Space):
     def leave_behind(self, key: str, turns: Collection[str]) -> None:
         with self._database.write() as connection:
             session_id = self._named(connection, key)
-            question = f"SELECT id, meta ->> '$.turn', meta ->> '$.off_path' {_SAID}"
+            question = f"SELECT id, {_META} ->> '$.turn', {_META} ->> '$.off_path' {_SAID}"
             marked = {True: "json_set(meta, '$.off_path', json('true'))", False: "json_remove(meta, '$.off_path')"}
             for item_id, turn, known in sql.rows(connection, question, (session_id,)):
                 left = turn in turns
                 if left != bool(known):
-                    connection.execute(f"UPDATE items SET meta = {marked[left]} WHERE id = ?", (item_id,))
+                    connection.execute(
+                        f"UPDATE items SET meta = {marked[left]} WHERE id = ? AND json_valid(meta)", (item_id,)
+                    )
                     size = len(_MARK) if left else -len(_MARK)
                     connection.execute("UPDATE sessions SET bytes = bytes + ? WHERE id = ?", (size, session_id))
 
     def tie_sub_agents(self, key: str) -> int:
-        untied = "meta ->> '$.parent_session' = ? AND meta ->> '$.parent_message' IS NULL"
-        question = f"SELECT id, key, meta ->> '$.started_by' FROM sessions WHERE space_id = ? AND {untied}"
+        untied = f"{_META} ->> '$.parent_session' = ? AND {_META} ->> '$.parent_message' IS NULL"
+        question = f"SELECT id, key, {_META} ->> '$.started_by' FROM sessions WHERE space_id = ? AND {untied}"
         with self._database.read() as connection:
             if not sql.rows(connection, question, (self._space_id, key)):
                 return 0
         with self._database.write() as connection:
             starters = sql.rows(
                 connection,
-                "SELECT j.value, i.uid FROM items i CROSS JOIN json_each(i.meta, '$.spawned') j"
+                f"SELECT j.value, i.uid FROM items i CROSS JOIN json_each({sql.readable_json('i.meta')}, '$.spawned') j"
                 " WHERE i.session_id = ? AND i.kind = 'message'",
                 (self._named(connection, key),),
             )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import apsw
 
 from commonplace.model import Draft, Stored, Stream
+from commonplace.store.damage import list_of
 from commonplace.store.protocol import StreamCheck
 from commonplace.store.sqlite import projects, sql, writing
 from commonplace.store.sqlite.space import Space
@@ -147,6 +148,6 @@ def _streams(connection: apsw.Connection, space_id: int, condition: str, binding
         (space_id, *bindings),
     )
     return [
-        Stream(id_, type_, tuple(json.loads(tags)), project, status, created, touched, chunks, characters)
+        Stream(id_, type_, tuple(list_of(tags)), project, status, created, touched, chunks, characters)
         for id_, type_, tags, project, status, created, touched, chunks, characters in rows
     ]

@@ -16,9 +16,10 @@ from commonplace.text.query import Word, words_to_fts5
 # A word in very many rows may be nobody's name in any of them: only so many of the newest are looked at.
 LOOKED_AT = 50_000
 
+_DETAILS = sql.readable_json("i.details")
 # First what is of the same moment: an import may date thousands alike.
-_TURNS = """
-SELECT i.id, i.session_id, coalesce(i.details ->> '$.speaker', ''), coalesce(i.details ->> '$.role', ''),
+_TURNS = f"""
+SELECT i.id, i.session_id, coalesce({_DETAILS} ->> '$.speaker', ''), coalesce({_DETAILS} ->> '$.role', ''),
        CASE WHEN i.kind = 'message' THEN octet_length(i.body) END, coalesce(
          (SELECT n.id FROM items n WHERE n.session_id = i.session_id AND n.created_ms = i.created_ms AND n.id > i.id
            ORDER BY n.id LIMIT 1),

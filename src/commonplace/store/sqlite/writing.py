@@ -10,9 +10,9 @@ import apsw
 from commonplace.errors import Conflict
 from commonplace.identity import new_uid
 from commonplace.model import Draft, Stored
+from commonplace.store.damage import content_checksum
 from commonplace.store.sqlite import index, projects, sessions, sql
-from commonplace.store.sqlite.changes import SAME, Place, as_json, count_item, restore, write_tags
-from commonplace.store.sqlite.items import get_one
+from commonplace.store.sqlite.changes import SAME, Place, as_json, changeable, count_item, restore, write_tags
 
 
 def put_all(connection: apsw.Connection, space_id: int, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:
@@ -48,13 +48,13 @@ def insert(
     """Write one item where it belongs, not counted yet."""
     if draft.uid is not None:
         _check_uid(connection, space_id, place.project_id, draft)
-    uid = draft.uid or new_uid(now_ms)
+    uid, details = draft.uid or new_uid(now_ms), as_json(draft.details)
     # Without RETURNING: that would open a savepoint, at which FTS5 writes out what it gathered.
     connection.execute(
         """
         INSERT INTO items (uid, space_id, project_id, session_id, kind, type, title, body, details, meta, importance,
-                           tokens, tagged, content_hash, created_ms, updated_ms)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                           tokens, tagged, content_hash, checksum, created_ms, updated_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (space_id, coalesce(project_id, 0), content_hash) DO NOTHING
         """,
         (
@@ -66,12 +66,13 @@ def insert(
             draft.type,
             draft.title,
             draft.body,
-            as_json(draft.details),
+            details,
             as_json(draft.meta),
             draft.importance,
             draft.tokens,
             bool(draft.tags),
             draft.content_hash,
+            content_checksum(draft.title, draft.body, details),
             draft.created_ms,
             now_ms,
         ),
@@ -96,7 +97,7 @@ def follow(
     row = sql.first(connection, f"SELECT id, uid FROM items WHERE {SAME}", same)
     if row is None:
         return insert(connection, space_id, place, draft, now_ms, words)
-    old = get_one(connection, space_id, row[0])
+    old = changeable(connection, space_id, row[0])
     grown = (old.body, old.details) != (draft.body, draft.details)
     # A document is what its file is now; a session that was cut off takes nothing away.
     cut_off = not draft.meta.get("document") and old.body != draft.body and old.body.startswith(draft.body)
@@ -111,14 +112,15 @@ def follow(
         )
     ):
         connection.execute(
-            "UPDATE items SET title = ?, body = ?, details = ?, meta = ?, tokens = ?, created_ms = ?, updated_ms = ?,"
-            " rev = rev + 1 WHERE id = ?",
+            "UPDATE items SET title = ?, body = ?, details = ?, meta = ?, tokens = ?, checksum = ?, created_ms = ?,"
+            " updated_ms = ?, rev = rev + 1 WHERE id = ?",
             (
                 draft.title,
                 draft.body,
                 as_json(draft.details),
                 as_json(draft.meta),
                 draft.tokens,
+                content_checksum(draft.title, draft.body, as_json(draft.details)),
                 draft.created_ms,
                 now_ms,
                 old.id,

@@ -1,0 +1,163 @@
+"""What is left of a damaged value: text that is not UTF-8, JSON that does not parse, a value of the wrong type.
+
+A row with such a value is read as far as it can be. Every value has a readable form, and the object that is made of the
+row names its damaged fields with what was found there, so that a person can see and correct them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from commonplace.text.times import EARLIEST_MS, LATEST_MS
+
+# So much of what was found is shown to people.
+_SHOWN = 200
+
+
+class DamagedText(str):
+    """Text whose bytes are not UTF-8, with U+FFFD in the places of what cannot be decoded."""
+
+    __slots__ = ("raw",)
+    raw: bytes
+
+    def __new__(cls, raw: bytes) -> DamagedText:
+        text = super().__new__(cls, raw.decode("utf-8", "replace"))
+        text.raw = raw
+        return text
+
+
+class Reader:
+    """Reads the values of one row, and notes which of them are damaged: the field, and what was found in it."""
+
+    def __init__(self) -> None:
+        self.damaged: dict[str, str] = {}
+
+    def text(self, name: str, value: object, default: str = "") -> str:
+        if type(value) is str:
+            return value
+        self._note(name, value)
+        if isinstance(value, str):
+            # Plain from here on.
+            return "".join(value)
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else default
+
+    def text_or_none(self, name: str, value: object) -> str | None:
+        return None if value is None else self.text(name, value)
+
+    def choice(self, name: str, value: object, choices: Sequence[str], default: str) -> str:
+        """One of a few words; the nearest of them where it is none, and a default where none is near."""
+        if isinstance(value, str) and value in choices:
+            return value
+        self._note(name, value)
+        return nearest(str(self.text(name, value)), choices, default)
+
+    def integer(self, name: str, value: object, default: int = 0) -> int:
+        if type(value) is int:
+            return value
+        self._note(name, value)
+        return int(value) if isinstance(value, float) and abs(value) < 2**62 else default
+
+    def moment(self, name: str, value: object) -> int:
+        """Milliseconds since 1970; one that is on no calendar is kept, since rows are ordered by it."""
+        ms = self.integer(name, value)
+        if not EARLIEST_MS <= ms <= LATEST_MS:
+            self._note(name, value)
+        return ms
+
+    def integer_or_none(self, name: str, value: object) -> int | None:
+        return None if value is None else self.integer(name, value)
+
+    def number_or_none(self, name: str, value: object) -> float | None:
+        if value is None or type(value) is float or type(value) is int:
+            return value
+        self._note(name, value)
+        return None
+
+    def binary(self, name: str, value: object) -> bytes:
+        if isinstance(value, (bytes, memoryview)):
+            return bytes(value)
+        self._note(name, value)
+        return b""
+
+    def json_object(self, name: str, value: object) -> dict[str, Any]:
+        """A JSON object; empty where it is none."""
+        found = parsed(value)
+        if isinstance(found, dict) and type(value) is str:
+            return found
+        self._note(name, value)
+        return found if isinstance(found, dict) else {}
+
+    def json_texts(self, name: str, value: object) -> dict[str, str]:
+        """A JSON object of texts; entries of other types are left out."""
+        found = self.json_object(name, value)
+        if all(type(entry) is str for entry in found.values()):
+            return found
+        self._note(name, value)
+        return {key: entry for key, entry in found.items() if type(entry) is str}
+
+    def json_list(self, name: str, value: object) -> list[str]:
+        """A JSON list of texts; entries of other types are left out."""
+        found = parsed(value)
+        if isinstance(found, list) and type(value) is str and all(type(entry) is str for entry in found):
+            return found
+        self._note(name, value)
+        return [entry for entry in found if type(entry) is str] if isinstance(found, list) else []
+
+    def _note(self, name: str, value: object) -> None:
+        self.damaged.setdefault(name, shown(value))
+
+
+def parsed(value: object) -> Any:
+    """What a JSON text says; None where it does not parse."""
+    if not isinstance(value, (str, bytes)):
+        return None
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def object_of(value: object) -> dict[str, Any]:
+    """A JSON object of a row whose damage is reported elsewhere; empty where it cannot be read."""
+    return Reader().json_object("", value)
+
+
+def texts_of(value: object) -> Mapping[str, str]:
+    """A JSON object of texts, of a row whose damage is reported elsewhere."""
+    return Reader().json_texts("", value)
+
+
+def text_of(value: object) -> str:
+    """A text of a row whose damage is reported elsewhere."""
+    return Reader().text("", value)
+
+
+def list_of(value: object) -> list[str]:
+    """A JSON list of texts, of a row whose damage is reported elsewhere."""
+    return Reader().json_list("", value)
+
+
+def content_checksum(title: str | bytes, body: str | bytes, details: str | bytes) -> bytes:
+    """What tells the content of an item, as it is stored, from the same content with a bit flipped."""
+    parts = (part.encode("utf-8", "replace") if isinstance(part, str) else part for part in (title, body, details))
+    return hashlib.blake2b(b"\0".join(parts), digest_size=8).digest()
+
+
+def shown(value: object) -> str:
+    """A damaged value for people, cut short."""
+    if value is None:
+        return "nothing"
+    text = bytes(value).decode("utf-8", "replace") if isinstance(value, (bytes, memoryview)) else str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def nearest(word: str, choices: Sequence[str], default: str) -> str:
+    """The choice that differs from a damaged word in the fewest places, if most of it is still there."""
+    different = {
+        choice: sum(a != b for a, b in zip(word, choice, strict=True)) for choice in choices if len(choice) == len(word)
+    }
+    best = min(different, key=lambda choice: different[choice], default=default)
+    return best if best in different and different[best] <= len(best) // 3 else default
