@@ -15,8 +15,7 @@ from commonplace.memory.remember import Note, remember
 from commonplace.model import Scope
 from commonplace.store.sqlite import copies
 from commonplace.store.sqlite.files import is_plain
-from commonplace.store.sqlite.migrate import APPLICATION_ID, migrations
-from commonplace.text.words import count_words
+from commonplace.store.sqlite.migrate import APPLICATION_ID, FUNCTIONS, migrations
 from torture.arena import Arena
 from torture.deeds import text_of
 from torture.doomed import KILL
@@ -44,7 +43,8 @@ def older(arena: Arena) -> None:
     path.rename(new)
     version = arena.random.randrange(1, len(migrations()))
     connection = apsw.Connection(str(path))
-    connection.create_scalar_function("count_words", lambda *text: count_words(str(text[0])), 1)
+    for called, function in FUNCTIONS.items():
+        connection.create_scalar_function(called, function)
     for number, _name, script in migrations()[:version]:
         connection.execute(script).fetchall()
         connection.pragma("user_version", number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torture import crowds, hostile_callers, places, servers
+from torture import bit_flips, crowds, hostile_callers, places, servers
 from torture.arena import Scenario
 from torture.named_steps import STEPS
 from torture.steps import broken, dying
@@ -23,6 +23,7 @@ SCENARIOS: dict[str, Scenario] = {
         Scenario("read-only", "the folder cannot be written, and then can", places.read_only, 3),
         Scenario("quota", "several processes fill a space that may hold so many items", places.quota, 12),
         Scenario("clock", "the clock jumps years ahead and back", places.wrong_clock, 60),
+        Scenario("bit-flips", "one bit of the file is flipped; check, repair, compare", bit_flips.bit_flips, 25),
         Scenario("newer", "a newer version has migrated the file", places.newer, 3),
         Scenario("postgres", "PostgreSQL is killed, its connections end, the network is cut", servers.database, 2),
         Scenario("hostile", "hostile callers at a server, while others read and write", hostile_callers.hostile, 1),

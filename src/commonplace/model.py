@@ -84,7 +84,8 @@ class Item:
 
     @property
     def short_id(self) -> str:
-        return self.uid[-12:]
+        """What to look it up by; its number where the uid is damaged."""
+        return str(self.id) if "uid" in self.damaged else self.uid[-12:]
 
     @property
     def text(self) -> str:
@@ -127,7 +128,8 @@ class Session:
 
     @property
     def short_id(self) -> str:
-        return self.uid[-12:]
+        """What to look it up by; its number where the uid is damaged."""
+        return str(self.id) if "uid" in self.damaged else self.uid[-12:]
 
 
 @dataclass(frozen=True, slots=True)

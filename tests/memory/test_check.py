@@ -32,7 +32,7 @@ DERIVED = {
     "UPDATE passages SET seq = seq + 5 WHERE seq > 0": {"passages"},
 }
 KEPT = {
-    "UPDATE items SET body = 'Something else' WHERE id = 1": "say what they said",
+    "UPDATE items SET body = 'Something else' WHERE id = 1": "does not match its checksum",
     "UPDATE items SET uid = 'nobody' WHERE id = 2": "items have no valid UUID",
     "UPDATE sessions SET uid = 'nobody'": "sessions have no valid UUID",
     "UPDATE history SET rev = 99": "later revision",

@@ -48,7 +48,8 @@ def found(record: dict[str, Any]) -> dict[str, Any]:
 def full_observation(item: Item) -> dict[str, Any]:
     """A whole record, with what the other dialects know of it."""
     more = {"uid": item.uid, "kind": item.kind, "session_id": item.session, "tags": list(item.tags)}
-    return observation(item) | more
+    # Only where something is damaged, so that whole items are as the reference says.
+    return observation(item) | more | ({"damaged": sorted(item.damaged)} if item.damaged else {})
 
 
 def summary(item: Item) -> dict[str, Any]:

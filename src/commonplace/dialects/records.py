@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from commonplace.memory.recall import Hit
 
 
+# Names of fields that are others outside.
+_OUTER = {"body": "content", "meta": "metadata", "created_ms": "created_at", "updated_ms": "updated_at"}
+
+
 def record(item: Item) -> dict[str, Any]:
     """Everything about an item. Of the fields of its kind, those that it has."""
     details = {name: redact(item.details[name]) for name in DETAIL_FIELDS[item.kind] if item.details.get(name)}
@@ -36,6 +40,7 @@ def record(item: Item) -> dict[str, Any]:
         "forgotten_at": None if item.forgotten_ms is None else iso(item.forgotten_ms),
         "superseded_by": item.superseded_by,
         "metadata": dict(item.meta),
+        **_damage(item),
     }
 
 
@@ -51,6 +56,7 @@ def hit_record(hit: Hit) -> dict[str, Any]:
         "semantic": round(hit.semantic, 4),
         "lexical": round(hit.lexical, 4),
         "is_stale": is_stale(item),
+        **_damage(item),
     }
 
 
@@ -141,6 +147,7 @@ def conversation_record(session: Session) -> dict[str, Any]:
         "rev": session.rev,
         "forgotten_at": None if session.forgotten_ms is None else stamp(session.forgotten_ms),
         "metadata": dict(session.meta),
+        **_damage(session),
     }
     return cast(dict[str, Any], redacted(data | more))
 
@@ -177,6 +184,13 @@ def _head(item: Item) -> dict[str, Any]:
         "type": item.type,
         "title": redact(item.title),
     }
+
+
+def _damage(one: Item | Session) -> dict[str, Any]:
+    """Its damaged fields, with what was found there; absent where all is well."""
+    if not one.damaged:
+        return {}
+    return {"damaged": {_OUTER.get(name, name): redact(found) for name, found in one.damaged.items()}}
 
 
 def _born(item: Item) -> dict[str, Any]:

@@ -3,18 +3,44 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from commonplace.config import Settings
-from commonplace.errors import InvalidInput, StoreCorrupt
+from commonplace.errors import (
+    CommonplaceError,
+    InvalidInput,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreLocked,
+    StoreReadOnly,
+    StoreTooNew,
+    StoreUnavailable,
+    TimedOut,
+)
 from commonplace.identity import ref
 from commonplace.memory.book import Book, Clock, beside, open_book, wall_clock
 from commonplace.memory.health import Fault, note
 from commonplace.memory.remember import hashes_of
 from commonplace.model import Item
+from commonplace.store.damage import DamagedRow
+from commonplace.store.holders import SAID
+from commonplace.store.invariants import Invariant
+from commonplace.store.scrubbing import Mark
 from commonplace.store.soundness import Advance, Damage
 
 EXAMPLES = 5
+# Of what is damaged so many are named, since a person has to look at each.
+BY_ID = 200
+UNCHECKED = "could not be checked"
+ALTERED = "items have content that does not match its checksum"
+# Parts that are made of others, so that they can be rebuilt even if they cannot be read.
+REBUILT = frozenset({"words", "passages", "vectors", "jobs", "links", "topics", "counts", "records", "tags"})
+# What may pass by itself, or is nobody's damage.
+NOT_DAMAGE = (StoreBusy, StoreFull, StoreLocked, StoreReadOnly, StoreTooNew, StoreUnavailable, TimedOut)
 _STEP = 500
 # So many of the last items are looked at when a server starts.
 _LAST = 200
@@ -36,26 +62,53 @@ def books(book: Book) -> list[Book]:
 
 def check(book: Book, *, quick: bool = False, advance: Advance = no_matter) -> list[Fault]:
     """Everything that is wrong with the store, in all of its spaces; `quick` reads no texts."""
+    settings = book.settings
     damage: list[Damage] = []
+    faults = list(_guarded(settings, "file", lambda: map(partial(_damaged, settings), _told_by(book, quick, damage))))
+    every = [book]
+    faults += _guarded(settings, "file", partial(_spaces, book, every))
+    words = not quick and all(one.cure != "words" for one in damage)
+    for one in every:
+        faults += _faults(one, quick, words, advance)
+    # Several parts may meet the same damage of the file.
+    return list(dict.fromkeys(faults))
+
+
+def _spaces(book: Book, every: list[Book]) -> Iterable[Fault]:
+    every += books(book)[1:]
+    return ()
+
+
+def _told_by(book: Book, quick: bool, damage: list[Damage]) -> list[Damage]:
+    """What the engine finds wrong with its own files, kept for later too."""
+    damage += book.store.damage(quick=quick)
+    return damage
+
+
+def _guarded(settings: Settings, part: str, find: Callable[[], Iterable[Fault]]) -> Iterator[Fault]:
+    """The faults of one part. If it cannot be checked, that is what is wrong with it, and the others go on."""
     try:
-        damage += book.store.damage(quick=quick)
-        words = not quick and all(one.cure != "words" for one in damage)
-        rows = [fault for one in books(book) for fault in _faults(one, quick, words, advance)]
-        return [_damaged(book.settings, one) for one in damage] + rows
+        yield from find()
+    except NOT_DAMAGE:
+        raise
     except StoreCorrupt as error:
-        # What was found first tells more.
-        return [_damaged(book.settings, one) for one in damage] or [broken(book.settings, error.message)]
+        if part == "words":
+            yield _fault(part, UNCHECKED, 1, (error.message,), derived=True)
+        else:
+            yield broken(settings, error.message)
+    except Exception as error:  # noqa: BLE001 - whatever a damaged store makes of it
+        derived = part in REBUILT
+        why = error.message if isinstance(error, CommonplaceError) else f"{type(error).__name__}: {error}"
+        advice = MADE_ANEW if derived else AT_THE_SERVER if settings.database_url else RECOVER
+        yield Fault(part, UNCHECKED, 1, (why[:300],), derived, advice)
 
 
 def examine(
     settings: Settings, clock: Clock = wall_clock, *, quick: bool = False, advance: Advance = no_matter
 ) -> list[Fault]:
     """Check the store of these settings, also one that does not open, and let those know who ask for its state."""
-    try:
-        book = open_book(settings, clock)
-    except StoreCorrupt as error:
-        faults = [broken(settings, error.message)]
-    else:
+    book, faults = open_or_broken(settings, clock)
+    if book is not None:
         try:
             faults = check(book, quick=quick, advance=advance)
         finally:
@@ -64,27 +117,80 @@ def examine(
     return faults
 
 
+def open_or_broken(settings: Settings, clock: Clock) -> tuple[Book | None, list[Fault]]:
+    """The memory of these settings, or that its store is damaged so that it does not open."""
+    try:
+        return open_book(settings, clock), []
+    except StoreReadOnly as error:
+        # A file that anybody may write, and SQLite not, has a damaged header.
+        if settings.database_url or not (settings.database.is_file() and os.access(settings.database, os.W_OK)):
+            raise
+        if not os.access(settings.data_dir, os.W_OK) or settings.database.is_symlink():
+            raise
+        return None, [broken(settings, error.message)]
+    except NOT_DAMAGE:
+        raise
+    except StoreError as error:
+        if settings.database_url:
+            raise
+        return None, [broken(settings, error.message)]
+
+
 def glance(book: Book) -> list[Fault]:
     """What can be seen in a moment: whether the last things that were written are whole."""
-    try:
-        found = [(kept, book.store.breaches(kept, _LAST)) for kept in book.store.invariants() if kept.newest]
-    except StoreCorrupt as error:
-        return [broken(book.settings, error.message)]
-    return [_fault(kept.part, kept.says, n.count, n.examples, kept.derived) for kept, n in found if n.count]
+    found: list[Fault] = []
+    for kept in book.store.invariants():
+        if kept.newest:
+            found += _guarded(book.settings, kept.part, partial(_breaches, book, kept, _LAST))
+    return list(dict.fromkeys(found))
 
 
 def _faults(book: Book, quick: bool, words: bool, advance: Advance) -> Iterator[Fault]:
+    settings = book.settings
     for kept in book.store.invariants():
-        found = book.store.breaches(kept)
-        if found.count:
-            yield _fault(kept.part, kept.says, found.count, found.examples, kept.derived)
+        yield from _guarded(settings, kept.part, partial(_breaches, book, kept))
     if quick:
         return
-    yield from _texts(book, advance)
-    if words and (wrong := _named("item", book.store.misworded(advance))):
+    yield from _guarded(settings, "rows", partial(_texts, book, advance))
+    yield from _guarded(settings, "rows", partial(_rows, book))
+    if words:
+        yield from _guarded(settings, "words", partial(_words, book, advance))
+    yield from _guarded(settings, "counts", partial(_counts, book))
+
+
+def _breaches(book: Book, kept: Invariant, newest: int | None = None) -> Iterator[Fault]:
+    found = book.store.breaches(kept, newest)
+    if found.count:
+        yield _fault(kept.part, kept.says, found.count, found.examples, kept.derived)
+
+
+def _words(book: Book, advance: Advance) -> Iterator[Fault]:
+    if wrong := _named("item", book.store.misworded(advance)):
         yield _fault("words", "items are indexed by other words than they say", *wrong, derived=True)
+
+
+def _counts(book: Book) -> Iterator[Fault]:
     if wrong := _named("session", [id_ for some in miscounted(book) for id_ in some]):
         yield _fault("counts", "sessions count their messages wrongly", *wrong, derived=True)
+
+
+def _rows(book: Book) -> Iterator[Fault]:
+    """Rows besides items that cannot be read as they should be."""
+    damaged: list[DamagedRow] = []
+    for part in SAID:
+        after: Mark | None = None
+        while True:
+            found, after = book.store.damaged_rows(part, after, _STEP)
+            damaged += found
+            if after is None:
+                break
+    yield from _of_damaged(damaged)
+
+
+def _of_damaged(rows: Sequence[DamagedRow]) -> Iterator[Fault]:
+    if rows:
+        names = tuple(f"{row.name} ({', '.join(row.fields)})" for row in rows[:BY_ID])
+        yield _fault("rows", "rows are damaged and read as far as they can be", len(rows), names, derived=False)
 
 
 def miscounted(book: Book) -> Iterator[list[int]]:
@@ -98,15 +204,27 @@ def miscounted(book: Book) -> Iterator[list[int]]:
 
 def _texts(book: Book, advance: Advance) -> Iterator[Fault]:
     nameless, changed, after = [], [], 0
+    damaged: list[DamagedRow] = []
     while some := book.store.walk(after, _STEP):
         after = some[-1].id
-        nameless += [item.id for item in some if not _is_named(item)]
-        changed += [item.id for item in some if not _says_what_it_said(item)]
+        damaged += [DamagedRow(f"item {item.id}", tuple(item.damaged)) for item in some if item.damaged]
+        nameless += [item.id for item in some if not item.damaged and not _is_named(item)]
+        # What was forgotten is in no answer, and needs nobody to look at it.
+        changed += [item.id for item in some if not (item.forgotten_ms or item.damaged or _says_what_it_said(item))]
         advance(len(some))
+    yield from _of_damaged(damaged)
     if wrong := _named("item", nameless):
         yield _fault("rows", "items have no valid UUID", *wrong, derived=False)
-    if wrong := _named("item", changed):
-        yield _fault("rows", "items do not say what they said when they were written", *wrong, derived=False)
+    if wrong := _named("item", sorted({*changed, *_altered(book)}), BY_ID):
+        yield _fault("rows", ALTERED, *wrong, derived=False)
+
+
+def _altered(book: Book) -> Iterator[int]:
+    """Items whose content is not the bytes that were written."""
+    after: int | None = 0
+    while after is not None:
+        wrong, after = book.store.altered(after, _STEP)
+        yield from wrong
 
 
 def _is_named(item: Item) -> bool:
@@ -133,8 +251,8 @@ def _fault(part: str, says: str, count: int, examples: tuple[str, ...], derived:
     return Fault(part, says, count, examples, derived, MADE_ANEW if derived else ONLY_TOLD)
 
 
-def _named(kind: str, ids: Sequence[int]) -> tuple[int, tuple[str, ...]] | None:
-    return (len(ids), tuple(f"{kind} {id_}" for id_ in ids[:EXAMPLES])) if ids else None
+def _named(kind: str, ids: Sequence[int], most: int = EXAMPLES) -> tuple[int, tuple[str, ...]] | None:
+    return (len(ids), tuple(f"{kind} {id_}" for id_ in ids[:most])) if ids else None
 
 
 def _damaged(settings: Settings, damage: Damage) -> Fault:

@@ -135,8 +135,9 @@ def note_of(item: Item) -> Note:
         session=item.session,
         tags=item.tags,
         importance=item.importance,
-        created_ms=item.created_ms,
-        uid=item.uid,
+        created_ms=times.on_calendar(item.created_ms),
+        # A damaged one is replaced when the item is written.
+        uid=None if "uid" in item.damaged else item.uid,
     )
 
 

@@ -15,6 +15,10 @@ KIND: Schema = {"enum": list(KINDS)}
 TIME: Schema = {"type": "string", "description": "2025-03-15T14:30:00.000Z"}
 DETAILS: tuple[str, ...] = tuple(dict.fromkeys(name for names in DETAIL_FIELDS.values() for name in names))
 
+# Of a damaged item: the fields that could not be read as they should be, and what was found there.
+DAMAGED: Schema = {"damaged": OBJECT}
+OPTIONAL = (*DETAILS, *DAMAGED)
+
 _HEAD: Schema = {
     "id": INTEGER,
     "uid": STRING,
@@ -40,9 +44,10 @@ _ITEM: Schema = {
     "forgotten_at": STRING_OR_NULL,
     "superseded_by": INTEGER_OR_NULL,
     "metadata": OBJECT,
+    **DAMAGED,
 }
 
-ITEM = record(_ITEM, optional=DETAILS)
+ITEM = record(_ITEM, optional=OPTIONAL)
 BRIEF = record({**_HEAD, "project": STRING_OR_NULL})
 PAGE = record({"items": array(ITEM), "next_cursor": STRING_OR_NULL})
 CREATED = record(
@@ -51,7 +56,7 @@ CREATED = record(
         "duplicate": {"type": "boolean", "description": "The same was remembered before."},
         "contradicts": array(record({**_HEAD, "project": STRING_OR_NULL, "reason": STRING})),
     },
-    optional=DETAILS,
+    optional=OPTIONAL,
 )
 BATCH = record(
     {
@@ -70,7 +75,7 @@ HISTORY = record(
         "changes": array(record({"rev": INTEGER, "op": STRING, "at": TIME, "at_epoch": INTEGER, "before": OBJECT})),
     }
 )
-TIMELINE = record({"timeline": array(record({**_ITEM, "position": INTEGER}, optional=DETAILS))})
+TIMELINE = record({"timeline": array(record({**_ITEM, "position": INTEGER}, optional=OPTIONAL))})
 FOUND = record(
     {
         "results": array(

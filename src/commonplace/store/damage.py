@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from commonplace.text.times import EARLIEST_MS, LATEST_MS
 
+UID = re.compile("[0-9a-f-]{36}").fullmatch
 # So much of what was found is shown to people.
 _SHOWN = 200
 
@@ -29,6 +32,14 @@ class DamagedText(str):
         return text
 
 
+@dataclass(frozen=True, slots=True)
+class DamagedRow:
+    """A row with values that cannot be read as they should be: what people call it, and its damaged fields."""
+
+    name: str
+    fields: tuple[str, ...]
+
+
 class Reader:
     """Reads the values of one row, and notes which of them are damaged: the field, and what was found in it."""
 
@@ -43,6 +54,12 @@ class Reader:
             # Plain from here on.
             return "".join(value)
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else default
+
+    def uid(self, name: str, value: object) -> str:
+        text = self.text(name, value)
+        if not UID(text):
+            self._note(name, value)
+        return text
 
     def text_or_none(self, name: str, value: object) -> str | None:
         return None if value is None else self.text(name, value)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from commonplace.store.damage import parsed
+from commonplace.store.damage import DamagedRow, Reader, parsed
 from commonplace.store.scrubbing import Holder, Mark
 
 ITEMS = "items"
@@ -46,6 +46,23 @@ PARTS: dict[str, Part] = {
     "jobs": Part("jobs", ("id",), ("error",)),
     "keys": Part("keys", ("id",), ("name",)),
 }
+
+
+# What people and agents said, besides items; the rest is derived, or can be had again.
+SAID = ("history", "sessions", "history of sessions", "streams", "chunks", "projects", "names of projects", "keys")
+
+
+def damage_in(part: str, row: Sequence[Any]) -> DamagedRow | None:
+    """The columns of a row, its keys first, that cannot be read as they should be."""
+    keys = len(PARTS[part].keys)
+    values = dict(zip(PARTS[part].columns, row[keys:], strict=True))
+    read = Reader()
+    for name in PARTS[part].texts:
+        read.text(name, values[name])
+    for name in PARTS[part].json:
+        (read.json_list if name == "tags" else read.json_object)(name, values[name])
+    number = " ".join(map(str, row[:keys]))
+    return DamagedRow(f"{part} {number}", tuple(read.damaged)) if read.damaged else None
 
 
 def holder_of(part: str, row: Sequence[Any]) -> Holder:

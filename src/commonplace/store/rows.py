@@ -7,12 +7,14 @@ that are damaged.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
 from commonplace.model import KINDS, Change, Item, Kind, Session
-from commonplace.store.damage import Reader, parsed
+from commonplace.store.columns import standing_text
+from commonplace.store.damage import UID, Reader, parsed, text_of, texts_of
 from commonplace.store.records import WHATS, What
 from commonplace.text.times import EARLIEST_MS, LATEST_MS
 
@@ -46,7 +48,9 @@ def item_of(row: Sequence[Any], tags: object) -> Item:
         return _damaged_item(row, tags)
     if not (
         _fit(tuple(map(type, row)), _ITEM_TYPES)
+        and UID(uid)
         and kind in KINDS
+        and row[12] in STATUSES
         and type(more) is dict
         and _are_texts(named)
         and EARLIEST_MS <= row[14] <= LATEST_MS
@@ -86,6 +90,13 @@ def refused_of(value: object) -> tuple[tuple[What, str], ...]:
 def kind_of(value: object) -> Kind:
     """The kind of an item, of a row whose damage is reported elsewhere."""
     return cast("Kind", Reader().choice("kind", value, KINDS, "observation"))
+
+
+def passage_text(text: object, kind: object, type_: object, title: object, body: object, details: object) -> str:
+    """The text that stands for a passage: its own, or its item's where it is the whole of it."""
+    if text is not None:
+        return text_of(text)
+    return standing_text(kind_of(kind), text_of(type_), text_of(title), text_of(body), texts_of(details), ())
 
 
 def as_before(session: Session) -> Mapping[str, object]:
@@ -134,9 +145,9 @@ def _damaged_item(row: Sequence[Any], tags: object) -> Item:
     kept = read.json_texts("details", details)
     return Item(
         id_,
-        read.text("uid", uid),
+        read.uid("uid", uid),
         cast("Kind", read.choice("kind", kind, KINDS, _likely_kind(kept))),
-        read.text("type", type_, "note"),
+        _type(read, type_),
         read.text("title", title),
         read.text("body", body),
         kept,
@@ -156,6 +167,12 @@ def _damaged_item(row: Sequence[Any], tags: object) -> Item:
         read.binary("content_hash", content_hash),
         read.damaged,
     )
+
+
+def _type(read: Reader, value: object) -> str:
+    """A type without what cannot be part of one."""
+    text = read.text("type", value)
+    return text if "type" not in read.damaged else re.sub(r"[^\w .:/-]", "", text).strip() or "note"
 
 
 def _likely_kind(details: Mapping[str, str]) -> str:

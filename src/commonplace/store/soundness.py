@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from commonplace.model import Item, Passage
+from commonplace.store.damage import DamagedRow
 from commonplace.store.invariants import Invariant
+from commonplace.store.scrubbing import Mark
 
 Advance = Callable[[int], object]
 """Told how many more items were looked at."""
@@ -43,7 +45,12 @@ class Soundness(Protocol):
     # Make the indexes of the tables anew.
     def reindex(self) -> None: ...
 
-    # Items in the order of their ids, forgotten ones too; those whose fields cannot be read are left out.
+    # Rows of a part (holders.py) that cannot be read as they should be, of some after a mark, and the last of those.
+    def damaged_rows(self, part: str, after: Mark | None, limit: int) -> tuple[list[DamagedRow], Mark | None]: ...
+    # Live items after an id whose content is not what was written, up to so many looked at, and the last of those.
+    def altered(self, after: int, limit: int) -> tuple[list[int], int | None]: ...
+
+    # Items in the order of their ids, forgotten ones too; damaged ones as far as they can be read.
     def walk(self, after: int, limit: int) -> list[Item]: ...
     # Items that are not cut into passages as they should be, and cutting one: its passages and their words are new.
     def uncut(self, limit: int) -> list[Item]: ...

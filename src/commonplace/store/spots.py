@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from commonplace.store.columns import columns_of, standing_text
+from commonplace.store.columns import columns_of
 from commonplace.store.damage import texts_of
+from commonplace.store.rows import kind_of, passage_text
 from commonplace.text.references import References, file_key
 
 # The columns of a Spot, and of a row that `text_of` and `speaks` read.
@@ -65,8 +66,8 @@ def text_of(row: Sequence[Any]) -> str:
     """The passage's words, and the files that its item names, told by its first passage."""
     text, kind, type_, title, body, details = row[7:]
     kept = {} if details == "{}" else texts_of(details)
-    whole = text if text is not None else standing_text(kind, type_, title, body, kept, ())
-    files = columns_of(kind, type_, title, body, kept, ()).get("files", "") if kept else ""
+    whole = passage_text(text, kind, type_, title, body, details)
+    files = columns_of(kind_of(kind), "", "", "", kept, ()).get("files", "") if kept else ""
     return f"{whole}\n{files.replace(',', ' ')}" if files else whole
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from commonplace.model import Draft, Item, Key, Passage, Scope, SessionDraft
 from commonplace.store.captures import Captured, Thread
+from commonplace.store.damage import DamagedRow
 from commonplace.store.invariants import Invariant
 from commonplace.store.links import Describe
 from commonplace.store.news import Event
@@ -197,6 +198,12 @@ class Whole(Place):
 
     def reindex(self) -> None:
         self._refuse("looks after no store")
+
+    def damaged_rows(self, part: str, after: Mark | None, limit: int) -> tuple[list[DamagedRow], Mark | None]:
+        self._refuse("checks no store")
+
+    def altered(self, after: int, limit: int) -> tuple[list[int], int | None]:
+        self._refuse("checks no store")
 
     def walk(self, after: int, limit: int) -> list[Item]:
         self._refuse("looks after no store")

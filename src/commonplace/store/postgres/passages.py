@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commonplace.model import PassageText
-from commonplace.store.columns import CONTEXT, FEW, as_said, standing_text
-from commonplace.store.damage import texts_of
+from commonplace.store.columns import CONTEXT, FEW, as_said
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Connection
+from commonplace.store.rows import passage_text
 
 _SPEAKER = "coalesce(nullif({0}.details::json ->> 'speaker', ''), {0}.details::json ->> 'role', '')"
 _IN_CONTEXT = f"""
@@ -40,7 +40,7 @@ def texts(connection: Connection, space_id: int, passage_ids: Sequence[int]) -> 
     )
     found = {}
     for id_, item_id, text, kind, type_, title, body, details in rows:
-        whole = text if text is not None else standing_text(kind, type_, title, body, texts_of(details), ())
+        whole = passage_text(text, kind, type_, title, body, details)
         found[id_] = PassageText(id_, item_id, whole)
     return found
 
@@ -50,7 +50,7 @@ def in_context(connection: Connection, space_id: int, passage_ids: Sequence[int]
     rows = sql.rows(connection, _IN_CONTEXT, {"space": space_id, "ids": sql.ids(passage_ids)})
     found = {}
     for id_, item_id, text, kind, type_, title, body, details, speaker, before, by in rows:
-        whole = text if text is not None else standing_text(kind, type_, title, body, texts_of(details), ())
+        whole = passage_text(text, kind, type_, title, body, details)
         own = as_said(speaker, whole) if kind == "message" else whole
         found[id_] = PassageText(id_, item_id, own), as_said(by, before or "")
     return found

@@ -25,7 +25,7 @@ class Scrubbing(Space):
         with self._database.read() as connection:
             if part == ITEMS:
                 return _item_holders(connection, self._space_id, after, limit)
-            return [holder_of(part, row) for row in _rows(connection, self._space_id, PARTS[part], after, limit)]
+            return [holder_of(part, row) for row in part_rows(connection, self._space_id, PARTS[part], after, limit)]
 
     def clean_holders(self, part: str, marks: Sequence[Mark], clean: Callable[[str], str]) -> None:
         with self._database.write() as connection:
@@ -59,7 +59,9 @@ def _item_holders(connection: Connection, space_id: int, after: Mark | None, lim
     ]
 
 
-def _rows(connection: Connection, space_id: int, part: Part, after: Mark | None, limit: int) -> list[tuple[Any, ...]]:
+def part_rows(
+    connection: Connection, space_id: int, part: Part, after: Mark | None, limit: int
+) -> list[tuple[Any, ...]]:
     keys = ", ".join(part.keys)
     beyond = f"AND ({keys}) > ({', '.join(['%s'] * len(part.keys))})" if after else ""
     return sql.rows(

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from commonplace.errors import StoreError
 from commonplace.model import Item, Passage
+from commonplace.store.damage import DamagedRow
+from commonplace.store.holders import PARTS, damage_in
 from commonplace.store.invariants import (
     CUT,
     DERIVED,
@@ -22,7 +24,9 @@ from commonplace.store.invariants import (
 )
 from commonplace.store.postgres import changes, index, items, sessions, sql
 from commonplace.store.postgres.pool import Connection
+from commonplace.store.postgres.scrubbing import part_rows
 from commonplace.store.postgres.space import Space
+from commonplace.store.scrubbing import Mark
 from commonplace.store.soundness import Advance, Breaches, Damage
 
 EXAMPLES = 5
@@ -108,6 +112,16 @@ class Soundness(Space):
 
     def reindex(self) -> None:
         """Left to whoever runs the server: see docs/team.md."""
+
+    def damaged_rows(self, part: str, after: Mark | None, limit: int) -> tuple[list[DamagedRow], Mark | None]:
+        with self._database.read() as connection:
+            rows = part_rows(connection, self._space_id, PARTS[part], after, limit)
+        found = [damage for damage in (damage_in(part, row) for row in rows) if damage is not None]
+        return found, tuple(rows[-1][: len(PARTS[part].keys)]) if rows else None
+
+    def altered(self, after: int, limit: int) -> tuple[list[int], int | None]:
+        """None: the pages of a server have checksums of their own."""
+        return [], None
 
     def walk(self, after: int, limit: int) -> list[Item]:
         question = "SELECT id FROM items WHERE space_id = %s AND id > %s ORDER BY id LIMIT %s"

@@ -166,7 +166,7 @@ def changeable(connection: apsw.Connection, space_id: int, item_id: int) -> Item
             " session_id = iif(typeof(session_id) = 'integer', session_id, NULL),"
             " parent_id = NULL, accessed_ms = NULL, valid_until_ms = NULL WHERE id = ?",
             (
-                item.uid or new_uid(on_calendar(item.created_ms)),
+                new_uid(on_calendar(item.created_ms)) if "uid" in item.damaged else item.uid,
                 item.kind,
                 item.type,
                 item.title,

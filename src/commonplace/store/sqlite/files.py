@@ -30,7 +30,11 @@ class Connection(apsw.Connection):
             return super().execute(statements, bindings, **options)
         except apsw.CorruptError as error:
             table = _CHANGED.match(statements)
-            if getattr(error, "extendedresult", 0) != apsw.SQLITE_CORRUPT_INDEX or table is None or not self.in_transaction:
+            if (
+                getattr(error, "extendedresult", 0) != apsw.SQLITE_CORRUPT_INDEX
+                or table is None
+                or not self.in_transaction
+            ):
                 raise
             try:
                 super().execute(f"REINDEX {table[1]}")

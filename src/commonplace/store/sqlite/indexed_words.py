@@ -60,12 +60,12 @@ class _Held:
         import numpy as np
 
         question = "SELECT id FROM passages_fts_docsize ORDER BY id"
-        self._rows = np.fromiter((row[0] for row in connection.execute(question)), np.int64)
+        self._rows = np.fromiter((row[0] for row in sql.stream(connection, question)), np.int64)
         self._sums = np.zeros(len(self._rows), np.uint64)
         connection.execute(
             "CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab (main, passages_fts, instance)"
         )
-        cursor = connection.execute("SELECT term, doc, col, offset FROM temp.places")
+        cursor = sql.stream(connection, "SELECT term, doc, col, offset FROM temp.places")
         while places := list(islice(cursor, _PLACES)):
             self._add(places)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
 
@@ -49,9 +51,9 @@ def recognise(connection: apsw.Connection) -> None:
         )
 
 
-def migrate(database: Database) -> int:
+def migrate(database: Database, up_to: int | None = None) -> int:
     """Apply what is missing and return the schema's version. Any number of processes may do this at once."""
-    newest = migrations()[-1][0]
+    newest = migrations()[-1][0] if up_to is None else up_to
     with database.read() as connection:
         version = _version(connection)
     if version >= newest:
@@ -61,15 +63,33 @@ def migrate(database: Database) -> int:
         if 0 < version < newest:
             _back_up(database, version)
         # What scripts may call.
-        connection.create_scalar_function("count_words", lambda *text: count_words(str(text[0])), 1)
-        connection.create_scalar_function("content_checksum", lambda *parts: content_checksum(*map(_bytes, parts)), 3)
+        for name, function in FUNCTIONS.items():
+            connection.create_scalar_function(name, function)
         for number, _name, script in migrations():
-            if number > version:
+            if version < number <= newest:
                 # Drained: apsw stops a script at its first row otherwise.
                 connection.execute(script).fetchall()
                 connection.pragma("user_version", number)
                 connection.pragma("application_id", APPLICATION_ID)
         return max(version, newest)
+
+
+def version_of(found: set[str], told: int | None) -> int | None:
+    """The version of a damaged file, by the tables that it still names and by what its header says; None: the newest.
+
+    The header is believed where the tables agree with it. Otherwise it is the newest version that has no other ones.
+    """
+    made: dict[int, set[str]] = {}
+    with contextlib.closing(apsw.Connection(":memory:")) as empty:
+        for name, function in FUNCTIONS.items():
+            empty.create_scalar_function(name, function)
+        for number, _name, script in migrations():
+            empty.execute(script).fetchall()
+            made[number] = {row[0] for row in sql.rows(empty, "SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    ours = found & made[max(made)]
+    if told in made and (made[told] & ours == ours or not ours):
+        return told
+    return max((number for number, tables in made.items() if tables >= ours), default=None)
 
 
 def _bytes(value: object) -> bytes:
@@ -83,6 +103,12 @@ def check(database: Database) -> int:
     if version != migrations()[-1][0]:
         raise StoreReadOnly(f"The store {database.path} has schema {version} and waits to be migrated.")
     return version
+
+
+FUNCTIONS: dict[str, Callable[..., int | bytes]] = {
+    "count_words": lambda *text: count_words(str(text[0])),
+    "content_checksum": lambda *parts: content_checksum(*map(_bytes, parts)),
+}
 
 
 def _version(connection: apsw.Connection) -> int:

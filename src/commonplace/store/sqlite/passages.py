@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import apsw
 
 from commonplace.model import PassageText
-from commonplace.store.columns import CONTEXT, FEW, as_said, standing_text
-from commonplace.store.damage import texts_of
+from commonplace.store.columns import CONTEXT, FEW, as_said
+from commonplace.store.rows import passage_text
 from commonplace.store.sqlite import sql
 
 _DETAILS = sql.readable_json("{0}.details").replace("'{}'", "'{{}}'")
@@ -40,7 +40,7 @@ def texts(connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]
     )
     found = {}
     for id_, item_id, text, kind, type_, title, body, details in rows:
-        whole = text if text is not None else standing_text(kind, type_, title, body, texts_of(details), ())
+        whole = passage_text(text, kind, type_, title, body, details)
         found[id_] = PassageText(id_, item_id, whole)
     return found
 
@@ -52,7 +52,7 @@ def in_context(
     rows = sql.rows(connection, _IN_CONTEXT, (space_id, json.dumps(list(passage_ids))))
     found = {}
     for id_, item_id, text, kind, type_, title, body, details, speaker, before, by in rows:
-        whole = text if text is not None else standing_text(kind, type_, title, body, texts_of(details), ())
+        whole = passage_text(text, kind, type_, title, body, details)
         own = as_said(speaker, whole) if kind == "message" else whole
         found[id_] = PassageText(id_, item_id, own), as_said(by, before or "")
     return found

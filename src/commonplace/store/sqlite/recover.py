@@ -1,69 +1,152 @@
 """Saving what can be read of a damaged file: row by row into a new one, around the places that cannot be read.
 
-What somebody said comes first; words are indexed anew, and what else is derived is put right by a repair.
+Each table is read in two ways. SQLite reads it along its tree, and goes on beyond pages that it refuses. Then its pages
+are read one by one without SQLite (pages.py), also those that nothing leads to any more. What is derived is put right
+by a repair afterwards.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import hashlib
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from commonplace.errors import StoreCorrupt
+from commonplace.errors import StoreBusy, StoreCorrupt, StoreError
+from commonplace.identity import new_uid
+from commonplace.model import KINDS
+from commonplace.store.damage import DamagedText, content_checksum, nearest, shown
+from commonplace.store.rows import STATUSES, item_before, item_of
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.copies import alone, another, take_place
 from commonplace.store.sqlite.database import Database
-from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect
-from commonplace.store.sqlite.migrate import migrate, migrations, recognise
+from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect, is_plain
+from commonplace.store.sqlite.migrate import migrate, recognise, version_of
+from commonplace.store.sqlite.orphans import orphans
+from commonplace.store.sqlite.pages import Pages, Row, open_pages, schema
 from commonplace.store.sqlite.refusals import translated
+from commonplace.store.sqlite.tables import Table, tables_of
+from commonplace.text.times import on_calendar
 
-# What SQLite and FTS5 keep for themselves, and what is not copied because it is made anew.
-_OWN_TABLES = "name NOT LIKE 'sqlite_%' AND name NOT LIKE 'passages_fts%'"
 _LAST_ROW = 2**62
-_UNREADABLE = (apsw.CorruptError, apsw.IOError, apsw.NotADBError, apsw.FullError)
-
-Row = tuple[Any, ...]
+# What people and agents said. A row of these that clashes with another is kept beside it; of others it is dropped.
+_SAID = frozenset({"projects", "sessions", "items", "history", "session_history", "streams", "keys"})
+# How rows of these are called, and which columns of other tables name them.
+_NAMED = {
+    "items": ("item", (("records", "id", "what = 'item'"), ("passages", "item_id", "1"), ("history", "item_id", "1"))),
+    "sessions": ("session", (("records", "id", "what = 'session'"), ("items", "session_id", "1"))),
+    "projects": ("project", (("records", "id", "what = 'project'"), ("items", "project_id", "1"))),
+}
+_CHOICES: Mapping[tuple[str, str], tuple[Sequence[str], str]] = {
+    ("items", "kind"): (KINDS, "memory"),
+    ("items", "status"): (STATUSES, "active"),
+    ("sessions", "status"): (STATUSES, "active"),
+    ("streams", "status"): (("open", "finalized", "cancelled"), "open"),
+}
+_ITEM_COLUMNS = (
+    *("importance", "status", "tokens", "created_ms", "updated_ms", "rev", "forgotten_ms", "superseded_by"),
+    "content_hash",
+)
+Values = tuple[Any, ...]
 
 
 @dataclass(slots=True)
 class Recovered:
-    """How many rows of each table were read, and which could not be."""
+    """How many rows of each table were saved, which could not be, and which had to be changed to be kept."""
 
     rows: dict[str, int] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """Numbers between which SQLite could read nothing."""
+
+    table: str
+    first: int
+    last: int | None
 
 
 def recover(path: Path, aside: Path, key: str, busy_ms: int) -> Recovered:
     """Copy every row that can be read into a new file, which takes the place of the damaged one, kept aside.
 
-    StoreCorrupt if not even its tables can be told, StoreBusy if another process has it open.
+    StoreCorrupt if it has no row of ours, StoreBusy if another process has it open.
     """
     done = Recovered()
     fresh = path.with_name(f"{path.name}.recovered")
     for left in (fresh, *(fresh.with_name(fresh.name + end) for end in LOG_ENDS)):
         left.unlink(missing_ok=True)
-    with translated(path), contextlib.closing(connect(path, key, READ_ONLY)) as damaged:
-        damaged.set_busy_timeout(busy_ms)
-        if damaged.pragma("user_version") != migrations()[-1][0]:
-            raise StoreCorrupt(f"The damaged file {path} is of another version.", "Restore a backup of it.")
+    with contextlib.ExitStack() as stack:
+        _be_alone(path, key, busy_ms)
+        damaged, pages = _opened(stack, path, key, busy_ms)
+        visited: set[int] = set()
+        roots = {} if pages is None else schema(pages, visited)
         target = Database(fresh, key=key, recognise=recognise)
         try:
-            migrate(target)
-            with _unguarded(target) as copy:
-                for table in _tables(copy):
-                    _copy_table(damaged, copy, table, done)
-                _keep_numbers(damaged, copy)
+            migrate(target, _version(damaged, pages, roots))
+            with translated(fresh), _unguarded(target) as copy:
+                copier = _Copier(copy, done)
+                copier.copy_all(damaged, pages, roots, visited)
+                if not any(done.rows[table] for table in (*_NAMED, "spaces")):
+                    raise StoreCorrupt(f"The file {path} has no row of a Commonplace store.", "Restore a backup.")
                 another(copy)
         finally:
             target.close()
-    with translated(path), contextlib.suppress(apsw.CorruptError), alone(path, key, busy_ms):
-        pass
+            if not any(done.rows.values()):
+                fresh.unlink(missing_ok=True)
     take_place(path, fresh, aside)
     return done
+
+
+def _opened(
+    stack: contextlib.ExitStack, path: Path, key: str, busy_ms: int
+) -> tuple[apsw.Connection | None, Pages | None]:
+    """The file as SQLite reads it, if it does, and its pages, if they can be had."""
+    damaged: apsw.Connection | None = None
+    with contextlib.suppress(apsw.Error, StoreError):
+        damaged = stack.enter_context(contextlib.closing(connect(path, key, READ_ONLY)))
+        damaged.set_busy_timeout(busy_ms)
+        # A schema that is damaged in places is taken as far as it goes.
+        damaged.pragma("writable_schema", True)
+        damaged.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    pages = None
+    if not key or is_plain(path):
+        pages, files = open_pages(path)
+        for file in files:
+            stack.callback(file.close)
+    elif damaged is not None:
+        with contextlib.suppress(apsw.Error, ValueError, MemoryError):
+            # Only SQLite has the key: it gives the pages as they are without it, empty where it cannot.
+            pages = Pages(io.BytesIO(damaged.serialize("main")))
+    return damaged, pages
+
+
+def _be_alone(path: Path, key: str, busy_ms: int) -> None:
+    """StoreBusy if another process has the file open; a file that SQLite does not open, nobody has."""
+    try:
+        with translated(path), alone(path, key, busy_ms):
+            pass
+    except StoreBusy:
+        raise
+    except StoreError:
+        return
+
+
+def _version(damaged: apsw.Connection | None, pages: Pages | None, roots: Mapping[tuple[str, str], int]) -> int | None:
+    """Which version of the schema the file has; None for the newest."""
+    told = None
+    with contextlib.suppress(apsw.Error):
+        told = None if damaged is None else int(damaged.pragma("user_version"))
+    if told is None and pages is not None:
+        told = int.from_bytes(pages.page(1)[60:64])
+    return version_of({name for kind, name in roots if kind == "table"}, told)
 
 
 @contextlib.contextmanager
@@ -76,46 +159,234 @@ def _unguarded(target: Database) -> Iterator[apsw.Connection]:
         yield connection
 
 
-def _tables(connection: apsw.Connection) -> list[str]:
-    question = f"SELECT name FROM sqlite_schema WHERE type = 'table' AND {_OWN_TABLES} ORDER BY rowid"
-    return [row[0] for row in sql.rows(connection, question)]
+class _Copier:
+    """Writes rows into the new file, each once."""
 
+    def __init__(self, copy: apsw.Connection, done: Recovered) -> None:
+        self._copy, self._done = copy, done
+        self._tables = tables_of(copy)
+        # By table and key: which way a row was read, and a hash of it.
+        self._seen: dict[str, dict[Any, tuple[str, int]]] = {name: {} for name in self._tables}
+        self._gaps: list[_Gap] = []
+        self._repaired: list[tuple[Values, str]] = []
+        # What the new file has from the start, such as its first space, is that of the damaged one.
+        for name in self._tables:
+            copy.execute(f"DELETE FROM {name}")
 
-def _copy_table(damaged: apsw.Connection, copy: apsw.Connection, table: str, done: Recovered) -> None:
-    columns = [row[1] for row in sql.rows(copy, f"PRAGMA table_info({table})")]
-    listed = ", ".join(columns)
-    insert = f"INSERT OR REPLACE INTO {table} ({listed}) VALUES ({', '.join('?' * len(columns))})"
-    has_rowid = "WITHOUT ROWID" not in str(sql.value(copy, "SELECT sql FROM sqlite_schema WHERE name = ?", (table,)))
-    reader = _by_rowid if has_rowid else _around
-    for row in reader(damaged, table, listed, done.lost):
-        try:
-            copy.execute(insert, row)
-        except (apsw.ConstraintError, apsw.MismatchError):
-            done.lost.append(f"{table}: a row that makes no sense")
-    done.rows[table] = int(sql.value(copy, f"SELECT count(*) FROM {table}"))
+    def copy_all(
+        self,
+        damaged: apsw.Connection | None,
+        pages: Pages | None,
+        roots: Mapping[tuple[str, str], int],
+        visited: set[int],
+    ) -> None:
+        for table in self._tables.values():
+            if damaged is not None:
+                for number, values in self._by_sql(damaged, table):
+                    self._put(table, number, values, "sql")
+        if pages is not None:
+            for (kind, name), root in roots.items():
+                table_ = self._tables.get(name) if kind == "table" else None
+                for page in pages.tree(root, visited):
+                    for row in () if table_ is None else pages.rows(page):
+                        self._put_row(table_, row)
+            known = {name for kind, name in roots if kind == "table"}
+            for table, row in orphans(pages, visited, self._tables, known, self._read):
+                self._put_row(table, row)
+        self._keep_numbers(damaged)
+        self._write_history()
+        for name in self._tables:
+            self._done.rows[name] = int(sql.value(self._copy, f"SELECT count(*) FROM {name}"))
+        self._name_lost()
 
+    def _read(self, question: str, *bindings: object) -> list[Values]:
+        return sql.rows(self._copy, question, bindings)
 
-def _keep_numbers(damaged: apsw.Connection, copy: apsw.Connection) -> None:
-    """Numbers of rows that were lost are not given to others."""
-    with contextlib.suppress(*_UNREADABLE):
-        for name, last in damaged.execute("SELECT name, seq FROM sqlite_sequence"):
-            copy.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", (last, name))
+    # Reading with SQLite.
 
+    def _by_sql(self, damaged: apsw.Connection, table: Table) -> Iterator[tuple[int | None, Values]]:
+        listed = ", ".join(
+            f"iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name}), typeof({name})" for name in table.columns
+        )
+        reader = self._by_number if table.has_number else self._around
+        with contextlib.suppress(apsw.Error, UnicodeDecodeError):
+            yield from reader(damaged, table, listed)
 
-def _by_rowid(damaged: apsw.Connection, table: str, listed: str, lost: list[str]) -> Iterator[Row]:
-    question = f"SELECT rowid, {listed} FROM {table} WHERE rowid >= ? ORDER BY rowid"
-    start: int | None = -_LAST_ROW
-    while start is not None:
-        last = start - 1
-        try:
-            for row in damaged.execute(question, (start,)):
-                last = row[0]
-                yield row[1:]
+    def _by_number(self, damaged: apsw.Connection, table: Table, listed: str) -> Iterator[tuple[int | None, Values]]:
+        question = f"SELECT rowid, {listed} FROM {table.name} WHERE rowid >= ? ORDER BY rowid"
+        start: int | None = -_LAST_ROW
+        while start is not None:
+            last = start - 1
+            try:
+                for row in damaged.execute(question, (start,)):
+                    last = max(last, row[0])
+                    yield row[0], _decoded(row[1:])
+                return
+            except apsw.SQLError:
+                # A table, or a column of it, that the damaged schema does not name.
+                return
+            except apsw.Error:
+                start = _next_readable(damaged, f"{question} LIMIT 1", last + 1)
+                self._gaps.append(_Gap(table.name, last + 1, None if start is None else start - 1))
+
+    def _around(self, damaged: apsw.Connection, table: Table, listed: str) -> Iterator[tuple[int | None, Values]]:
+        """A table that has no numbers: forward to what cannot be read, backward to it, and by its other indexes."""
+        keys = ", ".join(table.keys)
+        indexes = [row[1] for row in sql.rows(damaged, f"PRAGMA index_list({table.name})") if row[3] == "c"]
+        ways = (
+            f"ORDER BY {keys}",
+            f"ORDER BY {keys.replace(',', ' DESC,')} DESC",
+            *(f"INDEXED BY {index}" for index in indexes),
+        )
+        for way in ways:
+            try:
+                # INDEXED BY stands before ORDER BY, and has none.
+                for row in damaged.execute(f"SELECT {listed} FROM {table.name} {way}"):
+                    yield None, _decoded(row)
+                return
+            except apsw.Error:
+                continue
+
+    # Writing.
+
+    def _put_row(self, table: Table | None, row: Row) -> None:
+        """Write a row as it stands on a page."""
+        values = None if table is None else table.arranged(row)
+        if table is not None and values is not None:
+            self._put(table, row.number, values, "pages")
+
+    def _put(self, table: Table, number: int | None, values: Values, way: str) -> None:
+        """Write a row, unless it was written before. One that another has the place of is kept beside it."""
+        identity = number if table.has_number else tuple(values[table.columns.index(key)] for key in table.keys)
+        mark = (way, hash(values))
+        seen = self._seen[table.name]
+        before = seen.get(identity)
+        if before is not None and (before == mark or before[0] != way):
             return
-        except _UNREADABLE:
-            start = _next_readable(damaged, f"{question} LIMIT 1", last + 1)
-            until = "the end" if start is None else str(start - 1)
-            lost.append(f"{table}: rows {max(last + 1, 1)} to {until}")
+        fitted = self._fitted(table, values)
+        if before is None:
+            seen[identity] = mark
+        try:
+            self._insert(table, fitted)
+        except (apsw.ConstraintError, apsw.MismatchError) as error:
+            self._beside(table, fitted, error)
+
+    def _insert(self, table: Table, values: Values) -> None:
+        places = ", ".join(map(sql.place, values))
+        statement = f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({places})"
+        self._copy.execute(statement, tuple(map(sql.binding, values)))
+
+    def _fitted(self, table: Table, values: Values) -> Values:
+        """A row as the table takes it. What has to be changed for that is said, and kept in its history."""
+        kept, changed = [], []
+        row = dict(zip(table.columns, values, strict=True))
+        for column, value in row.items():
+            fit = table.fitted(column, value)
+            if choice := _CHOICES.get((table.name, column)):
+                fit = nearest(str(fit), *choice)
+            if fit is not value and fit != value:
+                changed.append(f"{column} was {shown(value)!r}, is {shown(fit)!r}")
+            kept.append(fit)
+        fields = dict(zip(table.columns, kept, strict=True))
+        if table.name == "items":
+            fields["uid"] = fields["uid"] or new_uid(on_calendar(fields["created_ms"]))
+            fields["content_hash"] = fields["content_hash"] or _hash(f"damaged {fields['id']}")
+        if changed and table.name in _SAID:
+            name = _NAMED[table.name][0] if table.name in _NAMED else table.name
+            self._done.changed.append(f"{name} {row.get('id', '')}: {'; '.join(changed)}")
+            if table.name == "items":
+                self._repaired.append((_as_item(row), str(row["id"])))
+        return tuple(fields.values())
+
+    def _beside(self, table: Table, values: Values, error: apsw.Error) -> None:
+        """Keep a row whose number or name another has: under the next number, told apart by it."""
+        if table.name not in _SAID:
+            return
+        row = dict(zip(table.columns, values, strict=True))
+        was = row["id"]
+        if table.has_number:
+            top = f"SELECT max((SELECT coalesce(max(id), 0) FROM {table.name}), coalesce(max(seq), 0)) + 1"
+            row["id"] = sql.value(self._copy, f"{top} FROM sqlite_sequence WHERE name = ?", (table.name,))
+        if "uid" in row:
+            row["uid"] = new_uid(on_calendar(row.get("created_ms") or row.get("started_ms") or 0))
+        for column in {"projects": ("name",), "sessions": ("key",)}.get(table.name, ()):
+            row[column] = f"{row[column]} ({row['id']})"
+        if table.name == "items":
+            row["content_hash"] = hashlib.sha256(row["content_hash"] + row["uid"].encode()).digest()
+        name = _NAMED[table.name][0] if table.name in _NAMED else table.name
+        try:
+            self._insert(table, tuple(row.values()))
+            self._done.changed.append(f"{name} {was}: another row has its place; kept as {name} {row['id']}")
+        except (apsw.ConstraintError, apsw.MismatchError):
+            self._done.lost.append(f"{name} {was}: {error}")
+
+    def _write_history(self) -> None:
+        """What was found in items that had to be changed, as a line of their history."""
+        for row, number in self._repaired:
+            item = item_of(row, None)
+            before = json.dumps(item_before(item), ensure_ascii=False)
+            self._copy.execute(
+                "INSERT INTO history (space_id, item_id, rev, op, at_ms, before)"
+                " SELECT space_id, id, rev, 'repair', updated_ms, ? FROM items WHERE id = ?",
+                (before, number),
+            )
+            self._copy.execute("UPDATE items SET rev = rev + 1 WHERE id = ?", (number,))
+            self._sum(int(number))
+
+    def _sum(self, number: int) -> None:
+        """The checksum of an item whose content had to be changed, where the schema has one."""
+        if "checksum" in self._tables["items"].columns:
+            question = "SELECT CAST(title AS BLOB), CAST(body AS BLOB), CAST(details AS BLOB) FROM items WHERE id = ?"
+            content = sql.first(self._copy, question, (number,))
+            if content is not None:
+                self._copy.execute("UPDATE items SET checksum = ? WHERE id = ?", (content_checksum(*content), number))
+
+    def _keep_numbers(self, damaged: apsw.Connection | None) -> None:
+        """Numbers of rows that were lost are not given to others."""
+        if damaged is not None:
+            with contextlib.suppress(apsw.Error, UnicodeDecodeError):
+                for name, last in damaged.execute("SELECT name, seq FROM sqlite_sequence"):
+                    if name in self._tables and isinstance(last, int) and 0 < last < _LAST_ROW:
+                        self._copy.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", (last, name))
+
+    def _name_lost(self) -> None:
+        """Rows that others name and that are not there, by their numbers, and stretches that nobody could read."""
+        for table, (name, namers) in _NAMED.items():
+            named = " UNION ".join(
+                f"SELECT {column} AS id FROM {other} WHERE {condition} AND {column} IS NOT NULL"
+                for other, column, condition in namers
+                if other in self._tables
+            )
+            missing = sql.rows(self._copy, f"SELECT id FROM ({named}) EXCEPT SELECT id FROM {table} ORDER BY 1")
+            self._done.lost += [f"{name} {number}" for (number,) in missing]
+        for gap in self._gaps:
+            last = _LAST_ROW if gap.last is None else gap.last
+            question = f"SELECT EXISTS (SELECT 1 FROM {gap.table} WHERE rowid BETWEEN ? AND ?)"
+            if gap.table in _SAID - set(_NAMED) and not sql.value(self._copy, question, (gap.first, last)):
+                until = "the end" if gap.last is None else str(gap.last)
+                self._done.lost.append(f"{gap.table}: rows {max(gap.first, 1)} to {until}")
+
+
+def _as_item(row: Mapping[str, Any]) -> Values:
+    """A row of items in the order in which items are read (rows.py), as it was found."""
+    names = ("id", "uid", "kind", "type", "title", "body", "details", "meta")
+    return (*(row[name] for name in names), None, None, None, *(row[name] for name in _ITEM_COLUMNS))
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+def _decoded(row: Sequence[Any]) -> Values:
+    """Values that were read as bytes, each followed by its type."""
+    return tuple(_text(value) if kind == "text" else value for value, kind in zip(row[::2], row[1::2], strict=True))
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return DamagedText(value)
 
 
 def _next_readable(damaged: apsw.Connection, question: str, after: int) -> int | None:
@@ -125,7 +396,7 @@ def _next_readable(damaged: apsw.Connection, question: str, after: int) -> int |
         """Whether there is a row from here on that can be read; None if there is none at all."""
         try:
             return bool(damaged.execute(question, (start,)).fetchall()) or None
-        except _UNREADABLE:
+        except apsw.Error:
             return False
 
     step, low = 1, after
@@ -143,17 +414,3 @@ def _next_readable(damaged: apsw.Connection, question: str, after: int) -> int |
         else:
             high = middle
     return high if reads(high) else None
-
-
-def _around(damaged: apsw.Connection, table: str, listed: str, lost: list[str]) -> Iterator[Row]:
-    """A table that has no numbers: forward to what cannot be read, backward to it, and by its other indexes."""
-    keys = ", ".join(row[1] for row in sql.rows(damaged, f"PRAGMA table_info({table})") if row[5])
-    indexes = [row[1] for row in sql.rows(damaged, f"PRAGMA index_list({table})") if row[3] == "c"]
-    ways = (f"ORDER BY {keys}", f"ORDER BY {keys.replace(',', ' DESC,')} DESC", *(f"INDEXED BY {i}" for i in indexes))
-    for way in ways:
-        try:
-            yield from damaged.execute(f"SELECT {listed} FROM {table} {way}")
-            return
-        except (*_UNREADABLE, apsw.SQLError):
-            continue
-    lost.append(f"{table}: some rows in the midst")

@@ -28,7 +28,7 @@ class Scrubbing(Space):
         with self._database.read() as connection:
             if part == ITEMS:
                 return _item_holders(connection, self._space_id, after, limit)
-            return [holder_of(part, row) for row in _rows(connection, self._space_id, PARTS[part], after, limit)]
+            return [holder_of(part, row) for row in part_rows(connection, self._space_id, PARTS[part], after, limit)]
 
     def clean_holders(self, part: str, marks: Sequence[Mark], clean: Callable[[str], str]) -> None:
         with self._database.write() as connection:
@@ -70,21 +70,26 @@ def _ours(part: Part) -> str:
     return "stream_id IN (SELECT id FROM streams WHERE space_id = ?)" if chunk else "space_id = ?"
 
 
-def _rows(
+def _places(mark: Mark) -> str:
+    return ", ".join(map(sql.place, mark))
+
+
+def part_rows(
     connection: apsw.Connection, space_id: int, part: Part, after: Mark | None, limit: int
 ) -> list[tuple[Any, ...]]:
     keys = ", ".join(part.keys)
-    beyond = f"AND ({keys}) > ({', '.join('?' * len(part.keys))})" if after else ""
+    beyond = f"AND ({keys}) > ({_places(after)})" if after else ""
     return sql.rows(
         connection,
         f"SELECT {', '.join((*part.keys, *part.columns))} FROM {part.table}"
         f" WHERE {_ours(part)} {beyond} ORDER BY {keys} LIMIT ?",
-        (space_id, *(after or ()), limit),
+        (space_id, *map(sql.binding, after or ()), limit),
     )
 
 
 def _clean_row(connection: apsw.Connection, space_id: int, part: Part, mark: Mark, clean: Callable[[str], str]) -> None:
-    here = f"{_ours(part)} AND ({', '.join(part.keys)}) = ({', '.join('?' * len(mark))})"
+    here = f"{_ours(part)} AND ({', '.join(part.keys)}) = ({_places(mark)})"
+    mark = tuple(map(sql.binding, mark))
     row = sql.first(connection, f"SELECT {', '.join(part.columns)} FROM {part.table} WHERE {here}", (space_id, *mark))
 
     def is_taken(name: str) -> bool:

@@ -9,6 +9,8 @@ from pathlib import Path
 import apsw
 
 from commonplace.model import Item, Passage
+from commonplace.store.damage import DamagedRow, content_checksum
+from commonplace.store.holders import PARTS, damage_in
 from commonplace.store.invariants import (
     CUT,
     DERIVED,
@@ -22,8 +24,10 @@ from commonplace.store.invariants import (
     used,
     worded,
 )
+from commonplace.store.scrubbing import Mark
 from commonplace.store.soundness import Advance, Breaches, Damage
 from commonplace.store.sqlite import changes, index, indexed_words, items, sessions, sql
+from commonplace.store.sqlite.scrubbing import part_rows
 from commonplace.store.sqlite.space import Space
 
 EXAMPLES = 5
@@ -40,17 +44,9 @@ WORDLESS = f"""{SEARCHED} AND (NOT EXISTS (SELECT 1 FROM {_WORDED} d WHERE d.id 
 STRAY_WORDS = f"""FROM {_WORDED} d WHERE NOT EXISTS (
     SELECT 1 FROM items i WHERE {LIVE}
        AND i.id = iif(d.id < 0, -d.id, (SELECT p.item_id FROM passages p WHERE p.id = d.id)))"""
-_UNREADABLE = "NOT (json_valid(i.details) AND json_valid(i.meta))"
 _OWN = (
     # Replaced, since a change would be refused where it is more than the space may hold.
     used(f"INSERT OR REPLACE INTO space_use (space_id, items, bytes) SELECT {{space}}, g.n, g.size {USED}"),
-    Invariant(
-        "rows",
-        "items have fields that cannot be read",
-        f"FROM items i WHERE i.space_id = {{space}} AND {_UNREADABLE}",
-        "i.id",
-        "item {}",
-    ),
     Invariant(
         "rows",
         "items are in a space that is not there",
@@ -116,8 +112,29 @@ class Soundness(Space):
         with self._database.write() as connection:
             connection.execute("REINDEX")
 
+    def damaged_rows(self, part: str, after: Mark | None, limit: int) -> tuple[list[DamagedRow], Mark | None]:
+        with self._database.read() as connection:
+            rows = part_rows(connection, self._space_id, PARTS[part], after, limit)
+        found = [damage for damage in (damage_in(part, row) for row in rows) if damage is not None]
+        return found, tuple(rows[-1][: len(PARTS[part].keys)]) if rows else None
+
+    def altered(self, after: int, limit: int) -> tuple[list[int], int | None]:
+        as_stored = ", ".join(f"CAST({column} AS BLOB)" for column in ("title", "body", "details"))
+        question = (
+            f"SELECT id, checksum, forgotten_ms, {as_stored} FROM items WHERE space_id = ? AND id > ?"
+            " ORDER BY id LIMIT ?"
+        )
+        with self._database.read() as connection:
+            rows = sql.rows(connection, question, (self._space_id, after, limit))
+        wrong = [
+            id_
+            for id_, known, forgotten, *content in rows
+            if known is not None and forgotten is None and known != content_checksum(*(part or b"" for part in content))
+        ]
+        return wrong, rows[-1][0] if rows else None
+
     def walk(self, after: int, limit: int) -> list[Item]:
-        question = f"SELECT id FROM items i WHERE space_id = ? AND id > ? AND NOT {_UNREADABLE} ORDER BY id LIMIT ?"
+        question = "SELECT id FROM items WHERE space_id = ? AND id > ? ORDER BY id LIMIT ?"
         with self._database.read() as connection:
             ids = [row[0] for row in sql.rows(connection, question, (self._space_id, after, limit))]
             return [*items.get(connection, self._space_id, ids).values()]

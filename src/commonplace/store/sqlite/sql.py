@@ -52,6 +52,16 @@ def stream(connection: apsw.Connection, sql: str, bindings: Bindings = ()) -> It
         yield from islice(_decoded(connection, sql, bindings), read, None)
 
 
+def place(value: object) -> str:
+    """Where a value goes in a statement; damaged text is compared by its bytes."""
+    return "CAST(? AS TEXT)" if isinstance(value, DamagedText) else "?"
+
+
+def binding(value: Any) -> Any:
+    """What goes there."""
+    return value.raw if isinstance(value, DamagedText) else value
+
+
 def readable_json(column: str) -> str:
     """A column of JSON for SQL to look into: empty where the JSON is damaged, which SQLite would refuse."""
     return f"iif(json_valid({column}), {column}, '{{}}')"
