@@ -20,7 +20,7 @@ Read = Callable[..., list[tuple[Any, ...]]]
 _SAMPLE = 200
 # (space, text, number): these tables, and indexes of others, have rows of the same shape.
 _ALIKE = ("project_aliases", "item_tags")
-_INDEXED = (("sessions", "key"), ("items", "uid"), ("sessions", "uid"))
+_INDEXED = (("projects", "name"), ("sessions", "key"), ("items", "uid"), ("sessions", "uid"))
 
 
 def orphans(
@@ -100,12 +100,12 @@ def _unnumbered(rows: list[Row], tables: list[Table], read: Read) -> Table | Non
 def _alias_or_tag(rows: list[Row], fitting: list[Table], read: Read) -> Table | None:
     """Names of projects, tags of items, or an index of keys or uids: the rows that they are of tell."""
     entries = [(str(row.values[1]), row.values[2]) for row in rows]
-    if sum(_is_indexed(read, number, text) for text, number in entries) * 2 > len(entries):
-        return None
     # Every project answers to its own name.
     named = {number for text, number in entries if _is_name(read, number, text)}
     if named == {number for _text, number in entries}:
         name = "project_aliases"
+    elif sum(_is_indexed(read, number, text) for text, number in entries) * 2 > len(entries):
+        return None
     elif sum(_is_tagged(read, number) for _text, number in entries) * 2 > len(rows):
         name = "item_tags"
     else:

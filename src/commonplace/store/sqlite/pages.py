@@ -20,6 +20,9 @@ SCHEMA_ROOT = 1
 _INNER, _TABLES = (INDEX_INNER, TABLE_INNER), (TABLE_INNER, TABLE_LEAF)
 _HEADER = b"SQLite format 3\0"
 _DEFAULT_SIZE = 4096
+_KINDS = tuple(bytes([kind]) for kind in (INDEX_INNER, TABLE_INNER, INDEX_LEAF, TABLE_LEAF))
+# Pages looked at to tell their size, and by how much another than ours has to fit better.
+_LOOKED_AT, _BETTER = 100, 0.1
 _FRAME = 24
 _LOG_HEADER = 32
 # No row of ours has more columns, and no value more bytes.
@@ -45,13 +48,15 @@ class Pages:
     def __init__(self, file: BinaryIO, log: BinaryIO | None = None) -> None:
         self._file = file
         header = file.read(100)
-        self.size = _page_size(header)
-        reserved = header[20] if header.startswith(_HEADER) and header[20] < self.size // 2 else 0
-        self.usable = self.size - reserved
+        self.size = _page_size(file, header)
         file.seek(0, 2)
         self._logged = _committed(log, self.size) if log is not None else {}
         # The last page may have been cut off in the middle.
         self.count = max(-(-file.tell() // self.size), *self._logged, 0)
+        self.usable = self.size
+        reserved = header[20] if header.startswith(_HEADER) and header[20] < self.size // 2 else 0
+        if reserved and not any(self._reaches(number, self.size - reserved) for number in range(2, _LOOKED_AT)):
+            self.usable -= reserved
 
     def page(self, number: int) -> bytes:
         if not 1 <= number <= self.count:
@@ -96,6 +101,12 @@ class Pages:
             visited.add(number)
             yield number
             waiting += reversed(self.children(number))
+
+    def _reaches(self, number: int, end: int) -> bool:
+        """Whether a row of a page begins after the end that the header gives to all of them, which is damaged then."""
+        if number > self.count or self.kind(number) not in (TABLE_LEAF, INDEX_LEAF):
+            return False
+        return any(at >= end for at in self._cells(self.page(number), 0))
 
     def _cells(self, page: bytes, start: int) -> list[int]:
         """Where the cells of a page begin. A count that cannot be is taken for as many as fit."""
@@ -165,11 +176,23 @@ def _start(number: int) -> int:
     return 100 if number == 1 else 0
 
 
-def _page_size(header: bytes) -> int:
-    size = int.from_bytes(header[16:18])
-    size = 65536 if size == 1 else size
-    sensible = header.startswith(_HEADER) and size >= 512 and size & (size - 1) == 0
-    return size if sensible else _DEFAULT_SIZE
+def _page_size(file: BinaryIO, header: bytes) -> int:
+    """What the header says, unless another size fits the pages better: it may be damaged too."""
+    told = int.from_bytes(header[16:18])
+    told = 65536 if told == 1 else told
+    sensible = header.startswith(_HEADER) and told >= 512 and told & (told - 1) == 0
+    if not sensible or told == _DEFAULT_SIZE:
+        return _DEFAULT_SIZE
+    return told if _share(file, told) > _share(file, _DEFAULT_SIZE) + _BETTER else _DEFAULT_SIZE
+
+
+def _share(file: BinaryIO, size: int) -> float:
+    """How many of the first pages of that size begin as one does."""
+    begins = 0
+    for number in range(1, _LOOKED_AT + 1):
+        file.seek(number * size)
+        begins += file.read(1) in _KINDS
+    return begins / _LOOKED_AT
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

@@ -111,11 +111,12 @@ def _opened(
     """The file as SQLite reads it, if it does, and its pages, if they can be had."""
     damaged: apsw.Connection | None = None
     with contextlib.suppress(apsw.Error, StoreError):
-        damaged = stack.enter_context(contextlib.closing(connect(path, key, READ_ONLY)))
-        damaged.set_busy_timeout(busy_ms)
+        connection = stack.enter_context(contextlib.closing(connect(path, key, READ_ONLY)))
+        connection.set_busy_timeout(busy_ms)
         # A schema that is damaged in places is taken as far as it goes.
-        damaged.pragma("writable_schema", True)
-        damaged.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        connection.pragma("writable_schema", True)
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        damaged = connection
     pages = None
     if not key or is_plain(path):
         pages, files = open_pages(path)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from commonplace.errors import NotFound
+from commonplace.errors import NotFound, StoreCorrupt
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.migrate import check, migrate, migrations, recognise
@@ -43,8 +43,14 @@ class Space:
         self._query_timeout = query_timeout
         self._lock = threading.Lock()
         # As it is: whoever opens it so wants to read at once, and leaves what has to be written first to others.
-        self.schema = check(self._database) if as_it_is else migrate(self._database)
-        self._space_id = self._find_space(space, now_ms, as_it_is)
+        try:
+            self.schema = check(self._database) if as_it_is else migrate(self._database)
+            self._space_id = self._find_space(space, now_ms, as_it_is)
+        except BaseException:
+            # A repair needs a file that nobody has open.
+            if not self._shares:
+                self._database.close()
+            raise
 
     def at_one_moment(self, work: Callable[[], _T]) -> _T:
         with self._database.read(self._query_timeout):
@@ -62,5 +68,6 @@ class Space:
             with self._database.write() as connection:
                 connection.execute("INSERT OR IGNORE INTO spaces (name, created_ms) VALUES (?, ?)", (name, now_ms))
                 row = sql.first(connection, select, (name,))
-        assert row is not None
+        if row is None:
+            raise StoreCorrupt(f"The space {name!r} can be neither found nor made in {self._database.path}.")
         return int(row[0])

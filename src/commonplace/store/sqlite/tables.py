@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import apsw
 
 from commonplace.store.damage import DamagedText
 from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.migrate import migrations
 from commonplace.store.sqlite.pages import Row
 
 # What SQLite and FTS5 keep for themselves, and what is not copied because it is made anew.
 _OWN_TABLES = "name NOT LIKE 'sqlite_%' AND name NOT LIKE 'passages_fts%'"
 _TYPES: dict[str, tuple[type, ...]] = {"INTEGER": (int,), "TEXT": (str,), "REAL": (float, int), "BLOB": (bytes,)}
 _EMPTY: dict[str, Any] = {"INTEGER": 0, "TEXT": "", "REAL": 0.0, "BLOB": b""}
-# So many columns at most were added to a table since its first rows were written.
-_ADDED = 8
+_ADDED = re.compile(r"ALTER TABLE (\w+) ADD COLUMN", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -91,10 +93,16 @@ class Table:
         return self.fitted(column, None)
 
     def _may_have(self, values: Sequence[Any]) -> bool:
-        return max(1, len(self.columns) - _ADDED) <= len(values) <= len(self.columns)
+        return len(self.columns) - added_columns()[self.name] <= len(values) <= len(self.columns)
 
     def _may_be(self, name: str, value: Any) -> bool:
         return name not in self.required if value is None else isinstance(value, _TYPES[self.types[name]])
+
+
+@cache
+def added_columns() -> Counter[str]:
+    """How many columns each table got since its first rows were written, which have so many values less."""
+    return Counter(name for _number, _name, script in migrations() for name in _ADDED.findall(script))
 
 
 def tables_of(connection: apsw.Connection) -> dict[str, Table]:
