@@ -168,6 +168,49 @@ def test_a_damaged_item_is_read_changed_forgotten_and_restored(damaged: Damaged,
     assert number in [hit["id"] for hit in found]
 
 
+SESSIONS = {
+    "label": ("label", INVALID_UTF8),
+    "metadata is no JSON": ("meta", "'{\"a'"),
+    "metadata is a list": ("meta", "'[]'"),
+    "status": ("status", "'bctive'"),
+    "key": ("key", INVALID_UTF8),
+    "uid is missing": ("uid", "NULL"),
+    "start is bytes": ("started_ms", "x'00'"),
+    "start in the far future": ("started_ms", str(2**62)),
+    "end in the far past": ("ended_ms", str(-(2**62))),
+    "importance is text": ("importance", "'abc'"),
+    "sketch is a number": ("sketch", "7"),
+    "folder is missing": ("folder", "NULL"),
+    "revision is bytes": ("rev", "x'01'"),
+}
+
+
+def test_damaged_conversations_and_projects_disable_nothing(settings: Settings) -> None:
+    book = open_book(settings)
+    numbers = {}
+    for n, how in enumerate(SESSIONS):
+        said = [Said("user", f"Where are the apples {n}?"), Said("assistant", f"In cellar {n}.")]
+        numbers[how] = keep(book, Conversation(f"Talk {n}", said)).session.id
+    remember(book, Note("Pears ripen beside apples", project="Acme/orchard"))
+    book.close()
+    for how, (column, value) in SESSIONS.items():
+        damage_row(settings.database, "sessions", numbers[how], column, value)
+    damage_row(settings.database, "projects", 1, "name", INVALID_UTF8)
+    with running(settings) as site, site.client() as api:
+        for page in (*PAGES, "/api/v1/stats", "/api/v1/projects", "/api/v1/sync/records", "/api/v1/archive"):
+            assert api.get(page).status_code == 200, page
+        assert ok(api.get("/api/v1/context", params={"project": "acme/orchard"}))
+        listed = ok(api.get("/api/v1/conversations", params={"page_size": 50}))["conversations"]
+        assert len(listed) == len(SESSIONS)
+        for one in listed:
+            path = f"/api/v1/conversations/{one['id']}"
+            ok(api.get(path))
+            assert ok(api.patch(path, json={"label": "Apples"}))["label"] == "Apples"
+        for one in ok(api.get("/api/v1/conversations", params={"page_size": 50}))["conversations"]:
+            assert api.delete(f"/api/v1/conversations/{one['id']}").status_code in (200, 204)
+        assert ok(api.get("/api/v1/conversations"))["conversations"] == []
+
+
 def test_check_and_repair_name_each_damaged_item(settings: Settings) -> None:
     numbers = fill(settings)
     plant(settings, numbers)

@@ -82,6 +82,12 @@ def test_a_store_that_is_being_encrypted_is_never_missing(arena: Arena) -> None:
     assert arena.outcome.done["kills"] == 1
 
 
+def test_a_flipped_bit_crashes_nothing_and_loses_no_row_that_can_be_read(address: str) -> None:
+    outcome = played(SCENARIOS["bit-flips"], SEED, address, times=0.4)
+    assert sound(outcome)
+    assert outcome.done["rows surviving"] == outcome.done["rows readable before"] > 1000
+
+
 def test_a_clock_that_jumps_loses_nothing(address: str) -> None:
     assert sound(played(SCENARIOS["clock"], SEED, address, times=0.3))
 

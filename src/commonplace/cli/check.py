@@ -44,8 +44,9 @@ def check(call: Call, quick: bool) -> None:
 def repair(call: Call, dry_run: bool) -> None:
     """Make anew what is derived: words, jobs for vectors, counts, links and topics. A copy is kept first.
 
-    What somebody said is never changed. Of a file whose pages are damaged, every row that can be read is saved into a
-    new one, and the damaged one is kept with the backups. The exit code is 9 if something is wrong in the end.
+    Stored content is never changed. Of a file whose pages are damaged, every row that can be read is saved into a new
+    one, and the damaged one is kept with the backups. In the end it says how many rows were saved, and which could not
+    be. The exit code is 9 if something is wrong in the end.
     """
     from commonplace.memory.repair import repair as mend
 
@@ -78,15 +79,17 @@ def _tell(call: Call, faults: Sequence[Fault]) -> None:
 
 
 def _tell_done(call: Call, done: Repaired) -> None:
-    if done.saved is not None:
-        call.say(f"Saved {sum(done.saved.rows.values()):,} rows of the damaged file.")
-        for lost in done.saved.lost:
-            call.say(f"Could not be read: {lost}.", fg="red")
+    for line in () if done.saved is None else done.saved.changed:
+        call.say(f"Changed to be kept: {line}.", fg="yellow")
     for line in done.done:
         call.say(line)
     if done.kept is not None:
         call.note(f"The store as it was is kept: {done.kept}")
     _tell(call, done.left)
+    if done.saved is not None:
+        call.say(f"Saved {sum(done.saved.rows.values()):,} rows of the damaged file.", bold=True)
+        if done.saved.lost:
+            call.say(f"Could not save: {', '.join(done.saved.lost)}.", fg="red")
     if not done.left:
         call.say("Everything is sound.", bold=True)
 

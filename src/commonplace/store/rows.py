@@ -67,7 +67,7 @@ def session_of(row: Sequence[Any]) -> Session:
         kept = {} if meta == "{}" else json.loads(meta)
     except (ValueError, TypeError, RecursionError):
         return _damaged_session(row)
-    if not (_fit(tuple(map(type, row)), _SESSION_TYPES) and status in STATUSES and type(kept) is dict):
+    if not (_fit(tuple(map(type, row)), _SESSION_TYPES) and UID(uid) and status in STATUSES and type(kept) is dict):
         return _damaged_session(row)
     return Session(id_, uid, key, source, project, label, folder, status, importance, kept, *row[10:])
 
@@ -184,9 +184,11 @@ def _damaged_session(row: Sequence[Any]) -> Session:
     id_, uid, key, source, project, label, folder, status, importance, meta, *rest = row
     started_ms, ended_ms, updated_ms, accessed_ms, rev, messages, words, size, forgotten_ms = rest
     read = Reader()
+    whole = read.uid("uid", uid)
     return Session(
         id_,
-        read.text("uid", uid),
+        # Where its uid is damaged, its number is what it can be looked up by.
+        str(id_) if "uid" in read.damaged else whole,
         read.text("key", key),
         read.text("source", source),
         Reader().text_or_none("project", project),
@@ -195,9 +197,9 @@ def _damaged_session(row: Sequence[Any]) -> Session:
         read.choice("status", status, STATUSES, "active"),
         _importance(read, importance),
         read.json_object("meta", meta),
-        read.integer("started_ms", started_ms),
-        read.integer("ended_ms", ended_ms),
-        read.integer("updated_ms", updated_ms),
+        read.moment("started_ms", started_ms),
+        read.moment("ended_ms", ended_ms),
+        read.moment("updated_ms", updated_ms),
         read.integer_or_none("accessed_ms", accessed_ms),
         read.integer("rev", rev, 1),
         read.integer("messages", messages),

@@ -20,27 +20,46 @@ INSTALL = "Put ours in its place: pip uninstall apsw, then pip install --force-r
 
 
 class Connection(apsw.Connection):
-    """A connection that rebuilds an index which disagrees with its table, so that a damaged row can be changed.
+    """A connection by which a damaged row can be changed.
 
-    SQLite refuses to change a row whose entry it does not find in an index, such as after a bit flipped in the row.
+    SQLite refuses to change a row that has a value of the wrong type, and one whose entry it does not find in an index,
+    such as after a bit flipped in the row. The value is converted, or the index rebuilt, and the change done again.
     """
 
     def execute(self, statements: str, bindings: apsw.Bindings | None = None, **options: Any) -> apsw.Cursor:
         try:
             return super().execute(statements, bindings, **options)
-        except apsw.CorruptError as error:
-            table = _CHANGED.match(statements)
-            if (
-                getattr(error, "extendedresult", 0) != apsw.SQLITE_CORRUPT_INDEX
-                or table is None
-                or not self.in_transaction
-            ):
+        except (apsw.CorruptError, apsw.ConstraintError) as error:
+            if not self.in_transaction or not self._made_changeable(statements, error):
                 raise
-            try:
-                super().execute(f"REINDEX {table[1]}")
-            except apsw.Error:
-                raise error from None
             return super().execute(statements, bindings, **options)
+
+    def _made_changeable(self, statement: str, error: apsw.Error) -> bool:
+        table, why = _CHANGED.match(statement), getattr(error, "extendedresult", 0)
+        try:
+            if table is not None and why == apsw.SQLITE_CORRUPT_INDEX:
+                super().execute(f"REINDEX {table[1]}")
+                return True
+            if table is not None and why == apsw.SQLITE_CONSTRAINT_DATATYPE:
+                return self._converted(table[1], error)
+        except apsw.Error:
+            return False
+        return False
+
+    def _converted(self, table: str, error: apsw.Error) -> bool:
+        """Whether values of a table that have the wrong type could be converted, one column after the other."""
+        types = {str(row[1]): str(row[2]) for row in super().execute(f"PRAGMA table_info({table})")}
+        columns: list[str] = []
+        while (column := str(error).rpartition(".")[2]) in types and column not in columns:
+            columns.append(column)
+            casts = ", ".join(f"{name} = CAST({name} AS {types[name]})" for name in columns)
+            wrong = " OR ".join(f"typeof({name}) NOT IN ('null', '{types[name].lower()}')" for name in columns)
+            try:
+                super().execute(f"UPDATE {table} SET {casts} WHERE {wrong}")
+                return True
+            except apsw.ConstraintError as other:
+                error = other
+        return False
 
 
 def create_private(path: Path) -> None:

@@ -11,11 +11,12 @@ from commonplace.errors import NotFound
 from commonplace.identity import Ref, new_uid
 from commonplace.model import Draft, Item, Session, SessionScope
 from commonplace.store.conversations import SessionCounts
-from commonplace.store.damage import text_of
+from commonplace.store.damage import Reader, text_of
 from commonplace.store.rows import session_of
 from commonplace.store.sqlite import projects, sql
 from commonplace.text.folders import ROOT, names_in
 from commonplace.text.sketch import Sketch, merged, packed, sketch, unpacked
+from commonplace.text.times import on_calendar
 from commonplace.text.words import count_words
 
 _DAY, _SHIFT = 86_400_000, 1_000_000
@@ -165,7 +166,7 @@ def write_readable(connection: apsw.Connection, session: Session) -> Session:
             " words = ?, bytes = ?, forgotten_ms = ?, sketch = iif(typeof(sketch) = 'blob', sketch, x''),"
             " project_id = iif(typeof(project_id) = 'integer', project_id, NULL) WHERE id = ?",
             (
-                session.uid or new_uid(session.started_ms),
+                new_uid(on_calendar(session.started_ms)) if "uid" in session.damaged else session.uid,
                 session.key or f"damaged-{session.id}",
                 session.source,
                 session.label,
@@ -274,23 +275,33 @@ def sums(connection: apsw.Connection, rows: str, bindings: Sequence[object], mos
         words=words,
         bytes=size,
         importance=importance,
-        oldest_ms=oldest,
-        newest_ms=newest,
-        folders=dict(folders),
-        labels=dict(labels),
+        oldest_ms=Reader().integer_or_none("", oldest),
+        newest_ms=Reader().integer_or_none("", newest),
+        folders=_by_name(folders, ROOT),
+        labels=_by_name(labels),
         all_labels=all_labels,
-        statuses=dict(statuses),
-        sources=dict(sources),
+        statuses=_by_name(statuses),
+        sources=_by_name(sources),
     )
+
+
+def _by_name(rows: Sequence[tuple[object, int]], default: str = "") -> dict[str, int]:
+    """Counts by name, of damaged names too."""
+    found: dict[str, int] = {}
+    for name, number in rows:
+        text = text_of(name) or default
+        found[text] = found.get(text, 0) + number
+    return found
 
 
 def _labelled(connection: apsw.Connection, space_id: int, labels: Sequence[str]) -> list[int]:
     """Sessions that meet one of the labels. Compared here, since SQLite folds the case of ASCII letters only."""
     wanted = {label.strip().casefold() for label in labels}
     rows = sql.rows(connection, "SELECT id, label, folder FROM sessions WHERE space_id = ?", (space_id,))
+    names = ((id_, text_of(label), text_of(folder)) for id_, label, folder in rows)
     return [
         id_
-        for id_, label, folder in rows
+        for id_, label, folder in names
         if not wanted.isdisjoint(name.strip().casefold() for name in (label, *label.split("/"), *names_in(folder)))
     ]
 
@@ -299,4 +310,4 @@ def _named(connection: apsw.Connection, space_id: int, part: str) -> list[int]:
     """Sessions that are called something with this in it."""
     wanted = part.strip().casefold()
     rows = sql.rows(connection, "SELECT id, label, key FROM sessions WHERE space_id = ?", (space_id,))
-    return [id_ for id_, label, key in rows if wanted in (label or key).casefold()]
+    return [id_ for id_, label, key in rows if wanted in text_of(label or key).casefold()]
