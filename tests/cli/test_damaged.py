@@ -49,7 +49,7 @@ def test_reading_goes_on_and_says_what_is_damaged(run: Run, folder: Path) -> Non
     shown = run("show", "1", "2").out
     assert "damaged: " in shown and '"narrative' in shown and "\ufffd" in shown
     assert run("show", "1", "--json").data["items"][0]["damaged"].keys() == {"content"}
-    assert run("archive", "all.zip").code == 0 and (folder / "all.zip").stat().st_size
+    assert run("export", "--everything", "--output", "all.zip").code == 0 and (folder / "all.zip").stat().st_size
     assert run("backup", "copy.db").code == 0 and (folder / "copy.db").is_file()
 
 

@@ -208,7 +208,7 @@ def _texts(book: Book, advance: Advance) -> Iterator[Fault]:
     while some := book.store.walk(after, _STEP):
         after = some[-1].id
         damaged += [DamagedRow(f"item {item.id}", tuple(item.damaged)) for item in some if item.damaged]
-        nameless += [item.id for item in some if not item.damaged and not _is_named(item)]
+        nameless += [item.id for item in some if not _is_named(item)]
         # What was forgotten is in no answer, and needs nobody to look at it.
         changed += [item.id for item in some if not (item.forgotten_ms or item.damaged or _says_what_it_said(item))]
         advance(len(some))
