@@ -271,6 +271,8 @@ REFUSED: Mapping[str, Callable[[World], object]] = {
     "cure": lambda w: w.part.cure(CUT, 9),
     "damage": lambda w: w.part.damage(quick=True),
     "reindex": lambda w: w.part.reindex(),
+    "damaged_rows": lambda w: w.part.damaged_rows("sessions", None, 9),
+    "altered": lambda w: w.part.altered(0, 9),
     "walk": lambda w: w.part.walk(0, 9),
     "uncut": lambda w: w.part.uncut(9),
     "recut": lambda w: w.part.recut(w.theirs, ()),

@@ -36,6 +36,7 @@ EXAMPLES = 5
 # Of what is damaged so many are named, since a person has to look at each.
 BY_ID = 200
 UNCHECKED = "could not be checked"
+DISALLOWED = "values are not what their table allows"
 ALTERED = "items have content that does not match its checksum"
 # Parts that are made of others, so that they can be rebuilt even if they cannot be read.
 REBUILT = frozenset({"words", "passages", "vectors", "jobs", "links", "topics", "counts", "records", "tags"})
@@ -256,6 +257,8 @@ def _named(kind: str, ids: Sequence[int], most: int = EXAMPLES) -> tuple[int, tu
 
 
 def _damaged(settings: Settings, damage: Damage) -> Fault:
+    if damage.cure == "rows":
+        return Fault("rows", DISALLOWED, 1, (damage.sentence,), False, RECOVER)
     if damage.cure:
         return Fault("file", "indexes of the file are damaged", 1, (damage.sentence,), True, MADE_ANEW)
     return broken(settings, damage.sentence)

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 from commonplace.config import Settings
 from commonplace.memory.backup import keep_copy
 from commonplace.memory.book import Book, Clock, open_book, wall_clock
-from commonplace.memory.check import NOT_DAMAGE, UNCHECKED, books, check, miscounted, no_matter, open_or_broken
+from commonplace.memory.check import (
+    DISALLOWED,
+    NOT_DAMAGE,
+    UNCHECKED,
+    books,
+    check,
+    miscounted,
+    no_matter,
+    open_or_broken,
+)
 from commonplace.memory.copies import place_for, prepare
 from commonplace.memory.encryption import key_of
 from commonplace.memory.health import Fault, note
@@ -79,7 +88,7 @@ def repair(
 
 def _is_lost(fault: Fault) -> bool:
     """Whether a fault is of the file itself, so that its rows have to be saved into a new one."""
-    return not fault.derived and (fault.part == "file" or fault.says == UNCHECKED)
+    return not fault.derived and (fault.part == "file" or fault.says in (UNCHECKED, DISALLOWED))
 
 
 def _recover(settings: Settings, now_ms: int) -> tuple[Path, Recovered]:

@@ -99,6 +99,12 @@ def passage_text(text: object, kind: object, type_: object, title: object, body:
     return standing_text(kind_of(kind), text_of(type_), text_of(title), text_of(body), texts_of(details), ())
 
 
+def speaker_of(details: object) -> str:
+    """Who said something, by name or else by role."""
+    kept = {} if details is None else texts_of(details)
+    return kept.get("speaker") or kept.get("role", "")
+
+
 def as_before(session: Session) -> Mapping[str, object]:
     """What a change keeps of a session as it was."""
     names = ("label", "folder", "status", "importance", "meta", "project", "forgotten_ms")

@@ -26,10 +26,13 @@ class Breaches:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """What an engine finds wrong with its own files, and what of them can be made anew from the rows."""
+    """What an engine finds wrong with its own files, and what of them can be made anew from the rows.
+
+    `rows`: values that their table does not allow, which a repair replaces by the nearest that it does.
+    """
 
     sentence: str
-    cure: Literal["words", "indexes", ""] = ""
+    cure: Literal["words", "indexes", "rows", ""] = ""
 
 
 class Soundness(Protocol):

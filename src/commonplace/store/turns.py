@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from commonplace.store.damage import texts_of
 from commonplace.text.query import Word
 
 
@@ -21,6 +22,13 @@ class Turn:
     role: str
     size: int | None
     next_id: int | None
+
+
+def turn_of(row: Sequence[Any]) -> Turn:
+    """A turn from the number of its item and of its session, its details, its size and what follows it."""
+    _id, session_id, details, size, next_id = row
+    kept = texts_of(details)
+    return Turn(session_id, kept.get("speaker", ""), kept.get("role", ""), size, next_id)
 
 
 class Turns(Protocol):

@@ -173,9 +173,9 @@ def _says(told: Draft | Item) -> tuple[object, ...]:
 
 def _told(connection: Connection, space_id: int, session_id: int, kind: str) -> int | None:
     """The one summary or checkpoint of a session that hooks keep up to date."""
-    question = f"SELECT id FROM items WHERE {_IN_SESSION} AND meta::json ->> '{TOLD}' IS NOT NULL ORDER BY id LIMIT 1"
-    row = sql.first(connection, question, (space_id, session_id, kind))
-    return None if row is None else int(row[0])
+    question = f"SELECT id, meta FROM items WHERE {_IN_SESSION} AND meta <> '{{}}' ORDER BY id"
+    rows = sql.rows(connection, question, (space_id, session_id, kind))
+    return next((int(id_) for id_, meta in rows if object_of(meta).get(TOLD) is not None), None)
 
 
 def _ids(connection: Connection, space_id: int, session_id: int, condition: str, order: str, limit: int) -> list[int]:

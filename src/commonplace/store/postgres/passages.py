@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from commonplace.model import PassageText
 from commonplace.store.columns import CONTEXT, FEW, as_said
+from commonplace.store.damage import text_of
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.rows import passage_text
+from commonplace.store.rows import passage_text, speaker_of
 
-_SPEAKER = "coalesce(nullif({0}.details::json ->> 'speaker', ''), {0}.details::json ->> 'role', '')"
 _IN_CONTEXT = f"""
 SELECT p.id, p.item_id, p.text, i.kind, i.type, i.title, i.body, i.details,
-       {_SPEAKER.format("i")}, right(b.body, {CONTEXT}), {_SPEAKER.format("b")}
+       right(b.body, {CONTEXT}), b.details
   FROM unnest(%(ids)s::bigint[]) j(id) JOIN passages p ON p.space_id = %(space)s AND p.id = j.id
   JOIN items i ON i.space_id = %(space)s AND i.id = p.item_id
   LEFT JOIN items b ON b.space_id = %(space)s AND b.id = CASE
@@ -49,10 +49,11 @@ def in_context(connection: Connection, space_id: int, passage_ids: Sequence[int]
     """Passages as they are to be understood: what was said with who said it, a few words with what was said before."""
     rows = sql.rows(connection, _IN_CONTEXT, {"space": space_id, "ids": sql.ids(passage_ids)})
     found = {}
-    for id_, item_id, text, kind, type_, title, body, details, speaker, before, by in rows:
+    for id_, item_id, text, kind, type_, title, body, details, before, of_before in rows:
         whole = passage_text(text, kind, type_, title, body, details)
-        own = as_said(speaker, whole) if kind == "message" else whole
-        found[id_] = PassageText(id_, item_id, own), as_said(by, before or "")
+        own = as_said(speaker_of(details), whole) if kind == "message" else whole
+        context = as_said(speaker_of(of_before), text_of(before)) if before else ""
+        found[id_] = PassageText(id_, item_id, own), context
     return found
 
 

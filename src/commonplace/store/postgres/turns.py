@@ -12,11 +12,11 @@ from commonplace.store.postgres.sought import Bound, Leaf, condition_of_leaves
 from commonplace.store.postgres.space import Space, a_replica_will_do
 from commonplace.store.postgres.within import in_projects
 from commonplace.store.postgres.words import lexeme, name_token
-from commonplace.store.turns import Turn
+from commonplace.store.turns import Turn, turn_of
 from commonplace.text.query import Word, forms_of
 
 _TURNS = """
-SELECT i.id, i.session_id, coalesce(i.details::json ->> 'speaker', ''), coalesce(i.details::json ->> 'role', ''),
+SELECT i.id, i.session_id, i.details,
        CASE WHEN i.kind = 'message' THEN octet_length(i.body) END,
        (SELECT n.id FROM items n
          WHERE n.space_id = i.space_id AND n.session_id = i.session_id
@@ -45,7 +45,7 @@ class Turns(Space):
     def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
         with self._database.read(self._query_timeout) as connection:
             rows = sql.rows(connection, _TURNS, (self._space_id, sql.ids(item_ids)), prepared=True)
-        return {id_: Turn(*turn) for id_, *turn in rows}
+        return {row[0]: turn_of(row) for row in rows}
 
 
 def _named(word: Word, within: str, bound: Bound) -> str:

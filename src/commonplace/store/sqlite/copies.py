@@ -26,7 +26,7 @@ _ITEMS = "SELECT space_id, uid, rev, title FROM items ORDER BY space_id, uid"
 def look(path: Path, key: str) -> Held:
     """What a store or a copy holds, after a check of it."""
     with _reading(path, key) as connection:
-        whole = connection.pragma("quick_check") == "ok"
+        whole = copying.is_whole(connection)
         counts = dict(zip(COUNTED, sql.first(connection, HELD), strict=True))
         newest = sql.first(connection, _NEWEST)
         return Held(whole, int(connection.pragma("user_version")), counts, *(newest or (None, "")))
@@ -37,7 +37,7 @@ def compare(current: Path, other: Path, key: str) -> Difference:
     lost, back, changed = 0, 0, 0
     examples: list[str] = []
     with _reading(current, key) as ours, _reading(other, key) as theirs:
-        for mine, its in _side_by_side(ours.execute(_ITEMS), theirs.execute(_ITEMS)):
+        for mine, its in _side_by_side(sql.stream(ours, _ITEMS), sql.stream(theirs, _ITEMS)):
             if its is None:
                 lost += 1
                 if len(examples) < EXAMPLES:
@@ -64,7 +64,7 @@ def put_back(path: Path, copy: Path, aside: Path, key: str, busy_ms: int) -> boo
         with contextlib.closing(connect(copy, key, READ_ONLY)) as source, live.backup("main", source, "main") as backup:
             backup.step(-1)
         another(live)
-        if live.pragma("quick_check") != "ok":
+        if not copying.is_whole(live):
             raise StoreCorrupt(f"The store {path} failed its check after {copy.name} was put back.")
     return there
 

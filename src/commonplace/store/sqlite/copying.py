@@ -16,8 +16,16 @@ from commonplace.errors import StoreCorrupt
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, address, connect, create_new, spelled
 
+# What SQLite says of a value that its table does not allow. The pages are whole: such a row is damaged, not the file.
+OF_ROWS = ("CHECK constraint failed in", "NULL value in ", "value in ")
 COUNTED = ("items", "sessions", "history", "projects", "passages")
 HELD = f"SELECT {', '.join(f'(SELECT count(*) FROM {table})' for table in COUNTED)}"
+
+
+def is_whole(connection: apsw.Connection) -> bool:
+    """Whether the pages of a file are; rows may be damaged."""
+    lines = [str(row[0]) for row in sql.rows(connection, "PRAGMA quick_check")]
+    return all(line == "ok" or any(mark in line for mark in OF_ROWS) for line in lines)
 
 
 def make(
@@ -75,7 +83,7 @@ def _turn(original: apsw.Connection, partial: Path, key: str) -> None:
 
 def _verify(path: Path, key: str, held: tuple[int, ...] | None, *, exactly: bool) -> None:
     with contextlib.closing(connect(path, key)) as copy:
-        if copy.pragma("quick_check") != "ok":
+        if not is_whole(copy):
             raise StoreCorrupt(
                 f"The copy {path.name} failed its check; the store may be damaged.", "Run `commonplace check`."
             )

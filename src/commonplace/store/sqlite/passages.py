@@ -9,14 +9,13 @@ import apsw
 
 from commonplace.model import PassageText
 from commonplace.store.columns import CONTEXT, FEW, as_said
-from commonplace.store.rows import passage_text
+from commonplace.store.damage import text_of
+from commonplace.store.rows import passage_text, speaker_of
 from commonplace.store.sqlite import sql
 
-_DETAILS = sql.readable_json("{0}.details").replace("'{}'", "'{{}}'")
-_SPEAKER = f"coalesce(nullif({_DETAILS} ->> '$.speaker', ''), {_DETAILS} ->> '$.role', '')"
 _IN_CONTEXT = f"""
 SELECT p.id, p.item_id, p.text, i.kind, i.type, i.title, i.body, i.details,
-       {_SPEAKER.format("i")}, substr(b.body, -{CONTEXT}), {_SPEAKER.format("b")}
+       substr(b.body, -{CONTEXT}), b.details
   FROM json_each(?2) j CROSS JOIN passages p ON p.id = j.value CROSS JOIN items i ON i.id = p.item_id
   LEFT JOIN items b ON b.id = CASE WHEN i.kind = 'message' AND length(i.body) <= {FEW} THEN coalesce(
        (SELECT n.id FROM items n WHERE n.session_id = i.session_id AND n.created_ms = i.created_ms AND n.id < i.id
@@ -51,10 +50,11 @@ def in_context(
     """Passages as they are to be understood: what was said with who said it, a few words with what was said before."""
     rows = sql.rows(connection, _IN_CONTEXT, (space_id, json.dumps(list(passage_ids))))
     found = {}
-    for id_, item_id, text, kind, type_, title, body, details, speaker, before, by in rows:
+    for id_, item_id, text, kind, type_, title, body, details, before, of_before in rows:
         whole = passage_text(text, kind, type_, title, body, details)
-        own = as_said(speaker, whole) if kind == "message" else whole
-        found[id_] = PassageText(id_, item_id, own), as_said(by, before or "")
+        own = as_said(speaker_of(details), whole) if kind == "message" else whole
+        context = as_said(speaker_of(of_before), text_of(before)) if before else ""
+        found[id_] = PassageText(id_, item_id, own), context
     return found
 
 

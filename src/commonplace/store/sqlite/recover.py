@@ -169,7 +169,8 @@ class _Copier:
         # By table and key: which way a row was read, and a hash of it.
         self._seen: dict[str, dict[Any, tuple[str, int]]] = {name: {} for name in self._tables}
         self._gaps: list[_Gap] = []
-        self._repaired: list[tuple[Values, str]] = []
+        # Items that had to be changed, as they were, and whether that was their content.
+        self._repaired: list[tuple[Values, bool]] = []
         # What the new file has from the start, such as its first space, is that of the damaged one.
         for name in self._tables:
             copy.execute(f"DELETE FROM {name}")
@@ -296,7 +297,8 @@ class _Copier:
             name = _NAMED[table.name][0] if table.name in _NAMED else table.name
             self._done.changed.append(f"{name} {row.get('id', '')}: {'; '.join(changed)}")
             if table.name == "items":
-                self._repaired.append((_as_item(row), str(row["id"])))
+                content = any(line.startswith(("title ", "body ", "details ")) for line in changed)
+                self._repaired.append((_as_item(row), content))
         return tuple(fields.values())
 
     def _beside(self, table: Table, values: Values, error: apsw.Error) -> None:
@@ -323,8 +325,9 @@ class _Copier:
 
     def _write_history(self) -> None:
         """What was found in items that had to be changed, as a line of their history."""
-        for row, number in self._repaired:
+        for row, content in self._repaired:
             item = item_of(row, None)
+            number = item.id
             before = json.dumps(item_before(item), ensure_ascii=False)
             self._copy.execute(
                 "INSERT INTO history (space_id, item_id, rev, op, at_ms, before)"
@@ -332,7 +335,8 @@ class _Copier:
                 (before, number),
             )
             self._copy.execute("UPDATE items SET rev = rev + 1 WHERE id = ?", (number,))
-            self._sum(int(number))
+            if content:
+                self._sum(number)
 
     def _sum(self, number: int) -> None:
         """The checksum of an item whose content had to be changed, where the schema has one."""

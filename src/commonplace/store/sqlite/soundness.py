@@ -27,6 +27,7 @@ from commonplace.store.invariants import (
 from commonplace.store.scrubbing import Mark
 from commonplace.store.soundness import Advance, Breaches, Damage
 from commonplace.store.sqlite import changes, index, indexed_words, items, sessions, sql
+from commonplace.store.sqlite.copying import OF_ROWS
 from commonplace.store.sqlite.scrubbing import part_rows
 from commonplace.store.sqlite.space import Space
 
@@ -196,4 +197,6 @@ class Soundness(Space):
 def _damage(line: str) -> Damage:
     if WORDS in line:
         return Damage(line, "words")
-    return Damage(line, "indexes" if any(mark in line for mark in _OF_INDEXES) else "")
+    if any(mark in line for mark in _OF_INDEXES):
+        return Damage(line, "indexes")
+    return Damage(line, "rows" if any(mark in line for mark in OF_ROWS) else "")

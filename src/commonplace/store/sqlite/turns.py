@@ -10,16 +10,15 @@ from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.scope import resolve
 from commonplace.store.sqlite.space import Space
 from commonplace.store.sqlite.within import narrowed
-from commonplace.store.turns import Turn
+from commonplace.store.turns import Turn, turn_of
 from commonplace.text.query import Word, words_to_fts5
 
 # A word in very many rows may be nobody's name in any of them: only so many of the newest are looked at.
 LOOKED_AT = 50_000
 
-_DETAILS = sql.readable_json("i.details")
 # First what is of the same moment: an import may date thousands alike.
-_TURNS = f"""
-SELECT i.id, i.session_id, coalesce({_DETAILS} ->> '$.speaker', ''), coalesce({_DETAILS} ->> '$.role', ''),
+_TURNS = """
+SELECT i.id, i.session_id, i.details,
        CASE WHEN i.kind = 'message' THEN octet_length(i.body) END, coalesce(
          (SELECT n.id FROM items n WHERE n.session_id = i.session_id AND n.created_ms = i.created_ms AND n.id > i.id
            ORDER BY n.id LIMIT 1),
@@ -51,4 +50,4 @@ class Turns(Space):
     def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
         with self._database.read(self._query_timeout) as connection:
             rows = sql.rows(connection, _TURNS, (self._space_id, json.dumps(list(item_ids))))
-        return {id_: Turn(*turn) for id_, *turn in rows}
+        return {row[0]: turn_of(row) for row in rows}
