@@ -8,6 +8,7 @@ from commonplace.capture.formats import FORMATS
 from fuzzing import (
     hook_payloads,
     imports,
+    json_bounds,
     pages,
     protocol,
     queries,
@@ -37,6 +38,7 @@ _ALL = (
     Target("import-any", "files and zips, by what is in them", imports.take_any, imports.WORDS, _KEEPING),
     Target("move-in", "databases of other memories", imports.take_database, imports.WORDS, _KEEPING),
     Target("hook", "what hosts tell their hooks", hook_payloads.take, hook_payloads.WORDS, _KEEPING),
+    Target("json", "limits on JSON before it is parsed", json_bounds.take, json_bounds.WORDS),
     Target("stdio", "JSON-RPC on standard input", protocol.take_stdio, protocol.WORDS, _KEEPING),
     Target("http", "JSON-RPC over HTTP", protocol.take_http, protocol.WORDS, _KEEPING),
     Target("rest", "requests to the REST interface", requests.take, requests.WORDS, _KEEPING),

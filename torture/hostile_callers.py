@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import http.client
+import io
 import json
 import socket
 import subprocess
 import threading
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
@@ -186,10 +189,33 @@ def _headers(key: str) -> dict[str, str]:
     }
 
 
+@contextlib.contextmanager
+def _huge_bodies(arena: Arena, server: Server) -> Iterator[None]:
+    """Small bodies that would become gigabytes: all of them are refused, and the server lives on."""
+    many = b"[" + b"[]," * 9_000_000 + b"[]]"
+    packed = {**_headers(server.hostile), "Content-Encoding": "gzip"}
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("talk.txt", TALK * 100)
+    for path, headers, body in (
+        ("/api/v1/sync/compare", packed, gzip.compress(many)),
+        ("/api/v1/search", _headers(server.hostile), many),
+        ("/mcp", _headers(server.hostile), many),
+        ("/api/v1/import", {**_headers(server.hostile), "Content-Type": "application/zip"}, zipped.getvalue()),
+    ):
+        status, told = server.call("POST", path, headers, body)
+        if status not in (413, 422):
+            arena.outcome.unsound.append(
+                f"{len(body)} hostile bytes at {path} were answered with {status}: {told[:200]!r}"
+            )
+    yield
+
+
 Attack = Callable[[Arena, Server], contextlib.AbstractContextManager[None]]
 ATTACKS: dict[str, Attack] = {
     "cookies as keys": _cookie_as_key,
     "slow uploads": _slow_uploads,
     "silent connections": _silent_connections,
     "wrong keys": _wrong_keys,
+    "huge bodies": _huge_bodies,
 }

@@ -140,3 +140,14 @@ def test_progress_is_shown_to_a_terminal_only(spawn_in_terminal: Run, folder: Pa
     (folder / "notes.jsonl").write_text(lines(*({"content": f"n{n}"} for n in range(700))), encoding="utf-8")
     done = spawn_in_terminal("add", "--jsonl", "notes.jsonl")
     assert done.code == 0 and "Remembering" in done.out and "Remembered 700 of 700 lines." in done.out
+
+
+def test_a_line_that_is_too_long_or_holds_too_much_is_refused(run: Run) -> None:
+    for line, says in (
+        ('{"content": "' + "a" * (17 << 20) + '"}', "longer than 16,777,216 bytes"),
+        ('{"content": "a", "metadata": {"a": [' + "1," * 60_000 + "1]}}", "more than 50,000 values"),
+        ("[" * 5_000, "nested too deeply to parse"),
+    ):
+        done = run("add", "--jsonl", "-", "--json", stdin=lines({"content": "Good"}) + line)
+        assert done.code == 2 and says in done.error["message"] and "Line 2" in done.error["message"]
+    assert run("status", "--json").data["total"] == 1

@@ -24,6 +24,7 @@ from commonplace.helper_processes import CallerLeft
 from commonplace.mcp import prompts, resources
 from commonplace.mcp.recalled import RECALLED, marked
 from commonplace.memory.book import Book, reopened
+from commonplace.memory.remember import MAX_TEXT
 from commonplace.model import Key
 from commonplace.text.redact import redact
 from commonplace.text.summarise import shorten
@@ -126,7 +127,8 @@ class _Answers:
     async def _do(self, context: _Context, tool: Tool, arguments: dict[str, Any]) -> types.CallToolResult:
         """Have it done where it delays nobody else: in threads of its kind, or by a helper if much was sent."""
         key, state, helpers = _key_of(context), getattr(context.request, "state", None), self._workers.helpers
-        if helpers is not None and key is not None and state is not None and _is_large(context):
+        large = _is_large(context) and not _is_refused_for_length(arguments)
+        if helpers is not None and key is not None and state is not None and large:
             book: Book = state.book
             try:
                 return await helpers.do(
@@ -242,6 +244,15 @@ def _is_large(context: _Context) -> bool:
     headers = getattr(context.request, "headers", {})
     length = headers.get("content-length", "")
     return not length.isdecimal() or int(length) > LARGE_CALL
+
+
+def _is_refused_for_length(value: Any) -> bool:
+    """Whether it holds a text that no tool accepts: refused here, it need not be held by a second process as well."""
+    if isinstance(value, str):
+        return len(value) > MAX_TEXT
+    if isinstance(value, dict):
+        return any(map(_is_refused_for_length, value.values()))
+    return isinstance(value, list) and any(map(_is_refused_for_length, value))
 
 
 def _called_apart(
