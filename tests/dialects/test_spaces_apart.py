@@ -13,6 +13,7 @@ from tests.dialects.conftest import TOOLS
 
 from commonplace.config import Settings
 from commonplace.dialects import chatgpt, ecm, kiro, memories, sekha
+from commonplace.dialects.profiles import tools_of
 from commonplace.dialects.tool import Tool
 from commonplace.errors import NoResults, NotFound
 from commonplace.memory import streams
@@ -105,7 +106,7 @@ ASKED: dict[str, Attempts] = {
 
 def test_every_tool_is_tried() -> None:
     assert {f"{tool.dialect}:{tool.name}" for tool in ALL} == {*STOLEN, *ASKED}
-    assert {tool.name for tool in ALL} == set(TOOLS)
+    assert {tool.name for tool in ALL} == {tool.name for tool in tools_of("all")}
 
 
 @pytest.fixture(params=[(0, 1), (1, 0)], ids=["first", "second"])
