@@ -29,6 +29,7 @@ ON_BOTH = (
     "dialects/test_memories_changing.py",
     "dialects/test_search.py",
     "dialects/test_sekha_organising.py",
+    "dialects/test_sekha_titles.py",
     "dialects/test_spaces_apart.py",
     "memory/test_asked_at_once.py",
     "memory/test_check.py",

@@ -250,3 +250,42 @@ def test_an_imported_uid_is_kept_in_its_canonical_spelling(book: Book) -> None:
     stored = remember(book, Note("x", uid="01959A125F3E7ABC8DEF0123456789AB"))
     assert stored.uid == "01959a12-5f3e-7abc-8def-0123456789ab"
     assert fetch_one(book, "0123456789ab").id == stored.id
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        "deploys happen on fridays.",
+        "Deploys happen on Fridays.",
+        "deploys happen on Fridays",
+        "  Deploys  happen\non Fridays .",
+    ],
+)
+def test_a_statement_with_other_capitals_spacing_or_ending_is_the_same(book: Book, again: str) -> None:
+    first = remember(book, Note("Deploys happen on Fridays", type="fact", project="p"))
+    second = remember(book, Note(again, type="fact", project="p"))
+    assert (second.id, second.uid, second.duplicate) == (first.id, first.uid, True)
+    assert sum(book.store.counts().items.values()) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Note("The id is called userid", type="fact", project="p"),
+        Note("The id is called userId?", type="fact", project="p"),
+        Note("The id is called userId", type="note", project="p"),
+        Note("The id is called userId.", type="fact", project="q"),
+        Note("The id is called userId here", type="fact", project="p"),
+        Note("The id is called userId.", type="fact", project="p", details={"category": "api"}),
+        Note("The id is called userId.", type="fact", project="p", title="A title of its own"),
+    ],
+)
+def test_what_says_something_else_or_is_elsewhere_is_another_statement(book: Book, other: Note) -> None:
+    remember(book, Note("The id is called userId", type="fact", project="p"))
+    assert not remember(book, other).duplicate
+
+
+def test_a_forgotten_statement_does_not_stand_for_one_with_another_ending(book: Book) -> None:
+    first = remember(book, Note("Deploys happen on Fridays"))
+    forget(book, [first.id])
+    assert not remember(book, Note("Deploys happen on Fridays.")).duplicate

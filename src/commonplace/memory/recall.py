@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from commonplace.errors import TooLarge
 from commonplace.memory.book import Book
-from commonplace.memory.conversations import ROLES
+from commonplace.memory.conversations import DEFAULT_IMPORTANCE, ROLES
 from commonplace.memory.meaning import ASKED_PASSAGES, ASKED_SECONDS
 from commonplace.memory.staleness import is_stale
 from commonplace.model import Item, Scope, Session, VectorHit
 from commonplace.ranking.company import brevity, lifted, spoken, whose
-from commonplace.ranking.diversity import distinct
+from commonplace.ranking.diversity import distinct, groups_alike, one_for_each
 from commonplace.ranking.fusion import Evidence, best_first, expected_cosines, lexical_signal, likeness
 from commonplace.ranking.relevance import is_noise, relevance
 from commonplace.ranking.second_look import second_look
 from commonplace.ranking.signals import STALE_FACTOR
 from commonplace.store.columns import QUERY_COLUMNS, standing_text
 from commonplace.store.protocol import Job
+from commonplace.text.extract import says_little
 from commonplace.text.named_time import NamedTime, named_time
 from commonplace.text.naming import without_names
-from commonplace.text.query import Query, parse
-from commonplace.text.sought import Sort, asking_share, sort_sought, tells, whose_words
+from commonplace.text.query import Query, like_pattern, parse, plain_words
+from commonplace.text.sought import (
+    Sort,
+    asking_share,
+    asks_the_same,
+    is_about_questions,
+    only_asks,
+    sort_sought,
+    tells,
+    whose_words,
+)
 from commonplace.text.tokens import index_text, stem
 
 if TYPE_CHECKING:
@@ -33,6 +44,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CANDIDATES = 100
+# A question of so few words may name a conversation: with this share of them in its label, and this share of the label
+# in the question. So many labels are read, and so many of the latest conversations are candidates.
+TITLE_WORDS, TITLE_SHARE, LABEL_SHARE, LABELS_READ, TITLES = 8, 0.6, 0.5, 500, 20
 # The best so many are compared with what was said around them.
 IN_COMPANY = 150
 # So much of what is of a time that was named is looked at too.
@@ -42,6 +56,10 @@ LOOKED_AT = 100
 # Characters of a hit that are read then: what it is about it says early.
 READ = 2_000
 MAX_QUERY = 10_000
+# What only repeats a question has at most twice its characters and these.
+REPEATED_MORE = 80
+# Of the best so many, those that are no longer than this are compared with each other, to tell the important first.
+COMPARED, SHORT_TEXT = 30, 500
 # What it is worth to hold the words of a question that says nothing: "how", "the".
 EMPTY_WORDS = 0.2
 # Everybody has a role: to name it names nobody.
@@ -221,14 +239,28 @@ def _recall(book: Book, asked: Asked, scope: Scope, limit: int) -> Recalled:
     enough = 2 * limit
     first = best_first(scores, newest={})[: max(enough, LOOKED_AT)]
     items = book.store.get(first)
-    scores |= _looked_at(asked, scores, [items[item_id] for item_id in first[:LOOKED_AT] if item_id in items])
+    read = [items[item_id] for item_id in first[:LOOKED_AT] if item_id in items]
+    repeats = _repeating(asked, read)
+    replies = _replies(book, scope, repeats)
+    for item, _question in replies:
+        if item.id not in chosen:
+            (chosen[item.id],) = _first_passages(book, [item.id])
+            evidence |= _by_meaning(book, asked, [chosen[item.id]])
+        scores.setdefault(item.id, likeness(evidence[chosen[item.id]], best))
+        if item.id not in items:
+            items[item.id] = item
+            first.append(item.id)
+            read.append(item)
+    replied = {reply.id: scores[question.id] for reply, question in replies}
+    scores |= _looked_at(asked, scores, read, {item.id for item in repeats}, replied)
     found = sorted(
         (items[item_id] for item_id in first if item_id in items),
         key=lambda item: -relevance(scores[item.id]) * (STALE_FACTOR if is_stale(item) else 1.0),
     )[:enough]
+    found = _important_first(book, found, scores)
     hits = [
         Hit(item, passage, relevance(scores[item.id]), e.semantic, lexical_signal(e, best))
-        for item in distinct(found, _words_of)
+        for item in one_for_each(distinct(found, _words_of), _session_title)
         for passage, e in [(chosen[item.id], evidence[chosen[item.id]])]
     ]
     told = len(scores) - (len(found) - len(hits))
@@ -257,8 +289,117 @@ def _in_company(book: Book, asked: Asked, own: Mapping[int, float]) -> dict[int,
     return {id_: score - brief.get(id_, 0.0) for id_, score in scores.items()}
 
 
-def _looked_at(asked: Asked, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
-    """The likeness of items once they were read: what they tell, when that was, and whether they only ask."""
+def _repeating(asked: Asked, items: Sequence[Item]) -> list[Item]:
+    """Those of the items that only ask what the question asks, unless it is about what was asked."""
+    if asked.query.strict or is_about_questions(asked.query.text):
+        return []
+    tokens = {token for word in asked.query.words for token in (word.token, *word.parts)}
+    longest = 2 * len(asked.query.text) + REPEATED_MORE
+    return [item for item in items if len(said := _said(item)) <= longest and asks_the_same(said, tokens)]
+
+
+def _replies(book: Book, scope: Scope, questions: Sequence[Item]) -> list[tuple[Item, Item]]:
+    """The next message of somebody else after each message that asks the same, if it says something; with that one."""
+    asked = {item.id: item for item in questions if item.kind == "message"}
+    if not asked or scope.types or scope.tag or (scope.kinds and "message" not in scope.kinds):
+        return []
+    turns = book.store.turns(list(asked))
+    after = book.store.get(turn.next_id for turn in turns.values() if turn.next_id is not None)
+    pairs = [(after[turn.next_id], asked[id_]) for id_, turn in turns.items() if turn.next_id in after]
+    return [(reply, question) for reply, question in pairs if _inside(scope, reply) and _answers(reply, question)]
+
+
+def _inside(scope: Scope, reply: Item) -> bool:
+    """Whether a reply to a message in a scope is in it too, as far as replies differ."""
+    since, until = scope.since_ms or reply.created_ms, scope.until_ms or reply.created_ms + 1
+    return reply.kind == "message" and reply.forgotten_ms is None and since <= reply.created_ms < until
+
+
+def _answers(reply: Item, question: Item) -> bool:
+    said = reply.text[:READ]
+    return _who(reply) != _who(question) and not only_asks(said) and not says_little(said)
+
+
+def _who(item: Item) -> tuple[str, str]:
+    return item.details.get("role", ""), item.details.get("speaker", "")
+
+
+def _first_passages(book: Book, item_ids: Sequence[int]) -> dict[int, int]:
+    """The item of the first passage of each item, by that passage."""
+    return {passages[0]: item_id for item_id, passages in book.store.passages_of(item_ids).items()}
+
+
+def _by_meaning(book: Book, asked: Asked, passages: Sequence[int]) -> dict[int, Evidence]:
+    """What is known of passages that no word of the question found: their nearness to it, if they have vectors."""
+    cosines = {} if asked.vector is None else book.store.cosines(asked.vector, passages)
+    return {passage: Evidence(cosine=cosines.get(passage)) for passage in passages}
+
+
+def _titled(book: Book, asked: Asked, scope: Scope) -> dict[int, float]:
+    """The first messages of conversations whose title the question names, with the share of its words in the title."""
+    words = asked.query.words
+    if asked.query.strict or not asked.query.telling or not 0 < len(words) <= TITLE_WORDS:
+        return {}
+    patterns = [like_pattern(word.surface, word.token) for word in words]
+    labels = book.store.titled(patterns, math.ceil(TITLE_SHARE * len(words)), scope, LABELS_READ)
+    shares: dict[int, float] = {}
+    for item_id, label in labels.items():
+        if len(shares) == TITLES:
+            break
+        of_label = set(index_text(label).split())
+        named = sum(word.token in of_label for word in words)
+        if named >= TITLE_SHARE * len(words) and named >= LABEL_SHARE * len(plain_words(label)):
+            shares[item_id] = named / len(words)
+    return shares
+
+
+def _important_first(book: Book, found: Sequence[Item], scores: dict[int, float]) -> list[Item]:
+    """Items in their order, but of those that say nearly the same the more important first, with the better score."""
+    alike = groups_alike([item for item in found[:COMPARED] if len(item.body) <= SHORT_TEXT], _words_of)
+    if not alike:
+        return list(found)
+    sessions = book.store.sessions_of([item.id for group in alike for item in group if item.importance is None])
+    place = {item.id: item for item in found}
+    for group in alike:
+        ranked = sorted(group, key=lambda item: -_importance(item, sessions.get(item.id)))
+        better = [scores[item.id] for item in group]
+        for old, new, score in zip(group, ranked, better, strict=True):
+            place[old.id] = new
+            scores[new.id] = score
+    return list(place.values())
+
+
+def _importance(item: Item, session: Session | None) -> float:
+    if item.importance is not None:
+        return item.importance
+    return DEFAULT_IMPORTANCE if session is None else session.importance
+
+
+def _session_title(item: Item) -> tuple[str, str] | None:
+    """What a prompt, summary or checkpoint has in common with the others of its session: one of them is enough."""
+    if item.session is None or not (item.kind in ("summary", "checkpoint") or item.type == "prompt"):
+        return None
+    return item.session, " ".join(item.title.casefold().split()).rstrip(" .?!…")
+
+
+def _said(item: Item) -> str:
+    """What an item says itself, without what it was about if it tells more than that."""
+    if item.kind in ("summary", "checkpoint"):
+        return item.told("request", "task", "snapshot", "relevant_files") or item.text or item.title
+    return item.text or item.title
+
+
+def _looked_at(
+    asked: Asked,
+    scores: Mapping[int, float],
+    items: Sequence[Item],
+    repeats: Collection[int],
+    replied: Mapping[int, float],
+) -> dict[int, float]:
+    """The likeness of items once they were read: what they tell, when that was, and whether they only ask.
+
+    `repeats` only ask the same; `replied` are the replies to those, with the likeness of what they reply to.
+    """
     if asked.query.strict:
         return {}
     return {
@@ -268,12 +409,14 @@ def _looked_at(asked: Asked, scores: Mapping[int, float], items: Sequence[Item])
             nearness=asked.time.nearness(item.created_ms) if asked.time else 0.0,
             # What a user asks an assistant tells what they were about; what people ask each other does not.
             asks=asking_share(item.text[:READ]) if item.details.get("speaker", "") not in _NOBODY else 0.0,
+            repeats=item.id in repeats,
+            replies_to=replied.get(item.id),
         )
         for item in items
     }
 
 
-def _candidates(book: Book, asked: Asked, scope: Scope, k: int) -> tuple[dict[int, Evidence], Mapping[int, int], int]:
+def _candidates(book: Book, asked: Asked, scope: Scope, k: int) -> tuple[dict[int, Evidence], dict[int, int], int]:
     """Evidence by passage, the item each passage belongs to, and how many matched."""
     query, vector = asked.query, asked.vector
     # The nearest neighbours of a lone asterisk answer nothing.
@@ -290,6 +433,13 @@ def _candidates(book: Book, asked: Asked, scope: Scope, k: int) -> tuple[dict[in
     owner = {hit.passage_id: hit.item_id for hit in near} | {hit.passage_id: hit.item_id for hit in answer.hits}
     share = 1.0 if query.strict or query.telling else EMPTY_WORDS
     evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), share * answer.found.get(p, 0.0)) for p in owner}
+    if titled := _titled(book, asked, scope):
+        # A conversation with this title answers as if its first message held the words of its title.
+        best = max(scores.values(), default=1.0)
+        for passage, item_id in _first_passages(book, list(titled)).items():
+            known = evidence.get(passage) or _by_meaning(book, asked, [passage])[passage]
+            evidence[passage] = Evidence(best, known.cosine, max(known.found, titled[item_id]))
+            owner[passage] = item_id
     return evidence, owner, answer.total
 
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, replace
 from commonplace.errors import InvalidInput, NothingToRemember, TooLarge
 from commonplace.identity import ref
 from commonplace.memory.book import Book
-from commonplace.model import DETAIL_FIELDS, KINDS, Draft, Item, Kind, Passage, Stored
-from commonplace.store.columns import standing_text
+from commonplace.model import DETAIL_FIELDS, KINDS, Draft, Item, Kind, Passage, Scope, Stored
+from commonplace.store.columns import QUERY_COLUMNS, standing_text
 from commonplace.text import times
 from commonplace.text.globs import checked_glob
 from commonplace.text.names import normalise_project
 from commonplace.text.private import only_private
+from commonplace.text.query import parse
 from commonplace.text.redact import redact
 from commonplace.text.split import split
 from commonplace.text.summarise import title_of
@@ -33,11 +34,15 @@ MAX_META_DEPTH = 50
 MAX_SESSION = 200
 # Characters that are one passage however they are cut.
 SHORT = 1500
+# Statements of so few characters are compared in their plain form, with so many that hold the same words.
+MAX_STATEMENT, SAME_STATEMENTS = 500, 10
 
 _TYPE = re.compile(r"[\w][\w .:/-]{0,99}")
 _CATEGORY = re.compile(r"\w(?:[\w .-]{0,98}[\w-])?")
 # Names of devices on Windows, whatever follows their first dot.
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+# A word that is written with a capital letter because of where it stands or what it is, such as Fridays.
+_CAPITAL = re.compile(r"\b[A-Z][a-z]+\b")
 # What neither a database column nor a JSON reply can carry.
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _DEFAULT_TYPE: Mapping[Kind, str] = {
@@ -68,8 +73,12 @@ class Note:
 
 
 def remember(book: Book, note: Note) -> Stored:
-    """Keep one thing. Saying the same again in the same place finds it instead of repeating it."""
-    return remember_all(book, [note])[0]
+    """Keep one thing. Saying the same again in the same place finds it instead of repeating it.
+
+    A statement is the same with a full stop or without, with another spacing, or without its capital letters.
+    """
+    known = _stated_before(book, note)
+    return remember_all(book, [note])[0] if known is None else Stored(known.id, known.uid, duplicate=True)
 
 
 def remember_all(book: Book, notes: Sequence[Note]) -> list[Stored]:
@@ -78,6 +87,33 @@ def remember_all(book: Book, notes: Sequence[Note]) -> list[Stored]:
     stored = book.store.put([draft_of(note, now) for note in notes], now)
     book.meaning.wake()
     return stored
+
+
+def _stated_before(book: Book, note: Note) -> Item | None:
+    """The statement that this one repeats with other capitals, another spacing or a final full stop.
+
+    None if it is the very same, which the store itself knows.
+    """
+    text = note.content.strip()
+    if note.kind != "memory" or note.title or note.uid is not None or not 0 < len(text) <= MAX_STATEMENT:
+        return None
+    draft = draft_of(note, book.clock())
+    # As one phrase, which holds whatever the case and the marks between the words.
+    query = parse('"' + draft.body.replace('"', " ") + '"', QUERY_COLUMNS)
+    if not query.strict:
+        return None
+    scope = Scope.inside(draft.project, kinds=("memory",), types=(draft.type,))
+    hits = book.store.search_text(query, scope, SAME_STATEMENTS, shares=False).hits
+    found = book.store.get(hit.item_id for hit in hits).values()
+    alike = [item for item in found if _plain_form(item) == _plain_form(draft)]
+    return None if any(item.body.strip() == text for item in alike) else next(iter(alike), None)
+
+
+def _plain_form(told: Draft | Item) -> tuple[str, Mapping[str, str]]:
+    """A statement without spacing and a final full stop, ordinary words in lower case, names such as userId as they are."""
+    text = " ".join(told.body.split()).rstrip(" .")
+    fields = {name: value for name, value in told.details.items() if value}
+    return _CAPITAL.sub(lambda word: word[0].lower(), text), fields
 
 
 def draft_of(note: Note, now_ms: int, *, dated: bool = True, identity: bytes | None = None) -> Draft:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from commonplace.model import Scope
 from commonplace.store.damage import texts_of
 from commonplace.text.query import Word
 
@@ -36,5 +37,8 @@ class Turns(Protocol):
 
     # Those of the words that are part of the name, or the role, of somebody who speaks: anywhere, or in one project.
     def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]: ...
+    # Conversations whose label matches so many of the LIKE patterns, or holds letters that engines compare differently,
+    # the one with the newest message first: the id of the first message that is in the scope, and the label.
+    def titled(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]: ...
     # Of these items, those that are part of a session.
     def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]: ...

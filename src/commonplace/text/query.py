@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 
 from commonplace.text.grammar import parse_strict
@@ -24,6 +25,7 @@ __all__ = [
     "Term",
     "Word",
     "forms_of",
+    "like_pattern",
     "matches",
     "parse",
     "plain",
@@ -107,6 +109,14 @@ def plain_words(text: str) -> tuple[Word, ...]:
         if len(telling) >= MAX_WORDS:
             break
     return tuple((telling or empty).values())[:MAX_WORDS]
+
+
+def like_pattern(surface: str, token: str) -> str:
+    """A LIKE pattern for texts of ASCII letters that hold a word in any form: what its stem and itself begin with."""
+    word = surface.casefold()
+    begun = "".join(a for a, _b in takewhile(lambda pair: pair[0] == pair[1], zip(word, token, strict=False)))
+    told = begun if len(begun) > 1 else word
+    return "%" + "".join(char if char.isascii() and char.isalnum() else "_" for char in told) + "%"
 
 
 def to_fts5(tree: Node, columns: Sequence[str] = ()) -> str:

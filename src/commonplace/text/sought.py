@@ -6,7 +6,10 @@ English only: in other languages nothing is sought, and the topic decides alone.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Literal
+
+from commonplace.text.query import plain_words
 
 Sort = Literal["time", "number"]
 
@@ -29,6 +32,10 @@ _YOU_SAID = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_QUESTION = re.compile(r"\W*(?:who|whom|whose|what|which|when|where|why|how)\b", re.IGNORECASE)
+_ABOUT_QUESTIONS = re.compile(r"\b(?:ask(?:s|ed|ing)?|questions?)\b", re.IGNORECASE)
+# A text that asks for so much of its length only asks; one that shares so many of its words asks the same.
+_ONLY, _SAME = 0.9, 0.6
 
 _TOLD = {"time": _TIME, "number": _NUMBER}
 
@@ -50,6 +57,26 @@ def whose_words(question: str) -> Literal["user", "assistant"] | None:
     if _YOU_SAID.search(question):
         return "assistant"
     return "user" if _I.search(question) else None
+
+
+def is_about_questions(question: str) -> bool:
+    """Whether a question is about what somebody asked."""
+    return _ABOUT_QUESTIONS.search(question) is not None
+
+
+def only_asks(text: str) -> bool:
+    """Whether a text is a question and nothing else, with its question mark or without."""
+    if "?" in text:
+        return asking_share(text) >= _ONLY
+    return _QUESTION.match(text) is not None and len(_SENTENCE_END.split(text.strip())) == 1
+
+
+def asks_the_same(text: str, tokens: Collection[str]) -> bool:
+    """Whether a text only asks, and with words most of which are among the tokens of a question."""
+    if not only_asks(text):
+        return False
+    own = {word.token for word in plain_words(text)}
+    return len(own.intersection(tokens)) >= _SAME * len(own)
 
 
 def asking_share(text: str) -> float:

@@ -183,6 +183,10 @@ class OneProject(Conversations, Records, Streams, Topics, Whole):
     def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
         return self._inner.speakers(words, self._here()) if self._means_here(project) else []
 
+    def titled(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]:
+        narrowed = self._narrowed(scope)
+        return {} if narrowed is None else self._inner.titled(patterns, least, narrowed, limit)
+
     def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
         return self._inner.turns(list(self.get(item_ids)))
 

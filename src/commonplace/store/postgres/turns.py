@@ -42,6 +42,24 @@ class Turns(Space):
             answers = sql.rows(connection, f"SELECT {speaks}", bound.values, prepared=True)[0]
             return [word for word, is_name in zip(words, answers, strict=True) if is_name]
 
+    @a_replica_will_do
+    def titled(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, scope)
+            if filter_ is None or not patterns:
+                return {}
+            condition, bindings = filter_.sql()
+            matching = " + ".join(["(s.label ILIKE %s)::integer"] * len(patterns))
+            rows = sql.rows(
+                connection,
+                "SELECT (SELECT i.id FROM items i WHERE i.space_id = s.space_id AND i.session_id = s.id"
+                f"          AND i.kind = 'message' AND {condition} ORDER BY i.created_ms, i.id LIMIT 1), s.label"
+                "  FROM sessions s WHERE s.space_id = %s AND s.forgotten_ms IS NULL AND s.messages > 0"
+                f"   AND ({matching} >= %s OR s.label ~ '[^ -~]') ORDER BY s.ended_ms DESC, s.id DESC LIMIT %s",
+                (*bindings, self._space_id, *patterns, least, limit),
+            )
+        return {first: label for first, label in rows if first is not None}
+
     def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
         with self._database.read(self._query_timeout) as connection:
             rows = sql.rows(connection, _TURNS, (self._space_id, sql.ids(item_ids)), prepared=True)

@@ -47,6 +47,23 @@ class Turns(Space):
 
             return [word for word in words if speaks(word)]
 
+    def titled(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = resolve(connection, self._space_id, scope)
+            if filter_ is None or not patterns:
+                return {}
+            condition, bindings = filter_.sql()
+            matching = " + ".join(["(s.label LIKE ?)"] * len(patterns))
+            rows = sql.rows(
+                connection,
+                "SELECT (SELECT i.id FROM items i WHERE i.session_id = s.id AND i.space_id = s.space_id"
+                f"          AND i.kind = 'message' AND {condition} ORDER BY i.created_ms, i.id LIMIT 1), s.label"
+                "  FROM sessions s WHERE s.space_id = ? AND s.forgotten_ms IS NULL AND s.messages > 0"
+                f"   AND ({matching} >= ? OR s.label GLOB '*[^ -~]*') ORDER BY s.ended_ms DESC, s.id DESC LIMIT ?",
+                (*bindings, self._space_id, *patterns, least, limit),
+            )
+        return {first: label for first, label in rows if first is not None}
+
     def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
         with self._database.read(self._query_timeout) as connection:
             rows = sql.rows(connection, _TURNS, (self._space_id, json.dumps(list(item_ids))))
