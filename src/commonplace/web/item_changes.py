@@ -8,7 +8,7 @@ from commonplace.errors import CommonplaceError, Conflict, InvalidInput
 from commonplace.memory.book import Book
 from commonplace.memory.fetch import fetch_one
 from commonplace.memory.forget import forget, restore
-from commonplace.memory.remember import Note, note_of, remember, rewrite
+from commonplace.memory.remember import Note, note_of, remember_all, rewrite
 from commonplace.memory.revert import revert
 from commonplace.memory.revisions import compared as fields_compared
 from commonplace.memory.revisions import state_of
@@ -50,7 +50,8 @@ def replace_it(book: Book, asked: Asked) -> Reply:
     try:
         if not named and not text.strip():
             raise InvalidInput("Nothing takes its place.", "Write what does, or name its id.")
-        by = named or remember(book, _replacement(old, text)).id
+        # A replacement that differs in a full stop or capitals only is a change all the same.
+        by = named or remember_all(book, [_replacement(old, text)])[0].id
         _old, new = supersede(book, old.id, by)
     except CommonplaceError as error:
         kept = {"replacement": text, "by": named}
