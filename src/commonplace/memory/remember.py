@@ -110,7 +110,7 @@ def _stated_before(book: Book, note: Note) -> Item | None:
 
 
 def _plain_form(told: Draft | Item) -> tuple[str, Mapping[str, str]]:
-    """A statement without spacing and a final full stop, ordinary words in lower case, names such as userId as they are."""
+    """A statement without spacing and a final full stop, ordinary words in lower case, but not userId."""
     text = " ".join(told.body.split()).rstrip(" .")
     fields = {name: value for name, value in told.details.items() if value}
     return _CAPITAL.sub(lambda word: word[0].lower(), text), fields
