@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from commonplace.model import KNOWLEDGE_TYPES
 from commonplace.ranking.budget import Budget, tokens_of
-from commonplace.ranking.diversity import distinct
-from commonplace.ranking.fusion import WORDS, Evidence, best_first, lexical_signal, likeness
+from commonplace.ranking.diversity import distinct, groups_alike, one_for_each
+from commonplace.ranking.fusion import WORDS, Evidence, best_first, expected_cosines, lexical_signal, likeness
 from commonplace.ranking.relevance import BORDER, is_noise, relevance
 from commonplace.ranking.signals import Signals, composite, order_key, recency
 
@@ -263,3 +263,21 @@ def test_what_is_spent_already_counts() -> None:
 def test_a_token_is_four_characters_or_a_part_of_them(characters: int) -> None:
     assert tokens_of(characters) == math.ceil(characters / 4)
     assert 4 * tokens_of(characters) - characters in (0, 1, 2, 3)
+
+
+def test_what_has_no_vector_is_expected_to_mean_what_those_like_it_mean() -> None:
+    known = {n: Evidence(bm25=1.0, cosine=0.9 - n / 10, found=0.2) for n in range(5)}
+    more_words, fewer_words = Evidence(bm25=2.0, found=0.5), Evidence(bm25=0.5, found=0.01)
+    expected = expected_cosines({**known, 8: more_words, 9: fewer_words}, best_bm25=2.0)
+    assert expected == {8: pytest.approx(0.8), 9: 0.0}
+    assert likeness(more_words, 2.0, expected[8]) > likeness(known[0], 2.0)
+    assert expected_cosines(known, 2.0) == {}
+
+
+def test_one_of_each_key_stays_and_all_without_one() -> None:
+    assert one_for_each(["a1", "b", "a2", "b"], lambda text: text[0] if text[0] == "a" else None) == ["a1", "b", "b"]
+
+
+def test_groups_are_those_that_say_nearly_the_same() -> None:
+    texts = ["we deploy on fridays at three", "cats sleep", "we deploy on fridays at four", "dogs bark"]
+    assert groups_alike(texts, str) == [[texts[0], texts[2]]]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.ranking.second_look import ASKS, TELLS, WHEN, second_look
+from commonplace.ranking.second_look import ASKS, REPEATED_MOST, TELLS, WHEN, answers_first, second_look
 
 shares = st.floats(0, 1)
 
@@ -23,3 +23,18 @@ def test_it_moves_a_hit_a_little_and_never_the_wrong_way(
 
 def test_what_tells_nothing_special_stays_as_it_was() -> None:
     assert second_look(0.4, tells=False, nearness=0.0, asks=0.0) == pytest.approx(0.4)
+
+
+@given(st.floats(-1, 2), st.floats(-1, 2))
+def test_a_reply_stands_before_the_question_that_only_repeats_what_is_asked(question: float, reply: float) -> None:
+    changed = answers_first({1: question, 2: reply, 3: 0.5}, [1], {1: 2})
+    assert changed[2] > changed[1] and changed[2] >= reply and 3 not in changed
+
+
+def test_a_repeated_question_without_a_reply_is_no_likely_answer() -> None:
+    assert answers_first({1: 1.4}, [1], {}) == {1: REPEATED_MOST}
+
+
+def test_of_two_questions_with_one_reply_the_better_one_counts() -> None:
+    changed = answers_first({1: 0.9, 2: 0.6, 3: 0.1}, [1, 2], {1: 3, 2: 3})
+    assert changed[3] == 0.9 > changed[1] > changed[2]

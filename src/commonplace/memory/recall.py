@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from commonplace.ranking.company import brevity, lifted, spoken, whose
 from commonplace.ranking.diversity import distinct, groups_alike, one_for_each
 from commonplace.ranking.fusion import Evidence, best_first, expected_cosines, lexical_signal, likeness
 from commonplace.ranking.relevance import is_noise, relevance
-from commonplace.ranking.second_look import second_look
+from commonplace.ranking.second_look import answers_first, second_look
 from commonplace.ranking.signals import STALE_FACTOR
 from commonplace.store.columns import QUERY_COLUMNS, standing_text
 from commonplace.store.protocol import Job
@@ -251,8 +251,9 @@ def _recall(book: Book, asked: Asked, scope: Scope, limit: int) -> Recalled:
             items[item.id] = item
             first.append(item.id)
             read.append(item)
-    replied = {reply.id: scores[question.id] for reply, question in replies}
-    scores |= _looked_at(asked, scores, read, {item.id for item in repeats}, replied)
+    scores |= _looked_at(asked, scores, read)
+    answered = {question.id: reply.id for reply, question in replies}
+    scores |= answers_first(scores, [item.id for item in repeats], answered)
     found = sorted(
         (items[item_id] for item_id in first if item_id in items),
         key=lambda item: -relevance(scores[item.id]) * (STALE_FACTOR if is_stale(item) else 1.0),
@@ -293,7 +294,7 @@ def _repeating(asked: Asked, items: Sequence[Item]) -> list[Item]:
     """Those of the items that only ask what the question asks, unless it is about what was asked."""
     if asked.query.strict or is_about_questions(asked.query.text):
         return []
-    tokens = {token for word in asked.query.words for token in (word.token, *word.parts)}
+    tokens = {word.token for word in asked.query.words}
     longest = 2 * len(asked.query.text) + REPEATED_MORE
     return [item for item in items if len(said := _said(item)) <= longest and asks_the_same(said, tokens)]
 
@@ -389,17 +390,8 @@ def _said(item: Item) -> str:
     return item.text or item.title
 
 
-def _looked_at(
-    asked: Asked,
-    scores: Mapping[int, float],
-    items: Sequence[Item],
-    repeats: Collection[int],
-    replied: Mapping[int, float],
-) -> dict[int, float]:
-    """The likeness of items once they were read: what they tell, when that was, and whether they only ask.
-
-    `repeats` only ask the same; `replied` are the replies to those, with the likeness of what they reply to.
-    """
+def _looked_at(asked: Asked, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
+    """The likeness of items once they were read: what they tell, when that was, and whether they only ask."""
     if asked.query.strict:
         return {}
     return {
@@ -409,8 +401,6 @@ def _looked_at(
             nearness=asked.time.nearness(item.created_ms) if asked.time else 0.0,
             # What a user asks an assistant tells what they were about; what people ask each other does not.
             asks=asking_share(item.text[:READ]) if item.details.get("speaker", "") not in _NOBODY else 0.0,
-            repeats=item.id in repeats,
-            replies_to=replied.get(item.id),
         )
         for item in items
     }

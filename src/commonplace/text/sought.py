@@ -34,8 +34,9 @@ _YOU_SAID = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _QUESTION = re.compile(r"\W*(?:who|whom|whose|what|which|when|where|why|how)\b", re.IGNORECASE)
 _ABOUT_QUESTIONS = re.compile(r"\b(?:ask(?:s|ed|ing)?|questions?)\b", re.IGNORECASE)
-# A text that asks for so much of its length only asks; one that shares so many of its words asks the same.
-_ONLY, _SAME = 0.9, 0.6
+# A text that asks for so much of its length only asks. It asks the same if it shares so many of its words with a
+# question, and those are so many of the question's.
+_ONLY, _SAME, _COVERED = 0.9, 0.6, 0.5
 
 _TOLD = {"time": _TIME, "number": _NUMBER}
 
@@ -72,11 +73,12 @@ def only_asks(text: str) -> bool:
 
 
 def asks_the_same(text: str, tokens: Collection[str]) -> bool:
-    """Whether a text only asks, and with words most of which are among the tokens of a question."""
+    """Whether a text only asks, and with nearly the same words as a question of these tokens."""
     if not only_asks(text):
         return False
     own = {word.token for word in plain_words(text)}
-    return len(own.intersection(tokens)) >= _SAME * len(own)
+    shared = len(own.intersection(tokens))
+    return shared >= _SAME * len(own) and shared >= _COVERED * len(tokens)
 
 
 def asking_share(text: str) -> float:
