@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commonplace.model import Scope
+from commonplace.store.damage import text_of
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.fulltext import ROWS
 from commonplace.store.postgres.scope import resolve
@@ -58,7 +59,7 @@ class Turns(Space):
                 f"   AND ({matching} >= %s OR s.label ~ '[^ -~]') ORDER BY s.ended_ms DESC, s.id DESC LIMIT %s",
                 (*bindings, self._space_id, *patterns, least, limit),
             )
-        return {first: label for first, label in rows if first is not None}
+        return {first: text_of(label) for first, label in rows if first is not None}
 
     def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
         with self._database.read(self._query_timeout) as connection:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 from commonplace.model import Scope
+from commonplace.store.damage import text_of
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.scope import resolve
 from commonplace.store.sqlite.space import Space
@@ -62,7 +63,7 @@ class Turns(Space):
                 f"   AND ({matching} >= ? OR s.label GLOB '*[^ -~]*') ORDER BY s.ended_ms DESC, s.id DESC LIMIT ?",
                 (*bindings, self._space_id, *patterns, least, limit),
             )
-        return {first: label for first, label in rows if first is not None}
+        return {first: text_of(label) for first, label in rows if first is not None}
 
     def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
         with self._database.read(self._query_timeout) as connection:
