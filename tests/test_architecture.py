@@ -66,7 +66,7 @@ OUTSIDE: dict[str, set[str]] = {
     "jinja2": {"web"},
     "markupsafe": {"web"},
     "markdown_it": {"web"},
-    "nh3": {"web"},
+    "nh3": {"web", "capture"},
     "pygments": {"web"},
     "uvicorn": {"site"},
     "pydantic": {"mcp", "rest"},

@@ -79,3 +79,10 @@ def test_what_a_person_changed_here_stays(book: Book, tmp_path: Path) -> None:
     file.write_text("From the file, later.", encoding="utf-8")
     import_path(book, file)
     assert texts(book) == ["From a person."]
+
+
+@pytest.mark.parametrize("unit", ["<a ", "<!", "&", "</", "<!--", "<p><b>", "<?", "<a href='", "<![CDATA["])
+def test_a_megabyte_of_broken_markup_is_read_in_time(book: Book, tmp_path: Path, unit: str) -> None:
+    """A parser that begins again at every mark would not end here."""
+    (tmp_path / "page.html").write_text(f"<html>Before {unit * (1_000_000 // len(unit))}", encoding="utf-8")
+    assert import_path(book, tmp_path / "page.html").files.added == 1

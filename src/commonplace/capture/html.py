@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import PurePath
 
@@ -13,13 +14,16 @@ from commonplace.capture.markdown import conversation_in
 from commonplace.capture.speakers import whole_text
 
 SOURCE = "html"
-_UNSEEN = frozenset("script style head template noscript svg iframe object nav".split())
+_UNSEEN = set("script style title template noscript svg iframe object nav".split())
+# The title stands near the beginning, and is short.
+_HEAD, _TITLE = 100_000, re.compile(r"<title[^>]{0,200}>([^<]{1,500})", re.IGNORECASE)
 _BLOCKS = frozenset(
     "p div section article main header footer aside table tr ul ol dl dt dd blockquote pre hr figure h1 h2 h3 h4 h5 h6"
     " form fieldset li br".split()
 )
 # What begins a line of its own and needs none after it.
 _LINE_STARTS = frozenset("li br tr dt dd".split())
+_SEEN = set(_BLOCKS) | {"td", "th"}
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _LINES = re.compile(r"\n{3,}")
@@ -31,32 +35,31 @@ def read(stream: Stream, name: str) -> Iterator[Found]:
     if isinstance(source, Skipped):
         yield source
         return
+    import nh3
+
+    # Cleaned first: the parser of the standard library takes quadratic time for broken markup.
+    title = _TITLE.search(source[:_HEAD])
     page = _Page()
-    page.feed(source)
+    page.feed(nh3.clean(source, tags=_SEEN, clean_content_tags=_UNSEEN, attributes={}, link_rel=None))
     page.close()
     text = page.text()
     if not text:
         yield Skipped(name, "a page without any text", "file")
         return
-    yield conversation_in(text, name, source=SOURCE, title=page.title or PurePath(name).stem)
+    called = _SPACE.sub(" ", unescape(title[1])).strip() if title else ""
+    yield conversation_in(text, name, source=SOURCE, title=called or PurePath(name).stem)
 
 
 class _Page(HTMLParser):
-    """Collects what is seen. Parsers of the standard library take any input, however broken."""
+    """Collects the text of a cleaned page."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.title = ""
         # A list of so many small texts would take many times as much memory.
         self._pieces = io.StringIO()
-        self._unseen = self._code = 0
-        self._in_title = False
+        self._code = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "title":
-            self._in_title = True
-        if tag in _UNSEEN:
-            self._unseen += 1
         if tag in _BLOCKS:
             self._pieces.write("\n")
         if tag in _HEADINGS:
@@ -70,10 +73,6 @@ class _Page(HTMLParser):
             self._pieces.write(" | ")
 
     def handle_endtag(self, tag: str) -> None:
-        if tag == "title":
-            self._in_title = False
-        if tag in _UNSEEN:
-            self._unseen = max(0, self._unseen - 1)
         if tag == "pre" and self._code:
             self._pieces.write("\n```")
             self._code -= 1
@@ -81,10 +80,7 @@ class _Page(HTMLParser):
             self._pieces.write("\n")
 
     def handle_data(self, data: str) -> None:
-        if self._in_title and not self.title:
-            self.title = _SPACE.sub(" ", data).strip()
-        elif not self._unseen:
-            self._pieces.write(data if self._code else _SPACE.sub(" ", data))
+        self._pieces.write(data if self._code else _SPACE.sub(" ", data))
 
     def text(self) -> str:
         self._pieces.seek(0)
