@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torture import bit_flips, crowds, hostile_callers, places, servers
+from torture import bit_flips, crowds, hostile_callers, places, servers, swaps
 from torture.arena import Scenario
 from torture.named_steps import STEPS
 from torture.steps import broken, dying
@@ -25,6 +25,9 @@ SCENARIOS: dict[str, Scenario] = {
         Scenario("clock", "the clock jumps years ahead and back", places.wrong_clock, 60),
         Scenario("bit-flips", "one bit of the file is flipped; check, repair, compare", bit_flips.bit_flips, 25),
         Scenario("newer", "a newer version has migrated the file", places.newer, 3),
+        Scenario(
+            "swapped", "the files are renamed over, removed, moved, overwritten under everybody", swaps.swapped, 2, True
+        ),
         Scenario("postgres", "PostgreSQL is killed, its connections end, the network is cut", servers.database, 2),
         Scenario("hostile", "hostile callers at a server, while others read and write", hostile_callers.hostile, 1),
         Scenario("forked", "a process with an open store forks while its threads write", crowds.forked, 2, True),

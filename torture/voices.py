@@ -220,10 +220,7 @@ class Editor(Voice):
         return self.arena.start("commonplace", "mcp")
 
     def speak(self) -> None:
-        if not self._asked:
-            client = {"name": "torture", "version": "1"}
-            self._request("initialize", protocolVersion=PROTOCOL, capabilities={}, clientInfo=client)
-            self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self.greet()
         if self.random.random() < 0.2:
             self._call("search", query=" ".join(self.random.choices(self.arena.ledger.live()[-3:] or ["amber"], k=1)))
             self.arena.outcome.count("reads")
@@ -232,6 +229,13 @@ class Editor(Voice):
             lambda uid, text: self._call("edit_memory", id=uid, content=text),
             lambda uid: self._call("forget_memory", id=uid),
         )
+
+    def greet(self) -> None:
+        """Begin the session, once."""
+        if not self._asked:
+            client = {"name": "torture", "version": "1"}
+            self._request("initialize", protocolVersion=PROTOCOL, capabilities={}, clientInfo=client)
+            self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def _call(self, tool: str, **arguments: object) -> dict[str, Any]:
         result = self._request("tools/call", name=tool, arguments=arguments)
@@ -263,13 +267,17 @@ class Caller(Voice):
         return self.arena.start("commonplace", "serve", "--port", "0", stderr=subprocess.PIPE)
 
     def speak(self) -> None:
-        if self._connection is None:
-            self._connection = HTTPConnection(self._address(), timeout=PATIENCE)
+        self.connected()
         self.converse(
             lambda text: str(self._ask("POST", "", {"content": text})["uid"]),
             lambda uid, text: self._ask("PATCH", f"/{uid}", {"content": text}),
             lambda uid: self._ask("DELETE", f"/{uid}"),
         )
+
+    def connected(self) -> HTTPConnection:
+        if self._connection is None:
+            self._connection = HTTPConnection(self._address(), timeout=PATIENCE)
+        return self._connection
 
     def farewell(self) -> None:
         self.process.terminate()

@@ -21,6 +21,8 @@ CommonplaceError                INTERNAL_ERROR       exit 1   500
 └── StoreError                  DB_ERROR             exit 5   500
     ├── StoreBusy               SERVICE_UNAVAILABLE  exit 5   503
     ├── StoreUnavailable        SERVICE_UNAVAILABLE  exit 5   503
+    ├── StoreMissing            DB_MISSING           exit 5   503
+    ├── StoreReplaced           DB_REPLACED          exit 5   503
     ├── StoreReadOnly           DB_READ_ONLY         exit 5   503
     ├── StoreFull               DB_FULL              exit 5   507
     ├── QuotaExceeded           QUOTA_EXCEEDED       exit 5   507
@@ -213,6 +215,28 @@ class StoreUnavailable(StoreError):
     code = "SERVICE_UNAVAILABLE"
     http_status = 503
     default_hint = "Start the database server, or correct `database_url`. Then try again; nothing has to be restarted."
+
+
+class StoreMissing(StoreError):
+    """The database file was removed or moved while it was in use."""
+
+    code = "DB_MISSING"
+    http_status = 503
+    default_hint = (
+        "Nothing was written. Put the file back, or restore a backup (`commonplace backups` lists them)."
+        " Running servers go on by themselves then."
+    )
+
+
+class StoreReplaced(StoreError):
+    """The database file was replaced or overwritten while it was in use."""
+
+    code = "DB_REPLACED"
+    http_status = 503
+    default_hint = (
+        "Put a sound file in its place, or restore a backup (`commonplace backups` lists them)."
+        " Running servers go on by themselves then."
+    )
 
 
 class StoreReadOnly(StoreError):

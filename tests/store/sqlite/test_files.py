@@ -39,7 +39,7 @@ def test_only_the_owner_may_read_what_is_kept(tmp_path: Path) -> None:
         store.close()
     finally:
         os.umask(before)
-    assert set(names) == {"store.db", "store.db-wal", "store.db-shm", "copy.db"}
+    assert set(names) == {"store.db", "store.db-wal", "store.db-shm", ".store.db.open", "copy.db"}
     assert set(names.values()) == {"0o600"}
     assert oct(folder.stat().st_mode & 0o777) == "0o700"
 

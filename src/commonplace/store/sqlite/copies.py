@@ -14,11 +14,13 @@ from commonplace.errors import StoreBusy, StoreCorrupt
 from commonplace.store.copies import Difference, Held
 from commonplace.store.sqlite import copying, sql
 from commonplace.store.sqlite.copying import COUNTED, HELD
+from commonplace.store.sqlite.file_watch import folder_lock
 from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect, create_private, locked
 from commonplace.store.sqlite.migrate import recognise
 from commonplace.store.sqlite.refusals import translated
 
 EXAMPLES = 5
+_WAIT_MS = 5000
 _NEWEST = "SELECT created_ms, title FROM items ORDER BY id DESC LIMIT 1"
 _ITEMS = "SELECT space_id, uid, rev, title FROM items ORDER BY space_id, uid"
 
@@ -54,11 +56,16 @@ def put_back(path: Path, copy: Path, aside: Path, key: str, busy_ms: int) -> boo
 
     StoreBusy if another process has it open: what it knows of the store would be untrue then.
     """
+    with translated(path), folder_lock(path, busy_ms / 1000):
+        return _put_back(path, copy, aside, key, busy_ms)
+
+
+def _put_back(path: Path, copy: Path, aside: Path, key: str, busy_ms: int) -> bool:
     there = path.exists()
     if there and not _is_database(path, key):
         # Nothing of it can be read: as it lies, it is kept.
         path.replace(aside)
-    with translated(path), alone(path, key, busy_ms) as live:
+    with alone(path, key, busy_ms) as live:
         if there and not aside.exists():
             copying.make(path, aside, key, busy_ms, checked=False, original=live)
         with contextlib.closing(connect(copy, key, READ_ONLY)) as source, live.backup("main", source, "main") as backup:
@@ -91,9 +98,10 @@ def turn(path: Path, aside: Path, key: str, to_key: str, busy_ms: int) -> None:
     """Let a store have another key, or none: a verified copy takes its place, and what it was is kept aside."""
     fresh = path.with_name(f"{path.name}.turned")
     fresh.unlink(missing_ok=True)
-    with translated(path), alone(path, key, busy_ms) as live:
-        copying.make(path, fresh, key, busy_ms, to_key=to_key, original=live)
-    take_place(path, fresh, aside)
+    with translated(path), folder_lock(path, busy_ms / 1000):
+        with alone(path, key, busy_ms) as live:
+            copying.make(path, fresh, key, busy_ms, to_key=to_key, original=live)
+        take_place(path, fresh, aside)
 
 
 def take_place(path: Path, fresh: Path, aside: Path) -> None:
@@ -119,7 +127,8 @@ def alone(path: Path, key: str, busy_ms: int) -> Iterator[apsw.Connection]:
     """A connection that keeps all others out, and is refused while there are any."""
     create_private(path)
     with contextlib.closing(connect(path, key)) as connection:
-        connection.set_busy_timeout(busy_ms)
+        # Meanwhile nobody can open or close the store.
+        connection.set_busy_timeout(min(busy_ms, _WAIT_MS))
         connection.pragma("locking_mode", "exclusive")
         try:
             connection.execute("BEGIN EXCLUSIVE")

@@ -3,6 +3,9 @@
 A connection belongs to one thread of one process. Writes go through `write()`, one at a time per process, each a
 `BEGIN IMMEDIATE` transaction, so a busy file means waiting, never an upgrade that cannot succeed. A fork inherits no
 connection (see `forks.py`).
+
+Before and after each write the files at the path are compared with those that are open (see `file_watch.py`). If they
+are others, no write is acknowledged, and the next transaction moves on to what is at the path, once that is sound.
 """
 
 from __future__ import annotations
@@ -10,23 +13,49 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Protocol
 
 import apsw
 
-from commonplace.errors import StoreBusy, StoreError, StoreTooNew
+from commonplace.errors import StoreBusy, StoreCorrupt, StoreError, StoreMissing, StoreReplaced, StoreTooNew
 from commonplace.store.sqlite.copying import make
-from commonplace.store.sqlite.files import READ_ONLY, connect, create_private, locked
+from commonplace.store.sqlite.file_recovery import (
+    log_removed,
+    missing,
+    put_log_aside,
+    save_open_files,
+    settle_content,
+    unsound,
+)
+from commonplace.store.sqlite.file_watch import Files, FileWatch, Record, State, files_at
+from commonplace.store.sqlite.files import READ_ONLY, connect, create_folder, create_private, locked
 from commonplace.store.sqlite.forks import Forks
 from commonplace.store.sqlite.refusals import full, has_no_room, translated
 
 # Below this, two processes that write one WAL file can corrupt it (the WAL-reset bug).
 OLDEST_SAFE_SQLITE = 3051003
 PROGRESS_STEPS = 5000
+# So many pages in the log are folded into the database.
+CHECKPOINT_PAGES = 1000
+# How long another process is waited for that has to fold in its log first, or threads of this one in a transaction.
+MOVE_SECONDS = 5.0
+# How long whoever has the write lock waits to learn why the database has changed.
+COMPARE_SECONDS = 0.05
+_TRY_AGAIN = "Nothing was written. Try again: the file that is there now is used from now on."
+_UNSURE = "It may not have been kept. Look whether it is there, and write it again if not."
 
 Recognise = Callable[[apsw.Connection], None]
 """Looks at a file before anything is done to it, and raises if it is not for us."""
+
+
+class Reader(Protocol):
+    """Keeps something in memory that was read from the file."""
+
+    def reread(self) -> None:
+        """Another file has taken its place."""
 
 
 class Database:
@@ -41,6 +70,7 @@ class Database:
         key: str = "",
         recognise: Recognise = lambda _connection: None,
         newest: int | None = None,
+        watched: bool = True,
     ) -> None:
         if apsw.SQLITE_VERSION_NUMBER < OLDEST_SAFE_SQLITE:
             raise StoreError(f"SQLite {apsw.sqlite_lib_version()} is too old to share a file safely.", "Upgrade apsw.")
@@ -51,7 +81,20 @@ class Database:
         self._recognise, self._newest = recognise, newest
         self._connections = _Connections()
         self._writing = threading.Lock()
-        self._forks = Forks(self.close, busy_timeout)
+        self._forks = Forks(self._close_all, busy_timeout)
+        self._watch = FileWatch(path, busy_timeout) if watched else None
+        # Whether this process has ever had the store open: from then on a file that is gone is not made anew.
+        self._had = False
+        # Whether what was read from the file is of the one that is open now.
+        self._settled = True
+        self._refused: tuple[Files, StoreReplaced] | None = None
+        self._attaching = threading.Lock()
+        self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
+        self._log_pages = 0
+
+    def tell(self, reader: Reader) -> None:
+        """Tell this one when another file has taken the place of the one that it was read from."""
+        self._readers.add(reader)
 
     def connection(self) -> apsw.Connection:
         """This thread's connection, opened on first use."""
@@ -62,9 +105,156 @@ class Database:
             _close(connection)
             connection = None
         if connection is None:
-            connection = self._open()
+            with self._attaching:
+                connection = self._first() if self._watch and not self._watch.attached else self._another()
             self._connections.keep(connection)
         return connection
+
+    def _another(self) -> apsw.Connection:
+        """One more connection of this process, to the same file."""
+        connection = self._open()
+        if self._watch and self._watch.state() is not State.CURRENT:
+            _close(connection)
+            raise StoreReplaced(f"The store {self.path} was replaced while it was being opened.", _TRY_AGAIN)
+        return connection
+
+    def _first(self) -> apsw.Connection:
+        """The first connection of this process, while no other process opens or closes the store."""
+        assert self._watch is not None
+        end, pause = time.monotonic() + MOVE_SECONDS, threading.Event()
+        while True:
+            if not self._had:
+                create_folder(self.path)
+            try:
+                with self._watch.lock():
+                    return self._attach(self._watch)
+            except StoreReplaced:
+                # Another process has to fold its log in first, and does so in a moment.
+                if self._had or time.monotonic() > end:
+                    raise
+            pause.wait(0.05)
+
+    def _attach(self, watch: FileWatch) -> apsw.Connection:
+        """Open what is at the path, after a look whether its files belong together."""
+        files = files_at(self.path)
+        if self._had and (files.main is None or not files.stamp[0]):
+            raise missing(self.path)
+        if self._refused is not None and self._refused[0] == files:
+            raise self._refused[1]
+        try:
+            known, others = watch.hold()
+            if files.main is None and known is not None and others:
+                # Whoever has it open refuses too: two stores would go apart.
+                raise missing(self.path)
+            epoch = 0 if known is None else known.epoch + self._sort_out(files, known, others=others)
+            connection = self._open()
+            try:
+                # From the first transaction on SQLite has the log open.
+                connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+                opened = files_at(self.path)
+                if files.main is not None and opened.main != files.main:
+                    raise StoreReplaced(f"The store {self.path} was replaced while it was being opened.", _TRY_AGAIN)
+            except BaseException:
+                connection.close()
+                raise
+        except BaseException as error:
+            watch.release(clean=not self._had)
+            if self._had and isinstance(error, apsw.CorruptError | apsw.NotADBError):
+                raise self._refuse(files) from error
+            raise
+        watch.start(opened, epoch)
+        self._had, self._refused = True, None
+        return connection
+
+    def _sort_out(self, files: Files, known: Record, *, others: bool) -> int:
+        """Whether the log at the path belongs to the database. 1 if the database was overwritten by others."""
+        log = files.log[1] if files.log else 0
+        if files.main is None or known.main != files.main[1]:
+            if log and log == known.log:
+                # The database was replaced, and this is the log of the one before.
+                put_log_aside(self.path)
+            return 0
+        if others and known.log and log != known.log:
+            raise log_removed(self.path)
+        if known.stamp == files.stamp or known.checkpointing or not files.log_size or log != known.log:
+            return int(known.stamp != files.stamp and others)
+        if not settle_content(self.path, self._key, self._busy_ms) and (others or self._had):
+            raise self._refuse(files)
+        return 1
+
+    def _refuse(self, files: Files) -> StoreReplaced:
+        """These files are not sound: they are not looked at again until they have changed."""
+        error = unsound(self.path)
+        self._refused = (files, error)
+        return error
+
+    @contextlib.contextmanager
+    def _used(self) -> Iterator[None]:
+        """Use the file that is at the path; what SQLite says of it is raised as ours."""
+        with translated(self.path):
+            self._enter()
+        try:
+            with translated(self.path), self._forks.kept_out():
+                yield
+        except StoreCorrupt as error:
+            if self._watch is None or self._watch.state() is State.CURRENT:
+                raise
+            raise StoreReplaced(f"The store {self.path} was replaced while it was in use.", _TRY_AGAIN) from error
+
+    def _enter(self) -> None:
+        """Before a transaction: if other files are at the path, move on to them. An error if that cannot be done."""
+        watch = self._watch
+        if watch is None or not self._had or self._forks.is_inside():
+            return
+        if self._settled and watch.attached and watch.state() is State.CURRENT:
+            return
+        self._forks.check()
+        with self._forks.alone(MOVE_SECONDS) as left:
+            if not left:
+                raise StoreReplaced(f"The store {self.path} was replaced, and is still being read.", _TRY_AGAIN)
+            self._move_on(watch)
+
+    def _move_on(self, watch: FileWatch) -> None:
+        """Close what is open, open what is at the path, and read again what was kept in memory of it."""
+        with watch.lock():
+            state = watch.state(locked=True) if watch.attached else State.REPLACED
+            if state is not State.CURRENT:
+                self._settled = False
+                kept = save_open_files(watch, state, self._connections.any(), self._key, self._busy_ms)
+                if state is State.MISSING:
+                    # Left open: it may be moved back.
+                    raise missing(self.path, kept)
+                self._close_connections(fold=False)
+                self._connections.keep(self._attach(watch))
+        if not self._settled:
+            for reader in list(self._readers):
+                reader.reread()
+            self._settled = True
+
+    def _require_current(self, *, locked: bool = False) -> None:
+        """While the write lock is held: a process that folds in a removed log waits until it is released."""
+        if self._watch and (state := self._watch.state(locked=locked, patience=COMPARE_SECONDS)) is not State.CURRENT:
+            kind = StoreMissing if state is State.MISSING else StoreReplaced
+            raise kind(f"The store {self.path} was replaced while it was in use: {state.value}.", _TRY_AGAIN)
+
+    def _confirm(self) -> None:
+        """After a write: it counts only if it is in the file that is at the path."""
+        if self._watch and (state := self._watch.state()) is not State.CURRENT:
+            kind = StoreMissing if state is State.MISSING else StoreReplaced
+            raise kind(f"The store {self.path} was replaced while it was being written: {state.value}.", _UNSURE)
+
+    def _checkpoint(self, connection: apsw.Connection) -> None:
+        """Fold the log into the database, unless another process is at it. What was written is safe either way."""
+        if self._watch is None:
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            return
+        with self._watch.lock(wait=False) as mine, contextlib.suppress(apsw.Error):
+            if mine and self._watch.state(locked=True) is State.CURRENT:
+                self._watch.record(checkpointing=True)
+                try:
+                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+                finally:
+                    self._watch.record()
 
     def _writable(self) -> apsw.Connection:
         connection = self.connection()
@@ -75,7 +265,7 @@ class Database:
     @contextlib.contextmanager
     def read(self, deadline: float | None = None) -> Iterator[apsw.Connection]:
         """A consistent view of the file. After `deadline` seconds the query is interrupted with TimedOut."""
-        with translated(self.path), self._forks.kept_out():
+        with self._used():
             connection = self.connection()
             if connection.in_transaction:
                 yield connection
@@ -95,7 +285,7 @@ class Database:
     @contextlib.contextmanager
     def write(self, patience: float | None = None) -> Iterator[apsw.Connection]:
         """One transaction: everything in the block happens, or nothing; StoreBusy if its turn does not come in time."""
-        with translated(self.path), self._forks.kept_out(), self._turn(patience):
+        with self._used(), self._turn(patience):
             connection = self._writable()
             if patience is not None:
                 connection.set_busy_timeout(int(patience * 1000))
@@ -105,14 +295,18 @@ class Database:
                 if patience is not None:
                     connection.set_busy_timeout(self._busy_ms)
             try:
+                self._require_current()
                 self._refuse_newer(connection)
                 yield connection
                 self._forks.check()
                 connection.execute("COMMIT")
+                self._confirm()
             except BaseException:
                 if not self._forks.torn:
                     roll_back(connection)
                 raise
+            if self._log_pages >= CHECKPOINT_PAGES:
+                self._checkpoint(connection)
 
     def _refuse_newer(self, connection: apsw.Connection) -> None:
         """A newer version may have migrated the file meanwhile: what is written now might miss a rule of it."""
@@ -123,7 +317,7 @@ class Database:
     @contextlib.contextmanager
     def jot(self, patience: float) -> Iterator[apsw.Connection]:
         """A small write that waits only so long for its turn, and not for the disk: a power cut may undo it."""
-        with translated(self.path), self._forks.kept_out():
+        with self._used():
             connection = self._writable()
             connection.pragma("synchronous", "NORMAL")
             try:
@@ -145,7 +339,7 @@ class Database:
 
     def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None:
         """A complete copy of what is committed, with the store's key or another; see copying.py."""
-        with translated(self.path), self._forks.kept_out():
+        with self._used():
             make(self.path, target, self._key, self._busy_ms, to_key=to_key, checked=checked)
 
     def compact(self) -> bool:
@@ -153,25 +347,63 @@ class Database:
 
         False if another process still reads what was there, so that the log cannot be emptied yet.
         """
-        with translated(self.path), self._forks.kept_out(), self._turn(None):
+        with self._used(), self._turn(None):
             # A connection of its own, with temporary tables on the disk: a whole store does not fit into memory.
             connection = connect(self.path, self._key)
             try:
                 connection.set_busy_timeout(self._busy_ms)
                 connection.pragma("temp_store", 1)
+                self._watch_log(connection)
                 connection.execute("VACUUM")
-                busy, _pages, _moved = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
+                with self._watch.lock() if self._watch else contextlib.nullcontext():
+                    self._require_current(locked=True)
+                    if self._watch:
+                        self._watch.record(checkpointing=True)
+                    busy, _pages, _moved = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
+                    if self._watch:
+                        self._watch.record()
             finally:
                 connection.close()
             return not busy
 
     def close(self) -> None:
         """Close this process's connections; the last process to close folds the WAL into the file."""
+        with self._forks.kept_out():
+            self._close_all()
+
+    def _close_all(self) -> None:
+        watch = self._watch
+        if watch is None or not watch.attached:
+            self._close_connections(fold=True)
+            return
+        with contextlib.ExitStack() as stack:
+            current = False
+            with contextlib.suppress(StoreError, apsw.Error):
+                stack.enter_context(watch.lock())
+                state = watch.state(locked=True)
+                current = state is State.CURRENT and not self._forks.torn
+                if not current and not self._forks.torn:
+                    save_open_files(watch, state, self._connections.any(), self._key, self._busy_ms)
+            # Only the last of all processes writes to the database.
+            last = current and watch.is_alone()
+            if last:
+                watch.record(checkpointing=True)
+            self._close_connections(fold=current)
+            if last:
+                watch.record()
+            watch.release(clean=current)
+            self._settled = False
+
+    def _close_connections(self, *, fold: bool) -> None:
+        """`fold`: the last one of all processes folds the log in. Else nothing is touched that lies at the path."""
         connections, self._connections = self._connections, _Connections()
-        connections.close()
+        connections.close(fold=fold)
+        if not fold and self._watch is not None:
+            self._watch.release()
 
     def _open(self) -> apsw.Connection:
-        create_private(self.path)
+        if not self._had:
+            create_private(self.path)
         connection = connect(self.path, self._key)
         try:
             self._prepare(connection)
@@ -203,11 +435,21 @@ class Database:
     def _prepare(self, connection: apsw.Connection) -> None:
         connection.set_busy_timeout(self._busy_ms)
         self._recognise(connection)
+        self._watch_log(connection)
         # Switching a new file to WAL needs a moment alone, for which SQLite does not call the busy handler.
         _patiently(lambda: connection.pragma("journal_mode", "wal"), self._busy_ms / 1000)
         connection.pragma("synchronous", self._synchronous)
         connection.pragma("journal_size_limit", 64 * 1024 * 1024)
         _set_up(connection)
+
+    def _watch_log(self, connection: apsw.Connection) -> None:
+        """Let nothing be written to the database but by `_checkpoint`, and by `close`."""
+        connection.set_wal_hook(self._note_pages)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+
+    def _note_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        self._log_pages = pages
+        return apsw.SQLITE_OK
 
 
 class _Connections:
@@ -229,10 +471,18 @@ class _Connections:
                 _close(self._of.pop(thread))
             self._of[threading.current_thread()] = connection
 
-    def close(self) -> None:
+    def any(self) -> apsw.Connection | None:
+        """One that is not in use; there may be none."""
+        with self._lock:
+            return next((one for one in self._of.values() if not one.in_transaction), None)
+
+    def close(self, *, fold: bool) -> None:
         with self._lock:
             while self._of:
-                _close(self._of.popitem()[1])
+                connection = self._of.popitem()[1]
+                with contextlib.suppress(apsw.Error):
+                    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, not fold)
+                _close(connection)
 
 
 def _set_up(connection: apsw.Connection) -> None:

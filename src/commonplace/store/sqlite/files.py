@@ -64,14 +64,22 @@ class Connection(apsw.Connection):
 
 def create_private(path: Path) -> None:
     """Make the file readable by its owner only before SQLite would make it by the umask. One that is there stays."""
+    create_folder(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         create_new(path)
     except FileExistsError:
         if path.is_symlink():
             hint = "Put the file itself there, or point --data-dir at its folder."
             raise StoreReadOnly(f"The store {path} is a link.", hint) from None
         return
+    except OSError as error:
+        raise StoreReadOnly(f"The data folder {path.parent} cannot be written: {error.strerror}.") from error
+
+
+def create_folder(path: Path) -> None:
+    """The folder of a file, for its owner only. One that is there stays."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise StoreReadOnly(f"The data folder {path.parent} cannot be written: {error.strerror}.") from error
 

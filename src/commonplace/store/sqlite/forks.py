@@ -49,6 +49,30 @@ class Forks:
                     self._inside[me] = depth
                 self._gate.notify_all()
 
+    def is_inside(self) -> bool:
+        """Whether this thread is in a transaction."""
+        return threading.get_ident() in self._inside
+
+    @contextlib.contextmanager
+    def alone(self, patience: float) -> Iterator[bool]:
+        """Wait until no thread of this process is in a transaction, and let none begin one meanwhile.
+
+        False if they did not end in time.
+        """
+        me = threading.get_ident()
+        with self._gate:
+            self._gate.wait_for(lambda: not self._coming)
+            self._coming = True
+            left = self._gate.wait_for(lambda: not self._inside, patience)
+            self._inside[me] = 1
+        try:
+            yield left
+        finally:
+            with self._gate:
+                self._inside.pop(me, None)
+                self._coming = False
+                self._gate.notify_all()
+
     def check(self) -> None:
         if self.torn:
             raise StoreError(

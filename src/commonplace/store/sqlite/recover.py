@@ -26,6 +26,7 @@ from commonplace.store.rows import STATUSES, item_before, item_of
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.copies import alone, another, take_place
 from commonplace.store.sqlite.database import Database
+from commonplace.store.sqlite.file_watch import folder_lock
 from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect, is_plain
 from commonplace.store.sqlite.migrate import migrate, recognise, version_of
 from commonplace.store.sqlite.orphans import orphans
@@ -79,6 +80,11 @@ def recover(path: Path, aside: Path, key: str, busy_ms: int) -> Recovered:
 
     StoreCorrupt if it has no row of ours, StoreBusy if another process has it open.
     """
+    with folder_lock(path, busy_ms / 1000):
+        return _recover(path, aside, key, busy_ms)
+
+
+def _recover(path: Path, aside: Path, key: str, busy_ms: int) -> Recovered:
     done = Recovered()
     fresh = path.with_name(f"{path.name}.recovered")
     for left in (fresh, *(fresh.with_name(fresh.name + end) for end in LOG_ENDS)):
@@ -88,7 +94,7 @@ def recover(path: Path, aside: Path, key: str, busy_ms: int) -> Recovered:
         damaged, pages = _opened(stack, path, key, busy_ms)
         visited: set[int] = set()
         roots = {} if pages is None else schema(pages, visited)
-        target = Database(fresh, key=key, recognise=recognise)
+        target = Database(fresh, key=key, recognise=recognise, watched=False)
         try:
             migrate(target, _version(damaged, pages, roots))
             with translated(fresh), _unguarded(target) as copy:

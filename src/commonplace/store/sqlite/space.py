@@ -42,6 +42,7 @@ class Space:
         )
         self._query_timeout = query_timeout
         self._lock = threading.Lock()
+        self._name, self._now_ms, self._as_it_is = space, now_ms, as_it_is
         # As it is: whoever opens it so wants to read at once, and leaves what has to be written first to others.
         try:
             self.schema = check(self._database) if as_it_is else migrate(self._database)
@@ -51,6 +52,16 @@ class Space:
             if not self._shares:
                 self._database.close()
             raise
+        self._database.tell(self)
+
+    def reread(self) -> None:
+        """Another file has taken the place of the store: what was read from the one before is dropped."""
+        self.schema = check(self._database) if self._as_it_is else migrate(self._database)
+        try:
+            self._space_id = self._find_space(self._name, self._now_ms, self._as_it_is)
+        except NotFound:
+            # Nothing has this number: the space is empty until a file that has it is there.
+            self._space_id = 0
 
     def at_one_moment(self, work: Callable[[], _T]) -> _T:
         with self._database.read(self._query_timeout):

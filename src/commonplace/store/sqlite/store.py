@@ -66,6 +66,7 @@ class SqliteStore(
     """One space of one SQLite file, shared with any number of other processes."""
 
     _model: tuple[int, int] | None = None
+    _model_name = ""
     _matrix: vectors.SignMatrix | None = None
 
     # Writing.
@@ -192,7 +193,7 @@ class SqliteStore(
             with self._database.write(patience) as connection:
                 model = jobs.use_model(connection, self._space_id, name, dim)
         assert model is not None
-        self._model = (model, dim)
+        self._model, self._model_name = (model, dim), name
 
     def uses_model(self, name: str) -> bool:
         with self._database.read() as connection:
@@ -268,6 +269,12 @@ class SqliteStore(
         # Spaces share the connections of whoever opened the first.
         if not self._shares:
             self._database.close()
+
+    def reread(self) -> None:
+        super().reread()
+        model, self._model, self._matrix = self._model, None, None
+        if model is not None and self._space_id:
+            self.use_model(self._model_name, model[1])
 
     def _is_current(self, connection: apsw.Connection) -> bool:
         """Whether the space still uses the model that this handle adopted."""

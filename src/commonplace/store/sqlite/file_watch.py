@@ -1,0 +1,304 @@
+"""Noticing that the database file at the store's path is no longer the one that this process has open.
+
+A file can be renamed over, removed, moved, truncated or copied over while a server uses it, and SQLite does not
+notice: writes then go to a file that nobody will ever open again. So each process remembers device and inode of the
+database, its log (`-wal`) and its shared memory (`-shm`), and compares them with the path before and after each write.
+
+A copy over the file in place keeps the inode. To notice that too, only Commonplace checkpoints the log, under a lock,
+and records size and time of the database afterwards in `.commonplace.db.open`, beside it. Any other size or time means
+that somebody else wrote to it. Every process that has the store open holds a shared lock on that record.
+
+On Windows an open file cannot be replaced; nothing is compared there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import importlib
+import os
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from commonplace.errors import StoreBusy
+
+fcntl: ModuleType | None
+try:
+    fcntl = importlib.import_module("fcntl")
+except ImportError:  # Windows
+    fcntl = None
+
+FileId = tuple[int, int]
+"""Device and inode."""
+
+LOG, SHARED = "-wal", "-shm"
+_RECORD = struct.Struct("<8s6q?")
+_MAGIC = b"CmPlOpen"
+# How long a lock is waited for before it is asked again, at first and at most.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
+
+
+class State(enum.Enum):
+    """How the files at the path compare with those that are open."""
+
+    CURRENT = "the same files"
+    MISSING = "the database is not there"
+    REPLACED = "another file is in the place of the database"
+    LOG_REMOVED = "the log was removed or replaced"
+    OVERWRITTEN = "the content of the database was replaced"
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What is at a path now: the three files, and size and time of the database."""
+
+    main: FileId | None
+    log: FileId | None
+    shared: FileId | None
+    stamp: tuple[int, int]
+    log_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What the processes that have a store open know of its files; `log` is 0 if it has been folded in.
+
+    `epoch` grows when the database was overwritten by others: what was read before is not valid any more.
+    """
+
+    main: int
+    log: int
+    stamp: tuple[int, int]
+    epoch: int
+    checkpointing: bool = False
+
+    def pack(self) -> bytes:
+        return _RECORD.pack(_MAGIC, self.main, self.log, *self.stamp, self.epoch, 0, self.checkpointing)
+
+
+def files_at(path: Path) -> Files:
+    main, log, shared = (_stat(one) for one in _three(path))
+    return Files(
+        _id(main),
+        _id(log),
+        _id(shared),
+        (main.st_size, main.st_mtime_ns) if main else (0, 0),
+        log.st_size if log else 0,
+    )
+
+
+@contextlib.contextmanager
+def folder_lock(path: Path, patience: float) -> Iterator[bool]:
+    """Keep other processes from opening, closing and checkpointing the store at this path.
+
+    False if another process has the lock and there is no patience to wait for it.
+    """
+    folder = None
+    with contextlib.suppress(OSError):
+        folder = os.open(path.parent, os.O_RDONLY)
+    if fcntl is None or folder is None:
+        yield True
+        return
+    try:
+        yield _locked(folder, path, patience)
+    finally:
+        os.close(folder)
+
+
+class FileWatch:
+    """The files of one store as this process opened them."""
+
+    def __init__(self, path: Path, patience: float) -> None:
+        self.path, self._patience = path, patience
+        self._paths = _three(path)
+        self._name = path.with_name(f".{path.name}.open")
+        self._files: Files | None = None
+        self._seen = (0, 0)
+        self._epoch = 0
+        self._held: int | None = None
+        self.opened_at = 0.0
+
+    @property
+    def attached(self) -> bool:
+        """Whether this process has the store open."""
+        return self._files is not None
+
+    @property
+    def files(self) -> Files | None:
+        return self._files
+
+    def lock(self, *, wait: bool = True) -> contextlib.AbstractContextManager[bool]:
+        return folder_lock(self.path, self._patience if wait else 0.0)
+
+    def hold(self) -> tuple[Record | None, bool]:
+        """Tell other processes that this one has the store open: what they recorded, and whether there are any."""
+        if fcntl is None:
+            return None, False
+        others = False
+        try:
+            held = os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except OSError:
+            # A folder that takes no file takes no writes either.
+            return None, False
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            others = True
+        except OSError:
+            os.close(held)
+            return None, False
+        fcntl.flock(held, fcntl.LOCK_SH)
+        self._held = held
+        return self.read(), others
+
+    def start(self, files: Files, epoch: int) -> None:
+        """From now on these are the files that are open."""
+        self._files, self._seen, self._epoch = files, files.stamp, epoch
+        self.opened_at = time.time()
+        self.record()
+
+    def release(self, *, clean: bool = False) -> None:
+        """The store is not open in this process any more.
+
+        `clean`, with the lock of the folder held: if it is open in no other, and all is in the database, nothing is
+        left beside it.
+        """
+        self._files = None
+        if self._held is not None:
+            if clean and not files_at(self.path).log and self.is_alone():
+                self._name.unlink(missing_ok=True)
+            # Closed and not unlocked: a forked child has the same lock.
+            os.close(self._held)
+            self._held = None
+
+    def record(self, *, log: int | None = None, checkpointing: bool = False) -> None:
+        """Write down what the database looks like now. The lock of the folder is needed for it.
+
+        `log` is the number of the log to write down, 0 for none, instead of the one at the path.
+        """
+        now = files_at(self.path)
+        if self._held is None or now.main is None:
+            return
+        if log is None:
+            log = now.log[1] if now.log else 0
+        if not checkpointing:
+            self._seen = now.stamp
+        found = Record(now.main[1], log, now.stamp, self._epoch, checkpointing)
+        with contextlib.suppress(OSError):
+            os.pwrite(self._held, found.pack(), 0)
+
+    def read(self) -> Record | None:
+        if self._held is None:
+            return None
+        try:
+            raw = os.pread(self._held, _RECORD.size, 0)
+        except OSError:
+            return None
+        if len(raw) != _RECORD.size:
+            return None
+        magic, main, log, size, mtime, epoch, _spare, checkpointing = _RECORD.unpack(raw)
+        return Record(main, log, (size, mtime), epoch, checkpointing) if magic == _MAGIC else None
+
+    def state(self, *, locked: bool = False, patience: float | None = None) -> State:
+        """Compare the path with what is open: three calls of stat. `locked` if the lock of the folder is held.
+
+        `patience` is how long the lock may be waited for, if it is needed. Whoever has the write lock of the database
+        must not wait for long: another process may wait for that one.
+        """
+        if self._files is None or fcntl is None:
+            return State.CURRENT
+        main = _stat(self._paths[0])
+        if main is None:
+            return State.MISSING
+        if _id(main) != self._files.main:
+            return State.REPLACED
+        for path, known in zip(self._paths[1:], (self._files.log, self._files.shared), strict=True):
+            if known is not None and _id(_stat(path)) != known:
+                return State.LOG_REMOVED
+        if (main.st_size, main.st_mtime_ns) == self._seen or self._held is None:
+            return State.CURRENT
+        if locked:
+            return self._compare_alone()
+        return self._compare(self._patience if patience is None else patience)
+
+    def _compare(self, patience: float) -> State:
+        """The database has changed: whether a process of ours checkpointed it, or somebody else wrote to it."""
+        end, pause = time.monotonic() + patience, threading.Event()
+        while True:
+            found = self.read()
+            stamp = files_at(self.path).stamp
+            if found is not None and found.epoch == self._epoch and found.stamp == stamp:
+                self._seen = stamp
+                return State.CURRENT
+            with folder_lock(self.path, 0.0) as mine:
+                if mine:
+                    return self._compare_alone()
+            if found is not None and found.epoch == self._epoch and found.checkpointing:
+                # It is being checkpointed at this moment.
+                return State.CURRENT
+            if time.monotonic() > end:
+                return State.OVERWRITTEN
+            pause.wait(_FIRST_PAUSE)
+
+    def _compare_alone(self) -> State:
+        found, stamp = self.read(), files_at(self.path).stamp
+        if found is None or found.epoch != self._epoch:
+            return State.OVERWRITTEN
+        if found.checkpointing and found.stamp != stamp:
+            # Whoever was at it was killed; SQLite does it again from the log.
+            self.record()
+            return State.CURRENT
+        if found.stamp != stamp:
+            return State.OVERWRITTEN
+        self._seen = stamp
+        return State.CURRENT
+
+    def is_alone(self) -> bool:
+        """Whether no other process has the store open. The lock of the folder is needed for it."""
+        if fcntl is None or self._held is None:
+            return False
+        try:
+            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        fcntl.flock(self._held, fcntl.LOCK_SH)
+        return True
+
+
+def _locked(folder: int, path: Path, patience: float) -> bool:
+    assert fcntl is not None
+    end, pause, seconds = time.monotonic() + patience, threading.Event(), _FIRST_PAUSE
+    while True:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if not patience:
+                return False
+            if time.monotonic() > end:
+                raise StoreBusy(f"The store {path} is being opened or closed by another process.") from None
+            pause.wait(seconds)
+            seconds = min(seconds * 2, _LONGEST_PAUSE)
+        except OSError:
+            # A file system without locks.
+            return True
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def _three(path: Path) -> tuple[Path, Path, Path]:
+    return path, path.with_name(path.name + LOG), path.with_name(path.name + SHARED)
+
+
+def _id(found: os.stat_result | None) -> FileId | None:
+    return None if found is None else (found.st_dev, found.st_ino)
