@@ -19,6 +19,7 @@ CommonplaceError                INTERNAL_ERROR       exit 1   500
 ├── RemoteError                 REMOTE_ERROR         exit 10  502
 ├── ShuttingDown                SHUTTING_DOWN        exit 6   503
 └── StoreError                  DB_ERROR             exit 5   500
+    ├── StoreConstraint         DB_ERROR             exit 5   500
     ├── StoreBusy               SERVICE_UNAVAILABLE  exit 5   503
     ├── StoreUnavailable        SERVICE_UNAVAILABLE  exit 5   503
     ├── StoreMissing            DB_MISSING           exit 5   503
@@ -199,6 +200,15 @@ class StoreError(CommonplaceError):
     code = "DB_ERROR"
     exit_code = 5
     default_hint = "Check the data folder that `commonplace status` names."
+
+
+class StoreConstraint(StoreError):
+    """A row would break a rule of the tables, such as a name that must be unique. Says nothing of other rows."""
+
+    default_hint = "Nothing was written. Run `commonplace check` on the server, and report this as a fault."
+
+    def __init__(self, message: str = "The store refused what was to be written.", hint: str | None = None) -> None:
+        super().__init__(message, hint)
 
 
 class StoreBusy(StoreError):

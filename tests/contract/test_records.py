@@ -10,7 +10,7 @@ from typing import Any
 from tests.contract.conftest import THEN, Opener, Words, make_draft
 
 from commonplace.identity import ref
-from commonplace.model import Draft, Passage, Scope, SessionDraft, SessionScope
+from commonplace.model import Draft, Passage, Scope, Session, SessionDraft, SessionScope
 from commonplace.store.protocol import Store
 from commonplace.store.records import WHATS, Arrival, Name, Peer, Record
 
@@ -38,6 +38,13 @@ def draft_of(record: Record) -> Draft:
 
 def results(store: Store, records: Iterable[Record], now: int = LATER) -> list[str]:
     return [outcome.result for outcome in store.merge_records(arriving(records), now)]
+
+
+def keep_talk(store: Store) -> tuple[Session, int]:
+    said = make_draft("walrus", kind="message", type="message", session="talk")
+    talk = SessionDraft("talk", "Talk", "/", "active", 1.0, THEN)
+    ((session, (stored,)),) = store.keep_sessions([(talk, [said])], THEN)
+    return session, stored.id
 
 
 def uid_of(store: Store, item_id: int) -> str:
@@ -153,6 +160,33 @@ def test_a_change_after_a_version_from_the_future_stands(open_store: Opener) -> 
     behind.rewrite(item.id, make_draft("corrected"), THEN + 1)
     assert results(ahead, told(behind).values()) == ["updated"]
     assert ahead.get([one.id])[one.id].body == "corrected"
+
+
+def test_a_version_from_the_future_gives_way_to_what_arrives(open_store: Opener) -> None:
+    here, there = open_store(name="one"), open_store(name="two")
+    ids = filled(here)
+    results(there, told(here).values())
+    here.rewrite(ids[0], make_draft("changed by a clock that is years ahead"), LATER + 10**12)
+    item = there.resolve([ref(uid_of(here, ids[0]))])[0]
+    assert item is not None
+    there.rewrite(item, make_draft("changed by a clock that is right"), LATER + 1)
+    changed = [one for one in told(there).values() if one.name == uid_of(here, ids[0])]
+    assert results(here, changed, LATER + 2) in (["updated"], ["conflict"])
+    assert here.get([ids[0]])[ids[0]].body == "changed by a clock that is right"
+    (stands,) = [one for one in told(here).values() if one.name == uid_of(here, ids[0])]
+    assert stands.version < LATER + 10**9
+    assert any("years ahead" in str(line.before["body"]) for line in stands.history)
+
+
+def test_two_spaces_of_one_store_take_in_the_same_conversation(open_store: Opener) -> None:
+    elsewhere = open_store(name="two")
+    session, _item = keep_talk(elsewhere)
+    for space in ("one team", "another team"):
+        store = open_store(space)
+        assert set(results(store, told(elsewhere).values())) == {"added"}
+        assert store.resolve_session(ref(session.uid), "") is not None
+        assert digests(store) == digests(elsewhere)
+        assert set(results(store, told(elsewhere).values())) == {"unchanged"}
 
 
 def test_the_same_said_in_two_places_is_seen_once(open_store: Opener, by_words: Words) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.behind import behind
 
 from commonplace.errors import CommonplaceError
 from commonplace.memory import records
@@ -114,3 +115,41 @@ def test_no_version_is_too_late_for_a_change_to_follow(book: Book, clock: Clock)
     assert ahead["version"] < here.version < ahead["version"] + 10
     assert [one.took for one in records.take(book, [ahead, never])] == [False, False]
     assert fetch_one(book, item["name"]).body == "Changed here"
+
+
+def test_a_record_from_the_far_future_is_refused_with_its_reason(book: Book, clock: Clock) -> None:
+    (item,) = (one for one in sound(book) if one["fields"].get("kind") == "memory")
+    for ahead in (86_400_000 + 1000, 99 * 365 * 86_400_000):
+        late = changed({**item, "version": clock() + ahead}, ("fields", "body"), "From a clock that is years ahead")
+        (told,) = records.take(book, [late])
+        assert told.result == "failed" and "future" in told.why and "clock" in told.why
+    assert fetch_one(book, item["name"]).body == item["fields"]["body"]
+    clock.forward(ms=5)
+    (told,) = records.take(book, [late], future_as_now=True)
+    assert told.result in ("updated", "conflict")
+    (here,) = (one for one in records.walk(book, 0, 100, Extent()).records if one.name == item["name"])
+    assert here.version <= clock() + 1000
+    edit(book, item["name"], Changes(content="Changed here afterwards"))
+    assert [one.took for one in records.take(book, [late])] == [False]
+
+
+def test_a_record_that_the_store_refuses_does_not_take_the_others_with_it(book: Book) -> None:
+    told = sound(book)
+    with behind(book.settings) as ask:
+        ask("CREATE UNIQUE INDEX for_this_test ON sessions (label)")
+    (session,) = (one for one in told if one["what"] == "session")
+    others = [
+        {**session, "name": f"other {number}", "fields": {**session["fields"], "uid": uid, "label": label}}
+        for number, (uid, label) in enumerate(
+            [
+                ("0190a000-0000-7000-8000-00000000000a", "A label of its own"),
+                ("0190a000-0000-7000-8000-00000000000b", session["fields"]["label"]),
+                ("0190a000-0000-7000-8000-00000000000c", "Another label"),
+            ]
+        )
+    ]
+    outcomes = records.take(book, others)
+    assert [one.result for one in outcomes] == ["added", "failed", "added"]
+    assert str(book.settings.data_dir) not in outcomes[1].why and "label" not in outcomes[1].why
+    with behind(book.settings) as ask:
+        ask("DROP INDEX for_this_test")

@@ -90,7 +90,7 @@ class OwnArchive:
         """Keep all of it, and tell what became of each record. Without a book, what there is."""
         for what in FILES:
             for batch in self._batches(what, advance):
-                done = [_found(one) for one in batch] if book is None else take(book, batch)
+                done = [_found(one) for one in batch] if book is None else take(book, batch, future_as_now=True)
                 yield from zip(map(_unit, batch), done, strict=True)
 
     def _half(self, size: int) -> int:

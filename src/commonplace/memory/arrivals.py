@@ -19,13 +19,12 @@ from commonplace.memory.remember import (
     draft_of,
 )
 from commonplace.model import Change, Draft
-from commonplace.store.records import Arrival, Record, What, apart
+from commonplace.store.records import CLOCK_SKEW_MS, Arrival, Record, What, apart
 from commonplace.text.names import normalise_project
 
 MAX_LINES = 10_000
 MAX_ALIASES = 1_000
 _MAX_REV = 2**31 - 1
-_CENTURY_MS = 100 * 365 * 86_400_000
 # More than any text of ours has; sums of it are kept.
 _MOST_TOKENS = 10_000_000
 _LINE = {
@@ -34,20 +33,28 @@ _LINE = {
 }
 
 
-def arrival_of(data: Mapping[str, Any], now_ms: int) -> Arrival:
-    """A record to take in; InvalidInput or TooLarge if it is none."""
+def arrival_of(data: Mapping[str, Any], now_ms: int, *, future_as_now: bool = False) -> Arrival:
+    """A record to take in; InvalidInput or TooLarge if it is none, or if its version lies in the future."""
     if not isinstance(data, Mapping) or not isinstance(data.get("fields"), Mapping):
         raise InvalidInput("A record has what, name, version, fields and history.", "Send it as it was told.")
     made = {"item": _item, "session": _session, "project": _project}.get(str(data.get("what")))
     if made is None:
         raise InvalidInput(f"{str(data.get('what'))[:40]!r} is no kind of record.", "Upgrade Commonplace here.")
-    return made(_text(data, "name"), _version(data, now_ms), data["fields"], data, now_ms)
+    version = _version(data, now_ms, future_as_now=future_as_now)
+    return made(_text(data, "name"), version, data["fields"], data, now_ms)
 
 
-def _version(data: Mapping[str, Any], now_ms: int) -> int:
-    """No clock is a century off: what says so would stand above every change that follows, and was made now."""
+def _version(data: Mapping[str, Any], now_ms: int, *, future_as_now: bool) -> int:
+    """A version from the future would stand above every change that is made until then."""
     version = max(0, _number(data, "version"))
-    return version if version <= now_ms + _CENTURY_MS else now_ms
+    if version <= now_ms + CLOCK_SKEW_MS:
+        return version
+    if future_as_now:
+        return now_ms
+    raise InvalidInput(
+        "The record was changed more than a day in the future, by the clock of this side.",
+        "Correct the clock of the machine that is wrong, and sync again from there.",
+    )
 
 
 def _item(name: str, version: int, fields: Mapping[str, Any], data: Mapping[str, Any], now_ms: int) -> Arrival:

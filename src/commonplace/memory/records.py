@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from commonplace.errors import CommonplaceError, InvalidInput
+from commonplace.errors import CommonplaceError, InvalidInput, StoreConstraint
 from commonplace.memory.arrivals import arrival_of
 from commonplace.memory.book import Book
 from commonplace.model import Change
-from commonplace.store.records import Name, Peer, Record, What
+from commonplace.store.records import CLOCK_SKEW_MS, Arrival, Name, Peer, Record, What
 from commonplace.text.names import same_project
 from commonplace.text.redact import redact
 
@@ -164,21 +164,45 @@ def within(records: Iterable[Record], most_bytes: int) -> list[tuple[Record, dic
     return chosen
 
 
-def take(book: Book, data: Sequence[Mapping[str, Any]]) -> list[Told]:
-    """Take records in, all that can be; what fails is told and left out."""
+def take(book: Book, data: Sequence[Mapping[str, Any]], *, future_as_now: bool = False) -> list[Told]:
+    """Take records in, all that can be; what fails is told and left out.
+
+    One that was changed in the future fails, unless it is to be taken as if it was changed now.
+    """
     now = book.clock()
     arrivals, outcomes = {}, {}
     for number, one in enumerate(data):
         try:
-            arrivals[number] = arrival_of(one, now)
+            arrivals[number] = arrival_of(one, now, future_as_now=future_as_now)
         except CommonplaceError as error:
             what, name = str(one.get("what"))[:40], str(one.get("name"))[:200]
             outcomes[number] = Told(what, redact(name), "failed", why=f"{error.message} {error.hint}".strip())
-    merged = book.store.merge_records([*arrivals.values()], now) if arrivals else []
-    for number, done in zip(arrivals, merged, strict=True):
-        outcomes[number] = Told(done.what, done.name, done.result, done.took, done.other)
+    outcomes |= dict(zip(arrivals, _merge(book, [*arrivals.values()], now), strict=True))
     book.meaning.wake()
     return [outcomes[number] for number in range(len(data))]
+
+
+def _merge(book: Book, arrivals: Sequence[Arrival], now_ms: int) -> list[Told]:
+    """All at once; if the store refuses one of them, each by itself."""
+    if not arrivals:
+        return []
+    try:
+        merged = book.store.merge_records(arrivals, now_ms)
+    except StoreConstraint as error:
+        if len(arrivals) > 1:
+            return [done for one in arrivals for done in _merge(book, [one], now_ms)]
+        (refused,) = arrivals
+        return [Told(refused.record.what, refused.record.name, "failed", why=error.message)]
+    return [Told(done.what, done.name, done.result, done.took, done.other) for done in merged]
+
+
+def date_back(book: Book, chosen: Sequence[Record]) -> list[Record]:
+    """Records of this store; those that a wrong clock put into the future are changed now instead, here too."""
+    now = book.clock()
+    ahead = [one for one in chosen if one.version > now + CLOCK_SKEW_MS]
+    if ahead:
+        take(book, [told(one) for one in ahead], future_as_now=True)
+    return [replace(one, version=now) if one in ahead else one for one in chosen]
 
 
 def peer_of(book: Book, uid: str, extent: Extent) -> Peer:

@@ -158,7 +158,7 @@ class Sync:
         if self._dry_run:
             self.summary.sent += len(lacking)
             return
-        for batch in _batches(lacking):
+        for batch in _batches(records.date_back(self._book, lacking)):
             self._send(batch)
 
     def _send(self, batch: Sequence[tuple[Record, dict[str, Any]]]) -> None:

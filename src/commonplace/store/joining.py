@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from commonplace.model import Change, Draft
-from commonplace.store.records import WHATS, Arrival, Name, Outcome, Record, What, apart, before_of
+from commonplace.store.records import CLOCK_SKEW_MS, WHATS, Arrival, Name, Outcome, Record, What, apart, before_of
 from commonplace.store.settling import Settled, lacking, settle
 
 # Items that are written in one go.
@@ -105,6 +105,7 @@ class _Joining:
     def _session(self, arrival: Arrival) -> Outcome:
         record = self._placed(arrival.record)
         found = self._found(("session", record.name)) or self._hands.find_session(record.fields["uid"])
+        found = found and self._dated(found)
         self._written |= {record.name, record.name if found is None else found.record.name}
         if found is None:
             number = self._hands.add_session(record)
@@ -140,7 +141,16 @@ class _Joining:
         return outcome if other is None else replace(outcome, result="same_as", other=other)
 
     def _found(self, name: Name) -> Found | None:
-        return self._hands.find([name]).get(name) if name[1] in self._written else self._known.get(name)
+        found = self._hands.find([name]).get(name) if name[1] in self._written else self._known.get(name)
+        return found and self._dated(found)
+
+    def _dated(self, found: Found) -> Found:
+        """What a wrong clock put into the future gives way to whatever arrives.
+
+        Twice the skew: changes here are later than what was taken in with all of it.
+        """
+        ahead = found.record.version > self._now + 2 * CLOCK_SKEW_MS
+        return replace(found, record=replace(found.record, version=0)) if ahead else found
 
     def _new(self, item: Written) -> Outcome:
         item, other = self._alone(item)

@@ -19,6 +19,9 @@ WHATS: tuple[What, ...] = ("project", "session", "item")
 """In the order in which one needs the other."""
 Name = tuple[What, str]
 
+# Clocks may differ by so much. A version that is later is taken from nobody, and does not stand where it is.
+CLOCK_SKEW_MS = 86_400_000
+
 Result = Literal["added", "updated", "unchanged", "conflict", "same_as"]
 
 # What a line of a history keeps, and so what two versions are compared by.

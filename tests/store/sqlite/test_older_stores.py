@@ -98,3 +98,32 @@ def test_what_a_space_holds_is_counted(first_schema: Path) -> None:
     said = "".join(item.body + '{"role":"user"}' + ('{"n":"ü"}' if item.id == 1 else "{}") for item in live)
     assert space.bytes == len(said.encode())
     store.close()
+
+
+def test_the_same_conversation_may_be_in_two_spaces_of_an_older_store(first_schema: Path) -> None:
+    uid = "01959a36-3a49-7000-8000-000000000001"
+    connection = apsw.Connection(str(first_schema))
+    connection.execute("INSERT INTO spaces VALUES (2, 'other', ?)", (NOW,))
+    # The number of a session that was removed is not given to another one.
+    connection.execute("UPDATE sqlite_sequence SET seq = 40 WHERE name = 'sessions'")
+    other = "INSERT INTO sessions (uid, space_id, key, started_ms) VALUES (?, 2, 's-1', ?)"
+    with pytest.raises(apsw.ConstraintError):
+        connection.execute(other, (uid, NOW))
+    connection.close()
+    store = SqliteStore(first_schema)
+    before = store.get_sessions([1, 2, 3])
+    store.close()
+    connection = apsw.Connection(str(first_schema))
+    assert connection.pragma("integrity_check") == "ok" and connection.execute("PRAGMA foreign_key_check").get is None
+    connection.execute(other, (uid, NOW))
+    assert connection.last_insert_rowid() == 41
+    with pytest.raises(apsw.ConstraintError):
+        connection.execute(other.replace("'s-1'", "'s-2'"), (uid, NOW))
+    connection.execute("DELETE FROM records WHERE what = 'session' AND id = 41")
+    connection.execute("DELETE FROM sessions WHERE id = 41")
+    connection.close()
+    again = SqliteStore(first_schema)
+    assert again.get_sessions([1, 2, 3]) == before
+    again.change_session(1, {"label": "Changed"}, NOW + 5)
+    assert again.records_named([("session", "s-1")])[0].fields["label"] == "Changed"
+    again.close()

@@ -12,6 +12,7 @@ from commonplace.errors import (
     CommonplaceError,
     QuotaExceeded,
     StoreBusy,
+    StoreConstraint,
     StoreCorrupt,
     StoreError,
     StoreFull,
@@ -112,6 +113,9 @@ def is_cut(error: psycopg.Error) -> bool:
 def _told(place: str, error: psycopg.Error) -> CommonplaceError:
     if error.sqlstate == _QUOTA:
         return QuotaExceeded(str(error.diag.message_primary))
+    if isinstance(error, psycopg.IntegrityError):
+        # Its words tell values of other rows.
+        return StoreConstraint()
     said = _sentence(error)
     for kinds, ours, sentence, hint in _KINDS:
         if isinstance(error, kinds):

@@ -206,9 +206,10 @@ class Database:
         watch = self._watch
         if watch is None or not self._had or self._forks.is_inside():
             return
-        if self._settled and watch.attached and watch.state() is State.CURRENT:
-            return
-        self._forks.check()
+        with self._forks.kept_out():
+            self._forks.check()
+            if self._settled and watch.attached and watch.state() is State.CURRENT:
+                return
         with self._forks.alone(MOVE_SECONDS) as left:
             if not left:
                 raise StoreReplaced(f"The store {self.path} was replaced, and is still being read.", _TRY_AGAIN)

@@ -43,6 +43,20 @@ _MAGIC = b"CmPlOpen"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
 
 
+# The locks that this process holds. A forked child would hold them too, for as long as it lives.
+_locks: set[int] = set()
+
+
+def _close_in_child() -> None:
+    while _locks:
+        with contextlib.suppress(OSError):
+            os.close(_locks.pop())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)
+
+
 class State(enum.Enum):
     """How the files at the path compare with those that are open."""
 
@@ -104,9 +118,11 @@ def folder_lock(path: Path, patience: float) -> Iterator[bool]:
     if fcntl is None or folder is None:
         yield True
         return
+    _locks.add(folder)
     try:
         yield _locked(folder, path, patience)
     finally:
+        _locks.discard(folder)
         os.close(folder)
 
 

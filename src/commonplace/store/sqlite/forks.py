@@ -29,7 +29,7 @@ class Forks:
 
     def _reset(self) -> None:
         self._gate = threading.Condition()
-        self._coming = False
+        self._coming = self._alone = False
         self._inside: dict[int, int] = {}
 
     @contextlib.contextmanager
@@ -38,7 +38,7 @@ class Forks:
         me = threading.get_ident()
         with self._gate:
             if me not in self._inside:
-                self._gate.wait_for(lambda: not self._coming)
+                self._gate.wait_for(lambda: not (self._coming or self._alone))
             self._inside[me] = self._inside.get(me, 0) + 1
         try:
             yield
@@ -61,16 +61,16 @@ class Forks:
         """
         me = threading.get_ident()
         with self._gate:
-            self._gate.wait_for(lambda: not self._coming)
-            self._coming = True
-            left = self._gate.wait_for(lambda: not self._inside, patience)
+            self._gate.wait_for(lambda: not self._alone)
+            self._alone = True
+            left = self._gate.wait_for(lambda: not (self._inside or self._coming), patience)
             self._inside[me] = 1
         try:
             yield left
         finally:
             with self._gate:
                 self._inside.pop(me, None)
-                self._coming = False
+                self._alone = False
                 self._gate.notify_all()
 
     def check(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import resources
 
@@ -58,7 +58,7 @@ def migrate(database: Database, up_to: int | None = None) -> int:
         version = _version(connection)
     if version >= newest:
         return version
-    with database.write() as connection:
+    with _without_foreign_keys(database), database.write() as connection:
         version = _version(connection)
         if 0 < version < newest:
             _back_up(database, version)
@@ -72,6 +72,19 @@ def migrate(database: Database, up_to: int | None = None) -> int:
                 connection.pragma("user_version", number)
                 connection.pragma("application_id", APPLICATION_ID)
         return max(version, newest)
+
+
+@contextlib.contextmanager
+def _without_foreign_keys(database: Database) -> Iterator[None]:
+    """A table can only be built again while foreign keys to it are not enforced; in a transaction that is not heard."""
+    connection = database.connection()
+    connection.pragma("foreign_keys", False)
+    try:
+        yield
+    finally:
+        # It is closed if the file was replaced meanwhile.
+        with contextlib.suppress(apsw.ConnectionClosedError):
+            connection.pragma("foreign_keys", True)
 
 
 def version_of(found: set[str], told: int | None) -> int | None:

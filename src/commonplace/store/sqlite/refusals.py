@@ -12,6 +12,7 @@ from commonplace.errors import (
     CommonplaceError,
     QuotaExceeded,
     StoreBusy,
+    StoreConstraint,
     StoreCorrupt,
     StoreError,
     StoreFull,
@@ -39,7 +40,7 @@ def translated(path: Path) -> Iterator[None]:
         if getattr(error, "extendedresult", 0) == apsw.SQLITE_CONSTRAINT_TRIGGER:
             # The only one that refuses is `space_full`, in words for people.
             raise QuotaExceeded(str(error)) from error
-        raise StoreError(f"The store {path} refused: {error}.") from error
+        raise StoreConstraint from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise StoreCorrupt(f"The file {path} is damaged or is not a Commonplace store: {error}.") from error
     except UnicodeDecodeError as error:
@@ -52,7 +53,7 @@ def translated(path: Path) -> Iterator[None]:
         kind = StoreFull if has_no_room(error) else StoreError
         raise kind(f"The disk that holds {path} refused a write or a read: {error}.") from error
     except apsw.Error as error:
-        raise StoreError(f"The store {path} refused: {error}.") from error
+        raise StoreError(f"The store refused: {error}.") from error
 
 
 def has_no_room(error: BaseException) -> bool:
