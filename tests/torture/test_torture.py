@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -96,6 +97,13 @@ def test_whoever_is_killed_at_random_loses_nothing(address: str) -> None:
     outcome = played(SCENARIOS["killed"], SEED, address, times=0.01)
     assert sound(outcome)
     assert outcome.done["kills"] >= 6 and outcome.acknowledged
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be replaced there")
+def test_files_that_are_swapped_under_everybody_lose_nothing(address: str) -> None:
+    outcome = played(SCENARIOS["swapped"], SEED, address, times=0.5)
+    assert sound(outcome)
+    assert outcome.acknowledged > 100 and sum(n for what, n in outcome.done.items() if what.startswith("swaps")) == 5
 
 
 def test_every_scenario_can_be_told_and_others_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ from commonplace.cli.call import Call, command
 from commonplace.cli.failure import Stopped
 from commonplace.errors import InvalidInput
 from commonplace.memory.book import Book
+from commonplace.temporary_files import private_temporary_files
 
 AUTO = "auto"
 STDIN = "-"
@@ -72,7 +73,7 @@ def import_(
     if dry_run:
         summary = _imported(call, None, paths, folder, project, format_)
     else:
-        with call.book() as book:
+        with call.book() as book, private_temporary_files(book.settings.data_dir):
             summary = _imported(call, book, paths, folder, project, format_)
     reply = summary.told(dry_run=dry_run)
     if summary.fruitless:

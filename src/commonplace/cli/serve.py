@@ -43,5 +43,8 @@ def serve(
     makes more.
     """
     from commonplace.site.server import run
+    from commonplace.temporary_files import private_temporary_files
 
-    run(call.settings(host=host, port=port, import_dir=import_dir, profile=profile), show)
+    settings = call.settings(host=host, port=port, import_dir=import_dir, profile=profile)
+    with private_temporary_files(settings.data_dir):
+        run(settings, show)

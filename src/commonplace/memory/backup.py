@@ -31,7 +31,7 @@ __all__ = [
 
 SCHEDULED = "daily"
 LATEST = "latest"
-_ASIDE = ("restore", "repair", "damaged")
+_ASIDE = ("restore", "repair", "damaged", "replaced")
 _NAME = re.compile(r".+-(\w+)-(\d{8}T\d{6})\.db")
 _SERVER = "The memory is on a PostgreSQL server, whose backups its own tools make."
 _DUMP = 'Run `pg_dump --format=custom --file=commonplace.dump "$COMMONPLACE_DATABASE_URL"`.'

@@ -16,6 +16,7 @@ from commonplace.memory.book import Book
 from commonplace.memory.check import check, glance
 from commonplace.memory.copies import place_for, prepare
 from commonplace.memory.encryption import key_of
+from commonplace.temporary_files import remove_abandoned
 
 RUNNING = "running"
 MAKING = "making.lock"
@@ -40,6 +41,7 @@ class Care:
             return False
         self._next = time.monotonic() + ROUND_SECONDS
         silent = _silent(book.settings)
+        remove_abandoned(book.settings.data_dir)
         self._renew(book.settings)
         if not self._looked:
             self._looked = True

@@ -6,8 +6,8 @@ import hashlib
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from commonplace.errors import InvalidInput, WrongMedia
+from commonplace.errors import InvalidInput, StoreReadOnly, WrongMedia
 from commonplace.input_limits import unpack_gzip, unpacked_for
 from commonplace.rest.endpoint import Endpoint
 from commonplace.workers import Workers
@@ -67,11 +67,22 @@ async def received(
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media not in endpoint.takes:
         raise WrongMedia(f"The body is {media[:60]!r}.", f"Send one of {', '.join(endpoint.takes)}.")
-    with tempfile.TemporaryDirectory(prefix="commonplace-") as folder:
+    with _temporary_folder() as folder:
         if media == MULTIPART:
-            yield await _parts(request, Path(folder), workers, caller)
+            yield await _parts(request, folder, workers, caller)
         else:
-            yield await _whole(request, Path(folder) / f"upload{_ENDINGS[media]}")
+            yield await _whole(request, folder / f"upload{_ENDINGS[media]}")
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    """A folder for the length of the request; `commonplace serve` has them in its data folder."""
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="commonplace-")
+    except OSError as error:
+        raise StoreReadOnly(f"The folder for temporary files cannot be written: {error.strerror}.") from error
+    with folder as name:
+        yield Path(name)
 
 
 async def _whole(request: Request, path: Path) -> Received:

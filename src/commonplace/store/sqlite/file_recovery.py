@@ -11,7 +11,7 @@ from pathlib import Path
 
 import apsw
 
-from commonplace.errors import CommonplaceError, StoreMissing, StoreReplaced
+from commonplace.errors import CommonplaceError, StoreMissing, StoreReadOnly, StoreReplaced
 from commonplace.store.sqlite import copying
 from commonplace.store.sqlite.file_watch import LOG, SHARED, FileWatch, State, files_at
 from commonplace.store.sqlite.files import READ_ONLY, READ_WRITE, connect
@@ -100,6 +100,8 @@ def put_log_aside(path: Path) -> None:
     """Take away a log that belongs to another database; it is kept in the folder of backups."""
     log, folder = Path(f"{path}{LOG}"), path.parent / "backups"
     folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.is_symlink():
+        raise StoreReadOnly(f"The folder {folder} for backups is a link.", "Put a folder in its place.")
     if log.exists():
         log.replace(folder / f"{path.stem}-log-{time.strftime(_STAMP, time.gmtime())}.db{LOG}")
     Path(f"{path}{SHARED}").unlink(missing_ok=True)

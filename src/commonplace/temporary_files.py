@@ -1,0 +1,102 @@
+"""Temporary files of a server or an import: in a private folder of the data folder, removed even after a crash.
+
+What is uploaded must not stay in the temporary folder of the system when a process is killed. Each process has a
+folder of its own under `temporary/`, and holds a lock beside it; a folder whose lock is free belongs to nobody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+FOLDER = "temporary"
+_LOCK = ".lock"
+
+
+@contextlib.contextmanager
+def private_temporary_files(data_dir: Path) -> Iterator[None]:
+    """Let `tempfile` use a folder of this process meanwhile. One that cannot be made leaves it as it is."""
+    parent = data_dir / FOLDER
+    name = parent / secrets.token_hex(8)
+    lock: int | None = None
+    try:
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if parent.is_symlink():
+            raise NotADirectoryError(str(parent))
+        remove_abandoned(data_dir)
+        lock = _held(name.with_suffix(_LOCK))
+        name.mkdir(mode=0o700)
+    except OSError:
+        if lock is not None:
+            os.close(lock)
+        yield
+        return
+    before, told = tempfile.tempdir, os.environ.get("TMPDIR")
+    # Processes that this one starts read the variable.
+    tempfile.tempdir = os.environ["TMPDIR"] = str(name)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+        os.environ.pop("TMPDIR", None)
+        if told is not None:
+            os.environ["TMPDIR"] = told
+        os.close(lock)
+        with contextlib.suppress(OSError):
+            _remove(name)
+            # Of the last process; others keep theirs in it.
+            parent.rmdir()
+
+
+def remove_abandoned(data_dir: Path) -> None:
+    """Remove what processes left behind that were killed."""
+    with contextlib.suppress(OSError):
+        for lock in (data_dir / FOLDER).glob(f"*{_LOCK}"):
+            if _is_abandoned(lock):
+                _remove(lock.with_suffix(""))
+
+
+def _held(path: Path) -> int:
+    try:
+        fcntl = importlib.import_module("fcntl")
+    except ImportError:
+        return os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+    # It gets its name once it is locked: others take one that is free for abandoned.
+    unnamed = path.with_suffix(".new")
+    lock = os.open(unnamed, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    unnamed.rename(path)
+    return lock
+
+
+def _is_abandoned(path: Path) -> bool:
+    """Whether the process that made a lock is gone."""
+    try:
+        fcntl = importlib.import_module("fcntl")
+    except ImportError:
+        # On Windows a file that a process has open cannot be removed.
+        try:
+            path.unlink()
+        except OSError:
+            return False
+        return True
+    lock = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(lock)
+    return True
+
+
+def _remove(folder: Path) -> None:
+    """The folder first: as long as its lock is there, what is left of it is found again."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.with_suffix(_LOCK).unlink(missing_ok=True)
