@@ -26,7 +26,9 @@ def private_temporary_files(data_dir: Path) -> Iterator[None]:
     name = parent / secrets.token_hex(8)
     lock: int | None = None
     try:
-        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Of folders that are made on the way, only the last gets the mode.
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        parent.mkdir(mode=0o700, exist_ok=True)
         if parent.is_symlink():
             raise NotADirectoryError(str(parent))
         remove_abandoned(data_dir)

@@ -160,7 +160,7 @@ def test_a_plain_backup_is_put_back_encrypted(filled: Settings, secret: Settings
 def test_an_encrypted_store_is_repaired_like_any(filled: Settings, secret: Settings, clock: Clock) -> None:
     encrypt(secret, clock()).unlink()
     data = bytearray(secret.database.read_bytes())
-    data[4096 * 20 : 4096 * 22] = bytes(8192)
+    data[4096 * 30 : 4096 * 32] = bytes(8192)
     secret.database.write_bytes(data)
     done = repair(secret, clock)
     assert done.found and not any(fault.derived for fault in done.left)

@@ -59,6 +59,19 @@ PROVOKED: dict[type[CommonplaceError], tuple[str, str]] = {
         "tests/cli/test_on_postgres.py::test_a_server_that_is_away_is_told_with_what_to_do",
         "SERVICE_UNAVAILABLE",
     ),
+    # It fails a record, and not the call that brought it.
+    errors.StoreConstraint: (
+        "tests/memory/test_arrivals.py::test_a_record_that_the_store_refuses_does_not_take_the_others_with_it",
+        "The store refused",
+    ),
+    errors.StoreMissing: (
+        "tests/site/test_replaced_store.py::test_a_removed_store_is_told_and_the_server_goes_on_when_it_is_back",
+        "DB_MISSING",
+    ),
+    errors.StoreReplaced: (
+        "tests/site/test_replaced_store.py::test_a_file_overwritten_with_nonsense_is_told_until_a_sound_one_is_there",
+        "DB_REPLACED",
+    ),
     errors.StoreReadOnly: (f"{CLI}::test_a_file_in_place_of_the_data_folder", "DB_READ_ONLY"),
     errors.StoreFull: (f"{CLI}::test_a_full_disk_loses_nothing", "DB_FULL"),
     errors.QuotaExceeded: ("tests/cli/test_spaces.py::test_our_own_space_stops_at_its_limit", "QUOTA_EXCEEDED"),
@@ -83,7 +96,7 @@ def test_every_error_has_its_test() -> None:
 def test_the_test_exists_and_names_the_error(kind: type[CommonplaceError]) -> None:
     id_, says = PROVOKED[kind]
     assert says in source_of(id_), f"{id_} does not say {says}"
-    if kind is not errors.EmbedderUnavailable:
+    if kind not in (errors.EmbedderUnavailable, errors.StoreConstraint):
         assert kind.code == says
 
 

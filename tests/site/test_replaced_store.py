@@ -121,7 +121,7 @@ def test_a_file_overwritten_with_nonsense_is_told_until_a_sound_one_is_there(ser
     copy = copied(server, database)
     database.write_bytes(b"nonsense" * 4096)
     assert door.add("nowhere to go").status_code == 503
-    assert door.ready()[0] == 503
+    assert door.ready() == (503, "DB_REPLACED")
     copy.replace(database)
     assert door.ready() == (200, "")
     assert door.add("written again").status_code == 201

@@ -7,6 +7,7 @@ the doors say what there is: one that is added there and not here fails.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -340,8 +341,22 @@ def test_what_arrives_under_a_stolen_name_is_another(world: World) -> None:
         for stolen in named(owner):
             told = thief.client.get("/api/v1/sync/records").json()["records"]
             mine = next(one for one in told if one["what"] == "item" and one["fields"]["body"])
-            arrived = {**mine, **stolen, "version": 2**50, "fields": {**mine["fields"], "body": f"mine {stolen}"}}
+            arrived = {**mine, **stolen, "version": time.time_ns() // 1_000_000}
+            arrived["fields"] = {**mine["fields"], "body": f"mine {stolen}"}
             answer = thief.client.post("/api/v1/sync/records", json={"records": [arrived]})
             assert answer.status_code == 200 and owner.loot.hidden not in answer.text
             assert thief.client.get(f"/api/v1/items/{stolen['name']}").json()["content"] == f"mine {stolen}"
+        assert owner.state() == before
+
+
+def test_a_conversation_with_a_stolen_id_is_another(world: World) -> None:
+    for thief, owner in world.thefts:
+        before = owner.state()
+        told = owner.client.get("/api/v1/sync/records").json()["records"]
+        for stolen in (one for one in told if one["what"] == "session" and not one["name"].startswith("mine ")):
+            fields = {**stolen["fields"], "label": "mine", "project": None, "meta": {}}
+            arrived = {"what": "session", "name": f"mine {stolen['fields']['uid']}", "version": 1, "fields": fields}
+            answer = thief.client.post("/api/v1/sync/records", json={"records": [{**arrived, "history": []}]})
+            assert answer.status_code == 200
+            assert answer.json()["outcomes"][0]["result"] == "added"
         assert owner.state() == before

@@ -21,15 +21,9 @@ from typing import Protocol
 import apsw
 
 from commonplace.errors import StoreBusy, StoreCorrupt, StoreError, StoreMissing, StoreReplaced, StoreTooNew
+from commonplace.store.sqlite.connections import Connections, close_quietly, patiently, roll_back, set_up
 from commonplace.store.sqlite.copying import make
-from commonplace.store.sqlite.file_recovery import (
-    log_removed,
-    missing,
-    put_log_aside,
-    save_open_files,
-    settle_content,
-    unsound,
-)
+from commonplace.store.sqlite.file_recovery import missing, save_open_files, settle_content, sort_out, unsound
 from commonplace.store.sqlite.file_watch import Files, FileWatch, Record, State, files_at
 from commonplace.store.sqlite.files import READ_ONLY, connect, create_folder, create_private, locked
 from commonplace.store.sqlite.forks import Forks
@@ -79,7 +73,7 @@ class Database:
         self._synchronous = {"full": "FULL", "normal": "NORMAL"}[durability]
         self._busy_ms = int(busy_timeout * 1000)
         self._recognise, self._newest = recognise, newest
-        self._connections = _Connections()
+        self._connections = Connections()
         self._writing = threading.Lock()
         self._forks = Forks(self._close_all, busy_timeout)
         self._watch = FileWatch(path, busy_timeout) if watched else None
@@ -102,7 +96,7 @@ class Database:
         connection = self._connections.mine()
         if connection is not None and not connection.in_transaction and connection.readonly("main"):
             # The disk was full when it was opened; there may be room now.
-            _close(connection)
+            close_quietly(connection)
             connection = None
         if connection is None:
             with self._attaching:
@@ -114,7 +108,7 @@ class Database:
         """One more connection of this process, to the same file."""
         connection = self._open()
         if self._watch and self._watch.state() is not State.CURRENT:
-            _close(connection)
+            close_quietly(connection)
             raise StoreReplaced(f"The store {self.path} was replaced while it was being opened.", _TRY_AGAIN)
         return connection
 
@@ -126,6 +120,10 @@ class Database:
             if not self._had:
                 create_folder(self.path)
             try:
+                with self._watch.lock(shared=True):
+                    joined = self._join(self._watch)
+                if joined is not None:
+                    return joined
                 with self._watch.lock():
                     return self._attach(self._watch)
             except StoreReplaced:
@@ -133,6 +131,26 @@ class Database:
                 if self._had or time.monotonic() > end:
                     raise
             pause.wait(0.05)
+
+    def _join(self, watch: FileWatch) -> apsw.Connection | None:
+        """Open what other processes have open; None if there is anything to be done first."""
+        known = watch.join()
+        if known is None:
+            return None
+        files, record = known
+        try:
+            connection = self._open()
+        except BaseException:
+            watch.release()
+            raise
+        opened = files_at(self.path)
+        if (opened.main, opened.log, opened.stamp) != (files.main, files.log, files.stamp):
+            close_quietly(connection)
+            watch.release()
+            return None
+        watch.start(opened, record.epoch, joined=True)
+        self._had = True
+        return connection
 
     def _attach(self, watch: FileWatch) -> apsw.Connection:
         """Open what is at the path, after a look whether its files belong together."""
@@ -146,7 +164,7 @@ class Database:
             if files.main is None and known is not None and others:
                 # Whoever has it open refuses too: two stores would go apart.
                 raise missing(self.path)
-            epoch = 0 if known is None else known.epoch + self._sort_out(files, known, others=others)
+            epoch = 0 if known is None else known.epoch + self._sorted_out(files, known, others=others)
             connection = self._open()
             try:
                 # From the first transaction on SQLite has the log open.
@@ -166,21 +184,14 @@ class Database:
         self._had, self._refused = True, None
         return connection
 
-    def _sort_out(self, files: Files, known: Record, *, others: bool) -> int:
-        """Whether the log at the path belongs to the database. 1 if the database was overwritten by others."""
-        log = files.log[1] if files.log else 0
-        if files.main is None or known.main != files.main[1]:
-            if log and log == known.log:
-                # The database was replaced, and this is the log of the one before.
-                put_log_aside(self.path)
-            return 0
-        if others and known.log and log != known.log:
-            raise log_removed(self.path)
-        if known.stamp == files.stamp or known.checkpointing or not files.log_size or log != known.log:
-            return int(known.stamp != files.stamp and others)
-        if not settle_content(self.path, self._key, self._busy_ms) and (others or self._had):
-            raise self._refuse(files)
-        return 1
+    def _sorted_out(self, files: Files, known: Record, *, others: bool) -> int:
+        """1 if the database was overwritten by others, and what was read from it before is not valid any more."""
+        overwritten = sort_out(self.path, files, known, others=others)
+        if overwritten is None:
+            if not settle_content(self.path, self._key, self._busy_ms) and (others or self._had):
+                raise self._refuse(files)
+            return 1
+        return int(overwritten)
 
     def _refuse(self, files: Files) -> StoreReplaced:
         """These files are not sound: they are not looked at again until they have changed."""
@@ -377,27 +388,55 @@ class Database:
         if watch is None or not watch.attached:
             self._close_connections(fold=True)
             return
+        if self._forks.torn or (not watch.is_alone() and watch.state() is State.CURRENT):
+            self._close_connections(fold=False)
+        else:
+            self._close_last(watch)
+        self._settled = False
+        if not self._forks.torn:
+            self._fold_what_is_left(watch)
+
+    def _close_last(self, watch: FileWatch) -> None:
+        """Fold the log in, and leave nothing beside the database; what was replaced meanwhile is saved instead."""
         with contextlib.ExitStack() as stack:
             current = False
             with contextlib.suppress(StoreError, apsw.Error):
                 stack.enter_context(watch.lock())
                 state = watch.state(locked=True)
-                current = state is State.CURRENT and not self._forks.torn
-                if not current and not self._forks.torn:
-                    save_open_files(watch, state, self._connections.any(), self._key, self._busy_ms)
+                current = state is State.CURRENT
+                save_open_files(watch, state, self._connections.any(), self._key, self._busy_ms)
             # Only the last of all processes writes to the database.
             last = current and watch.is_alone()
             if last:
                 watch.record(checkpointing=True)
-            self._close_connections(fold=current)
+            connections, self._connections = self._connections, Connections()
+            connections.close(fold=current)
             if last:
                 watch.record()
             watch.release(clean=current)
-            self._settled = False
+
+    def _fold_what_is_left(self, watch: FileWatch) -> None:
+        """Two that close at the same moment each take the other for the last one."""
+        if not files_at(self.path).log:
+            return
+        with contextlib.suppress(StoreError, apsw.Error, OSError), watch.lock(wait=False) as mine:
+            if not mine:
+                return
+            known, others = watch.hold()
+            if known is None or others:
+                watch.release()
+                return
+            watch.release()
+            self._connections.keep(self._attach(watch))
+            watch.record(checkpointing=True)
+            connections, self._connections = self._connections, Connections()
+            connections.close(fold=True)
+            watch.record()
+            watch.release(clean=True)
 
     def _close_connections(self, *, fold: bool) -> None:
         """`fold`: the last one of all processes folds the log in. Else nothing is touched that lies at the path."""
-        connections, self._connections = self._connections, _Connections()
+        connections, self._connections = self._connections, Connections()
         connections.close(fold=fold)
         if not fold and self._watch is not None:
             self._watch.release()
@@ -427,7 +466,7 @@ class Database:
         connection = connect(self.path, self._key, READ_ONLY, "immutable=1")
         try:
             self._recognise(connection)
-            _set_up(connection)
+            set_up(connection)
         except BaseException:
             connection.close()
             raise
@@ -438,10 +477,10 @@ class Database:
         self._recognise(connection)
         self._watch_log(connection)
         # Switching a new file to WAL needs a moment alone, for which SQLite does not call the busy handler.
-        _patiently(lambda: connection.pragma("journal_mode", "wal"), self._busy_ms / 1000)
+        patiently(lambda: connection.pragma("journal_mode", "wal"), self._busy_ms / 1000)
         connection.pragma("synchronous", self._synchronous)
         connection.pragma("journal_size_limit", 64 * 1024 * 1024)
-        _set_up(connection)
+        set_up(connection)
 
     def _watch_log(self, connection: apsw.Connection) -> None:
         """Let nothing be written to the database but by `_checkpoint`, and by `close`."""
@@ -451,72 +490,3 @@ class Database:
     def _note_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         self._log_pages = pages
         return apsw.SQLITE_OK
-
-
-class _Connections:
-    """One connection per thread, known by thread so that closing reaches every one of them."""
-
-    def __init__(self) -> None:
-        self._local = threading.local()
-        self._lock = threading.Lock()
-        self._of: dict[threading.Thread, apsw.Connection] = {}
-
-    def mine(self) -> apsw.Connection | None:
-        return getattr(self._local, "connection", None)
-
-    def keep(self, connection: apsw.Connection) -> None:
-        """Remember this thread's connection, and close those of threads that have ended."""
-        self._local.connection = connection
-        with self._lock:
-            for thread in [thread for thread in self._of if not thread.is_alive()]:
-                _close(self._of.pop(thread))
-            self._of[threading.current_thread()] = connection
-
-    def any(self) -> apsw.Connection | None:
-        """One that is not in use; there may be none."""
-        with self._lock:
-            return next((one for one in self._of.values() if not one.in_transaction), None)
-
-    def close(self, *, fold: bool) -> None:
-        with self._lock:
-            while self._of:
-                connection = self._of.popitem()[1]
-                with contextlib.suppress(apsw.Error):
-                    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, not fold)
-                _close(connection)
-
-
-def _set_up(connection: apsw.Connection) -> None:
-    """What every connection has, also one that only reads."""
-    connection.pragma("foreign_keys", True)
-    connection.pragma("recursive_triggers", True)
-    connection.pragma("trusted_schema", False)
-    connection.pragma("temp_store", 2)
-    connection.pragma("cache_size", -8192)
-    # The full-text rows that a question is limited to (scope.py).
-    connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
-
-
-def roll_back(connection: apsw.Connection) -> None:
-    """End a transaction without it, unless an error ended it already, such as a full disk."""
-    if connection.in_transaction:
-        connection.execute("ROLLBACK")
-
-
-def _close(connection: apsw.Connection) -> None:
-    with contextlib.suppress(apsw.Error):
-        connection.close()
-
-
-def _patiently(step: Callable[[], object], seconds: float) -> None:
-    """Repeat a step that may meet a lock which SQLite itself would not wait for."""
-    end = time.monotonic() + seconds
-    pause = threading.Event()
-    while True:
-        try:
-            step()
-            return
-        except apsw.BusyError:
-            if time.monotonic() > end:
-                raise
-            pause.wait(0.01)

@@ -13,7 +13,7 @@ import apsw
 
 from commonplace.errors import CommonplaceError, StoreMissing, StoreReadOnly, StoreReplaced
 from commonplace.store.sqlite import copying
-from commonplace.store.sqlite.file_watch import LOG, SHARED, FileWatch, State, files_at
+from commonplace.store.sqlite.file_watch import LOG, SHARED, Files, FileWatch, Record, State, files_at
 from commonplace.store.sqlite.files import READ_ONLY, READ_WRITE, connect
 
 REPLACED = "replaced"
@@ -94,6 +94,24 @@ def _copy(watch: FileWatch, connection: apsw.Connection, key: str, busy_ms: int)
         # The folder is gone too, or the disk is full.
         return None
     return target
+
+
+def sort_out(path: Path, files: Files, known: Record, *, others: bool) -> bool | None:
+    """Before a store is opened: whether its database was overwritten; None if its content has to be settled.
+
+    The log of another database is put aside. StoreReplaced if other processes have to fold in a removed log first.
+    """
+    log = files.log[1] if files.log else 0
+    if files.main is None or known.main != files.main[1]:
+        if log and log == known.log:
+            # The database was replaced, and this is the log of the one before.
+            put_log_aside(path)
+        return False
+    if others and known.log and log != known.log:
+        raise log_removed(path)
+    if known.stamp == files.stamp or known.checkpointing or not files.log_size or log != known.log:
+        return known.stamp != files.stamp and others
+    return None
 
 
 def put_log_aside(path: Path) -> None:

@@ -107,10 +107,11 @@ def files_at(path: Path) -> Files:
 
 
 @contextlib.contextmanager
-def folder_lock(path: Path, patience: float) -> Iterator[bool]:
+def folder_lock(path: Path, patience: float, *, shared: bool = False) -> Iterator[bool]:
     """Keep other processes from opening, closing and checkpointing the store at this path.
 
-    False if another process has the lock and there is no patience to wait for it.
+    False if another process has the lock and there is no patience to wait for it. `shared` lets others have it too
+    that only join those who have the store open.
     """
     folder = None
     with contextlib.suppress(OSError):
@@ -120,7 +121,7 @@ def folder_lock(path: Path, patience: float) -> Iterator[bool]:
         return
     _locks.add(folder)
     try:
-        yield _locked(folder, path, patience)
+        yield _locked(folder, path, patience, shared=shared)
     finally:
         _locks.discard(folder)
         os.close(folder)
@@ -148,8 +149,30 @@ class FileWatch:
     def files(self) -> Files | None:
         return self._files
 
-    def lock(self, *, wait: bool = True) -> contextlib.AbstractContextManager[bool]:
-        return folder_lock(self.path, self._patience if wait else 0.0)
+    def lock(self, *, wait: bool = True, shared: bool = False) -> contextlib.AbstractContextManager[bool]:
+        return folder_lock(self.path, self._patience if wait else 0.0, shared=shared)
+
+    def join(self) -> tuple[Files, Record] | None:
+        """Hold the store together with others, if its files are just as they recorded them; None if not."""
+        if fcntl is None:
+            return None
+        try:
+            self._held = os.open(self._name, os.O_RDWR | os.O_NOFOLLOW)
+            fcntl.flock(self._held, fcntl.LOCK_SH)
+        except OSError:
+            self.release()
+            return None
+        found, files = self.read(), files_at(self.path)
+        if (
+            found is not None
+            and files.main is not None
+            and files.log is not None
+            and (found.main, found.log, found.stamp) == (files.main[1], files.log[1], files.stamp)
+            and not found.checkpointing
+        ):
+            return files, found
+        self.release()
+        return None
 
     def hold(self) -> tuple[Record | None, bool]:
         """Tell other processes that this one has the store open: what they recorded, and whether there are any."""
@@ -172,11 +195,12 @@ class FileWatch:
         self._held = held
         return self.read(), others
 
-    def start(self, files: Files, epoch: int) -> None:
-        """From now on these are the files that are open."""
+    def start(self, files: Files, epoch: int, *, joined: bool = False) -> None:
+        """From now on these are the files that are open. `joined`: others have recorded them."""
         self._files, self._seen, self._epoch = files, files.stamp, epoch
         self.opened_at = time.time()
-        self.record()
+        if not joined:
+            self.record()
 
     def release(self, *, clean: bool = False) -> None:
         """The store is not open in this process any more.
@@ -286,12 +310,13 @@ class FileWatch:
         return True
 
 
-def _locked(folder: int, path: Path, patience: float) -> bool:
+def _locked(folder: int, path: Path, patience: float, *, shared: bool) -> bool:
     assert fcntl is not None
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     end, pause, seconds = time.monotonic() + patience, threading.Event(), _FIRST_PAUSE
     while True:
         try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(folder, kind | fcntl.LOCK_NB)
             return True
         except BlockingIOError:
             if not patience:

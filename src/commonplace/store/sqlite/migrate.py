@@ -14,7 +14,8 @@ import apsw
 from commonplace.errors import StoreCorrupt, StoreReadOnly, StoreTooNew
 from commonplace.store.damage import content_checksum
 from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.database import Database, roll_back
+from commonplace.store.sqlite.connections import roll_back
+from commonplace.store.sqlite.database import Database
 from commonplace.text.words import count_words
 
 # "CmPl": tells our files from other SQLite files.
