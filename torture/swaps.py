@@ -20,8 +20,9 @@ from torture.arena import PATIENCE, Arena
 from torture.deeds import text_of
 from torture.voices import Caller, Editor, Voice
 
-# What a writer may be told while the files are being swapped.
-ALLOWED = {"DB_MISSING", "DB_REPLACED", "SERVICE_UNAVAILABLE"}
+# What a writer may be told while the files are being swapped; NOT_FOUND if what it wrote is looked up for the reply in
+# the file that has just come into the place.
+ALLOWED = {"DB_MISSING", "DB_REPLACED", "SERVICE_UNAVAILABLE", "NOT_FOUND"}
 _ALL = 1_000_000
 # Of every door at least so many writes are acknowledged before and after each swap.
 WRITES = 3
