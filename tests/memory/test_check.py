@@ -10,9 +10,13 @@ from commonplace.errors import StoreError
 from commonplace.memory.backup import back_up, restore
 from commonplace.memory.book import Book
 from commonplace.memory.check import check, examine, glance
+from commonplace.memory.edit import Changes, edit
+from commonplace.memory.forget import forget
 from commonplace.memory.health import known
+from commonplace.memory.recall import recall
 from commonplace.memory.repair import repair
 from commonplace.memory.status import status
+from commonplace.model import Scope
 
 # What is done behind the back of the memory, and the parts that are found to be wrong then.
 DERIVED = {
@@ -112,3 +116,22 @@ def test_a_server_of_databases_makes_its_own_backups(filled: Book) -> None:
         assert "pg_restore" in told.value.hint
     else:
         assert back_up(filled).path.exists()
+
+
+def test_broken_json_is_one_damaged_item_on_either_engine(filled: Book) -> None:
+    with behind(filled.settings) as ask:
+        ask("UPDATE items SET details = '[1, 2]', meta = 'nonsense' WHERE id = 1")
+        ask("UPDATE items SET details = '{' WHERE kind = 'message'")
+        ask("UPDATE history SET before = '{'")
+    item = filled.store.get([1])[1]
+    assert item.damaged == {"details": "[1, 2]", "meta": "nonsense"} and item.details == {} == item.meta
+    damaged = [name for fault in check(filled) if "rows are damaged" in fault.says for name in fault.examples]
+    assert "item 1 (details, meta)" in damaged and "history 1 (before)" in damaged and len(damaged) == 4
+    assert len(recall(filled, "apple", Scope(), 20).hits) == 12
+    assert recall(filled, "why does src/app.py fail", Scope(), 5).hits
+    assert filled.store.newest(Scope(), 50) and filled.store.records_since(0, 100)[0]
+    repair(filled.settings, filled.clock)
+    assert not edit(filled, 1, Changes(content="Apple that was corrected")).damaged
+    (change,) = filled.store.history(1)
+    assert change.before["damaged"] == {"details": "[1, 2]", "meta": "nonsense"}
+    assert forget(filled, [2]) and 2 not in [one.id for one in filled.store.newest(Scope(), 50)]
