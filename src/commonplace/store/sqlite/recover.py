@@ -36,6 +36,8 @@ from commonplace.store.sqlite.tables import Table, tables_of
 from commonplace.text.times import on_calendar
 
 _LAST_ROW = 2**62
+# So many numbers are tried one by one after a row that cannot be read.
+_NEAR = 500
 # What people and agents said. A row of these that clashes with another is kept beside it; of others it is dropped.
 _SAID = frozenset({"projects", "sessions", "items", "history", "session_history", "streams", "keys"})
 # How rows of these are called, and which columns of other tables name them.
@@ -213,9 +215,7 @@ class _Copier:
     # Reading with SQLite.
 
     def _by_sql(self, damaged: apsw.Connection, table: Table) -> Iterator[tuple[int | None, Values]]:
-        listed = ", ".join(
-            f"iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name}), typeof({name})" for name in table.columns
-        )
+        listed = ", ".join(map(_typed, table.columns))
         reader = self._by_number if table.has_number else self._around
         with contextlib.suppress(apsw.Error, UnicodeDecodeError):
             yield from reader(damaged, table, listed)
@@ -236,6 +236,11 @@ class _Copier:
             except apsw.Error:
                 start = _next_readable(damaged, f"{question} LIMIT 1", last + 1)
                 self._gaps.append(_Gap(table.name, last + 1, None if start is None else start - 1))
+                end = last + 1 + _NEAR if start is None else min(start, last + 1 + _NEAR)
+                for number in range(max(last + 1, 1), end):
+                    values = _in_parts(damaged, table, number)
+                    if values is not None:
+                        yield number, values
 
     def _around(self, damaged: apsw.Connection, table: Table, listed: str) -> Iterator[tuple[int | None, Values]]:
         """A table that has no numbers: forward to what cannot be read, backward to it, and by its other indexes."""
@@ -388,6 +393,11 @@ def _hash(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
+def _typed(name: str) -> str:
+    """A column as `_decoded` takes it: texts as bytes, and the type of each."""
+    return f"iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name}), typeof({name})"
+
+
 def _decoded(row: Sequence[Any]) -> Values:
     """Values that were read as bytes, each followed by its type."""
     return tuple(_text(value) if kind == "text" else value for value, kind in zip(row[::2], row[1::2], strict=True))
@@ -398,6 +408,21 @@ def _text(value: bytes) -> str:
         return value.decode("utf-8")
     except UnicodeDecodeError:
         return DamagedText(value)
+
+
+def _in_parts(damaged: apsw.Connection, table: Table, number: int) -> Values | None:
+    """A row that SQLite refuses as a whole, column by column; None if it is not there, or nothing of it can be read."""
+    found: dict[str, Any] = {}
+    for name in table.columns:
+        question = (
+            f"SELECT iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name}), typeof({name}) FROM {table.name}"
+        )
+        with contextlib.suppress(apsw.Error):
+            for row in damaged.execute(f"{question} WHERE rowid = ?", (number,)).fetchall():
+                found[name] = _decoded(row)[0]
+    if not found.keys() - {table.number}:
+        return None
+    return tuple(found.get(name) for name in table.columns)
 
 
 def _next_readable(damaged: apsw.Connection, question: str, after: int) -> int | None:
