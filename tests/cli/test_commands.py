@@ -195,9 +195,9 @@ def test_context_of_nothing_is_empty(run: Run) -> None:
 
 def test_timeline_counts_from_its_anchor(run: Run, story: list[int]) -> None:
     data = run("timeline", "2", "--json").data
-    assert [(row["id"], row["position"]) for row in data["timeline"]] == [(1, -1), (2, 0), (3, 1)]
+    assert [(row["id"], row["position"]) for row in data["timeline"]] == [(1, -1), (2, 0), (3, 1), (6, 2)]
     rows = [line.split("\t")[:2] for line in run("timeline", "2", "--before", "0").out.splitlines()]
-    assert rows == [["position", "id"], ["+0", "2"], ["+1", "3"]]
+    assert rows == [["position", "id"], ["+0", "2"], ["+1", "3"], ["+2", "6"]]
 
 
 def test_show_tells_everything(run: Run, story: list[int]) -> None:

@@ -136,7 +136,7 @@ def test_projects_are_listed_and_can_have_another_name(book: Book) -> None:
 # Timeline.
 
 
-def test_a_timeline_runs_through_the_anchor_in_its_own_project(book: Book, clock: Clock) -> None:
+def test_a_timeline_runs_through_the_anchor_in_every_project(book: Book, clock: Clock) -> None:
     ids = {}
     for n in range(7):
         clock.forward(minutes=1)
@@ -145,14 +145,14 @@ def test_a_timeline_runs_through_the_anchor_in_its_own_project(book: Book, clock
         remember(book, Note(f"summary {n}", kind="summary", project="p"))
     moments = timeline(book, ids[3], before=2, after=2)
     assert [(moment.item.body, moment.position) for moment in moments] == [
-        ("step 1", -2),
-        ("step 2", -1),
+        ("step 2", -2),
+        ("elsewhere 2", -1),
         ("step 3", 0),
-        ("step 4", 1),
-        ("step 5", 2),
+        ("elsewhere 3", 1),
+        ("step 4", 2),
     ]
     assert [moment.position for moment in timeline(book, ids[0])] == [0, 1, 2, 3, 4, 5]
-    assert [moment.position for moment in timeline(book, ids[6], before=1, after=9)] == [-1, 0]
+    assert [moment.position for moment in timeline(book, ids[6], before=1, after=9)] == [-1, 0, 1]
 
 
 def test_a_timeline_needs_an_anchor(book: Book) -> None:
