@@ -11,14 +11,11 @@ import contextvars
 import threading
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from commonplace.errors import RateLimited
-
-if TYPE_CHECKING:
-    from commonplace.helper_processes import Helpers
 
 # Each keeps a connection of its own.
 WORKERS = 4
@@ -31,6 +28,14 @@ SLOW_WORKERS, MOST_SLOW_WAITING = 2, 16
 COURTESY, MOST_COURTESY_SECONDS, BUSY_SECONDS = 1.0, 0.25, 0.2
 
 _T = TypeVar("_T")
+
+
+class Helpers(Protocol):
+    """Processes that compute what would keep the threads busy (helper_processes.py)."""
+
+    async def do(
+        self, work: Callable[..., _T], *arguments: object, caller: Hashable, left: Callable[[], Awaitable[object]]
+    ) -> _T: ...
 
 
 class _Job(NamedTuple):
