@@ -414,11 +414,9 @@ def _in_parts(damaged: apsw.Connection, table: Table, number: int) -> Values | N
     """A row that SQLite refuses as a whole, column by column; None if it is not there, or nothing of it can be read."""
     found: dict[str, Any] = {}
     for name in table.columns:
-        question = (
-            f"SELECT iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name}), typeof({name}) FROM {table.name}"
-        )
         with contextlib.suppress(apsw.Error):
-            for row in damaged.execute(f"{question} WHERE rowid = ?", (number,)).fetchall():
+            question = f"SELECT {_typed(name)} FROM {table.name} WHERE rowid = ?"
+            for row in damaged.execute(question, (number,)).fetchall():
                 found[name] = _decoded(row)[0]
     if not found.keys() - {table.number}:
         return None
