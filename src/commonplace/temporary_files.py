@@ -22,7 +22,7 @@ _LOCK = ".lock"
 @contextlib.contextmanager
 def private_temporary_files(data_dir: Path) -> Iterator[None]:
     """Let `tempfile` use a folder of this process meanwhile. One that cannot be made leaves it as it is."""
-    parent = data_dir / FOLDER
+    parent, was_there = data_dir / FOLDER, data_dir.exists()
     name = parent / secrets.token_hex(8)
     lock: int | None = None
     try:
@@ -54,6 +54,8 @@ def private_temporary_files(data_dir: Path) -> Iterator[None]:
             _remove(name)
             # Of the last process; others keep theirs in it.
             parent.rmdir()
+            if not was_there:
+                data_dir.rmdir()
 
 
 def remove_abandoned(data_dir: Path) -> None:

@@ -106,6 +106,7 @@ class Database:
 
     def _another(self) -> apsw.Connection:
         """One more connection of this process, to the same file."""
+        self._require_current()
         connection = self._open()
         if self._watch and self._watch.state() is not State.CURRENT:
             close_quietly(connection)

@@ -56,8 +56,8 @@ def save_open_files(
     if found is not None and files.log is not None and found.log != files.log[1]:
         # Another process has done it.
         return None
-    log = Path(f"{watch.path}{LOG}")
-    if log.exists() and files.log is not None and log.stat().st_ino != files.log[1]:
+    now = files_at(watch.path)
+    if now.log not in (None, files.log) and now.log_size:
         # Somebody began another log: folding ours in would mix both.
         kept = _copy(watch, connection, key, busy_ms)
         watch.record(log=0)
