@@ -47,6 +47,8 @@ CANDIDATES = 100
 # A question of so few words may name a conversation: with this share of them in its label, and this share of the label
 # in the question. So many labels are read, and so many of the latest conversations are candidates.
 TITLE_WORDS, TITLE_SHARE, LABEL_SHARE, LABELS_READ, TITLES = 8, 0.6, 0.5, 500, 20
+# What a title is worth beside the words of the best message: a message that holds them says more.
+TITLE_SCORE = 0.7
 # The best so many are compared with what was said around them.
 IN_COMPANY = 150
 # So much of what is of a time that was named is looked at too.
@@ -424,11 +426,12 @@ def _candidates(book: Book, asked: Asked, scope: Scope, k: int) -> tuple[dict[in
     share = 1.0 if query.strict or query.telling else EMPTY_WORDS
     evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), share * answer.found.get(p, 0.0)) for p in owner}
     if titled := _titled(book, asked, scope):
-        # A conversation with this title answers as if its first message held the words of its title.
+        # A conversation with this title answers as if its first message held most of the words of its title.
         best = max(scores.values(), default=1.0)
         for passage, item_id in _first_passages(book, list(titled)).items():
             known = evidence.get(passage) or _by_meaning(book, asked, [passage])[passage]
-            evidence[passage] = Evidence(best, known.cosine, max(known.found, titled[item_id]))
+            lexical = max(known.bm25, TITLE_SCORE * best)
+            evidence[passage] = Evidence(lexical, known.cosine, max(known.found, TITLE_SCORE * titled[item_id]))
             owner[passage] = item_id
     return evidence, owner, answer.total
 
