@@ -1,0 +1,1 @@
+"""The training corpus, and what reads it."""
