@@ -211,14 +211,7 @@ def _removed(arena: Arena, _copy: Path) -> Iterator[None]:
     for path in arena.data.glob("commonplace.db*"):
         path.unlink()
     yield
-    end, found = time.monotonic() + PATIENCE, list[Path]()
-    known = set(arena.settings.backups.glob("*-replaced-*.db"))
-    while not found and time.monotonic() < end:
-        found = sorted(
-            set(arena.settings.backups.glob("*-replaced-*.db")) - known, key=lambda path: path.stat().st_mtime
-        )
-        threading.Event().wait(0.05)
-    shutil.copyfile(found[-1], arena.data / "back")
+    shutil.copyfile(_newest_copy(arena, known), arena.data / "back")
     (arena.data / "back").replace(arena.settings.database)
 
 

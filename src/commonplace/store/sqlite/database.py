@@ -38,6 +38,8 @@ CHECKPOINT_PAGES = 1000
 MOVE_SECONDS = 5.0
 # How long whoever has the write lock waits to learn why the database has changed.
 COMPARE_SECONDS = 0.05
+# How long a process that moves on to another file waits for others to close it.
+SWITCH_SECONDS = 0.5
 _TRY_AGAIN = "Nothing was written. Try again: the file that is there now is used from now on."
 _UNSURE = "It may not have been kept. Look whether it is there, and write it again if not."
 
@@ -477,8 +479,10 @@ class Database:
         connection.set_busy_timeout(self._busy_ms)
         self._recognise(connection)
         self._watch_log(connection)
-        # Switching a new file to WAL needs a moment alone, for which SQLite does not call the busy handler.
-        patiently(lambda: connection.pragma("journal_mode", "wal"), self._busy_ms / 1000)
+        # Switching a file to WAL needs a moment alone, for which SQLite does not call the busy handler. Who moves on to
+        # another file has the lock that others need to let go of theirs, and must not keep them waiting for long.
+        patience = min(self._busy_ms / 1000, SWITCH_SECONDS) if self._had else self._busy_ms / 1000
+        patiently(lambda: connection.pragma("journal_mode", "wal"), patience)
         connection.pragma("synchronous", self._synchronous)
         connection.pragma("journal_size_limit", 64 * 1024 * 1024)
         set_up(connection)
