@@ -50,9 +50,9 @@ def test_the_vectors_are_those_that_the_background_would_have_made(wise_book: Bo
 
 
 def test_the_right_one_of_many_alike_comes_first_before_all_have_vectors(wise_book: Book) -> None:
-    pairs = facts(300)
+    pairs = facts(600)
     write(wise_book, [fact for fact, _question in pairs])
-    chosen = pairs[::60]
+    chosen = pairs[::120]
     for fact, question in chosen:
         found = recall(wise_book, question, Scope())
         assert found.hits[0].item.body == fact

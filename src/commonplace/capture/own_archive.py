@@ -53,6 +53,10 @@ class Promised:
         return all(isinstance(one, int) for one in (self.lines, self.bytes)) and isinstance(self.sha256, str)
 
 
+# Bytes of a record whose text has as many characters as an item may have.
+LONGEST_ITEM = 5 << 20
+
+
 class OwnArchive:
     """An archive, open for reading: `density` is its bytes on the disk for each of its own.
 
@@ -97,6 +101,10 @@ class OwnArchive:
         """So many bytes on the disk: all of it is read twice."""
         return round(size * self._density / 2)
 
+    def _longest_line(self) -> int:
+        """The longest text that an item may have fits into a line, however small the archive is packed."""
+        return max(self._most_held // 4, LONGEST_ITEM)
+
     def _batches(self, what: What, advance: Advance) -> Iterator[list[Record]]:
         batch: list[Record] = []
         bytes_ = 0
@@ -119,7 +127,7 @@ class OwnArchive:
             lines, size = lines + 1, size + len(line)
             if len(line) > MAX_LINE or size > promised.bytes:
                 raise InvalidInput(f"{name} is longer than its manifest says, or has a line without an end.", _AGAIN)
-            if len(line) > self._most_held // 4:
+            if len(line) > self._longest_line():
                 raise InvalidInput(f"{name}, line {lines} is too long for an upload of its size.", _UNPACK)
             digest.update(line)
             record = _record(what, line, f"{name}, line {lines}")
@@ -133,7 +141,7 @@ class OwnArchive:
     def _lines(self, name: str) -> Iterator[bytes]:
         try:
             with io.BufferedReader(cast(io.RawIOBase, self._open(name)), 1 << 20) as stream:
-                while line := stream.readline(min(MAX_LINE, self._most_held // 4) + 1):
+                while line := stream.readline(min(MAX_LINE, self._longest_line()) + 1):
                     yield line
         except (KeyError, *_UNREADABLE) as why:
             raise InvalidInput(f"{name} cannot be read: {why}.", _AGAIN) from why
