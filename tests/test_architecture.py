@@ -68,7 +68,7 @@ OUTSIDE: dict[str, set[str]] = {
     "jinja2": {"web"},
     "markupsafe": {"web"},
     "markdown_it": {"web"},
-    "nh3": {"web", "capture"},
+    "nh3": {"web"},
     "pygments": {"web"},
     "uvicorn": {"site"},
     "pydantic": {"mcp", "rest"},
