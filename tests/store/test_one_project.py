@@ -170,6 +170,7 @@ READING: Mapping[str, Callable[[World], object]] = {
     "passage_texts": lambda w: w.part.passage_texts(w.passages(w.theirs)),
     "waiting_jobs": lambda w: w.part.waiting_jobs(w.passages(w.theirs)),
     "newest_waiting": lambda w: [w.part.newest_waiting(s, 9) for s in (Scope(), Scope(project=THEIRS))],
+    "titled": lambda w: [w.part.titled(["%"], 1, s, 9) for s in (Scope(), Scope(project=THEIRS))],
     "topics": lambda w: [w.part.topics(), w.part.topics(THEIRS)],
     "topics_of": lambda w: w.part.topics_of(w.passages(w.theirs)),
     "topic_passages": lambda w: [w.part.topic_passages(topic.id, 9) for topic in w.whole.topics(THEIRS)],
