@@ -415,7 +415,7 @@ class Database:
             connections, self._connections = self._connections, Connections()
             connections.close(fold=current)
             if last:
-                watch.record()
+                watch.record_closed()
             watch.release(clean=current)
 
     def _fold_what_is_left(self, watch: FileWatch) -> None:
@@ -434,7 +434,7 @@ class Database:
             watch.record(checkpointing=True)
             connections, self._connections = self._connections, Connections()
             connections.close(fold=True)
-            watch.record()
+            watch.record_closed()
             watch.release(clean=True)
 
     def _close_connections(self, *, fold: bool) -> None:

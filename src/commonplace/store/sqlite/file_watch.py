@@ -219,18 +219,24 @@ class FileWatch:
     def record(self, *, log: int | None = None, checkpointing: bool = False) -> None:
         """Write down what the database looks like now. The lock of the folder is needed for it.
 
-        `log` is the number of the log to write down, 0 for none, instead of the one at the path.
+        `log` is the number of its log, 0 for none, if that is not the one that is open. Nothing is written down of a
+        database that has just been put in the place of ours: the log at the path is not its own.
         """
-        now = files_at(self.path)
-        if self._held is None or now.main is None:
+        now, files = files_at(self.path), self._files
+        if self._held is None or files is None or now.main is None or now.main != files.main:
             return
         if log is None:
-            log = now.log[1] if now.log else 0
+            log = files.log[1] if files.log else 0
         if not checkpointing:
             self._seen = now.stamp
         found = Record(now.main[1], log, now.stamp, self._epoch, checkpointing)
         with contextlib.suppress(OSError):
             os.pwrite(self._held, found.pack(), 0)
+
+    def record_closed(self) -> None:
+        """The same after the last connection was closed: SQLite has removed the log, unless it could not."""
+        log = files_at(self.path).log
+        self.record(log=log[1] if log else 0)
 
     def read(self) -> Record | None:
         if self._held is None:
