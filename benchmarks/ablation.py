@@ -15,14 +15,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from benchmarks.dialogue_store import Kept, Way, kept
 from benchmarks.dialogues import Dialogue, pooled, sets
-from benchmarks.doors import InProcess
-from benchmarks.kept import Kept, Way, kept
 from benchmarks.measures import ALL, Answered, averages, figures
+from benchmarks.tool_clients import InProcess
 from commonplace.memory import recall
-from commonplace.ranking import company, fusion, second_look
+from commonplace.ranking import fusion, rerank
 from commonplace.store.sqlite import passages
-from commonplace.text import grammar
+from commonplace.text import query_grammar
 
 SEARCH = Way("memory_search", "memory_search", {"limit": 50})
 
@@ -31,16 +31,16 @@ Change = tuple[ModuleType, str, Any]
 STEPS: tuple[tuple[str, tuple[Change, ...]], ...] = (
     ("all of it", ()),
     ("without the words", ((fusion, "WORDS", 0.0),)),
-    ("without more for who said it", ((company, "NAMED", 0.0),)),
+    ("without more for who said it", ((rerank, "NAMED", 0.0),)),
     ("with the names in the question", ((recall, "without_names", lambda text, _names: text),)),
-    ("without whose words are meant", ((company, "THEIRS", 0.0), (company, "OTHERS", 0.0))),
-    ("without what was said beside it", ((company, "BESIDE", 0.0),)),
-    ("without its session", ((company, "SESSION", 0.0),)),
-    ("without less for what says little", ((company, "BRIEF", 0.0),)),
-    ("without the time that is named", ((second_look, "WHEN", 0.0), (recall, "_of_the_time", lambda *_: []))),
-    ("without what an answer has to tell", ((second_look, "TELLS", 0.0),)),
-    ("without less for what only asks", ((second_look, "ASKS", 0.0),)),
-    ("with quoted titles as filters", ((grammar, "_is_prose", lambda lexemes: _no_quotes(lexemes)),)),
+    ("without whose words are meant", ((rerank, "THEIRS", 0.0), (rerank, "OTHERS", 0.0))),
+    ("without what was said beside it", ((rerank, "BESIDE", 0.0),)),
+    ("without its session", ((rerank, "SESSION", 0.0),)),
+    ("without less for what says little", ((rerank, "BRIEF", 0.0),)),
+    ("without the time that is named", ((rerank, "WHEN", 0.0), (recall, "_of_the_time", lambda *_: []))),
+    ("without what an answer has to tell", ((rerank, "TELLS", 0.0),)),
+    ("without less for what only asks", ((rerank, "ASKS", 0.0),)),
+    ("with quoted titles as filters", ((query_grammar, "_is_prose", lambda lexemes: _no_quotes(lexemes)),)),
 )
 
 

@@ -14,9 +14,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.dialogue_store import Kept, Way, kept
 from benchmarks.dialogues import Dialogue, Question, sets
-from benchmarks.doors import InProcess
-from benchmarks.kept import Kept, Way, kept
+from benchmarks.tool_clients import InProcess
 
 SEARCHED, RECALLED = Way("memory_search", "memory_search"), Way("recall", "recall")
 # The best that there is, however bad.

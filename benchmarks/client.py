@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from benchmarks.resident import memory_mb
+from benchmarks.process_memory import memory_mb
 
 PROTOCOL = "2025-11-25"
 

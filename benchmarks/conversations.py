@@ -11,8 +11,8 @@ from typing import Any
 from benchmarks.client import StdioClient, commonplace_server, median_ms
 from benchmarks.corpus import START_MS, questions, vocabulary
 from commonplace import config
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.conversations import Conversation, Said, keep_all
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversations
+from commonplace.memory.local_memory import LocalMemory, open_memory
 
 CALLS = 40
 MESSAGES, LONG = 100_000, 1_000
@@ -69,21 +69,21 @@ def _given(number: int) -> dict[str, Any]:
 def _store(data_dir: Path) -> Path:
     """A store with that many messages, made through the production path and kept between runs."""
     if not (data_dir / "ready").exists():
-        book = open_book(config.load({"data_dir": str(data_dir), "embedder": "off"}, env={}))
-        _fill(book)
-        book.close()
+        memory = open_memory(config.load({"data_dir": str(data_dir), "embedder": "off"}, env={}))
+        _fill(memory)
+        memory.close()
         (data_dir / "ready").touch()
     return data_dir
 
 
-def _fill(book: Book) -> None:
+def _fill(memory: LocalMemory) -> None:
     chance, words = random.Random(7), vocabulary()
     weights = list(itertools.accumulate(1 / (rank + 1) for rank in range(len(words))))
 
-    def talk(key: str, messages: int, number: int) -> Conversation:
+    def talk(key: str, messages: int, number: int) -> NewConversation:
         start = START_MS + number * 3_600_000
         said = [
-            Said(
+            NewMessage(
                 "assistant" if turn % 2 else "user",
                 " ".join(chance.choices(words, cum_weights=weights, k=40)),
                 start + turn,
@@ -91,11 +91,11 @@ def _fill(book: Book) -> None:
             for turn in range(messages)
         ]
         folder = f"/area-{number % 20}/topic-{number % 100}"
-        return Conversation(f"Talk {number}", said, folder, importance=number % 11, key=key)
+        return NewConversation(f"Talk {number}", said, folder, importance=number % 11, key=key)
 
     talks = [("long", LONG), *((f"short-{n}", 10) for n in range(CALLS))]
     rest = MESSAGES - sum(messages for _key, messages in talks)
     talks += [(f"talk-{n}", EACH) for n in range(rest // EACH)]
     for start in range(0, len(talks), BATCH):
         batch = [talk(key, messages, start + n) for n, (key, messages) in enumerate(talks[start : start + BATCH])]
-        keep_all(book, batch)
+        store_conversations(memory, batch)

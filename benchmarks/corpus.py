@@ -6,7 +6,7 @@ import itertools
 import random
 from collections.abc import Iterator
 
-from commonplace.memory.remember import Note
+from commonplace.memory.remember import NewItem
 
 START_MS = 1_740_000_000_000
 PROJECTS = 50
@@ -51,7 +51,7 @@ def vocabulary(size: int = 60_000) -> list[str]:
     return _COMMON + list(itertools.islice(invented, size - len(_COMMON)))
 
 
-def notes(count: int, seed: int = 7) -> Iterator[Note]:
+def notes(count: int, seed: int = 7) -> Iterator[NewItem]:
     """`count` observations, a minute apart."""
     chance = random.Random(seed)
     words = vocabulary()
@@ -59,7 +59,7 @@ def notes(count: int, seed: int = 7) -> Iterator[Note]:
     for number in range(count):
         drawn = chance.choices(words, cum_weights=weights, k=44)
         type_ = TYPES[number % len(TYPES)]
-        yield Note(
+        yield NewItem(
             kind="memory" if type_ == "decision" else "observation",
             type=type_,
             title=" ".join(drawn[:5]),

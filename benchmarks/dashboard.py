@@ -14,8 +14,8 @@ from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 
-from benchmarks.doors import Served
 from benchmarks.stores import store_of
+from benchmarks.tool_clients import Served
 
 REPEAT = 15
 TYPED = "how do we keep users logged in after a restart"

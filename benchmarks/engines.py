@@ -21,12 +21,12 @@ from tests.postgres_server import PostgresServer, running_server
 from benchmarks import many_spaces
 from benchmarks.corpus import common_questions, mixed_questions, questions, strict_queries
 from benchmarks.many_spaces import Row
-from benchmarks.resident import MB, memory_mb
+from benchmarks.process_memory import MB, memory_mb
 from benchmarks.run import table
 from benchmarks.sizes import file_mb, server_mb
 from benchmarks.stores import give_vectors, write
 from commonplace import config
-from commonplace.memory.book import Book, open_book
+from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.recall import recall
 from commonplace.model import Scope
 
@@ -58,9 +58,9 @@ class Places:
         """Where the store of this name is, beside its folder."""
         return {"database_url": self.server.address(f"commonplace_bench_{name}")} if engine == "postgres" else {}
 
-    def book(self, engine: str, name: str, space: str = "default", embedder: str = "builtin") -> Book:
+    def memory(self, engine: str, name: str, space: str = "default", embedder: str = "builtin") -> LocalMemory:
         settings = {"data_dir": str(self.folder / engine / name), "space": space, "embedder": embedder}
-        return open_book(config.load(settings | self.settings(engine, name), env={}))
+        return open_memory(config.load(settings | self.settings(engine, name), env={}))
 
     def disk_mb(self, engine: str, name: str) -> float:
         if engine == "sqlite":
@@ -87,10 +87,10 @@ def loaded(places: Places, size: int) -> list[Row]:
     places.server.new_database(f"commonplace_bench_{name}")
     taken: dict[str, dict[str, float]] = {"items": {}, "vectors": {}}
     for engine in ENGINES:
-        with contextlib.closing(places.book(engine, name, embedder="off")) as book:
-            taken["items"][engine] = write(book, size)
+        with contextlib.closing(places.memory(engine, name, embedder="off")) as memory:
+            taken["items"][engine] = write(memory, size)
             began = time.perf_counter()
-            give_vectors(book)
+            give_vectors(memory)
             taken["vectors"][engine] = time.perf_counter() - began
     places.set_written(name)
     return [
@@ -114,14 +114,14 @@ def sorts(count: int) -> dict[str, list[tuple[str, Scope]]]:
     }
 
 
-def ask(books: Mapping[str, Book], asked: Sequence[tuple[str, Scope]]) -> Asked:
+def ask(memories: Mapping[str, LocalMemory], asked: Sequence[tuple[str, Scope]]) -> Asked:
     """Ask both engines in turn; who comes first changes with every question."""
     result = Asked()
     for number, (text, scope) in enumerate(asked):
         found: dict[str, set[int]] = {}
         for engine in ENGINES[:: -1 if number % 2 else 1]:
             began = time.perf_counter()
-            hits = recall(books[engine], text, scope, FIRST).hits
+            hits = recall(memories[engine], text, scope, FIRST).hits
             result.seconds[engine].append(time.perf_counter() - began)
             # Ids may differ; each item was said in a minute of its own.
             found[engine] = {hit.item.created_ms for hit in hits}
@@ -130,14 +130,14 @@ def ask(books: Mapping[str, Book], asked: Sequence[tuple[str, Scope]]) -> Asked:
     return result
 
 
-def compared(books: Mapping[str, Book], count: int) -> list[Row]:
+def compared(memories: Mapping[str, LocalMemory], count: int) -> list[Row]:
     """A row for each sort of questions and engine, and for what the answers have in common."""
-    for book in books.values():
-        recall(book, "warm up the model and the matrix", Scope())
+    for memory in memories.values():
+        recall(memory, "warm up the model and the matrix", Scope())
     rows: list[Row] = []
     overlaps, all_of_them = [], Asked()
     for name, asked in sorts(count).items():
-        result = ask(books, asked)
+        result = ask(memories, asked)
         rows += _rows(name, result)
         overlaps.append(_overlap(name, result.overlap))
         all_of_them.overlap.extend(result.overlap)
@@ -171,8 +171,8 @@ def small_spaces(places: Places, spaces: int, items: int, count: int) -> list[Ro
     name = f"spaces_{spaces}_{items}"
     rows: list[Row] = []
 
-    def opened(space: str, embedder: str) -> Book:
-        return places.book("postgres", name, space, embedder)
+    def opened(space: str, embedder: str) -> LocalMemory:
+        return places.memory("postgres", name, space, embedder)
 
     if not places.is_written(name):
         address = places.server.new_database(f"commonplace_bench_{name}")
@@ -204,9 +204,9 @@ def main() -> None:
         if rows := loaded(places, options.size):
             table("Written", rows)
         name = f"items_{options.size}"
-        with contextlib.ExitStack() as open_books:
-            books = {e: open_books.enter_context(contextlib.closing(places.book(e, name))) for e in ENGINES}
-            table(f"Search among {options.size:,} items", compared(books, options.questions))
+        with contextlib.ExitStack() as open_memories:
+            memories = {e: open_memories.enter_context(contextlib.closing(places.memory(e, name))) for e in ENGINES}
+            table(f"Search among {options.size:,} items", compared(memories, options.questions))
         table("Size", sizes(places, name))
 
 

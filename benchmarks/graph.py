@@ -12,10 +12,10 @@ from benchmarks.client import StdioClient, commonplace_server, median_ms
 from benchmarks.corpus import PROJECTS, START_MS, vocabulary
 from benchmarks.stores import give_vectors
 from commonplace import config
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.conversations import Conversation, Said, keep_all
-from commonplace.memory.graph import link_some, walk
-from commonplace.memory.topics import tend_topics
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversations
+from commonplace.memory.graph import link_new_passages, walk_links
+from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.memory.topics import update_topics
 from commonplace.text.references import references
 
 SIZE = 100_000
@@ -31,15 +31,15 @@ class Team:
     chance: random.Random
     words: list[str]
 
-    def conversation(self, number: int) -> Conversation:
+    def conversation(self, number: int) -> NewConversation:
         project = self.chance.randrange(PROJECTS)
         start = START_MS + number * TURNS * 60_000
         said = [
-            Said("assistant" if turn % 2 else "user", self._turn(project, turn), start + turn * 60_000)
+            NewMessage("assistant" if turn % 2 else "user", self._turn(project, turn), start + turn * 60_000)
             for turn in range(TURNS)
         ]
         continues = {"continued_from": f"talk-{number - 1}"} if number % 5 == 4 else {}
-        return Conversation(
+        return NewConversation(
             f"Talk {number}", said, project=f"project-{project}", key=f"talk-{number}", meta=continues, started_ms=start
         )
 
@@ -64,7 +64,7 @@ class Team:
         return f"{word}{self.words[(project * 997 + number) % len(self.words)]}"
 
 
-def talks(passages: int, seed: int = 29) -> Iterator[Conversation]:
+def talks(passages: int, seed: int = 29) -> Iterator[NewConversation]:
     team = Team(random.Random(seed), vocabulary(20_000))
     return map(team.conversation, range(passages // TURNS))
 
@@ -73,26 +73,26 @@ def figures(folder: Path, size: int = SIZE) -> list[tuple[str, str, str]]:
     """Linking from nothing, step by step as a server does, and walks from ten passages each."""
     data_dir = folder / f"talks-{size}"
     fresh = not (data_dir / "ready").exists()
-    book = open_book(config.load({"data_dir": str(data_dir), "embedder": "off"}, env={}))
+    memory = open_memory(config.load({"data_dir": str(data_dir), "embedder": "off"}, env={}))
     if fresh:
-        _write(book, size)
+        _write(memory, size)
         (data_dir / "ready").write_text("", encoding="ascii")
     rows = [_reading(size)]
-    steps = _link(book)
+    steps = _link(memory)
     if steps:
         rate = size / sum(steps)
         rows.append((f"{size:,} passages linked", f"{sum(steps):.1f} s", f"{rate:,.0f}/s"))
         slow = sorted(steps)[int(len(steps) * 0.99)]
         rows.append(("one step of linking, median and 99 %", f"{median_ms(steps):.1f} ms", f"{slow * 1000:.1f} ms"))
     for name, most, depth in (("recall", 10, 3), ("explain", 50, 20)):
-        taken = _walks(book, most, depth)
+        taken = _walks(memory, most, depth)
         worst = sorted(taken)[int(len(taken) * 0.95)]
         what = f"walk from {SEEDS} passages to {most} ({name}), median and 95 %"
         rows.append((what, f"{median_ms(taken):.2f} ms", f"{worst * 1000:.1f} ms"))
-    give_vectors(book)
-    while tend_topics(book):
+    give_vectors(memory)
+    while update_topics(memory):
         pass
-    book.close()
+    memory.close()
     return rows + _tools(data_dir)
 
 
@@ -134,33 +134,33 @@ def _reading(size: int) -> tuple[str, str, str]:
     )
 
 
-def _write(book: Book, size: int) -> None:
+def _write(memory: LocalMemory, size: int) -> None:
     batch = []
     for talk in talks(size):
         batch.append(talk)
         if len(batch) == AT_ONCE:
-            keep_all(book, batch)
+            store_conversations(memory, batch)
             batch = []
-    keep_all(book, batch)
+    store_conversations(memory, batch)
 
 
-def _link(book: Book) -> list[float]:
+def _link(memory: LocalMemory) -> list[float]:
     steps = []
     more = True
     while more:
         began = time.perf_counter()
-        more = link_some(book)
+        more = link_new_passages(memory)
         steps.append(time.perf_counter() - began)
     return steps[:-1]
 
 
-def _walks(book: Book, most: int, depth: int) -> list[float]:
+def _walks(memory: LocalMemory, most: int, depth: int) -> list[float]:
     chance = random.Random(31)
-    highest = book.store.counts().passages
+    highest = memory.store.counts().passages
     taken = []
     for _ in range(WALKS):
         seeds = {chance.randrange(1, highest): 0.5 + chance.random() / 2 for _ in range(SEEDS)}
         began = time.perf_counter()
-        walk(book, seeds, depth=depth, most=most)
+        walk_links(memory, seeds, depth=depth, most=most)
         taken.append(time.perf_counter() - began)
     return taken

@@ -23,9 +23,9 @@ from pathlib import Path
 from benchmarks.stores import store_of
 from commonplace import config
 from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.spool import leave, record, spool_of
-from commonplace.capture.hooks.waiting import remove, waiting
-from commonplace.memory.book import open_book
+from commonplace.capture.hooks.spool import encode_record, spool_folder, write_event
+from commonplace.capture.hooks.spool_reader import remove_events, waiting_events
+from commonplace.memory.local_memory import open_memory
 
 ROUNDS, ITEMS, EVENTS = 31, 100_000, 10_000
 MOST_MS, MOST_TIMES, MOST_SECONDS = 60, 3, 20
@@ -49,8 +49,8 @@ def figures(folder: Path) -> list[tuple[str, str, str]]:
         (work / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="ascii")
         with held(data):
             rows = list(hooks(data, work))
-        spool = Path(spool_of(str(data)))
-        remove(spool, waiting(spool))
+        spool = Path(spool_folder(str(data)))
+        remove_events(spool, waiting_events(spool))
         return [*rows, *draining(Path(temporary) / "data", work)]
 
 
@@ -101,13 +101,13 @@ def draining(data: Path, work: Path) -> Iterator[tuple[str, str, str]]:
         name, payload = event(step, number)
         told = json.dumps({"session_id": f"s{session}", "cwd": str(work), **payload}).encode()
         fields = ("claude-code", name, str(time.time_ns() // 1_000_000), str(work), "", str(len(told)), "whole")
-        leave(spool_of(str(data)), record(fields, told))
+        write_event(spool_folder(str(data)), encode_record(fields, told))
     settings = config.load({"data_dir": str(data)}, env={})
-    book = open_book(settings)
+    memory = open_memory(settings)
     began = time.perf_counter()
-    done = drain(book, settings)
+    done = drain(memory, settings)
     seconds = time.perf_counter() - began
-    book.close()
+    memory.close()
     assert done.remembered == EVENTS and done.left == 0
     yield f"{EVENTS:,} events drained", f"{seconds:.1f} s", f"{EVENTS / seconds:,.0f}/s"
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
-from benchmarks.doors import Served
+from benchmarks.tool_clients import Served
 
 SECONDS, UPLOADS, ITEMS = 20, 4, 300
 # Not so often that the reader itself keeps the machine busy.

@@ -19,7 +19,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.doors import Served
+from benchmarks.tool_clients import Served
 
 CLIENTS, SECONDS, RATE = 16, 60, 240.0
 SETTINGS = {"embedder": "off", "rate_limit": "100000", "rate_burst": "100000"}

@@ -23,7 +23,7 @@ import json, resource, sys, time
 from pathlib import Path
 from commonplace import config
 from commonplace.capture.ingest import Ingest
-from commonplace.memory.book import open_book
+from commonplace.memory.local_memory import open_book
 from commonplace.memory.graph import link_some
 times = [(time.perf_counter(), time.process_time())]
 book = open_book(config.load({"data_dir": sys.argv[2], "embedder": "off"}))

@@ -14,12 +14,12 @@ from collections.abc import Callable
 import psycopg
 
 from benchmarks.stores import give_vectors, write
-from commonplace.memory.book import Book, beside
+from commonplace.memory.local_memory import LocalMemory, for_space
 from commonplace.memory.recall import recall
 from commonplace.model import Scope
 
 Row = tuple[str, str, str]
-Opened = Callable[[str, str], Book]
+Opened = Callable[[str, str], LocalMemory]
 """Opens the space of a name with an embedder."""
 
 WRITTEN = 20
@@ -41,9 +41,9 @@ _AS_COPIED: dict[str, str] = {
 def fill(address: str, opened: Opened, spaces: int, items: int) -> None:
     """Write so many spaces of so many items each."""
     for number in range(min(spaces, WRITTEN)):
-        with contextlib.closing(opened(_name(number), "off")) as book:
-            write(book, items, seed=number)
-            give_vectors(book)
+        with contextlib.closing(opened(_name(number), "off")) as memory:
+            write(memory, items, seed=number)
+            give_vectors(memory)
     with psycopg.connect(address, autocommit=True) as connection:
         # Nothing is to be counted, checked or noted again.
         connection.execute("SET session_replication_role = replica")
@@ -77,12 +77,12 @@ def figures(opened: Opened, spaces: int, sorts: dict[str, list[tuple[str, Scope]
     # As in a server: all spaces share the connections and the model.
     with contextlib.closing(opened(_name(0), "builtin")) as first:
         for number in range(0, spaces, max(1, spaces // ASKED)):
-            book = beside(first, _name(number))
-            recall(book, "warm up the model and the matrix", Scope())
+            memory = for_space(first, _name(number))
+            recall(memory, "warm up the model and the matrix", Scope())
             for sort, asked in sorts.items():
                 for text, scope in asked:
                     began = time.perf_counter()
-                    recall(book, text, scope)
+                    recall(memory, text, scope)
                     taken.setdefault(sort, []).append(time.perf_counter() - began)
     taken["all of them"] = [second for seconds in taken.values() for second in seconds]
     return [

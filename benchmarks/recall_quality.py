@@ -23,13 +23,13 @@ from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
-from benchmarks import floor, reports
+from benchmarks import bm25_baseline, reports
+from benchmarks.background_items import COUNT, Others, others
+from benchmarks.dialogue_store import Kept, Way, kept
 from benchmarks.dialogues import Dialogue, pooled, sets
-from benchmarks.doors import Door, InProcess, Opening, Served
-from benchmarks.kept import Kept, Way, kept
 from benchmarks.measures import DEPTHS, Answered, figures
-from benchmarks.others import COUNT, Others, others
 from benchmarks.reports import Result
+from benchmarks.tool_clients import Door, InProcess, Opening, Served
 
 MOST = max(DEPTHS)
 WAYS = (
@@ -64,7 +64,7 @@ class Asked:
 def ask_all(store: Kept, dialogue: Dialogue, beside: Sequence[str], asked: Asked) -> None:
     """Ask every question in every way. Only the first to ask is timed: the others find it understood already."""
     session_of = {turn.id: turn.session for turn in dialogue.turns}
-    by_turn, by_session = floor.by_turn(dialogue, beside, MOST), floor.by_session(dialogue, MOST)
+    by_turn, by_session = bm25_baseline.by_turn(dialogue, beside, MOST), bm25_baseline.by_session(dialogue, MOST)
     store.ask(WAYS[0], "Is anybody there?")
     for number, question in enumerate(dialogue.questions):
         places = {session_of[turn] for turn in question.gold}

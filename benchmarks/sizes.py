@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.doors import Served
-from benchmarks.resident import MB, memory_mb
+from benchmarks.process_memory import MB, memory_mb
+from benchmarks.tool_clients import Served
 
 
 def file_mb(database: Path) -> float:

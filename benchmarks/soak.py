@@ -22,13 +22,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.doors import Served
 from benchmarks.http_load import SETTINGS, Client, Load, Turn, loaded, lost, read_one
 from benchmarks.plots import plot
-from benchmarks.resident import memory_mb
+from benchmarks.process_memory import memory_mb
 from benchmarks.run import table
 from benchmarks.stores import store_of
 from benchmarks.team import MIXED
+from benchmarks.tool_clients import Served
 from commonplace import config
 
 CLIENTS, MINUTES, RATE, ITEMS = 20, 10.0, 40.0, 10_000

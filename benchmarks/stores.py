@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.corpus import notes
 from commonplace import config
-from commonplace.memory.book import Book, open_book
+from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import remember_all
 
 BATCH = 500
@@ -36,37 +36,37 @@ def store_of(size: int, folder: Path) -> Built:
     if (data_dir / "ready").exists():
         return Built(data_dir, size, float((data_dir / "ready").read_text(encoding="ascii")))
     settings = config.load({"data_dir": str(data_dir), "embedder": "off"}, env={})
-    book = open_book(settings)
-    seconds = write(book, size)
-    give_vectors(book)
-    book.close()
+    memory = open_memory(settings)
+    seconds = write(memory, size)
+    give_vectors(memory)
+    memory.close()
     (data_dir / "ready").write_text(str(seconds), encoding="ascii")
     return Built(data_dir, size, seconds)
 
 
-def write(book: Book, size: int, seed: int = 7) -> float:
+def write(memory: LocalMemory, size: int, seed: int = 7) -> float:
     """Write so many items in batches; returns how many seconds that took."""
     started = time.perf_counter()
     batch = []
     for note in notes(size, seed):
         batch.append(note)
         if len(batch) == BATCH:
-            remember_all(book, batch)
+            remember_all(memory, batch)
             batch = []
     if batch:
-        remember_all(book, batch)
+        remember_all(memory, batch)
     return time.perf_counter() - started
 
 
-def give_vectors(book: Book) -> None:
+def give_vectors(memory: LocalMemory) -> None:
     """A vector for each passage that waits for one."""
     from commonplace.embed.minilm import MiniLM
 
     model = MiniLM()
     chance = np.random.default_rng(3)
     centres = chance.standard_normal((CENTRES, model.dim)).astype(np.float32)
-    book.store.use_model(model.name, model.dim)
-    while jobs := book.store.claim_jobs("bench", 5000, book.clock(), 600_000):
+    memory.store.use_model(model.name, model.dim)
+    while jobs := memory.store.claim_jobs("bench", 5000, memory.clock(), 600_000):
         made = centres[chance.integers(CENTRES, size=len(jobs))]
         made = made + 0.7 * chance.standard_normal(made.shape).astype(np.float32)
-        book.store.finish_jobs(jobs, made / np.linalg.norm(made, axis=1, keepdims=True), "bench")
+        memory.store.finish_jobs(jobs, made / np.linalg.norm(made, axis=1, keepdims=True), "bench")

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from tests.postgres_process import PostgresProcess, running
 
-from benchmarks.doors import Served
 from benchmarks.http_load import (
     SETTINGS,
     UNAVAILABLE,
@@ -34,6 +33,7 @@ from benchmarks.http_load import (
     store_conversation,
 )
 from benchmarks.run import table
+from benchmarks.tool_clients import Served
 
 SERVERS, CLIENTS, SECONDS, RATE = 2, 32, 60, 60.0
 DATABASE = "team"

@@ -21,13 +21,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import planted
+from benchmarks import planted_topics
 from commonplace import config
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.remember import Note, remember_all
-from commonplace.memory.topics import tend_topics, topics
-from commonplace.ranking import topics as ranking
-from commonplace.ranking.topics import NONE, same_topics
+from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.memory.remember import NewItem, remember_all
+from commonplace.memory.topics import list_topics, update_topics
+from commonplace.ranking import clustering as ranking
+from commonplace.ranking.clustering import NO_TOPIC, same_topics
 from commonplace.text.topic_names import name_topics
 
 Labels = NDArray[np.int64]
@@ -41,7 +41,7 @@ class World:
     """A set of texts, their vectors, and what each is about if that is known."""
 
     name: str
-    book: Book
+    memory: LocalMemory
     texts: list[str]
     rows: NDArray[np.int8]
     subjects: list[str] | None = None
@@ -98,44 +98,46 @@ METHODS: Mapping[str, Method] = {
 
 def load(name: str, texts: Sequence[str], work: Path, subjects: list[str] | None = None) -> World:
     """Store and embed texts as one project, in their order."""
-    book = open_book(config.load({"data_dir": str(work / name)}, env={}))
-    notes = [Note(content=text, kind="message", session="s", created_ms=n) for n, text in enumerate(texts)]
-    stored = remember_all(book, notes)
-    book.meaning.catch_up()
-    points = book.store.points(0, 0, 1_000_000)
+    memory = open_memory(config.load({"data_dir": str(work / name)}, env={}))
+    notes = [NewItem(content=text, kind="message", session="s", created_ms=n) for n, text in enumerate(texts)]
+    stored = remember_all(memory, notes)
+    memory.embeddings.catch_up()
+    points = memory.store.points(0, 0, 1_000_000)
     order = np.argsort(points.passages)
-    found = book.store.passage_texts(points.passages[order].tolist())
+    found = memory.store.passage_texts(points.passages[order].tolist())
     about = dict(zip((one.id for one in stored), subjects or [""] * len(stored), strict=True))
     passages = [found[int(passage)] for passage in points.passages[order]]
     known = [about[passage.item_id] for passage in passages] if subjects else None
-    return World(name, book, [passage.text for passage in passages], points.rows[order], known)
+    return World(name, memory, [passage.text for passage in passages], points.rows[order], known)
 
 
 def named(world: World, labels: Labels, kept: Sequence[str] = ()) -> tuple[Labels, list[str]]:
     """Labels without the groups that have no name, and the names of all."""
-    many = int(labels.max(initial=NONE)) + 1
+    many = int(labels.max(initial=NO_TOPIC)) + 1
     groups = [[world.texts[i] for i in np.flatnonzero(labels == n)] for n in range(many)]
-    names = name_topics(groups, [world.texts[i] for i in np.flatnonzero(labels == NONE)], kept)
-    return np.where(np.isin(labels, [n for n in range(many) if names[n]]), labels, NONE), names
+    names = name_topics(groups, [world.texts[i] for i in np.flatnonzero(labels == NO_TOPIC)], kept)
+    return np.where(np.isin(labels, [n for n in range(many) if names[n]]), labels, NO_TOPIC), names
 
 
 def centres(rows: NDArray[np.int8], labels: Labels) -> NDArray[np.float32]:
     points = ranking._directions(rows, ranking._shift(rows))
-    return ranking._unit(ranking._sums(points, labels, int(labels.max(initial=NONE)) + 1))
+    return ranking._unit(ranking._sums(points, labels, int(labels.max(initial=NO_TOPIC)) + 1))
 
 
 def kept(world: World, method: Method) -> float:
     """The share of passages in a topic that keep it, and its name, when more arrive."""
     some = int(len(world.texts) / GROWTH)
-    first = World(world.name, world.book, world.texts[:some], world.rows[:some])
-    old, names = named(first, method(first.rows, np.full(some, NONE)))
-    before = np.concatenate([old, np.full(len(world.texts) - some, NONE)])
+    first = World(world.name, world.memory, world.texts[:some], world.rows[:some])
+    old, names = named(first, method(first.rows, np.full(some, NO_TOPIC)))
+    before = np.concatenate([old, np.full(len(world.texts) - some, NO_TOPIC)])
     labels = method(world.rows, before)
     same = same_topics(before, centres(first.rows, old), labels, centres(world.rows, labels))
-    old_names = [names[same[n]] if n in same else "" for n in range(int(labels.max(initial=NONE)) + 1)]
+    old_names = [names[same[n]] if n in same else "" for n in range(int(labels.max(initial=NO_TOPIC)) + 1)]
     new, new_names = named(world, labels, old_names)
-    stay = sum(o != NONE and n != NONE and names[o] == new_names[n] for o, n in zip(old, new[:some], strict=True))
-    return float(stay / max(1, int((old != NONE).sum())))
+    stay = sum(
+        o != NO_TOPIC and n != NO_TOPIC and names[o] == new_names[n] for o, n in zip(old, new[:some], strict=True)
+    )
+    return float(stay / max(1, int((old != NO_TOPIC).sum())))
 
 
 def stands(world: World, labels: Labels, names: Sequence[str]) -> float:
@@ -143,7 +145,7 @@ def stands(world: World, labels: Labels, names: Sequence[str]) -> float:
     hits = [
         any(part.lower().rstrip("s") in world.texts[i].lower() for part in names[n].split(" & "))
         for i, n in enumerate(labels)
-        if n != NONE
+        if n != NO_TOPIC
     ]
     return float(np.mean(hits)) if hits else 0.0
 
@@ -152,22 +154,22 @@ def purity(world: World, labels: Labels) -> float:
     assert world.subjects is not None
     groups: dict[int, Counter[str]] = {}
     for label, subject in zip(labels.tolist(), world.subjects, strict=True):
-        if label != NONE:
+        if label != NO_TOPIC:
             groups.setdefault(label, Counter())[subject] += 1
     return sum(group.most_common(1)[0][1] for group in groups.values()) / len(world.subjects)
 
 
 def line(world: World, name: str, method: Method) -> str:
     began = time.perf_counter()
-    found = method(world.rows, np.full(len(world.texts), NONE))
+    found = method(world.rows, np.full(len(world.texts), NO_TOPIC))
     seconds = time.perf_counter() - began
     labels, names = named(world, found)
-    sizes = sorted(Counter(labels[labels != NONE].tolist()).values(), reverse=True) or [0]
+    sizes = sorted(Counter(labels[labels != NO_TOPIC].tolist()).values(), reverse=True) or [0]
     cells = [
         name,
         str(sum(map(bool, names))),
         str(names.count("")),
-        f"{(labels == NONE).mean():.0%}",
+        f"{(labels == NO_TOPIC).mean():.0%}",
         f"{sizes[0] / len(labels):.0%}",
         str(int(np.median(sizes))),
         f"{stands(world, labels, names):.0%}",
@@ -187,9 +189,9 @@ def report(world: World) -> None:
             print(line(world, name, method), flush=True)
         except ImportError:
             print(f"| {name} | needs scikit-learn |")
-    while tend_topics(world.book):
+    while update_topics(world.memory):
         pass
-    largest = [f"{topic.name} ({topic.size})" for topic in topics(world.book)[:SHOWN]]
+    largest = [f"{topic.name} ({topic.size})" for topic in list_topics(world.memory)[:SHOWN]]
     print("\nLargest: " + ", ".join(largest))
 
 
@@ -197,7 +199,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path)
     options = parser.parse_args()
-    said = list(dict.fromkeys(planted.notes(2000)))
+    said = list(dict.fromkeys(planted_topics.notes(2000)))
     with tempfile.TemporaryDirectory() as work:
         sets: list[tuple[str, list[str], list[str] | None]] = [
             ("planted", [text for _subject, text in said], [subject for subject, _text in said])
@@ -208,7 +210,7 @@ def main() -> None:
         for name, texts, subjects in sets:
             world = load(name, texts, Path(work), subjects)
             report(world)
-            world.book.close()
+            world.memory.close()
 
 
 if __name__ == "__main__":

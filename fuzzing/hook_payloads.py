@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.fire import HOSTS
-from commonplace.capture.hooks.spool import leave, record, spool_of
-from commonplace.capture.hooks.start import answer
-from fuzzing import place
+from commonplace.capture.hooks.hook_command import HOSTS
+from commonplace.capture.hooks.session_start import session_start_output
+from commonplace.capture.hooks.spool import encode_record, spool_folder, write_event
+from fuzzing import workspace
 from fuzzing.target import must
 
 ENDINGS = ("whole", "cut", "stalled", "silent")
@@ -27,14 +27,14 @@ def take(data: bytes) -> None:
     """The first line says host, event, and how reading ended."""
     first, _, payload = data.partition(b"\n")
     host, event, ended = [*first.decode("ascii", "ignore").replace("\0", "").split()[:3], "", "", ""][:3]
-    fields = (host, event, str(place.NOW), str(place.folder()), "", str(len(payload)), ended or ENDINGS[0])
-    folder = str(place.settings().data_dir)
-    leave(spool_of(folder), record(fields, payload))
-    drained = drain(place.book(), place.settings())
+    fields = (host, event, str(workspace.NOW), str(workspace.folder()), "", str(len(payload)), ended or ENDINGS[0])
+    folder = str(workspace.settings().data_dir)
+    write_event(spool_folder(folder), encode_record(fields, payload))
+    drained = drain(workspace.memory(), workspace.settings())
     must(drained.done == 1 and not drained.left, "an event is drained")
     must(not [why for why in drained.refused if why.startswith("not-rememberable")], f"it fails: {drained.refused}")
     if host in HOSTS[:5]:
-        _opened(answer(folder, host, event, str(place.folder()), payload, {}), host)
+        _opened(session_start_output(folder, host, event, str(workspace.folder()), payload, {}), host)
 
 
 def _opened(said: bytes, host: str) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 
 import apsw
 
-from commonplace.capture.formats import FORMATS, detect
-from commonplace.capture.imports import Import
-from commonplace.memory.archive import FILES, FORMAT, MANIFEST, VERSION
-from commonplace.memory.records import What
-from fuzzing import place
+from commonplace.capture.import_files import ImportRun
+from commonplace.capture.importers.formats import FORMATS, detect_format
+from commonplace.memory.export_archive import ARCHIVE_FILES, ARCHIVE_FORMAT, ARCHIVE_VERSION, MANIFEST
+from commonplace.memory.sync_records import RecordKind
+from fuzzing import workspace
 from fuzzing.target import must
 
 WORDS = (
@@ -38,8 +38,8 @@ def takes(format_: str) -> Callable[[bytes], None]:
 
 def _stream(format_: str, data: bytes) -> None:
     name = NAMES.get(format_, "export.json")
-    must(detect(data, name) in (*FORMATS, None), "a file has one of the known formats, or none")
-    importing = Import(place.book(), format_=format_)
+    must(detect_format(data, name) in (*FORMATS, None), "a file has one of the known formats, or none")
+    importing = ImportRun(workspace.memory(), format_=format_)
     importing.add_stream(io.BytesIO(data), name)
     json.dumps(importing.finish().told(dry_run=False)).encode()
 
@@ -47,9 +47,9 @@ def _stream(format_: str, data: bytes) -> None:
 def take_any(data: bytes) -> None:
     """A file by what is in it: also a zip, a database, or one half of either."""
     name, _, content = data.partition(b"\n")
-    path = place.file(f"any{name[:9].decode('ascii', 'ignore').replace('/', '').replace(chr(0), '')}", content)
+    path = workspace.file(f"any{name[:9].decode('ascii', 'ignore').replace('/', '').replace(chr(0), '')}", content)
     try:
-        importing = Import(place.book())
+        importing = ImportRun(workspace.memory())
         importing.add(path)
         json.dumps(importing.finish().told(dry_run=False)).encode()
     finally:
@@ -58,7 +58,7 @@ def take_any(data: bytes) -> None:
 
 def take_archive(data: bytes) -> None:
     """An archive of our own that says of itself that it is whole: a record in each line, whoever wrote it."""
-    files: dict[What, dict[str, bytes]] = {what: {} for what in FILES}
+    files: dict[RecordKind, dict[str, bytes]] = {what: {} for what in ARCHIVE_FILES}
     for line in data.split(b"\n"):
         try:
             record = json.loads(line)
@@ -68,26 +68,26 @@ def take_archive(data: bytes) -> None:
     promised = []
     for what, lines in files.items():
         content = b"".join(lines[name] for name in sorted(lines, key=str))
-        place.file(f"archive/{FILES[what]}", content)
+        workspace.file(f"archive/{ARCHIVE_FILES[what]}", content)
         digest = hashlib.sha256(content).hexdigest()
-        promised.append({"name": FILES[what], "lines": len(lines), "bytes": len(content), "sha256": digest})
-    manifest = {"format": FORMAT, "version": VERSION, "files": promised}
-    path = place.file(f"archive/{MANIFEST}", json.dumps(manifest).encode())
-    importing = Import(place.book())
+        promised.append({"name": ARCHIVE_FILES[what], "lines": len(lines), "bytes": len(content), "sha256": digest})
+    manifest = {"format": ARCHIVE_FORMAT, "version": ARCHIVE_VERSION, "files": promised}
+    path = workspace.file(f"archive/{MANIFEST}", json.dumps(manifest).encode())
+    importing = ImportRun(workspace.memory())
     importing.add(path.parent)
     json.dumps(importing.finish().told(dry_run=False)).encode()
 
 
 def take_database(data: bytes) -> None:
     """A database of another memory, told by statements: `table column column ...`, then rows of JSON."""
-    path = place.file("theirs.db", b"")
+    path = workspace.file("theirs.db", b"")
     path.unlink()
     connection = apsw.Connection(str(path))
     try:
         _fill(connection, data.decode("utf-8", "replace").split("\n"))
     finally:
         connection.close()
-    importing = Import(place.book())
+    importing = ImportRun(workspace.memory())
     importing.add(path)
     json.dumps(importing.finish().told(dry_run=False)).encode()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tracemalloc
 
 from commonplace.errors import CommonplaceError
+from fuzzing.limits import counted, watched
 from fuzzing.target import Broken, Target
-from fuzzing.watch import counted, watched
 
 # What is loaded and cached once, and what each byte of an input may take beside it.
 MOST_MEMORY, MEMORY_PER_BYTE = 64 << 20, 4_096

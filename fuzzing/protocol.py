@@ -11,11 +11,11 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from commonplace.dialects.profiles import tools_of
-from commonplace.mcp.lines import Answers, Questions
-from commonplace.mcp.server import build
+from commonplace.mcp.jsonrpc import IncomingMessages, OutgoingMessages
+from commonplace.mcp.server import build_server
 from commonplace.workers import Workers
-from fuzzing import place
-from fuzzing.house import house
+from fuzzing import workspace
+from fuzzing.server import fuzz_server
 from fuzzing.target import must
 
 PING = b'{"jsonrpc":"2.0","id":"last","method":"tools/list"}\n'
@@ -55,7 +55,7 @@ def take_stdio(data: bytes) -> None:
 
 def take_http(data: bytes) -> None:
     headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-    answer = house().call("POST", "/mcp", data, headers | _era(data))
+    answer = fuzz_server().call("POST", "/mcp", data, headers | _era(data))
     must(answer.status != 500, "a request is answered")
     if answer.body and answer.headers.get("content-type", "").startswith("application/json"):
         told = json.loads(answer.body)
@@ -88,10 +88,10 @@ def _check(answer: dict[str, Any]) -> None:
 
 async def _spoken(data: bytes) -> list[dict[str, Any]]:
     asked, told = io.TextIOWrapper(io.BytesIO(data), "utf-8", "replace"), io.StringIO()
-    server = build(place.book, "all", _workers())
+    server = build_server(workspace.memory, "all", _workers())
     async with stdio_server(anyio.wrap_file(asked), anyio.wrap_file(told)) as (reading, writing):
-        answers = Answers(writing)
-        await server.run(Questions(reading, answers), answers, server.create_initialization_options())
+        answers = OutgoingMessages(writing)
+        await server.run(IncomingMessages(reading, answers), answers, server.create_initialization_options())
     return [json.loads(line) for line in told.getvalue().splitlines()]
 
 

@@ -6,9 +6,9 @@ from functools import cache
 
 import apsw
 
-from commonplace.store.columns import COLUMNS, QUERY_COLUMNS
-from commonplace.store.postgres.sought import Leaf, leaves_of, leaves_of_word, sought, sought_leaves
-from commonplace.text.query import Query, parse, to_fts5, words_to_fts5
+from commonplace.store.indexed_text import COLUMNS, QUERY_COLUMNS
+from commonplace.store.postgres.text_query import Leaf, compile_leaves, compile_query, leaves_of, leaves_of_word
+from commonplace.text.query import Query, parse_query, to_fts5, words_to_fts5
 from fuzzing.target import must
 
 DOCUMENT = {"title": "Rate limits of the API", "text": 'token_bucket "per key" (v1.2) in src/auth.ts', "tags": "api"}
@@ -38,11 +38,11 @@ WORDS = (
 
 def take(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
-    query = parse(text, QUERY_COLUMNS)
+    query = parse_query(text, QUERY_COLUMNS)
     accepted(query)
     query.accepts(DOCUMENT)
     must(query.strict == (query.tree is not None), "a strict query has a tree")
-    must(parse(text, QUERY_COLUMNS) == query, "a query always means the same")
+    must(parse_query(text, QUERY_COLUMNS) == query, "a query always means the same")
     tsqueries(query)
 
 
@@ -58,9 +58,9 @@ def accepted(query: Query) -> None:
 def tsqueries(query: Query) -> list[str]:
     """What a query becomes for PostgreSQL, to be tried where there is one."""
     leaves: list[Leaf] = [leaf for word in query.words for leaf in leaves_of_word(word)]
-    made = [sought_leaves(leaves, 1).query] if leaves else []
+    made = [compile_leaves(leaves, 1).query] if leaves else []
     if query.tree is not None:
-        made.append(sought(query.tree, 1).query)
+        made.append(compile_query(query.tree, 1).query)
         made += [leaf.query(1) for leaf in leaves_of(query.tree)]
     return made
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from commonplace.rest.table import ENDPOINTS
-from fuzzing.house import house
+from commonplace.rest.endpoint_table import ENDPOINTS
+from fuzzing.server import fuzz_server
 from fuzzing.target import must
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -28,7 +28,7 @@ def take(data: bytes) -> None:
         return
     method = method if method in METHODS else METHODS[len(method) % len(METHODS)]
     headers = {"content-type": "application/json", "content-length": str(len(body))}
-    answer = house().call(method, path.replace("\n", ""), body, headers)
+    answer = fuzz_server().call(method, path.replace("\n", ""), body, headers)
     must(100 <= answer.status < 600, "an answer has a status")
     if answer.status >= 400 and answer.headers.get("content-type", "").startswith("application/json"):
         error = json.loads(answer.body)

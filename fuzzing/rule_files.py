@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from commonplace.hosts import front_matter, markers
-from commonplace.hosts.connect import jsonc
-from commonplace.hosts.connect.config_file import read_text
-from commonplace.hosts.connect.ours import Ours, others, put_ours
+from commonplace.hosts import front_matter, markers, settings_text
 from commonplace.hosts.learn import learn
-from commonplace.hosts.statements import statements
-from fuzzing import place
+from commonplace.hosts.rules_markdown import statements
+from commonplace.hosts.settings_file import OurSettings, add_our_settings, foreign_settings, parse_settings
+from fuzzing import workspace
 from fuzzing.target import must
 
 # One file of each kind that is read in its own way.
@@ -28,8 +26,10 @@ SETTINGS_WORDS = (
     *("{", "}", "[", "]", ":", '"', "null", "1e9", "[mcp_servers.x]", "[[a]]", "a = 1", "'''", '"""', "a.b = {}", "\n"),
     *('"commonplace hook claude-code Stop"', "\\u0000", "\\ud800", "\ufeff", "true", "-", "inf", "1979-05-27", "\r\n"),
 )
-_WANTED = Ours("mcpServers", {"command": "commonplace", "args": ["mcp"]}, ((("hooks", "Stop"), {"command": "x"}),))
-_WANTED_TOML = Ours("mcp_servers", {"command": "commonplace", "args": ["mcp"], "env": {"A": "b"}})
+_WANTED = OurSettings(
+    "mcpServers", {"command": "commonplace", "args": ["mcp"]}, ((("hooks", "Stop"), {"command": "x"}),)
+)
+_WANTED_TOML = OurSettings("mcp_servers", {"command": "commonplace", "args": ["mcp"], "env": {"A": "b"}})
 
 
 def take(data: bytes) -> None:
@@ -41,12 +41,12 @@ def take(data: bytes) -> None:
     front_matter.comma_globs(front_matter.globs_in(fields, tuple(fields)))
     list(statements(text))
     _block(text)
-    root = place.folder() / "project"
+    root = workspace.folder() / "project"
     for name in FILES:
         file = root / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
-    learn(place.book(), root, None, write=False)
+    learn(workspace.memory(), root, None, write=False)
 
 
 def _block(text: str) -> None:
@@ -65,15 +65,15 @@ def take_settings(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     for format_, wanted in (("jsonc", _WANTED), ("toml", _WANTED_TOML)):
         try:
-            before = others(read_text(text, format_), wanted)  # type: ignore[arg-type]
-            after = put_ours(text, format_, wanted)  # type: ignore[arg-type]
-            value = read_text(after, format_)  # type: ignore[arg-type]
+            before = foreign_settings(parse_settings(text, format_), wanted)  # type: ignore[arg-type]
+            after = add_our_settings(text, format_, wanted)  # type: ignore[arg-type]
+            value = parse_settings(after, format_)  # type: ignore[arg-type]
         except (ValueError, RecursionError):
             # What whoever plans a connection takes for a refusal.
             continue
-        harmless = others(value, wanted) == before
-        must(not harmless or put_ours(after, format_, wanted) == after, "doing it twice changes nothing")  # type: ignore[arg-type]
+        harmless = foreign_settings(value, wanted) == before
+        must(not harmless or add_our_settings(after, format_, wanted) == after, "doing it twice changes nothing")  # type: ignore[arg-type]
     try:
-        jsonc.parse(text)
+        settings_text.parse_json(text)
     except (ValueError, RecursionError):
         return

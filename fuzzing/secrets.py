@@ -6,9 +6,8 @@ import random
 
 from benchmarks.secret_kinds import ALONE
 
-from commonplace.text.private import without_private
-from commonplace.text.redact import redact, redact_counted, redact_lines
-from commonplace.text.torn_secrets import redact_joined
+from commonplace.text.private_tags import without_private
+from commonplace.text.redact import redact, redact_counted, redact_joined, redact_lines
 from fuzzing.target import must
 
 # A mark in place of the shortest secret, and one in place of nothing at all.

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from commonplace import config
 from commonplace.config import Settings
-from fuzzing import place
+from fuzzing import workspace
 from fuzzing.target import must
 
 WORDS = (
@@ -31,6 +31,6 @@ WORDS = (
 
 
 def take(data: bytes) -> None:
-    path = place.file("config.toml", data)
+    path = workspace.file("config.toml", data)
     told = config.load({"data_dir": str(path.parent)}, {})
     must(isinstance(told, Settings) and told.data_dir == path.parent, "settings name their folder")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from commonplace.capture.formats import FORMATS
+from commonplace.capture.importers.formats import FORMATS
 from fuzzing import (
     hook_payloads,
     imports,

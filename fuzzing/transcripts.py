@@ -9,11 +9,10 @@ from pathlib import Path
 
 import apsw
 
-from commonplace.capture.transcripts.find import sniff
-from commonplace.capture.transcripts.reading import read
-from commonplace.capture.transcripts.record import Position, Source
-from commonplace.capture.transcripts.telling import title_of_turns, told
-from fuzzing import place
+from commonplace.capture.transcript_messages import session_title, turn_messages
+from commonplace.capture.transcript_reading import detect_source, read_sessions
+from commonplace.hosts.transcript import Position, Source
+from fuzzing import workspace
 from fuzzing.target import must
 
 WORDS = (
@@ -32,17 +31,17 @@ def takes(source: Source) -> Callable[[bytes], None]:
 
 
 def _lines(source: Source, data: bytes) -> None:
-    path = place.file("session.jsonl", data)
-    sniff(path)
+    path = workspace.file("session.jsonl", data)
+    detect_source(path)
     _told(path, source)
     # A file that grew is read on from where its last turn began.
-    for reading in read(path, source, _position(path, source, data)):
+    for reading in read_sessions(path, source, _position(path, source, data)):
         list(reading)
 
 
 def _position(path: Path, source: Source, data: bytes) -> Position:
     path.write_bytes(data[: len(data) // 2])
-    (reading,) = read(path, source)
+    (reading,) = read_sessions(path, source)
     list(reading)
     path.write_bytes(data)
     position = reading.position
@@ -52,7 +51,7 @@ def _position(path: Path, source: Source, data: bytes) -> Position:
 
 def _database(source: Source, data: bytes) -> None:
     """A database of Cursor's whose entries are the lines: a key, a tab, a value. Or what is no database at all."""
-    path = place.file("state.vscdb", data)
+    path = workspace.file("state.vscdb", data)
     if not data.startswith(b"SQLite format 3\0"):
         path.unlink()
         with apsw.Connection(str(path)) as connection:
@@ -63,16 +62,16 @@ def _database(source: Source, data: bytes) -> None:
                 name = key.decode("utf-8", "replace")
                 connection.execute(f"INSERT INTO {table} VALUES (?, ?)", (name, value.decode("utf-8", "replace")))
         connection.close()
-    sniff(path)
+    detect_source(path)
     _told(path, source)
 
 
 def _told(path: Path, source: Source) -> None:
     """Tell the turns of all sessions in a file as messages."""
-    for reading in read(path, source):
+    for reading in read_sessions(path, source):
         messages = []
         for turn in reading:
             must(bool(turn.identity and turn.blocks and turn.digest), "a turn is known by its identity and its digest")
-            messages += list(told(turn))
-        must(isinstance(title_of_turns(reading.transcript, messages), str), "a session has a title or none")
+            messages += list(turn_messages(turn))
+        must(isinstance(session_title(reading.transcript, messages), str), "a session has a title or none")
         json.dumps(reading.position.as_json())

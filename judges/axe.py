@@ -14,7 +14,7 @@ from tests.web.conftest import NARROW, WIDE
 from tests.web.test_every_page import addresses
 
 from commonplace import config
-from commonplace.memory.book import open_book
+from commonplace.memory.local_memory import open_memory
 from judges.report import Finding, Report
 from judges.served import UNLIMITED, served
 
@@ -42,9 +42,9 @@ def judge(folder: Path) -> Report:
 
 
 def _look(browser: Browser, server: Served, size: tuple[int, int], theme: str, state: str) -> tuple[int, list[Finding]]:
-    book = open_book(config.load(env=environment(server.folder)))
-    pages = addresses(book)
-    book.close()
+    memory = open_memory(config.load(env=environment(server.folder)))
+    pages = addresses(memory)
+    memory.close()
     context = browser.new_context(
         viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if theme == "dark" else "light"
     )

@@ -10,7 +10,7 @@ from tests.rest.conftest import settings_in
 
 from judges.fixture_app import fixture_site
 from judges.installed import run, script, version
-from judges.letter import introduced
+from judges.key_proxy import introduced
 from judges.report import Finding, Report
 from judges.served import open_to_all, served
 

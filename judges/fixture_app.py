@@ -22,9 +22,9 @@ from mcp.shared.exceptions import MCPError
 from tests.rest.conftest import DEADLINE, Running
 
 from commonplace.config import Settings
-from commonplace.mcp.http import Protocol, over_http
+from commonplace.mcp.http import McpRoutes, routes_for_servers
 from commonplace.memory import keys
-from commonplace.memory.book import open_book
+from commonplace.memory.local_memory import open_memory
 from commonplace.site.application import application
 from commonplace.workers import Workers
 from judges.fixture_rounds import next_round
@@ -127,7 +127,7 @@ async def _complete(_context: _Context, _params: object) -> types.CompleteResult
     return types.CompleteResult(completion=types.Completion(values=["test"], total=1, has_more=False))
 
 
-def fixtures(settings: Settings, _workers: Workers) -> Protocol:
+def fixtures(settings: Settings, _workers: Workers) -> McpRoutes:
     """The fixtures where the product has its tools."""
     server: Server[Any] = Server(
         NAME,
@@ -144,15 +144,15 @@ def fixtures(settings: Settings, _workers: Workers) -> Protocol:
         on_completion=_complete,
     )
     server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=NAME))
-    return over_http({"all": server}, "all", settings)
+    return routes_for_servers({"all": server}, "all", settings)
 
 
 @contextlib.contextmanager
 def fixture_site(settings: Settings) -> Iterator[tuple[int, str]]:
     """The port of a running site with the fixtures, and a key to it."""
-    book = open_book(settings)
-    _key, secret = keys.create(book, "judge", "admin")
-    app = application(lambda: book, settings, agents_of=fixtures)
+    memory = open_memory(settings)
+    _key, secret = keys.create_key(memory, "judge", "admin")
+    app = application(lambda: memory, settings, agents_of=fixtures)
     server = Running(uvicorn.Config(app, port=0, log_level="error", ws="none", timeout_graceful_shutdown=5))
     server.ready = threading.Event()
     thread = threading.Thread(target=server.run, daemon=True)
@@ -163,4 +163,4 @@ def fixture_site(settings: Settings) -> Iterator[tuple[int, str]]:
     finally:
         server.should_exit = True
         thread.join(DEADLINE)
-        book.close()
+        memory.close()

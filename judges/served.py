@@ -11,20 +11,20 @@ from tests.mcp.conftest import Served, environment
 from tests.web.story import tell
 
 from commonplace import config
-from commonplace.memory.book import Book, open_book
-from judges.letter import Kept, introduced
+from commonplace.memory.local_memory import LocalMemory, open_memory
+from judges.key_proxy import Kept, introduced
 
 # No judge is slowed down for asking much.
 UNLIMITED = {"COMMONPLACE_RATE_LIMIT": "1000000", "COMMONPLACE_RATE_BURST": "1000000"}
 
 
 @contextlib.contextmanager
-def remembered(folder: Path) -> Iterator[Book]:
+def remembered(folder: Path) -> Iterator[LocalMemory]:
     """The memory in a folder, filled."""
     folder.mkdir(parents=True, exist_ok=True)
-    with contextlib.closing(open_book(config.load(env=environment(folder)))) as book:
-        tell(book)
-        yield book
+    with contextlib.closing(open_memory(config.load(env=environment(folder)))) as memory:
+        tell(memory)
+        yield memory
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from tests.postgres_server import PostgresServer, running_server
 
 from commonplace import config
 from commonplace.config import Settings
-from commonplace.memory.book import Book, open_book
+from commonplace.memory.local_memory import LocalMemory, open_memory
 
 # A server with pgvector to use in place of one of our own: an address whose user may make databases.
 POSTGRES = os.environ.get("COMMONPLACE_TEST_POSTGRES")
@@ -98,7 +98,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     for name in list(os.environ):
         if name.startswith(("COMMONPLACE_", "KIRO_MEMORY_", "XDG_", "CLAUDE_", "CODEX_", "GEMINI_")):
             monkeypatch.delenv(name)
-    # A hook leaves no process behind; tests/capture/hooks/test_afterwards.py has what it does otherwise.
+    # A hook leaves no process behind; tests/capture/hooks/test_spawn_drain.py has what it does otherwise.
     monkeypatch.setenv("COMMONPLACE_HOOKS_DRAIN", "off")
     for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA"):
         monkeypatch.setenv(name, str(folder))
@@ -150,22 +150,22 @@ def settings(
 
 
 @pytest.fixture
-def book(settings: Settings, clock: Clock) -> Iterator[Book]:
+def memory(settings: Settings, clock: Clock) -> Iterator[LocalMemory]:
     """An open memory that knows words but not meaning."""
-    opened = open_book(settings, clock)
+    opened = open_memory(settings, clock)
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def wise_book(settings: Settings, clock: Clock) -> Iterator[Book]:
+def memory_with_model(settings: Settings, clock: Clock) -> Iterator[LocalMemory]:
     """An open memory with the built-in model."""
-    opened = open_book(replace(settings, embedder="builtin"), clock)
+    opened = open_memory(replace(settings, embedder="builtin"), clock)
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def open_again(settings: Settings, clock: Clock) -> Callable[[], Book]:
+def open_again(settings: Settings, clock: Clock) -> Callable[[], LocalMemory]:
     """Opens the same store once more, as another process would."""
-    return lambda: open_book(settings, clock)
+    return lambda: open_memory(settings, clock)

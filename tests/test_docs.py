@@ -11,9 +11,8 @@ import pytest
 from commonplace import errors
 from commonplace.config import PROFILES, Settings
 from commonplace.dialects.profiles import ALL
-from commonplace.mcp.prompts import PROMPTS
-from commonplace.mcp.resources import TEMPLATES
-from commonplace.store.columns import QUERY_COLUMNS
+from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
+from commonplace.store.indexed_text import QUERY_COLUMNS
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])

@@ -14,11 +14,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from tests.waiting import until
+from tests.polling import until
 
 from commonplace.errors import CommonplaceError, InvalidInput, RateLimited
 from commonplace.helper_processes import MOST_WAITING, CallerLeft, Helpers
-from commonplace.memory.keys import scope_of
+from commonplace.memory.keys import parse_key_scope
 
 
 async def never() -> None:
@@ -38,7 +38,7 @@ def test_results_and_errors_come_back() -> None:
     async def story(helpers: Helpers) -> None:
         assert await helpers.do(operator.add, 1, 2, caller=1, left=never) == 3
         with pytest.raises(InvalidInput) as refused:
-            await helpers.do(scope_of, "emperor", caller=1, left=never)
+            await helpers.do(parse_key_scope, "emperor", caller=1, left=never)
         assert "emperor" in refused.value.message and "reader" in refused.value.hint
         with pytest.raises(CommonplaceError, match="ZeroDivisionError"):
             await helpers.do(operator.truediv, 1, 0, caller=1, left=never)

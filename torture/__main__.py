@@ -16,24 +16,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from torture.arena import Arena, Scenario
-from torture.meanings import endpoint
+from torture.embedding_endpoint import endpoint
 from torture.outcome import Outcome
 from torture.scenarios import SCENARIOS
+from torture.workspace import Scenario, Workspace
 
 
 def played(scenario: Scenario, seed: int, address: str, times: float = 1.0) -> Outcome:
     """One run of a scenario on an arena of its own, with more or less effort than usual."""
     with tempfile.TemporaryDirectory(prefix="commonplace-torture-", ignore_cleanup_errors=True) as folder:
         effort = max(1, round(scenario.effort * times))
-        arena = Arena(Path(folder), address, Random(f"{scenario.name}{seed}"), effort)
+        workspace = Workspace(Path(folder), address, Random(f"{scenario.name}{seed}"), effort)
         try:
-            scenario.play(arena)
+            scenario.play(workspace)
         except Exception:  # noqa: BLE001 - told as what it is, and the others go on
-            arena.outcome.unsound.append(traceback.format_exc())
+            workspace.outcome.unsound.append(traceback.format_exc())
         finally:
-            arena.close()
-    return arena.outcome
+            workspace.close()
+    return workspace.outcome
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

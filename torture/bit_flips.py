@@ -12,14 +12,14 @@ import apsw
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError
-from commonplace.memory.check import examine
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.edit import Changes, edit
-from commonplace.memory.remember import Note, remember, remember_all
-from commonplace.memory.repair import Repaired, repair
-from torture.arena import Arena
-from torture.deeds import text_of
+from commonplace.memory.check import check_and_record
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.edit_and_forget import Changes, edit_item
+from commonplace.memory.remember import NewItem, remember, remember_all
+from commonplace.memory.repair import RepairResult, repair_store
 from torture.outcome import Outcome
+from torture.workspace import Workspace
+from torture.writers import text_of
 
 # What people and agents said, and by which columns a row is known to be the same. A repair may give an odd kind or
 # status another value, and a line of its history more, so that those are not compared.
@@ -32,31 +32,37 @@ TABLES = {
 Rows = dict[tuple[str, int], tuple[object, ...]]
 
 
-def bit_flips(arena: Arena) -> None:
+def bit_flips(workspace: Workspace) -> None:
     """So many files with one bit flipped in each, checked, repaired and compared."""
-    fill(arena)
-    whole = arena.folder / "whole.db"
-    shutil.copy(arena.settings.database, whole)
+    fill(workspace)
+    whole = workspace.folder / "whole.db"
+    shutil.copy(workspace.settings.database, whole)
     known = readable(whole, None)
-    for number in range(arena.effort):
-        shutil.rmtree(arena.data)
-        arena.data.mkdir()
-        where = flip(whole, arena.settings.database, arena.random)
-        try_one(arena.settings, known, f"flip {number} at {where}", arena.outcome)
+    for number in range(workspace.effort):
+        shutil.rmtree(workspace.data)
+        workspace.data.mkdir()
+        where = flip(whole, workspace.settings.database, workspace.random)
+        try_one(workspace.settings, known, f"flip {number} at {where}", workspace.outcome)
 
 
-def fill(arena: Arena) -> None:
+def fill(workspace: Workspace) -> None:
     """Memories of several projects, a long one, a conversation and some changes."""
-    with arena.book() as book:
-        texts = (text_of(arena.random, "kept", number) for number in range(120))
-        notes = [Note(text, project=f"p{n % 3}", tags=["fruit"] if n % 4 else []) for n, text in enumerate(texts)]
-        made = remember_all(book, notes)
-        remember(book, Note("\n\n".join(f"Part {n}: " + "pears and plums. " * 30 for n in range(20)), project="p1"))
-        said = [Said("user" if n % 2 else "assistant", f"Turn {n} about src/app{n}.py. " * 5) for n in range(30)]
-        keep(book, Conversation("Fruit", said))
+    with workspace.memory() as memory:
+        texts = (text_of(workspace.random, "kept", number) for number in range(120))
+        notes = [NewItem(text, project=f"p{n % 3}", tags=["fruit"] if n % 4 else []) for n, text in enumerate(texts)]
+        made = remember_all(memory, notes)
+        remember(
+            memory, NewItem("\n\n".join(f"Part {n}: " + "pears and plums. " * 30 for n in range(20)), project="p1")
+        )
+        said = [NewMessage("user" if n % 2 else "assistant", f"Turn {n} about src/app{n}.py. " * 5) for n in range(30)]
+        store_conversation(memory, NewConversation("Fruit", said))
         for stored in made[:10]:
-            edit(book, stored.id, Changes(content=f"Changed {stored.id}: {text_of(arena.random, 'new', stored.id)}"))
-        book.meaning.catch_up()
+            edit_item(
+                memory,
+                stored.id,
+                Changes(content=f"Changed {stored.id}: {text_of(workspace.random, 'new', stored.id)}"),
+            )
+        memory.embeddings.catch_up()
 
 
 def flip(whole: Path, target: Path, random: Random) -> str:
@@ -91,7 +97,7 @@ def try_one(settings: Settings, known: Rows, where: str, outcome: Outcome) -> No
     """Check and repair a damaged file, and compare what SQLite could read of it with what is there afterwards."""
     before = readable(settings.database, known)
     try:
-        outcome.count("found" if examine(settings) else "not noticed")
+        outcome.count("found" if check_and_record(settings) else "not noticed")
     except CommonplaceError as error:
         outcome.count(f"check said {error.code}")
     except Exception:  # noqa: BLE001 - whatever it is, check must not crash
@@ -99,7 +105,7 @@ def try_one(settings: Settings, known: Rows, where: str, outcome: Outcome) -> No
         outcome.unsound.append(f"{where}: check crashed: {traceback.format_exc()}")
     done = None
     try:
-        done = repair(settings)
+        done = repair_store(settings)
     except CommonplaceError as error:
         outcome.count(f"repair said {error.code}")
     except Exception:  # noqa: BLE001 - whatever it is, repair must not crash
@@ -115,7 +121,7 @@ def try_one(settings: Settings, known: Rows, where: str, outcome: Outcome) -> No
         outcome.unsound += [f"{where}: after the repair: {fault}" for fault in left]
 
 
-def compare(before: Rows, after: Rows, done: Repaired | None, where: str, outcome: Outcome) -> None:
+def compare(before: Rows, after: Rows, done: RepairResult | None, where: str, outcome: Outcome) -> None:
     """Every row that could be read is there as it was, or under the number that the repair names."""
     elsewhere = set(after.values())
     for row, content in before.items():
@@ -128,14 +134,16 @@ def compare(before: Rows, after: Rows, done: Repaired | None, where: str, outcom
             outcome.lost.append(f"{where}: {row}: {content} became {after.get(row)}")
 
 
-def _is_changed(row: tuple[str, int], done: Repaired) -> bool:
+def _is_changed(row: tuple[str, int], done: RepairResult) -> bool:
     """Whether the repair says that it had to change a row."""
     assert done.saved is not None
     names = (f"{row[0].removesuffix('s')} {row[1]}:", f"{row[0]} {row[1]}:")
     return any(line.startswith(names) for line in done.saved.changed)
 
 
-def _say_missing(known: Rows, before: Rows, after: Rows, done: Repaired | None, where: str, outcome: Outcome) -> None:
+def _say_missing(
+    known: Rows, before: Rows, after: Rows, done: RepairResult | None, where: str, outcome: Outcome
+) -> None:
     """What SQLite could not read: saved from its page all the same, or named as lost."""
     for table, number in known.keys() - before.keys():
         if (table, number) in after:

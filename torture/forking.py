@@ -7,26 +7,26 @@ import sys
 import threading
 
 from commonplace import config
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.memory.remember import NewItem, remember
 
 CHILDREN, THREADS, TEXTS = 5, 3, 8
 
 
-def _told(book: Book, text: str) -> None:
-    uid = remember(book, Note(text)).uid
+def _told(memory: LocalMemory, text: str) -> None:
+    uid = remember(memory, NewItem(text)).uid
     # One write for one line: children share this pipe.
     os.write(1, f'{{"is": "{uid}", "state": "{text}"}}\n'.encode())
 
 
 def main(name: str) -> int:
-    book, stop = open_book(config.load()), threading.Event()
+    memory, stop = open_memory(config.load()), threading.Event()
 
     def write(thread: int) -> None:
         number = 0
         while not stop.is_set():
             number += 1
-            _told(book, f"w{name}t{thread}x{number} of a thread.")
+            _told(memory, f"w{name}t{thread}x{number} of a thread.")
 
     threads = [threading.Thread(target=write, args=(n,)) for n in range(THREADS)]
     for thread in threads:
@@ -36,13 +36,13 @@ def main(name: str) -> int:
         pid = os.fork()
         if not pid:
             for number in range(TEXTS):
-                _told(book, f"w{name}c{child}x{number} of a child.")
+                _told(memory, f"w{name}c{child}x{number} of a child.")
             os._exit(0)
         failed += os.waitpid(pid, 0)[1] != 0
     stop.set()
     for thread in threads:
         thread.join()
-    book.close()
+    memory.close()
     return failed
 
 

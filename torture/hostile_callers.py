@@ -17,8 +17,8 @@ from urllib.parse import urlencode, urlsplit
 
 from commonplace.config import KEY_FILE_NAME
 from commonplace.memory import keys
-from torture.arena import PATIENCE, Arena
-from torture.judge import judge
+from torture.checks import check_all
+from torture.workspace import TIMEOUT, Workspace
 
 SILENT, UPLOADS, WRITES = 306, 4, 10
 TALK = b"User: a\nAI: b\n" * 20_000
@@ -36,69 +36,69 @@ class Server:
     def call(
         self, method: str, path: str, headers: dict[str, str], body: bytes | str | None = None
     ) -> tuple[int, bytes]:
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)) as connection:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)) as connection:
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
             return answer.status, answer.read()
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), PATIENCE)
+        return socket.create_connection(("127.0.0.1", self.port), TIMEOUT)
 
 
 @contextlib.contextmanager
-def serving(arena: Arena) -> Iterator[Server]:
-    process = arena.start("commonplace", "serve", "--port", "0", stderr=subprocess.PIPE)
+def serving(workspace: Workspace) -> Iterator[Server]:
+    process = workspace.start("commonplace", "serve", "--port", "0", stderr=subprocess.PIPE)
     assert process.stderr is not None
     greeting = process.stderr.readline().decode()
     process.stderr.readline()
     drained = threading.Thread(target=process.stderr.read, daemon=True)
     drained.start()
     address = next(word for word in greeting.split() if word.startswith("http://"))
-    with arena.book() as book:
-        made = [keys.create(book, name, "write")[1] for name in ("hostile", "honest")]
-    admin = (arena.data / KEY_FILE_NAME).read_text(encoding="utf-8").strip()
+    with workspace.memory() as memory:
+        made = [keys.create_key(memory, name, "write")[1] for name in ("hostile", "honest")]
+    admin = (workspace.data / KEY_FILE_NAME).read_text(encoding="utf-8").strip()
     try:
         yield Server(urlsplit(address).port or 0, admin, *made)
     finally:
         process.terminate()
-        process.wait(PATIENCE)
-        drained.join(PATIENCE)
+        process.wait(TIMEOUT)
+        drained.join(TIMEOUT)
 
 
-def hostile(arena: Arena) -> None:
+def hostile(workspace: Workspace) -> None:
     """Attack after attack; during each of them others write, read and ask over MCP."""
-    with serving(arena) as server:
-        for round_ in range(arena.effort):
+    with serving(workspace) as server:
+        for round_ in range(workspace.effort):
             for name, attack in ATTACKS.items():
-                with attack(arena, server):
-                    _others(arena, server, f"round {round_}, {name}")
-                arena.outcome.count(name)
-    judge(arena, "after the attacks")
+                with attack(workspace, server):
+                    _others(workspace, server, f"round {round_}, {name}")
+                workspace.outcome.count(name)
+    check_all(workspace, "after the attacks")
 
 
-def _others(arena: Arena, server: Server, when: str) -> None:
+def _others(workspace: Workspace, server: Server, when: str) -> None:
     headers = _headers(server.honest)
     for n in range(WRITES):
         content = f"Written by somebody honest, {when}, {n}"
         status, told = server.call("POST", "/api/v1/items", headers, json.dumps({"content": content}))
         if status != 201:
-            arena.outcome.refused.append(f"{when}: a write was answered with {status}: {told[:200]!r}")
+            workspace.outcome.refused.append(f"{when}: a write was answered with {status}: {told[:200]!r}")
             continue
         status, told = server.call("GET", f"/api/v1/items/{json.loads(told)['id']}", headers)
         if status != 200 or content.encode() not in told:
-            arena.outcome.lost.append(f"{when}: {content}")
+            workspace.outcome.lost.append(f"{when}: {content}")
         asked = {"name": "search", "arguments": {"query": "honest"}}
         call = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked})
         status, told = server.call("POST", "/mcp", headers, call)
         if status != 200:
-            arena.outcome.refused.append(f"{when}: a search was answered with {status}: {told[:200]!r}")
-        arena.outcome.acknowledged += 1
+            workspace.outcome.refused.append(f"{when}: a search was answered with {status}: {told[:200]!r}")
+        workspace.outcome.acknowledged += 1
 
 
 @contextlib.contextmanager
-def _cookie_as_key(arena: Arena, server: Server) -> Iterator[None]:
+def _cookie_as_key(workspace: Workspace, server: Server) -> Iterator[None]:
     """The cookie of an admin is shown wherever a key could be, and opens nothing."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=TIMEOUT)
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     connection.request("POST", "/login", urlencode({"key": server.admin}), form)
     answer = connection.getresponse()
@@ -107,18 +107,18 @@ def _cookie_as_key(arena: Arena, server: Server) -> Iterator[None]:
     token = cookie.partition("=")[2]
     connection.close()
     if not token:
-        arena.outcome.unsound.append("signing in set no cookie")
+        workspace.outcome.unsound.append("signing in set no cookie")
     made = json.dumps({"name": "stolen", "scope": "admin"})
     for headers in ({"Authorization": f"Bearer {token}"}, {"X-API-Key": token}, {"Cookie": cookie}):
         for method, path in (("GET", "/api/v1/items"), ("POST", "/api/v1/keys"), ("POST", "/mcp")):
             status, _told = server.call(method, path, {**headers, "Content-Type": "application/json"}, made)
             if status not in (401, 429):
-                arena.outcome.unsound.append(f"a cookie as {[*headers]} at {path} was answered with {status}")
+                workspace.outcome.unsound.append(f"a cookie as {[*headers]} at {path} was answered with {status}")
     yield
 
 
 @contextlib.contextmanager
-def _slow_uploads(_arena: Arena, server: Server) -> Iterator[None]:
+def _slow_uploads(_arena: Workspace, server: Server) -> Iterator[None]:
     """Four upload again and again, and leave without waiting for the end."""
     over = threading.Event()
 
@@ -141,27 +141,27 @@ def _slow_uploads(_arena: Arena, server: Server) -> Iterator[None]:
     finally:
         over.set()
         for thread in threads:
-            thread.join(PATIENCE)
+            thread.join(TIMEOUT)
 
 
 @contextlib.contextmanager
-def _silent_connections(arena: Arena, server: Server) -> Iterator[None]:
+def _silent_connections(workspace: Workspace, server: Server) -> Iterator[None]:
     """Hundreds of connections that say nothing, or only how a request begins."""
     with contextlib.ExitStack() as held:
         for _ in range(SILENT):
             connection = held.enter_context(server.connect())
-            connection.sendall(arena.random.choice((b"", b"GET / HTTP/1.1\r\nHo")))
+            connection.sendall(workspace.random.choice((b"", b"GET / HTTP/1.1\r\nHo")))
         yield
 
 
 @contextlib.contextmanager
-def _wrong_keys(arena: Arena, server: Server) -> Iterator[None]:
+def _wrong_keys(workspace: Workspace, server: Server) -> Iterator[None]:
     """So many wrong keys that their address has to wait, and then a good one that the server has not seen."""
     over = threading.Event()
 
     def guess() -> None:
         while not over.is_set():
-            wrong = f"sk-sekha-{arena.random.getrandbits(192):048x}"
+            wrong = f"sk-sekha-{workspace.random.getrandbits(192):048x}"
             with contextlib.suppress(OSError):
                 server.call("GET", "/api/v1/items", _headers(wrong))
 
@@ -169,16 +169,16 @@ def _wrong_keys(arena: Arena, server: Server) -> Iterator[None]:
     for thread in threads:
         thread.start()
     try:
-        with arena.book() as book:
-            fresh = keys.create(book, "fresh", "read")[1]
+        with workspace.memory() as memory:
+            fresh = keys.create_key(memory, "fresh", "read")[1]
         status, _told = server.call("GET", "/api/v1/items", _headers(fresh))
         if status != 200:
-            arena.outcome.refused.append(f"a good key among wrong ones was answered with {status}")
+            workspace.outcome.refused.append(f"a good key among wrong ones was answered with {status}")
         yield
     finally:
         over.set()
         for thread in threads:
-            thread.join(PATIENCE)
+            thread.join(TIMEOUT)
 
 
 def _headers(key: str) -> dict[str, str]:
@@ -190,7 +190,7 @@ def _headers(key: str) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _huge_bodies(arena: Arena, server: Server) -> Iterator[None]:
+def _huge_bodies(workspace: Workspace, server: Server) -> Iterator[None]:
     """Small bodies that would become gigabytes: all of them are refused, and the server lives on."""
     many = b"[" + b"[]," * 9_000_000 + b"[]]"
     packed = {**_headers(server.hostile), "Content-Encoding": "gzip"}
@@ -205,13 +205,13 @@ def _huge_bodies(arena: Arena, server: Server) -> Iterator[None]:
     ):
         status, told = server.call("POST", path, headers, body)
         if status not in (413, 422):
-            arena.outcome.unsound.append(
+            workspace.outcome.unsound.append(
                 f"{len(body)} hostile bytes at {path} were answered with {status}: {told[:200]!r}"
             )
     yield
 
 
-Attack = Callable[[Arena, Server], contextlib.AbstractContextManager[None]]
+Attack = Callable[[Workspace, Server], contextlib.AbstractContextManager[None]]
 ATTACKS: dict[str, Attack] = {
     "cookies as keys": _cookie_as_key,
     "slow uploads": _slow_uploads,

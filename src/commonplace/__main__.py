@@ -8,10 +8,10 @@ import sys
 def main() -> None:
     arguments = sys.argv[1:]
     if "hook" in arguments:
-        from commonplace.capture.hooks.fire import is_hook
-        from commonplace.capture.hooks.fire import main as fire
+        from commonplace.capture.hooks.hook_command import is_hook_command
+        from commonplace.capture.hooks.hook_command import main as fire
 
-        if is_hook(arguments):
+        if is_hook_command(arguments):
             fire(arguments)
     from commonplace.cli.main import main as command_line
 

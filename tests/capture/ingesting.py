@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.ingest import Ingest, Ingested
-from commonplace.capture.transcripts.reading import read
-from commonplace.capture.transcripts.telling import told
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import find, messages_after
+from commonplace.capture.ingest import IngestReport, IngestRun
+from commonplace.capture.transcript_messages import turn_messages
+from commonplace.capture.transcript_reading import read_sessions
+from commonplace.memory.conversations import find_session, messages_after
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Session
 
 from .transcripts.corpus import SESSION, Claude
@@ -22,18 +22,18 @@ def place(folder: Path) -> Path:
     return folder / "projects" / "-srv-code-my-api" / f"{SESSION}.jsonl"
 
 
-def ingest(book: Book, *paths: Path, **more: Any) -> Ingested:
-    reading = Ingest(book, **more)
+def ingest(memory: LocalMemory, *paths: Path, **more: Any) -> IngestReport:
+    reading = IngestRun(memory, **more)
     reading.add(paths, named=True)
     return reading.summary
 
 
-def session(book: Book, key: str = KEY) -> Session:
-    return find(book, key, forgotten=True)
+def session(memory: LocalMemory, key: str = KEY) -> Session:
+    return find_session(memory, key, forgotten=True)
 
 
-def messages(book: Book, key: str = KEY) -> list[Item]:
-    return messages_after(book, key, 10_000)[0]
+def messages(memory: LocalMemory, key: str = KEY) -> list[Item]:
+    return messages_after(memory, key, 10_000)[0]
 
 
 def talk() -> Claude:
@@ -51,4 +51,9 @@ def talk() -> Claude:
 
 def bodies_at_once(path: Path) -> list[str]:
     """What all messages of a file say."""
-    return [said.content for reading in read(path, "claude-code") for turn in reading for said in told(turn)]
+    return [
+        said.content
+        for reading in read_sessions(path, "claude-code")
+        for turn in reading
+        for said in turn_messages(turn)
+    ]

@@ -8,21 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.capture.chatgpt import EMPTY, HIDDEN, read
-from commonplace.capture.foreign import Skipped
-from commonplace.memory.conversations import Conversation
+from commonplace.capture.import_report import Skipped
+from commonplace.capture.importers.chatgpt import EMPTY, HIDDEN, read
+from commonplace.memory.conversations import NewConversation
 
 from .exports import THEN, chatgpt, node, stream, tree
 
 MS = int(THEN * 1000)
 
 
-def both(data: Any) -> tuple[list[Conversation], list[Skipped]]:
+def both(data: Any) -> tuple[list[NewConversation], list[Skipped]]:
     found = list(read(stream(data), "conversations.json"))
-    return [one for one in found if isinstance(one, Conversation)], [one for one in found if isinstance(one, Skipped)]
+    return [one for one in found if isinstance(one, NewConversation)], [
+        one for one in found if isinstance(one, Skipped)
+    ]
 
 
-def one(data: Any) -> Conversation:
+def one(data: Any) -> NewConversation:
     (conversation,), skipped = both(data)
     assert not skipped
     return conversation

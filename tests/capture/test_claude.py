@@ -6,19 +6,21 @@ from typing import Any
 
 import pytest
 
-from commonplace.capture.claude import _conversation, read
-from commonplace.capture.foreign import Skipped
-from commonplace.memory.conversations import Conversation
+from commonplace.capture.import_report import Skipped
+from commonplace.capture.importers.claude import _conversation, read
+from commonplace.memory.conversations import NewConversation
 
 from .exports import claude, claude_message, stream
 
 
-def both(data: Any) -> tuple[list[Conversation], list[Skipped]]:
+def both(data: Any) -> tuple[list[NewConversation], list[Skipped]]:
     found = list(read(stream(data), "conversations.json"))
-    return [one for one in found if isinstance(one, Conversation)], [one for one in found if isinstance(one, Skipped)]
+    return [one for one in found if isinstance(one, NewConversation)], [
+        one for one in found if isinstance(one, Skipped)
+    ]
 
 
-def one(data: Any) -> Conversation:
+def one(data: Any) -> NewConversation:
     (conversation,), skipped = both(data)
     assert not skipped
     return conversation
@@ -110,4 +112,4 @@ def test_blocks_nested_without_end_do_not_stop_the_rest() -> None:
     messages = (claude_message("n", "human", "Good"), claude_message("d", "assistant", content=[block]))
     found = list(_conversation(claude(*messages), "here"))
     assert [one.why for one in found if isinstance(one, Skipped)] == ["nested too deep"]
-    assert any(isinstance(one, Conversation) for one in found)
+    assert any(isinstance(one, NewConversation) for one in found)

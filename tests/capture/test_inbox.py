@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.inbox import Inbox, watching
+from commonplace.capture.inbox import Inbox, watch_inbox
 from commonplace.config import Settings
 from commonplace.errors import StoreBusy
-from commonplace.memory.book import Book, open_book
+from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.status import status
 
 from .exports import as_bytes, chatgpt, zipped
@@ -22,8 +22,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def inbox(book: Book, folder: Path) -> Inbox:
-    made = Inbox(lambda: book, folder)
+def inbox(memory: LocalMemory, folder: Path) -> Inbox:
+    made = Inbox(lambda: memory, folder)
     assert made.step() == [] and folder.is_dir()
     return made
 
@@ -79,13 +79,13 @@ def test_unfinished_and_hidden_files_and_folders_are_not_touched(inbox: Inbox, f
     assert inbox.step() == [] and len(list(folder.iterdir())) == 4
 
 
-def test_while_the_store_is_busy_the_file_waits(book: Book, folder: Path) -> None:
+def test_while_the_store_is_busy_the_file_waits(memory: LocalMemory, folder: Path) -> None:
     busy, complaints = [True], list[str]()
 
-    def reach() -> Book:
+    def reach() -> LocalMemory:
         if busy:
             raise StoreBusy("The store is busy.")
-        return book
+        return memory
 
     inbox = Inbox(reach, folder, complaints.append)
     inbox.step()
@@ -96,41 +96,41 @@ def test_while_the_store_is_busy_the_file_waits(book: Book, folder: Path) -> Non
     assert len(inbox.step()) == 1
 
 
-def test_a_folder_that_cannot_be_is_told_once(book: Book, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_is_told_once(memory: LocalMemory, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     complaints: list[str] = []
-    inbox = Inbox(lambda: book, tmp_path / "file", complaints.append)
+    inbox = Inbox(lambda: memory, tmp_path / "file", complaints.append)
     assert [inbox.step(), inbox.step()] == [[], []] and len(complaints) == 1
 
 
 def test_watching_imports_until_the_block_ends(settings: Settings, folder: Path) -> None:
     folder.mkdir()
     (folder / "note.txt").write_text("User: Hi\nAI: Hello\n", encoding="utf-8")
-    book = open_book(settings)
+    memory = open_memory(settings)
     done = threading.Event()
-    with watching(lambda: book, str(folder), lambda _words: done.set(), every=0.01):
+    with watch_inbox(lambda: memory, str(folder), lambda _words: done.set(), every=0.01):
         for _ in range(1000):
             if (folder / "imported").exists() and not (folder / "note.txt").exists():
                 break
             done.wait(0.01)
-    assert not done.is_set() and status(book)["total"] == 2
-    book.close()
+    assert not done.is_set() and status(memory)["total"] == 2
+    memory.close()
 
 
-def test_a_stop_ends_it_in_the_middle_of_a_file(book: Book, folder: Path) -> None:
+def test_a_stop_ends_it_in_the_middle_of_a_file(memory: LocalMemory, folder: Path) -> None:
     folder.mkdir()
     (folder / "note.txt").write_text("Words", encoding="utf-8")
     stop = threading.Event()
 
-    def reach() -> Book:
+    def reach() -> LocalMemory:
         stop.set()
-        return book
+        return memory
 
     Inbox(reach, folder).run(stop, every=0.001)
     assert (folder / "note.txt").exists()
 
 
-def test_without_a_folder_nothing_is_watched(book: Book) -> None:
+def test_without_a_folder_nothing_is_watched(memory: LocalMemory) -> None:
     before = threading.active_count()
-    with watching(lambda: book, "", print):
+    with watch_inbox(lambda: memory, "", print):
         assert threading.active_count() == before

@@ -9,15 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.ingest import Ingest
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import latest
-from commonplace.memory.edit import Changes, edit
-from commonplace.memory.forget import forget
-from commonplace.memory.organise import Arrangement, arrange
-from commonplace.memory.organise import forget as forget_session
+from commonplace.capture.ingest import IngestRun
+from commonplace.memory.conversations import ConversationChanges, latest_conversations, update_conversation
+from commonplace.memory.conversations import forget_session as forget_session
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
+from commonplace.memory.import_items import save_source_mark
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
-from commonplace.memory.sources import note_mark
 from commonplace.model import Scope, SessionScope
 
 from .ingesting import bodies_at_once, ingest, messages, place, session, talk
@@ -29,14 +27,14 @@ def path(tmp_path: Path) -> Path:
     return place(tmp_path)
 
 
-def test_a_session_becomes_a_conversation(book: Book, path: Path) -> None:
-    summary = ingest(book, write(path, talk().records))
+def test_a_session_becomes_a_conversation(memory: LocalMemory, path: Path) -> None:
+    summary = ingest(memory, write(path, talk().records))
     assert (summary.conversations.added, summary.messages.added, summary.files.added) == (1, 4, 1)
-    kept = session(book)
+    kept = session(memory)
     assert kept.label == "Why does the login test fail?" and kept.source == "claude-code" and kept.messages == 4
     assert kept.project == "my-api" and kept.folder == "/sessions/claude-code"
-    assert kept.started_ms == messages(book)[0].created_ms and kept.meta["branch"] == "main"
-    question, answer, _thanks, _written = messages(book)
+    assert kept.started_ms == messages(memory)[0].created_ms and kept.meta["branch"] == "main"
+    question, answer, _thanks, _written = messages(memory)
     assert question.details["role"] == "user" and answer.details["role"] == "assistant"
     assert answer.details["files"] == "/srv/code/my-api/src/login.py"
     assert answer.details["commands"] == "pytest tests/test_login.py"
@@ -45,148 +43,148 @@ def test_a_session_becomes_a_conversation(book: Book, path: Path) -> None:
     assert "```\nE   TimeoutError: no answer in 30 s" in answer.body
 
 
-def test_twice_changes_nothing_and_reads_nothing(book: Book, path: Path) -> None:
+def test_twice_changes_nothing_and_reads_nothing(memory: LocalMemory, path: Path) -> None:
     write(path, talk().records)
-    ingest(book, path)
-    before = messages(book), session(book)
-    summary = ingest(book, path)
+    ingest(memory, path)
+    before = messages(memory), session(memory)
+    summary = ingest(memory, path)
     assert (summary.files.known, summary.files.added, summary.messages.added) == (1, 0, 0)
-    assert (messages(book), session(book)) == before
+    assert (messages(memory), session(memory)) == before
 
 
-def test_after_a_crash_before_the_mark_nothing_is_doubled(book: Book, path: Path) -> None:
+def test_after_a_crash_before_the_mark_nothing_is_doubled(memory: LocalMemory, path: Path) -> None:
     write(path, talk().records)
-    ingest(book, path)
-    before = messages(book), session(book)
-    note_mark(book, str(path), {})
-    summary = ingest(book, path)
+    ingest(memory, path)
+    before = messages(memory), session(memory)
+    save_source_mark(memory, str(path), {})
+    summary = ingest(memory, path)
     assert (summary.messages.added, summary.messages.known) == (0, 4)
-    assert (messages(book), session(book)) == before
+    assert (messages(memory), session(memory)) == before
 
 
-def test_a_mark_of_another_version_is_no_obstacle(book: Book, path: Path) -> None:
+def test_a_mark_of_another_version_is_no_obstacle(memory: LocalMemory, path: Path) -> None:
     write(path, talk().records)
-    note_mark(book, str(path), {"shape": "unknown", "position": 3})
-    assert ingest(book, path).messages.added == 4
+    save_source_mark(memory, str(path), {"shape": "unknown", "position": 3})
+    assert ingest(memory, path).messages.added == 4
 
 
-def test_a_turn_that_grew_is_read_again_and_stays_the_same_message(book: Book, path: Path) -> None:
+def test_a_turn_that_grew_is_read_again_and_stays_the_same_message(memory: LocalMemory, path: Path) -> None:
     claude = talk()
-    ingest(book, write(path, claude.records))
-    before, label = messages(book), session(book).label
+    ingest(memory, write(path, claude.records))
+    before, label = messages(memory), session(memory).label
     claude.says("And in the release notes, as zebra-striped text.")
-    summary = ingest(book, write(path, claude.records))
-    after = messages(book)
+    summary = ingest(memory, write(path, claude.records))
+    after = messages(memory)
     assert (summary.messages.added, summary.messages.known) == (0, 2)
     assert [item.id for item in after] == [item.id for item in before]
     assert after[-1].body.startswith(before[-1].body) and "zebra" in after[-1].body
     assert after[-1].created_ms > before[-1].created_ms
-    kept = session(book)
+    kept = session(memory)
     assert kept.messages == 4 and kept.label == label and kept.rev == 1
     assert kept.ended_ms == after[-1].created_ms
-    assert [hit.item.id for hit in recall(book, "zebra", Scope(), 5).hits] == [after[-1].id]
+    assert [hit.item.id for hit in recall(memory, "zebra", Scope(), 5).hits] == [after[-1].id]
 
 
-def test_a_session_whose_file_was_cut_off_loses_nothing(book: Book, path: Path) -> None:
+def test_a_session_whose_file_was_cut_off_loses_nothing(memory: LocalMemory, path: Path) -> None:
     write(path, talk().records)
-    ingest(book, path)
-    whole = [message.body for message in messages(book)]
+    ingest(memory, path)
+    whole = [message.body for message in messages(memory)]
     for records in range(1, len(talk().records)):
         write(path, talk().records[:records])
-        ingest(book, path)
-        assert [message.body for message in messages(book)] == whole
+        ingest(memory, path)
+        assert [message.body for message in messages(memory)] == whole
 
 
-def test_vectors_of_passages_that_did_not_change_are_kept(wise_book: Book, path: Path) -> None:
+def test_vectors_of_passages_that_did_not_change_are_kept(memory_with_model: LocalMemory, path: Path) -> None:
     claude = Claude()
     claude.user("Tell a long story")
     claude.says("\n\n".join(f"Chapter {n}. " + "The fox met the crow on the road and spoke. " * 30 for n in range(6)))
-    ingest(wise_book, write(path, claude.records))
-    wise_book.meaning.catch_up()
-    vectors = wise_book.store.counts().vectors
-    assert vectors > 4 and not wise_book.store.pending()
+    ingest(memory_with_model, write(path, claude.records))
+    memory_with_model.embeddings.catch_up()
+    vectors = memory_with_model.store.counts().vectors
+    assert vectors > 4 and not memory_with_model.store.pending()
     claude.says("The end of the story.")
-    ingest(wise_book, write(path, claude.records))
-    assert 1 <= wise_book.store.pending() <= 2
+    ingest(memory_with_model, write(path, claude.records))
+    assert 1 <= memory_with_model.store.pending() <= 2
 
 
-def test_a_session_that_grows_while_it_is_read_is_read_on(book: Book, path: Path) -> None:
+def test_a_session_that_grows_while_it_is_read_is_read_on(memory: LocalMemory, path: Path) -> None:
     """A last line in the making waits; the next time it is whole."""
     data = jsonl(talk().records)
     path.parent.mkdir(parents=True)
     for size in range(0, len(data) + 1, 97):
         path.write_bytes(data[:size])
-        ingest(book, path)
+        ingest(memory, path)
     path.write_bytes(data)
-    ingest(book, path)
-    assert [item.body for item in messages(book)] == bodies_at_once(path)
-    assert session(book).messages == 4 and not session(book).meta.get("malformed")
+    ingest(memory, path)
+    assert [item.body for item in messages(memory)] == bodies_at_once(path)
+    assert session(memory).messages == 4 and not session(memory).meta.get("malformed")
 
 
-def test_a_session_that_was_compressed_or_rewritten_changes_nothing(book: Book, path: Path) -> None:
+def test_a_session_that_was_compressed_or_rewritten_changes_nothing(memory: LocalMemory, path: Path) -> None:
     data = jsonl(talk().records)
-    ingest(book, write(path, talk().records))
-    before = messages(book)
+    ingest(memory, write(path, talk().records))
+    before = messages(memory)
     packed = path.with_name(f"{path.name}.gz")
     packed.write_bytes(gzip.compress(data))
     path.unlink()
-    assert ingest(book, packed).messages.added == 0
+    assert ingest(memory, packed).messages.added == 0
     packed.unlink()
     path.write_bytes(b"\n" + data)
-    assert ingest(book, path).messages.added == 0
-    assert messages(book) == before
+    assert ingest(memory, path).messages.added == 0
+    assert messages(memory) == before
 
 
-def test_what_a_person_renamed_stays_renamed_and_still_grows(book: Book, path: Path) -> None:
+def test_what_a_person_renamed_stays_renamed_and_still_grows(memory: LocalMemory, path: Path) -> None:
     claude = talk()
-    ingest(book, write(path, claude.records))
-    arrange(book, session(book).uid, Arrangement(label="Slow tokens"))
+    ingest(memory, write(path, claude.records))
+    update_conversation(memory, session(memory).uid, ConversationChanges(label="Slow tokens"))
     claude.add("ai-title", aiTitle="Fix the login test")
     claude.user("One more thing")
-    ingest(book, write(path, claude.records))
-    assert session(book).label == "Slow tokens" and session(book).messages == 5
+    ingest(memory, write(path, claude.records))
+    assert session(memory).label == "Slow tokens" and session(memory).messages == 5
 
 
-def test_what_a_person_forgot_stays_forgotten(book: Book, path: Path) -> None:
+def test_what_a_person_forgot_stays_forgotten(memory: LocalMemory, path: Path) -> None:
     claude = talk()
-    ingest(book, write(path, claude.records))
-    first = messages(book)[0]
-    forget(book, [first.uid])
+    ingest(memory, write(path, claude.records))
+    first = messages(memory)[0]
+    forget_items(memory, [first.uid])
     claude.says("More.")
-    ingest(book, write(path, claude.records))
-    assert first.id not in [item.id for item in messages(book)] and session(book).messages == 3
-    forget_session(book, session(book).uid)
+    ingest(memory, write(path, claude.records))
+    assert first.id not in [item.id for item in messages(memory)] and session(memory).messages == 3
+    forget_session(memory, session(memory).uid)
     claude.user("And more")
-    summary = ingest(book, write(path, claude.records))
-    assert summary.messages.added == 0 and session(book).forgotten_ms is not None
-    assert not latest(book, SessionScope()).sessions
+    summary = ingest(memory, write(path, claude.records))
+    assert summary.messages.added == 0 and session(memory).forgotten_ms is not None
+    assert not latest_conversations(memory, SessionScope()).sessions
 
 
-def test_what_a_person_changed_stays_as_it_is(book: Book, path: Path) -> None:
+def test_what_a_person_changed_stays_as_it_is(memory: LocalMemory, path: Path) -> None:
     claude = talk()
-    ingest(book, write(path, claude.records))
-    edit(book, messages(book)[-1].uid, Changes(content="It is in CHANGES.md."))
+    ingest(memory, write(path, claude.records))
+    edit_item(memory, messages(memory)[-1].uid, Changes(content="It is in CHANGES.md."))
     claude.says("More.")
-    ingest(book, write(path, claude.records))
-    assert messages(book)[-1].body == "It is in CHANGES.md."
+    ingest(memory, write(path, claude.records))
+    assert messages(memory)[-1].body == "It is in CHANGES.md."
 
 
-def test_a_title_that_comes_later_is_learnt(book: Book, path: Path) -> None:
+def test_a_title_that_comes_later_is_learnt(memory: LocalMemory, path: Path) -> None:
     claude = talk()
-    ingest(book, write(path, claude.records))
+    ingest(memory, write(path, claude.records))
     claude.add("ai-title", aiTitle="Fix the login test")
-    ingest(book, write(path, claude.records))
-    assert session(book).label == "Fix the login test"
+    ingest(memory, write(path, claude.records))
+    assert session(memory).label == "Fix the login test"
 
 
-def test_a_wall_of_text_is_no_label(book: Book, path: Path) -> None:
+def test_a_wall_of_text_is_no_label(memory: LocalMemory, path: Path) -> None:
     claude = Claude()
     claude.user("Please look at this log of the build server. " + "It failed again at step seven of the run. " * 200)
-    ingest(book, write(path, claude.records))
-    assert session(book).label == "Please look at this log of the build server."
+    ingest(memory, write(path, claude.records))
+    assert session(memory).label == "Please look at this log of the build server."
 
 
-def test_a_worktree_belongs_to_its_repository(book: Book, path: Path, tmp_path: Path) -> None:
+def test_a_worktree_belongs_to_its_repository(memory: LocalMemory, path: Path, tmp_path: Path) -> None:
     repository, tree = tmp_path / "shop", tmp_path / "elsewhere" / "feature"
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-C", str(repository)]
     repository.mkdir()
@@ -200,19 +198,21 @@ def test_a_worktree_belongs_to_its_repository(book: Book, path: Path, tmp_path: 
     claude = talk()
     for record in claude.records:
         record["cwd"] = str(tree)
-    ingest(book, write(path, claude.records))
-    assert session(book).project == "github.com/acme/shop"
+    ingest(memory, write(path, claude.records))
+    assert session(memory).project == "github.com/acme/shop"
 
 
-def test_two_at_once_keep_everything_once(book: Book, open_again: Callable[[], Book], path: Path) -> None:
+def test_two_at_once_keep_everything_once(
+    memory: LocalMemory, open_again: Callable[[], LocalMemory], path: Path
+) -> None:
     other = open_again()
     try:
         write(path, talk().records)
-        first, second = Ingest(book), Ingest(other)
+        first, second = IngestRun(memory), IngestRun(other)
         files = first.find([path])
         assert second.find([path]) == files
         first.read(files)
         second.read(files)
-        assert session(book).messages == 4 and len(messages(other)) == 4
+        assert session(memory).messages == 4 and len(messages(other)) == 4
     finally:
         other.close()

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.capture import json_stream
-from commonplace.capture.foreign import Skipped
-from commonplace.capture.json_stream import Element, elements
+from commonplace.capture.import_report import Skipped
+from commonplace.capture.importers import json_reader
+from commonplace.capture.importers.json_reader import Element, elements
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -103,7 +103,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("raw", "kept", "why"), BROKEN, ids=[why for _raw, _kept, why in BROKEN])
-@pytest.mark.parametrize("chunk", [3, json_stream.CHUNK])
+@pytest.mark.parametrize("chunk", [3, json_reader.CHUNK])
 def test_where_it_breaks_is_told_and_what_came_before_is_kept(
     raw: bytes, kept: list[Any], why: str, chunk: int
 ) -> None:
@@ -112,7 +112,7 @@ def test_where_it_breaks_is_told_and_what_came_before_is_kept(
 
 
 def test_an_element_without_end_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_stream, "MAX_ELEMENT", 1000)
+    monkeypatch.setattr(json_reader, "MAX_ELEMENT", 1000)
     found, (skipped,) = read(b'[1, "' + b"x" * 5000 + b'", 2]', chunk=100)
     assert found == [1] and "more than 1,000 characters" in skipped.why
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import pytest
 from tests.leaks.planting import SEEDS, Seed, leaks
 
-from commonplace.capture.long_messages import fitting
-from commonplace.memory.conversations import Conversation, Said
+from commonplace.capture.import_files import split_long_messages
+from commonplace.memory.conversations import NewConversation, NewMessage
 from commonplace.memory.remember import MAX_TEXT
 
 
-def parts(content: str) -> list[Said]:
-    return list(fitting(Conversation(label="Long", messages=[Said("user", content, identity="m1")])).messages)
+def parts(content: str) -> list[NewMessage]:
+    return list(
+        split_long_messages(
+            NewConversation(label="Long", messages=[NewMessage("user", content, identity="m1")])
+        ).messages
+    )
 
 
 def test_a_message_that_fits_is_left_as_it_is() -> None:

@@ -9,69 +9,83 @@ from typing import Any
 
 from tests.conftest import Clock
 
-from commonplace.memory import organise
-from commonplace.memory.archive import MANIFEST, Archive
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, append, keep
-from commonplace.memory.edit import Changes, edit
-from commonplace.memory.forget import forget, restore
-from commonplace.memory.organise import Arrangement
-from commonplace.memory.remember import Note, remember, remember_all
-from commonplace.memory.supersede import supersede
+from commonplace.memory import conversations
+from commonplace.memory.conversations import (
+    ConversationChanges,
+    NewConversation,
+    NewMessage,
+    append_messages,
+    store_conversation,
+)
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
+from commonplace.memory.export_archive import MANIFEST, Archive
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember, remember_all
 
 Files = dict[str, bytes]
 
 
-def fill(book: Book, clock: Clock) -> None:
+def fill(memory: LocalMemory, clock: Clock) -> None:
     """Items of every kind, live, changed, forgotten, restored and superseded; conversations of every status."""
     one, two, three, four = (
         stored.id
         for stored in remember_all(
-            book,
+            memory,
             [
-                Note("Use JWT", type="decision", project="github.com/acme/api", tags=["b", "ä"], importance=7.5),
-                Note("Nie \U0001f993 \u2028 \0 loggen", type="rule", meta={"z": [1, 2.5, None], "a": {"é": True}}),
-                Note("Use sessions", details={"paths": "src/**", "category": "auth"}, project="github.com/other/api"),
-                Note("x" * 1_000_000, title="A long one", project="api"),
+                NewItem("Use JWT", type="decision", project="github.com/acme/api", tags=["b", "ä"], importance=7.5),
+                NewItem("Nie \U0001f993 \u2028 \0 loggen", type="rule", meta={"z": [1, 2.5, None], "a": {"é": True}}),
+                NewItem(
+                    "Use sessions", details={"paths": "src/**", "category": "auth"}, project="github.com/other/api"
+                ),
+                NewItem("x" * 1_000_000, title="A long one", project="api"),
             ],
         )
     )
-    kinds: list[Note] = [
-        Note("npm test", kind="observation", type="command", session="s 1", details={"narrative": "47 passed"}),
-        Note(kind="summary", session="s 1", project="web", details={"request": "Add authentication"}),
-        Note(kind="checkpoint", session="s 1", details={"task": "Rate limiting"}, created_ms=-5),
+    kinds: list[NewItem] = [
+        NewItem("npm test", kind="observation", type="command", session="s 1", details={"narrative": "47 passed"}),
+        NewItem(kind="summary", session="s 1", project="web", details={"request": "Add authentication"}),
+        NewItem(kind="checkpoint", session="s 1", details={"task": "Rate limiting"}, created_ms=-5),
     ]
-    remember_all(book, kinds)
+    remember_all(memory, kinds)
     # A clock that goes back between two changes.
     for words, ms in (("Use JWT, signed", 50), ("Use JWT, encrypted", -20), ("Use JWT, both", 0)):
         clock.forward(ms=ms)
-        edit(book, one, Changes(content=words, tags=["c"], project="web"))
+        edit_item(memory, one, Changes(content=words, tags=["c"], project="web"))
     clock.forward(minutes=1)
-    forget(book, [two, four])
+    forget_items(memory, [two, four])
     clock.forward(minutes=1)
-    restore(book, [two])
-    supersede(book, three, two)
+    restore_items(memory, [two])
+    mark_superseded(memory, three, two)
     # What was superseded by something older than itself.
-    late = remember(book, Note("Use cookies", project="github.com/acme/api")).id
-    supersede(book, late, two)
-    book.store.alias_project("github.com/acme/api", "zoo/backend")
-    book.store.alias_project("web", "site")
-    remember(book, Note("Another one", project="backend"))
-    talk = keep(
-        book, Conversation("Colours", [Said("user", "Which?"), Said("assistant", "Blue\n\tsky")], folder="/desk")
+    late = remember(memory, NewItem("Use cookies", project="github.com/acme/api")).id
+    mark_superseded(memory, late, two)
+    memory.store.alias_project("github.com/acme/api", "zoo/backend")
+    memory.store.alias_project("web", "site")
+    remember(memory, NewItem("Another one", project="backend"))
+    talk = store_conversation(
+        memory,
+        NewConversation(
+            "Colours", [NewMessage("user", "Which?"), NewMessage("assistant", "Blue\n\tsky")], folder="/desk"
+        ),
     )
-    keep(book, Conversation("Old", [Said("user", "Gone?")], status="archived", project="web", source="chat"))
-    gone = keep(book, Conversation("Forgotten", [Said("user", "Never mind")], importance=2, meta={"n": 1}))
+    store_conversation(
+        memory, NewConversation("Old", [NewMessage("user", "Gone?")], status="archived", project="web", source="chat")
+    )
+    gone = store_conversation(
+        memory, NewConversation("Forgotten", [NewMessage("user", "Never mind")], importance=2, meta={"n": 1})
+    )
     clock.forward(minutes=1)
-    append(book, talk.session.uid, [Said("user", "And green?", meta={"model": "m"})])
-    organise.arrange(book, talk.session.uid, Arrangement(label="Paints", status="pinned", project="web"))
-    organise.forget(book, gone.session.uid)
-    book.store.touch_session(talk.session.id, clock())
+    append_messages(memory, talk.session.uid, [NewMessage("user", "And green?", meta={"model": "m"})])
+    conversations.update_conversation(
+        memory, talk.session.uid, ConversationChanges(label="Paints", status="pinned", project="web")
+    )
+    conversations.forget_session(memory, gone.session.uid)
+    memory.store.touch_session(talk.session.id, clock())
 
 
-def archived(book: Book, **more: Any) -> Files:
+def archived(memory: LocalMemory, **more: Any) -> Files:
     """The files of an archive by their names."""
-    return {name: b"".join(pieces) for name, pieces in Archive(book, **more).files()}
+    return {name: b"".join(pieces) for name, pieces in Archive(memory, **more).files()}
 
 
 def records(files: Mapping[str, bytes]) -> Files:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.behind import behind
+from tests.raw_sql import behind
 
 from commonplace.config import Settings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from benchmarks.planted import notes
+from benchmarks.planted_topics import notes
 
 from .conftest import Run
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from commonplace.config import Settings
-from commonplace.hosts.connect.editors import EDITORS, NAMES
+from commonplace.hosts.registry import EDITOR_NAMES, EDITORS
 
 from .conftest import Run
 
@@ -57,7 +57,7 @@ def test_nothing_found_is_an_error_that_names_the_editors(run: Run, home: Path) 
     assert done.code == 3 and "claude-code, claude-desktop" in done.err and tree(home) == {}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EDITOR_NAMES)
 def test_every_editor_can_be_named(run: Run, home: Path, name: str) -> None:
     (reply,) = run("connect", name, "--json").data["hosts"]
     assert reply["host"] == name and reply["state"] == "connected" and bool(reply["hooks"]) == (name in HOOKED)
@@ -303,7 +303,7 @@ def test_somebody_elses_server_needs_force(run: Run, home: Path) -> None:
 
 def test_help_names_every_editor(run: Run) -> None:
     told = " ".join(run("connect", "--help").out.split())
-    assert [name for name in NAMES if f" {name}" not in told] == []
+    assert [name for name in EDITOR_NAMES if f" {name}" not in told] == []
 
 
 def test_only_hooks_have_to_be_trusted(run: Run) -> None:

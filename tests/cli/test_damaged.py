@@ -70,7 +70,7 @@ def test_check_names_damaged_items_and_they_can_be_edited_and_forgotten(run: Run
 def test_damaged_items_are_synced_as_far_as_they_can_be_read(run: Run, site: Site) -> None:
     done = run("push", "--json").data
     assert done["failed"] == [] and done["sent"] >= 3
-    texts = [item.body for item in site.book.store.get([1, 2, 3]).values()]
+    texts = [item.body for item in site.memory.store.get([1, 2, 3]).values()]
     assert "Plums are in the kitchen" in texts and any("\ufffd" in text for text in texts)
     again = run("sync", "--json").data
     assert (again["sent"], again["received"], again["failed"]) == (0, 0, [])

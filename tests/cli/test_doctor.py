@@ -16,8 +16,8 @@ from typing import Any
 import apsw
 import pytest
 
-from commonplace.capture.hooks.fire import HOSTS
-from commonplace.hosts.connect.editors import NAMES
+from commonplace.capture.hooks.hook_command import HOSTS
+from commonplace.hosts.registry import EDITOR_NAMES
 
 from .conftest import Outcome, Run
 from .test_conversations import uncoloured
@@ -44,7 +44,7 @@ def of(done: Outcome, area: str) -> dict[str, Any]:
 
 
 def test_every_editor_is_connected_started_and_fired(run: Run, data_dir: Path) -> None:
-    assert NAMES == EVERY
+    assert EDITOR_NAMES == EVERY
     assert run("connect", *EVERY).code == 0
     run("add", "Something to remember")
     done = run("doctor", "--json")

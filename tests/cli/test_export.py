@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from commonplace import config
-from commonplace.memory.book import open_book
-from commonplace.memory.conversations import Conversation, Said, keep_all
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversations
+from commonplace.memory.local_memory import open_memory
 
 from .conftest import Run
 from .test_conversations import keep
@@ -150,10 +150,10 @@ def test_secrets_that_were_kept_are_taken_out_and_it_stays_json(run: Run, data_d
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits")
 def test_a_full_disk_leaves_nothing_behind(data_dir: Path, folder: Path, full_disk: Callable[[], list[str]]) -> None:
-    book = open_book(config.load({"data_dir": str(data_dir), "embedder": "off"}))
-    messages = [Said("user", f"{n} " + "words " * 1000) for n in range(100)]
-    keep_all(book, [Conversation("Long", messages)])
-    book.close()
+    memory = open_memory(config.load({"data_dir": str(data_dir), "embedder": "off"}))
+    messages = [NewMessage("user", f"{n} " + "words " * 1000) for n in range(100)]
+    store_conversations(memory, [NewConversation("Long", messages)])
+    memory.close()
     command = [*full_disk(), "export", "--all", "--output", str(folder / "all.json"), "--json"]
     done = subprocess.run(command, capture_output=True, env=os.environ, timeout=60, check=False)
     assert done.returncode == 1 and "could not be written" in json.loads(done.stdout)["error"]["message"]

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.waiting import until
+from tests.polling import until
 
 from commonplace import errors
-from commonplace.cli.call import Call
-from commonplace.cli.failure import report
+from commonplace.cli.command import Call, report_failure
 from commonplace.memory.recall import MAX_QUERY
 
 from .conftest import Run
@@ -217,10 +216,10 @@ def every_error() -> list[type[errors.CommonplaceError]]:
 
 @pytest.mark.parametrize("kind", every_error(), ids=lambda kind: kind.__name__)
 def test_every_error_keeps_its_code(kind: type[errors.CommonplaceError], capsys: pytest.CaptureFixture[str]) -> None:
-    assert report(kind("It broke."), Call()) == kind.exit_code
+    assert report_failure(kind("It broke."), Call()) == kind.exit_code
     told = capsys.readouterr()
     assert told.out == "" and told.err == f"error: It broke.\nhint: {kind.default_hint}\n"
-    report(kind("It broke."), Call(json=True))
+    report_failure(kind("It broke."), Call(json=True))
     assert f'"code": "{kind.code}"' in capsys.readouterr().out
 
 

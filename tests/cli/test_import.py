@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.waiting import until
+from tests.polling import until
 
 from .conftest import Run, write_chats, write_graph
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.cli.jsonl import BATCH, KNOWN
+from commonplace.cli.add import BATCH, KNOWN_FIELDS
 from commonplace.model import DETAIL_FIELDS
 
 from .conftest import Run
@@ -39,7 +39,7 @@ def test_a_line_may_have_every_field_of_its_kind(run: Run) -> None:
     assert run("add", "--jsonl", "-", stdin=lines(*given)).code == 0
     for item in run("list", "--json").data["items"]:
         assert {name: item[name] for name in every[item["kind"]]} == every[item["kind"]]
-    assert {name for names in DETAIL_FIELDS.values() for name in names} <= set(KNOWN)
+    assert {name for names in DETAIL_FIELDS.values() for name in names} <= set(KNOWN_FIELDS)
 
 
 def test_the_rest_of_a_line(run: Run) -> None:

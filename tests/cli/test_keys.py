@@ -12,30 +12,30 @@ import pytest
 from commonplace import config
 from commonplace.errors import Unauthorized
 from commonplace.memory import keys
-from commonplace.memory.book import Book, open_book
+from commonplace.memory.local_memory import LocalMemory, open_memory
 
 from .conftest import Run
 
 
 @pytest.fixture
-def book(data_dir: Path) -> Iterator[Book]:
-    with contextlib.closing(open_book(config.load({"data_dir": str(data_dir), "embedder": "off"}))) as opened:
+def memory(data_dir: Path) -> Iterator[LocalMemory]:
+    with contextlib.closing(open_memory(config.load({"data_dir": str(data_dir), "embedder": "off"}))) as opened:
         yield opened
 
 
-def test_a_key_is_printed_alone_so_that_a_script_can_take_it(run: Run, book: Book) -> None:
+def test_a_key_is_printed_alone_so_that_a_script_can_take_it(run: Run, memory: LocalMemory) -> None:
     done = run("keys", "create", "laptop")
     assert done.code == 0
     assert re.fullmatch(r"sk-sekha-[0-9a-f]{48}\n", done.out)
     assert "Authorization: Bearer" in done.err and "not shown again" in done.err
     assert done.out.strip() not in done.err
-    assert keys.check(book, done.out.strip()).name == "laptop"
+    assert keys.check_key(memory, done.out.strip()).name == "laptop"
 
 
-def test_a_key_is_made_as_it_is_wanted(run: Run, book: Book) -> None:
+def test_a_key_is_made_as_it_is_wanted(run: Run, memory: LocalMemory) -> None:
     options = ("--scope", "read", "--project", "github.com/acme/my-api", "--expires", "90d")
     made = run("keys", "create", "reports", *options, "--json").data
-    key = keys.check(book, made["key"])
+    key = keys.check_key(memory, made["key"])
     assert (key.id, key.scope, key.project) == (made["id"], "read", "github.com/acme/my-api")
     assert key.expires_ms is not None
     assert 89 * 86_400_000 < key.expires_ms - key.created_ms <= 90 * 86_400_000
@@ -46,9 +46,9 @@ def test_a_key_is_made_as_it_is_wanted(run: Run, book: Book) -> None:
     ("span", "hours"),
     [("12h", 12), ("2 d", 48), ("3W", 504), ("1y", 8760), ("2999-01-31", None), ("2999-01-31T12:00Z", None)],
 )
-def test_an_end_is_said_as_people_say_it(run: Run, book: Book, span: str, hours: int | None) -> None:
+def test_an_end_is_said_as_people_say_it(run: Run, memory: LocalMemory, span: str, hours: int | None) -> None:
     assert run("keys", "create", "k", "--expires", span).code == 0
-    (key,) = keys.listed(book)
+    (key,) = keys.list_keys(memory)
     assert key.expires_ms is not None
     if hours is not None:
         assert abs(key.expires_ms - key.created_ms - hours * 3_600_000) < 60_000
@@ -57,10 +57,10 @@ def test_an_end_is_said_as_people_say_it(run: Run, book: Book, span: str, hours:
 
 
 @pytest.mark.parametrize("when", ["soon", "-3d", "0d", "1999-01-01", "99999y", "", "90"])
-def test_an_end_that_makes_no_sense_is_refused(run: Run, book: Book, when: str) -> None:
+def test_an_end_that_makes_no_sense_is_refused(run: Run, memory: LocalMemory, when: str) -> None:
     done = run("keys", "create", "k", "--expires", when, "--json")
     assert (done.code, done.error["code"]) == (2, "VALIDATION_ERROR")
-    assert keys.listed(book) == []
+    assert keys.list_keys(memory) == []
 
 
 def test_keys_are_listed_without_their_secrets(run: Run) -> None:
@@ -80,13 +80,13 @@ def test_keys_are_listed_without_their_secrets(run: Run) -> None:
     assert [line.split("\t")[3:6] for line in lines] == [["writer", "all", "revoked"], ["reader", "my-api", "works"]]
 
 
-def test_a_key_is_revoked_by_number_or_beginning(run: Run, book: Book) -> None:
+def test_a_key_is_revoked_by_number_or_beginning(run: Run, memory: LocalMemory) -> None:
     secrets = [run("keys", "create", name).out.strip() for name in ("one", "two")]
     assert run("keys", "revoke", "1").out.startswith("Revoked key 1 (one).")
     assert run("keys", "revoke", secrets[1][:17], "--json").data["state"] == "revoked"
     for secret in secrets:
         with pytest.raises(Unauthorized, match="revoked"):
-            keys.check(book, secret)
+            keys.check_key(memory, secret)
     again = run("keys", "revoke", "77", "--json")
     assert (again.code, again.error["code"]) == (3, "NOT_FOUND")
 

@@ -84,7 +84,7 @@ def test_the_examples_of_the_page_about_rule_files_run_in_order(run: Run, folder
 
 
 def test_the_page_names_every_place_where_rules_are_written() -> None:
-    from commonplace.hosts.targets import TARGETS
+    from commonplace.hosts.registry import TARGETS
 
     text = PAGE.read_text(encoding="utf-8")
     for host in TARGETS:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.cli.prune import picked
+from commonplace.cli.conversations import parse_selection
 from commonplace.errors import InvalidInput
 
 from .conftest import Run
@@ -105,9 +105,9 @@ def test_long_labels_fit_the_terminal(run: Run, spawn_in_terminal: Run) -> None:
 @given(st.integers(1, 50), st.data())
 def test_numbers_and_ranges_are_read(count: int, data: st.DataObject) -> None:
     wanted = data.draw(st.lists(st.integers(1, count), min_size=1))
-    assert picked(", ".join(map(str, wanted)), count) == sorted(set(wanted))
+    assert parse_selection(", ".join(map(str, wanted)), count) == sorted(set(wanted))
     low, high = min(wanted), max(wanted)
-    assert picked(f" {low} - {high} ", count) == list(range(low, high + 1))
+    assert parse_selection(f" {low} - {high} ", count) == list(range(low, high + 1))
     for wrong in (f"{count + 1}", "0", f"{high}-{low - 1}", "one", "1-", "²", json.dumps(wanted)):
         with pytest.raises(InvalidInput):
-            picked(wrong, count)
+            parse_selection(wrong, count)

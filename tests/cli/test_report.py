@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.cli.report_text import took
+from commonplace.cli.report_text import format_minutes
 
 from .conftest import Run
 from .test_conversations import uncoloured
@@ -102,7 +102,7 @@ def test_a_wrong_time_is_refused(run: Run, options: tuple[str, ...]) -> None:
 
 
 def test_how_long_it_took() -> None:
-    assert [took(minutes) for minutes in (0, 59, 60, 135, 3000)] == [
+    assert [format_minutes(minutes) for minutes in (0, 59, 60, 135, 3000)] == [
         "0 min",
         "59 min",
         "1 h 0 min",

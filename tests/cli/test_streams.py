@@ -8,7 +8,7 @@ import pytest
 
 from commonplace import config
 from commonplace.memory import streams
-from commonplace.memory.book import open_book
+from commonplace.memory.local_memory import open_memory
 
 from .conftest import Run
 
@@ -16,14 +16,14 @@ from .conftest import Run
 @pytest.fixture
 def sending(data_dir: Path) -> list[str]:
     """Two open streams, as agents in other processes made them."""
-    book = open_book(config.load({"data_dir": str(data_dir), "embedder": "off"}))
+    memory = open_memory(config.load({"data_dir": str(data_dir), "embedder": "off"}))
     try:
-        first = streams.start(book, "decision", ["v0"], "github.com/acme/my-app").id
-        second = streams.start(book).id
-        streams.append(book, first, "zebra ")
-        streams.append(book, first, "stripes")
+        first = streams.start_stream(memory, "decision", ["v0"], "github.com/acme/my-app").id
+        second = streams.start_stream(memory).id
+        streams.append_to_stream(memory, first, "zebra ")
+        streams.append_to_stream(memory, first, "stripes")
     finally:
-        book.close()
+        memory.close()
     return [first, second]
 
 

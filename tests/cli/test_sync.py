@@ -16,9 +16,9 @@ import pytest
 from tests.rest.conftest import Site, running, settings_in
 
 from commonplace import config
-from commonplace.memory.book import open_book
-from commonplace.memory.records import Extent, walk
-from commonplace.memory.remember import Note, remember_all
+from commonplace.memory.local_memory import open_memory
+from commonplace.memory.remember import NewItem, remember_all
+from commonplace.memory.sync_records import SyncScope, changed_records
 
 from .conftest import Run
 from .test_help import command
@@ -56,7 +56,7 @@ def test_what_was_exchanged_is_told(run: Run, site: Site, tmp_path: Path) -> Non
         "conflicts": [],
         "failed": [],
     }
-    server = str(site.book.settings.data_dir)
+    server = str(site.memory.settings.data_dir)
     run("edit", "1", "--content", "Tea is at five", "--data-dir", server)
     run("edit", "1", "--content", "Tea is at six")
     done = run("sync")
@@ -101,9 +101,9 @@ def test_a_key_that_others_can_read_is_remarked(run: Run, site: Site, monkeypatc
 
 def test_killed_in_the_middle_it_goes_on_and_doubles_nothing(site: Site, folder: Path) -> None:
     loaded = config.load({"embedder": "off", "durability": "normal"})
-    book = open_book(loaded)
-    remember_all(book, [Note(f"Thing number {number}", project=f"p{number % 3}") for number in range(ITEMS)])
-    book.close()
+    memory = open_memory(loaded)
+    remember_all(memory, [NewItem(f"Thing number {number}", project=f"p{number % 3}") for number in range(ITEMS)])
+    memory.close()
     for killed_at in (2, 3, 4):
         with Relay(site.url, killed_at) as relay:
             pushing = subprocess.Popen(
@@ -114,11 +114,11 @@ def test_killed_in_the_middle_it_goes_on_and_doubles_nothing(site: Site, folder:
             assert pushing.returncode == -signal.SIGKILL, err
     done = subprocess.run([sys.executable, "-m", "commonplace", "sync"], capture_output=True, timeout=60, check=True)
     assert b"0 received" in done.stdout
-    book = open_book(loaded)
-    here, there = (walk(one, 0, 10_000, Extent()).records for one in (book, site.book))
-    book.close()
+    memory = open_memory(loaded)
+    here, there = (changed_records(one, 0, 10_000, SyncScope()).records for one in (memory, site.memory))
+    memory.close()
     assert {one.name: one.digest for one in here} == {one.name: one.digest for one in there}
-    assert site.book.store.counts().items["memory"] == ITEMS
+    assert site.memory.store.counts().items["memory"] == ITEMS
 
 
 class Relay:

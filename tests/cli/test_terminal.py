@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from commonplace.cli.terminal import one_line, plain
 from commonplace.errors import InvalidInput
-from commonplace.text.times import ago, iso, moment
+from commonplace.text.dates import iso_time, parse_time, time_ago
 
 from .conftest import Run
 
@@ -93,27 +93,27 @@ def test_output_is_utf8_whatever_the_locale(spawn: Run) -> None:
     ],
 )
 def test_times_as_people_write_them(text: str, ms: int) -> None:
-    assert moment(text, local=False) == ms
+    assert parse_time(text, local=False) == ms
 
 
 def test_a_time_without_an_offset_is_local_when_typed() -> None:
     local = time.mktime((2025, 3, 15, 14, 30, 0, 0, 0, -1))
-    assert moment("2025-03-15T14:30", local=True) == int(local) * 1000
+    assert parse_time("2025-03-15T14:30", local=True) == int(local) * 1000
 
 
 @given(st.text(max_size=40))
 def test_no_text_breaks_the_clock(text: str) -> None:
     for local in (True, False):
         with contextlib.suppress(InvalidInput):
-            assert isinstance(moment(text, local=local), int)
+            assert isinstance(parse_time(text, local=local), int)
 
 
 def test_how_long_ago() -> None:
     now = 1_742_049_000_000
     spans = {0: "now", 30: "30 s ago", 90: "1 min ago", 7_300: "2 h ago", 200_000: "2 d ago", 30 * 86_400: "2025-02-13"}
-    assert {seconds: ago(now - seconds * 1000, now) for seconds in spans} == spans
-    assert ago(now + 60_000, now) == "2025-03-15"
-    assert [iso(ms) for ms in (now + 7, -62_135_596_800_000)] == [
+    assert {seconds: time_ago(now - seconds * 1000, now) for seconds in spans} == spans
+    assert time_ago(now + 60_000, now) == "2025-03-15"
+    assert [iso_time(ms) for ms in (now + 7, -62_135_596_800_000)] == [
         "2025-03-15T14:30:00.007Z",
         "0001-01-01T00:00:00.000Z",
     ]

@@ -14,11 +14,11 @@ import pytest
 from tests.postgres_server import PostgresServer
 
 from commonplace.model import Draft, Kind, Passage, PassageText, Scope
-from commonplace.store.columns import QUERY_COLUMNS
+from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.postgres.store import PostgresStore
 from commonplace.store.protocol import Job, Store
 from commonplace.store.sqlite.store import SqliteStore
-from commonplace.text.query import parse
+from commonplace.text.query import parse_query
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -142,7 +142,7 @@ def by_words() -> Words:
     """Ids of the items that a query finds, best first, each once."""
 
     def find(store: Store, query: str, scope: Scope = EVERYWHERE, k: int = 50) -> list[int]:
-        answer = store.search_text(parse(query, QUERY_COLUMNS), scope, k)
+        answer = store.search_text(parse_query(query, QUERY_COLUMNS), scope, k)
         return list(dict.fromkeys(hit.item_id for hit in answer.hits))
 
     return find

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from commonplace.errors import Conflict
 from commonplace.model import Draft, Kind, PassageText, Scope
-from commonplace.store.columns import QUERY_COLUMNS, columns_of
+from commonplace.store.indexed_text import QUERY_COLUMNS, columns_of
 from commonplace.store.protocol import Store
-from commonplace.text.query import parse
+from commonplace.text.query import parse_query
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -154,7 +154,7 @@ def test_a_store_always_equals_its_model(
 
     assert {item.id for item in store.newest(Scope(), 1000)} == set(live)
     for query in QUERIES:
-        parsed = parse(query, QUERY_COLUMNS)
+        parsed = parse_query(query, QUERY_COLUMNS)
         for project in PROJECTS:
             scope = Scope(project=project) if project else Scope()
             inside = {i: e.draft for i, e in live.items() if project in (None, e.draft.project)}

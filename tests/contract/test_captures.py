@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from commonplace.identity import ref
 from commonplace.model import Draft, Scope, Session, SessionDraft, SessionScope
-from commonplace.store.captures import TOLD, Captured
+from commonplace.store.maintenance import HOOK_DIGEST, CapturedEvent
 from commonplace.store.protocol import Store
 
 from .conftest import THEN, Opener
@@ -23,8 +23,8 @@ def session(key: str = "s", **more: object) -> SessionDraft:
     return replace(blank, **more)  # type: ignore[arg-type]
 
 
-def event(name: str, draft: Draft | None = None, outcome: str = "kept") -> Captured:
-    return Captured(name.encode(), outcome, draft)
+def event(name: str, draft: Draft | None = None, outcome: str = "kept") -> CapturedEvent:
+    return CapturedEvent(name.encode(), outcome, draft)
 
 
 def seen(draft: Drafting, text: str, at: int = THEN, key: str = "s", type_: str = "command") -> Draft:
@@ -34,7 +34,7 @@ def seen(draft: Drafting, text: str, at: int = THEN, key: str = "s", type_: str 
 
 def summary(draft: Drafting, text: str, at: int = THEN) -> Draft:
     made: Draft = draft("", kind="summary", type="summary", title=text, session="s", at=at)
-    return replace(made, details={"request": text}, meta={TOLD: text})
+    return replace(made, details={"request": text}, meta={HOOK_DIGEST: text})
 
 
 def found(store: Store, key: str = "s") -> Session:

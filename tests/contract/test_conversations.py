@@ -16,8 +16,8 @@ from commonplace.errors import Conflict, NotFound
 from commonplace.identity import ref
 from commonplace.model import Draft, Scope, Session, SessionDraft, SessionScope
 from commonplace.store.protocol import Store
-from commonplace.text.sketch import similarity
-from commonplace.text.words import count_words
+from commonplace.text.near_duplicates import sketch_similarity
+from commonplace.text.tokens import count_words
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Opener, Words
@@ -47,7 +47,7 @@ def said(draft: Make) -> Make:
 
 
 def keep(store: Store, said: Make, key: str, *bodies: str, **more: object) -> Session:
-    return store.keep_sessions([(session(key, **more), [said(body, key) for body in bodies])], NOW)[0][0]  # type: ignore[arg-type]
+    return store.store_sessions([(session(key, **more), [said(body, key) for body in bodies])], NOW)[0][0]  # type: ignore[arg-type]
 
 
 def bodies_of(store: Store, session_id: int) -> list[str]:
@@ -64,7 +64,7 @@ def test_a_conversation_comes_back_as_it_was_kept(store: Store, said: Make) -> N
         meta={"a": [1, None, "ä"]}, accessed_ms=NOW - 5, started_ms=NOW - 10,
     )  # fmt: skip
     messages = [said("How often?", "k-1", at=NOW - 10), said("Five times.", "k-1", at=NOW - 4, meta={"n": 1})]
-    ((kept, stored),) = store.keep_sessions([(given_, messages)], NOW)
+    ((kept, stored),) = store.store_sessions([(given_, messages)], NOW)
     assert store.get_sessions([kept.id]) == {kept.id: kept}
     assert (kept.key, kept.label, kept.folder, kept.status, kept.importance) == (
         "k-1", "Retries", "/work/api", "active", 7.5,
@@ -82,13 +82,13 @@ def test_a_conversation_comes_back_as_it_was_kept(store: Store, said: Make) -> N
 
 
 def test_bytes_are_bytes_and_not_letters(store: Store, draft: Make, said: Make) -> None:
-    ((kept, _),) = store.keep_sessions([(session("k"), [said("🦓", "k", meta={"é": "ü"})])], NOW)
+    ((kept, _),) = store.store_sessions([(session("k"), [said("🦓", "k", meta={"é": "ü"})])], NOW)
     assert kept.bytes == len("🦓".encode()) + len('{"é":"ü"}'.encode())
 
 
 def test_messages_are_read_in_the_order_they_were_given_page_by_page(store: Store, said: Make) -> None:
     messages = [said(f"line {n}", "k", at=NOW - n) for n in range(7)]
-    ((kept, stored),) = store.keep_sessions([(session("k"), messages)], NOW)
+    ((kept, stored),) = store.store_sessions([(session("k"), messages)], NOW)
     assert bodies_of(store, kept.id) == [f"line {n}" for n in range(7)]
     page = store.messages_of(kept.id, 3)
     rest = store.messages_of(kept.id, 10, page[-1].id)
@@ -97,7 +97,7 @@ def test_messages_are_read_in_the_order_they_were_given_page_by_page(store: Stor
 
 def test_the_same_key_again_adds_what_is_new(store: Store, said: Make) -> None:
     first = keep(store, said, "k", "one", "two", label="Before")
-    again, stored = store.keep_sessions(
+    again, stored = store.store_sessions(
         [(session("k", label="After"), [said("one", "k"), said("two", "k"), said("three", "k")])], NOW + 1
     )[0]
     assert (again.id, again.uid, again.label, again.messages) == (first.id, first.uid, "Before", 3)
@@ -109,7 +109,7 @@ def test_the_same_key_again_adds_what_is_new(store: Store, said: Make) -> None:
 def test_one_bad_conversation_in_a_batch_leaves_nothing(store: Store, said: Make) -> None:
     bad = replace(said("walrus", "b"), body="lone \ud800 surrogate")
     with pytest.raises((Exception,)):
-        store.keep_sessions([(session("a"), [said("walrus", "a")]), (session("b"), [bad])], NOW)
+        store.store_sessions([(session("a"), [said("walrus", "a")]), (session("b"), [bad])], NOW)
     assert store.count_sessions(SessionScope(empty=True)) == 0
     assert store.newest(Scope(), 10) == []
 
@@ -151,7 +151,7 @@ def test_messages_move_with_their_conversation_to_another_project(store: Store, 
     assert by_words(store, "walrus", Scope(project="new")) == [item.id]
     assert by_words(store, "walrus", Scope(project="old")) == []
     assert {p.name: p.items for p in store.projects()} == {"old": 0, "new": 1}
-    again, stored = store.keep_sessions([(session("k"), [said("the walrus", "k")])], NOW)[0]
+    again, stored = store.store_sessions([(session("k"), [said("the walrus", "k")])], NOW)[0]
     assert ([s.duplicate for s in stored], again.messages) == ([True], 1)
     assert store.change_session(kept.id, {"project": None}, NOW).project is None
     assert by_words(store, "walrus", Scope(only_global=True)) == [item.id]
@@ -246,7 +246,7 @@ def test_a_scope_means_a_tree_of_folders_any_label_and_so_on(
 
 def test_the_list_goes_on_where_a_page_ended(store: Store, said: Make) -> None:
     for n in range(5):
-        store.keep_sessions(
+        store.store_sessions(
             [(session(f"k{n}", label=f"{n}", started_ms=NOW), [said(f"m{n}", f"k{n}", at=NOW + n // 2)])], NOW
         )
     walked: list[str] = []
@@ -292,7 +292,7 @@ def test_a_question_may_be_about_some_conversations(store: Store, said: Make, by
 def test_idle_is_active_old_and_of_low_importance(store: Store, said: Make) -> None:
     def old(key: str, days: int, **more: object) -> None:
         made = session(key, label=key, started_ms=NOW - days * DAY, **more)  # type: ignore[arg-type]
-        store.keep_sessions([(made, [said("x", key, at=NOW - days * DAY)])], NOW)
+        store.store_sessions([(made, [said("x", key, at=NOW - days * DAY)])], NOW)
 
     old("old", 40, importance=2.0)
     old("border", 30, importance=4.9)
@@ -310,7 +310,7 @@ def test_sketches_follow_what_is_said(store: Store, said: Make) -> None:
 
     def alike() -> float:
         made = store.sketches()
-        return similarity(made[one.id], made[two.id])
+        return sketch_similarity(made[one.id], made[two.id])
 
     assert alike() == pytest.approx(0.5)
     last = store.messages_of(two.id)[-1]

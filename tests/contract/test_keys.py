@@ -34,13 +34,13 @@ def test_a_key_is_found_by_how_it_begins_and_only_so(store: Store, neighbour: St
     one = store.add_key(key("one", "sk-sekha-1"), digest("one"))
     two = store.add_key(key("two", "sk-sekha-2"), digest("two"))
     again = store.add_key(key("again", "sk-sekha-2"), digest("again"))
-    assert neighbour.keys_beginning("sk-sekha-1") == [(one, digest("one"))]
-    assert sorted(neighbour.keys_beginning("sk-sekha-2"), key=lambda found: found[0].id) == [
+    assert neighbour.keys_with_prefix("sk-sekha-1") == [(one, digest("one"))]
+    assert sorted(neighbour.keys_with_prefix("sk-sekha-2"), key=lambda found: found[0].id) == [
         (two, digest("two")),
         (again, digest("again")),
     ]
     for prefix in ("", "sk-sekha-", "sk-sekha-12", "SK-SEKHA-1", "%", "_"):
-        assert store.keys_beginning(prefix) == []
+        assert store.keys_with_prefix(prefix) == []
 
 
 def test_a_key_is_revoked_once_and_stays_so(store: Store, neighbour: Store) -> None:
@@ -61,14 +61,14 @@ def test_the_last_use_of_a_key_is_kept(store: Store, neighbour: Store) -> None:
 
 def test_a_visit_stays_ended_until_it_would_have_been_over(open_store: Opener) -> None:
     here, there = open_store("here"), open_store("there")
-    here.end_visit(digest("long"), THEN + 100, THEN)
-    here.end_visit(digest("short"), THEN + 10, THEN)
-    here.end_visit(digest("short"), THEN + 10, THEN)
-    assert here.is_visit_over(digest("long")) and here.is_visit_over(digest("short"))
-    assert not here.is_visit_over(digest("other")) and not there.is_visit_over(digest("long"))
-    there.end_visit(digest("other"), THEN + 1000, THEN + 50)
-    here.end_visit(digest("other"), THEN + 1000, THEN + 50)
-    assert here.is_visit_over(digest("long")) and not here.is_visit_over(digest("short"))
+    here.end_login(digest("long"), THEN + 100, THEN)
+    here.end_login(digest("short"), THEN + 10, THEN)
+    here.end_login(digest("short"), THEN + 10, THEN)
+    assert here.is_login_ended(digest("long")) and here.is_login_ended(digest("short"))
+    assert not here.is_login_ended(digest("other")) and not there.is_login_ended(digest("long"))
+    there.end_login(digest("other"), THEN + 1000, THEN + 50)
+    here.end_login(digest("other"), THEN + 1000, THEN + 50)
+    assert here.is_login_ended(digest("long")) and not here.is_login_ended(digest("short"))
 
 
 def test_the_project_of_a_key_is_made_and_follows_its_name(store: Store) -> None:
@@ -83,7 +83,7 @@ def test_keys_of_another_space_are_not_there(open_store: Opener) -> None:
     here, there = open_store("here"), open_store("there")
     made = here.add_key(key(), digest("a"))
     assert there.all_keys() == []
-    assert there.keys_beginning(made.prefix) == []
+    assert there.keys_with_prefix(made.prefix) == []
     assert there.revoke_key(made.id, THEN) is None
     there.touch_key(made.id, THEN)
     assert here.all_keys() == [made]

@@ -12,8 +12,15 @@ from tests.contract.conftest import THEN, Opener, make_draft
 
 from commonplace.errors import StoreBusy
 from commonplace.model import Draft, SessionDraft
-from commonplace.store.links import COMMON, MOST_EACH, MOST_LINKS, WEIGHTS, Edge, weight_of
 from commonplace.store.protocol import Store
+from commonplace.store.types import (
+    COMMON_MENTIONS,
+    LINK_WEIGHTS,
+    MAX_LINKS_PER_MENTION,
+    MAX_MENTION_LINKS,
+    Edge,
+    link_weight,
+)
 from commonplace.text.references import references
 
 Tie = tuple[str, str, str]
@@ -41,7 +48,7 @@ def say(store: Store, key: str, *texts: str, at: int = THEN, meta: Mapping[str, 
         )
         for n, text in enumerate(texts)
     ]
-    ((_session, stored),) = store.keep_sessions([(session, drafts)], THEN)
+    ((_session, stored),) = store.store_sessions([(session, drafts)], THEN)
     return [one.id for one in stored]
 
 
@@ -71,7 +78,7 @@ def test_neighbouring_turns_and_parts_are_linked(store: Store) -> None:
         ("part one", "adjacent", "three"),
         ("part two", "adjacent", "part one"),
     }
-    assert {edge.weight for edge in edges(store, said)} == {WEIGHTS["adjacent"]}
+    assert {edge.weight for edge in edges(store, said)} == {LINK_WEIGHTS["adjacent"]}
 
 
 def test_how_a_long_turn_began_and_how_it_ended_are_neighbours(store: Store) -> None:
@@ -92,7 +99,7 @@ def test_turns_are_neighbours_by_time_and_not_by_when_they_were_written(store: S
     )
     link_all(store)
     assert {("middle", "adjacent", "early"), ("late", "adjacent", "middle")} <= ties(store, [late, early, middle])
-    assert store.in_order(store.passages_of([late])[late] + store.passages_of([early])[early]) == [
+    assert store.sort_by_time(store.passages_of([late])[late] + store.passages_of([early])[early]) == [
         *store.passages_of([early])[early],
         *store.passages_of([late])[late],
     ]
@@ -116,7 +123,7 @@ def test_what_mentions_the_same_is_linked(store: Store, rel: str, once: str, aga
     ids = put(store, make_draft(once, at=THEN), make_draft("nothing"), make_draft(again, at=THEN + 5))
     link_all(store)
     assert ties(store, ids) == {(again, rel, once)}
-    assert [edge.weight for edge in edges(store, ids)] == [WEIGHTS[rel]]
+    assert [edge.weight for edge in edges(store, ids)] == [LINK_WEIGHTS[rel]]
 
 
 def test_files_named_beside_the_text_are_mentioned_too(store: Store) -> None:
@@ -147,16 +154,18 @@ def test_the_latest_few_are_linked_and_the_more_common_the_weaker(store: Store) 
     link_all(store)
     last = store.passages_of(ids)[ids[-1]][0]
     back = [edge for edge in store.neighbours([last], 100) if edge.src == last]
-    assert {edge.dst for edge in back} == {store.passages_of(ids)[id_][0] for id_ in ids[-1 - MOST_EACH : -1]}
-    assert {edge.weight for edge in back} == {weight_of("file", 9)}
-    assert weight_of("file", 1) == 1.0 > weight_of("file", 9) > weight_of("file", COMMON - 1) >= 0.5
+    assert {edge.dst for edge in back} == {
+        store.passages_of(ids)[id_][0] for id_ in ids[-1 - MAX_LINKS_PER_MENTION : -1]
+    }
+    assert {edge.weight for edge in back} == {link_weight("file", 9)}
+    assert link_weight("file", 1) == 1.0 > link_weight("file", 9) > link_weight("file", COMMON_MENTIONS - 1) >= 0.5
 
 
 def test_what_everyone_mentions_links_no_more(store: Store) -> None:
     drafts = [make_draft(f"number {n} of src/auth.ts", at=THEN + n) for n in range(4_000)]
     ids = put(store, *drafts)
     assert link_all(store, 2000) == 4_000
-    assert edges(store, ids[COMMON - 1 : COMMON]) != []
+    assert edges(store, ids[COMMON_MENTIONS - 1 : COMMON_MENTIONS]) != []
     assert edges(store, ids[-2000:]) == []
     (rare,) = put(store, make_draft("src/auth.ts and src/rare.ts"))
     (other,) = put(store, make_draft("src/rare.ts"))
@@ -170,7 +179,7 @@ def test_a_passage_has_a_bounded_number_of_links(store: Store) -> None:
     put(store, *(make_draft(f"{word} {m}") for word in words for m in range(5)))
     (last,) = put(store, make_draft(" ".join(words), at=THEN + 1))
     link_all(store)
-    assert len(edges(store, [last])) == MOST_LINKS
+    assert len(edges(store, [last])) == MAX_MENTION_LINKS
 
 
 def test_an_item_of_many_passages_links_a_thing_once(store: Store) -> None:
@@ -200,7 +209,7 @@ def test_a_back_reference_goes_to_what_is_meant(store: Store) -> None:
         ("that error, where was it?", "backref", "RuntimeError: it does not want to"),
         ("as we discussed, do it", "backref", "as we discussed, says the agent"),
     }
-    assert {edge.weight for edge in edges(store, said, "backref")} == {WEIGHTS["backref"]}
+    assert {edge.weight for edge in edges(store, said, "backref")} == {LINK_WEIGHTS["backref"]}
 
 
 @pytest.mark.parametrize("early", [True, False])
@@ -217,7 +226,7 @@ def test_a_continued_session_is_linked_to_the_end_of_the_one_before(store: Store
         old()
         link_all(store)
     assert ties(store, said, "continued") == {("here we go", "continued", letter) for letter in "bcd"}
-    assert {edge.weight for edge in edges(store, said, "continued")} == {WEIGHTS["continued"]}
+    assert {edge.weight for edge in edges(store, said, "continued")} == {LINK_WEIGHTS["continued"]}
 
 
 def test_what_a_session_continues_may_be_learnt_later(store: Store) -> None:
@@ -295,12 +304,12 @@ def test_a_rewritten_item_is_linked_anew_on_all_sides(store: Store) -> None:
 
 def test_linking_goes_on_where_it_was_and_is_done_once(store: Store, neighbour: Store) -> None:
     ids = put(store, *(make_draft(f"n{n} src/auth.ts", session="s", at=THEN + n) for n in range(25)))
-    assert (store.unlinked(), neighbour.unlinked()) == (25, 25)
+    assert (store.count_unlinked(), neighbour.count_unlinked()) == (25, 25)
     assert store.link(10, references, THEN) == 10
-    assert neighbour.unlinked() == 15
+    assert neighbour.count_unlinked() == 15
     assert neighbour.link(10, references, THEN) == 10
     assert link_all(store) == 5
-    assert (store.unlinked(), neighbour.link(10, references, THEN)) == (0, 0)
+    assert (store.count_unlinked(), neighbour.link(10, references, THEN)) == (0, 0)
     at_once = edges(store, ids)
     store.put([make_draft("another")], THEN)
     assert link_all(neighbour) == 1
@@ -328,7 +337,7 @@ def test_what_fails_while_it_is_read_changes_nothing(store: Store) -> None:
 
     with pytest.raises(RuntimeError):
         store.link(10, broken, THEN)  # type: ignore[arg-type]
-    assert store.unlinked() == 2
+    assert store.count_unlinked() == 2
     assert link_all(store) == 2
     assert len(edges(store, ids)) == 1
 
@@ -342,7 +351,7 @@ def test_an_item_that_is_cut_anew_while_it_is_read_is_left_to_the_next_step(stor
         return references(text)
 
     assert store.link(10, meanwhile, THEN) == 0  # type: ignore[arg-type]
-    assert store.unlinked() == 1
+    assert store.count_unlinked() == 1
     (two,) = put(store, make_draft("src/auth.ts as well"))
     assert link_all(store) == 2
     assert edges(store, [one, two]) == []
@@ -353,7 +362,7 @@ def test_two_who_link_at_once_share_the_work(store: Store, neighbour: Store) -> 
     done = {"one": 0, "two": 0}
 
     def work(name: str, handle: Store) -> None:
-        while handle.unlinked():
+        while handle.count_unlinked():
             # Whoever links does not wait long for others who write, and comes back later.
             with contextlib.suppress(StoreBusy):
                 done[name] += handle.link(7, references, THEN)
@@ -372,12 +381,12 @@ def test_spaces_are_linked_apart(open_store: Opener) -> None:
     (first,) = put(mine, make_draft("src/auth.ts"))
     (other,) = put(yours, make_draft("src/auth.ts"))
     put(mine, make_draft("src/auth.ts again"))
-    assert (mine.unlinked(), yours.unlinked()) == (2, 1)
+    assert (mine.count_unlinked(), yours.count_unlinked()) == (2, 1)
     assert (link_all(mine, 1), link_all(yours, 1)) == (2, 1)
     assert len(edges(mine, [first])) == 1
     assert edges(yours, [other]) == []
     passages = mine.passages_of([first])[first]
-    assert yours.neighbours(passages, 9) == [] == yours.in_order(passages)
+    assert yours.neighbours(passages, 9) == [] == yours.sort_by_time(passages)
 
 
 def test_the_strongest_neighbours_come_first_on_each_side(store: Store) -> None:
@@ -402,5 +411,5 @@ def test_items_are_linked_as_their_metadata_says(store: Store) -> None:
     ids = put(store, replace(make_draft("Use Redis"), uid=to), *drafts)
     link_all(store)
     found = edges(store, ids, "linked")
-    assert sorted(edge.weight for edge in found) == [0.6, WEIGHTS["linked"]]
+    assert sorted(edge.weight for edge in found) == [0.6, LINK_WEIGHTS["linked"]]
     assert ties(store, ids, "linked") == {("Note 1", "linked", "Use Redis"), ("Note 2", "linked", "Use Redis")}

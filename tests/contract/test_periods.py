@@ -17,7 +17,7 @@ def keep(store: Store, key: str, first: int, last: int, project: str | None = No
         make_draft(f"{key} {n}", kind="message", type="message", session=key, project=project, at=ms)
         for n, ms in enumerate(at)
     ]
-    ((session, _stored),) = store.keep_sessions(
+    ((session, _stored),) = store.store_sessions(
         [(SessionDraft(key, key, "/", "active", 5.0, at[0], project=project), drafts)], THEN
     )
     return session.id
@@ -186,7 +186,7 @@ def test_sessions_that_come_from_another_are_found(store: Store) -> None:
     def kept(key: str, at: int, **meta: str) -> int:
         draft = SessionDraft(key, key, "/", "active", 5.0, THEN + at, meta=meta)
         message = make_draft(key, kind="message", type="message", session=key, at=THEN + at)
-        ((session, _stored),) = store.keep_sessions([(draft, [message])], THEN)
+        ((session, _stored),) = store.store_sessions([(draft, [message])], THEN)
         return session.id
 
     first = kept("first", 0)
@@ -195,8 +195,8 @@ def test_sessions_that_come_from_another_are_found(store: Store) -> None:
     kept("next", 2, continued_from="first")
     kept("other", 3, continued_from="next")
     store.forget_session(gone, THEN)
-    assert [one.key for one in store.sessions_from(first)] == ["agent", "next"]
-    assert store.sessions_from(first + 999) == []
+    assert [one.key for one in store.follow_up_sessions(first)] == ["agent", "next"]
+    assert store.follow_up_sessions(first + 999) == []
 
 
 def test_sessions_are_found_by_a_part_of_what_they_are_called(store: Store) -> None:

@@ -244,13 +244,13 @@ def test_what_is_read_at_one_moment_belongs_together(store: Store, open_store: O
         other.put([draft("second")], 2)
         return before, [item.body for item in store.newest(Scope(), 9)]
 
-    before, after = store.at_one_moment(read)
+    before, after = store.snapshot(read)
     assert before == after == [first]
     assert len(store.newest(Scope(), 9)) == 2
 
 
 def test_what_fails_at_one_moment_leaves_nothing_open(store: Store, draft: Make) -> None:
     with pytest.raises(ZeroDivisionError):
-        store.at_one_moment(lambda: 1 // 0)
+        store.snapshot(lambda: 1 // 0)
     store.put([draft("later")], 3)
     assert len(store.newest(Scope(), 9)) == 1

@@ -12,7 +12,7 @@ from tests.contract.conftest import THEN, Opener, Words, make_draft
 from commonplace.identity import ref
 from commonplace.model import Draft, Passage, Scope, Session, SessionDraft, SessionScope
 from commonplace.store.protocol import Store
-from commonplace.store.records import WHATS, Arrival, Name, Peer, Record
+from commonplace.store.records import RECORD_KINDS, Arrival, Name, Peer, Record
 
 LATER = THEN + 60_000
 
@@ -43,7 +43,7 @@ def results(store: Store, records: Iterable[Record], now: int = LATER) -> list[s
 def keep_talk(store: Store) -> tuple[Session, int]:
     said = make_draft("walrus", kind="message", type="message", session="talk")
     talk = SessionDraft("talk", "Talk", "/", "active", 1.0, THEN)
-    ((session, (stored,)),) = store.keep_sessions([(talk, [said])], THEN)
+    ((session, (stored,)),) = store.store_sessions([(talk, [said])], THEN)
     return session, stored.id
 
 
@@ -73,7 +73,7 @@ def filled(store: Store) -> list[int]:
     store.alias_project("github.com/acme/api", "backend")
     talk = SessionDraft("talk", "Colours", "/desk", "active", 5.0, THEN, source="chat", meta={"x": 1})
     message = make_draft("zebra said", kind="message", type="message", details={"role": "user"})
-    ((session, _),) = store.keep_sessions([(talk, [message])], THEN + 4)
+    ((session, _),) = store.store_sessions([(talk, [message])], THEN + 4)
     store.change_session(session.id, {"label": "Stripes", "status": "pinned"}, THEN + 5)
     return ids
 
@@ -238,7 +238,7 @@ def test_a_session_that_both_made_is_one(open_store: Opener) -> None:
     here, there = open_store(name="one"), open_store(name="two")
     for store, text in ((here, "ours"), (there, "theirs")):
         message = make_draft(text, kind="message", type="message", details={"role": "user"})
-        store.keep_sessions([(SessionDraft("same", "Talk", "/", "active", 5.0, THEN), [message])], THEN)
+        store.store_sessions([(SessionDraft("same", "Talk", "/", "active", 5.0, THEN), [message])], THEN)
     results(there, told(here).values())
     results(here, told(there).values())
     assert digests(here) == digests(there)
@@ -250,7 +250,7 @@ def test_a_session_that_both_made_is_one(open_store: Opener) -> None:
 def test_a_session_that_is_told_twice_at_once_is_one(open_store: Opener) -> None:
     """By its key, and by its uid under another key; the later of them stands."""
     here, there = open_store(name="one"), open_store(name="two")
-    here.keep_sessions([(SessionDraft("same", "Talk", "/", "active", 5.0, THEN), [])], THEN)
+    here.store_sessions([(SessionDraft("same", "Talk", "/", "active", 5.0, THEN), [])], THEN)
     (session,) = told(here).values()
 
     def called(label: str, number: int, **fields: object) -> Record:
@@ -308,7 +308,7 @@ def test_all_of_a_kind_are_read_in_the_order_of_their_names(open_store: Opener) 
     here.put(
         [make_draft(f"in {key}", kind="observation", session=key) for key in ("Zoo", "ärger", "a", "\U0001f993")], THEN
     )
-    for what in WHATS:
+    for what in RECORD_KINDS:
         found, mark = here.records_of(what, "", 2)
         while mark is not None:
             assert mark == found[-1].name

@@ -7,42 +7,42 @@ from dataclasses import replace
 import pytest
 
 from commonplace.store.protocol import Store
-from commonplace.store.replies import Answered, Claim, Known
+from commonplace.store.types import EarlierRequest, RequestClaim, SavedReply
 
 from .conftest import THEN, Opener
 
 MINUTE, DAY = 60_000, 86_400_000
-CLAIM = Claim("7", "order-1", b"print", "first")
-DONE = Answered(201, '{"ETag":"x"}', b'{"id":1}')
+CLAIM = RequestClaim("7", "order-1", b"print", "first")
+DONE = SavedReply(201, '{"ETag":"x"}', b'{"id":1}')
 
 
-def claim(store: Store, wanted: Claim = CLAIM, now: int = THEN) -> Known | None:
+def claim(store: Store, wanted: RequestClaim = CLAIM, now: int = THEN) -> EarlierRequest | None:
     return store.claim_reply(wanted, now, now - MINUTE, now - DAY)
 
 
 def test_the_first_to_come_does_it_and_the_next_gets_its_answer(store: Store) -> None:
     assert claim(store) is None
-    store.keep_reply(CLAIM, DONE)
-    assert claim(store, replace(CLAIM, attempt="second")) == Known(b"print", DONE)
+    store.store_reply(CLAIM, DONE)
+    assert claim(store, replace(CLAIM, attempt="second")) == EarlierRequest(b"print", DONE)
 
 
 def test_the_answer_outlives_the_process(open_store: Opener) -> None:
     first = open_store()
     claim(first)
-    first.keep_reply(CLAIM, DONE)
+    first.store_reply(CLAIM, DONE)
     first.close()
-    assert claim(open_store(), now=THEN + DAY - 1) == Known(b"print", DONE)
+    assert claim(open_store(), now=THEN + DAY - 1) == EarlierRequest(b"print", DONE)
 
 
 def test_while_one_works_on_it_another_is_told_so(store: Store, neighbour: Store) -> None:
     assert claim(store) is None
-    assert claim(neighbour, replace(CLAIM, attempt="second", fingerprint=b"other")) == Known(b"print", None)
+    assert claim(neighbour, replace(CLAIM, attempt="second", fingerprint=b"other")) == EarlierRequest(b"print", None)
 
 
 def test_a_claim_without_an_answer_is_taken_over_after_a_while(store: Store, neighbour: Store) -> None:
     second = replace(CLAIM, attempt="second")
     assert claim(store) is None
-    assert claim(neighbour, second, THEN + MINUTE) == Known(b"print", None)
+    assert claim(neighbour, second, THEN + MINUTE) == EarlierRequest(b"print", None)
     assert claim(neighbour, second, THEN + MINUTE + 1) is None
 
 
@@ -50,28 +50,28 @@ def test_whoever_was_taken_over_from_changes_nothing_any_more(store: Store) -> N
     second = replace(CLAIM, attempt="second")
     claim(store)
     claim(store, second, THEN + 2 * MINUTE)
-    store.keep_reply(CLAIM, DONE)
-    store.drop_claim(CLAIM)
-    assert claim(store, second, THEN + 2 * MINUTE) == Known(b"print", None)
+    store.store_reply(CLAIM, DONE)
+    store.release_claim(CLAIM)
+    assert claim(store, second, THEN + 2 * MINUTE) == EarlierRequest(b"print", None)
 
 
 def test_a_dropped_claim_leaves_nothing(store: Store) -> None:
     claim(store)
-    store.drop_claim(CLAIM)
+    store.release_claim(CLAIM)
     assert claim(store, replace(CLAIM, attempt="second", fingerprint=b"other")) is None
 
 
 def test_an_answer_is_kept_for_a_day(store: Store) -> None:
     claim(store)
-    store.keep_reply(CLAIM, DONE)
-    assert claim(store, now=THEN + DAY) == Known(b"print", DONE)
+    store.store_reply(CLAIM, DONE)
+    assert claim(store, now=THEN + DAY) == EarlierRequest(b"print", DONE)
     assert claim(store, now=THEN + DAY + 1) is None
 
 
 @pytest.mark.parametrize("other", [replace(CLAIM, caller="8"), replace(CLAIM, name="order-2")])
-def test_names_of_others_are_others(store: Store, other: Claim) -> None:
+def test_names_of_others_are_others(store: Store, other: RequestClaim) -> None:
     claim(store)
-    store.keep_reply(CLAIM, DONE)
+    store.store_reply(CLAIM, DONE)
     assert claim(store, other) is None
 
 

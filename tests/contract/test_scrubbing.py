@@ -8,14 +8,14 @@ from dataclasses import replace
 from tests.contract.conftest import THEN, Opener
 
 from commonplace.model import Draft, Item, Stream
+from commonplace.store.maintenance import TextRow
 from commonplace.store.protocol import Store
-from commonplace.store.scrubbing import Holder
 
 Make = Callable[..., Draft]
 
 
-def all_of(store: Store, part: str, limit: int = 2) -> list[Holder]:
-    found: list[Holder] = []
+def all_of(store: Store, part: str, limit: int = 2) -> list[TextRow]:
+    found: list[TextRow] = []
     while batch := store.holders(part, found[-1].mark if found else None, limit):
         assert len(batch) <= limit
         found += batch
@@ -64,7 +64,7 @@ def test_other_parts_are_cleaned_by_their_marks(store: Store, neighbour: Store) 
         store.append_stream(f"stream_{n}", lambda _end: "zebra crossing", lambda one: one or _missing(), THEN)
     assert len(all_of(store, "chunks")) == len(all_of(store, "streams")) == 3
     for part in ("streams", "chunks"):
-        store.clean_holders(part, [holder.mark for holder in all_of(store, part)], without)
+        store.clean_text_rows(part, [holder.mark for holder in all_of(store, part)], without)
     assert [stream.tags for stream in neighbour.streams(0)] == [("horse 0",), ("horse 1",), ("horse 2",)]
     assert {holder.texts for holder in all_of(store, "chunks")} == {("horse crossing",)}
 
@@ -72,7 +72,7 @@ def test_other_parts_are_cleaned_by_their_marks(store: Store, neighbour: Store) 
 def test_every_part_can_be_walked_and_wiped(store: Store) -> None:
     assert {"items", "history", "sessions", "streams"} <= set(store.parts())
     assert all(all_of(store, part) == [] for part in store.parts())
-    assert store.wipe()
+    assert store.erase_deleted()
 
 
 def _missing() -> Stream:

@@ -25,7 +25,7 @@ def said(draft: Drafting, text: str, **meta: object) -> Draft:
 
 
 def keep(store: Store, kept: SessionDraft, *messages: Draft) -> list[str]:
-    ((_session, stored),) = store.keep_sessions([(kept, messages)], THEN)
+    ((_session, stored),) = store.store_sessions([(kept, messages)], THEN)
     return [one.uid for one in stored]
 
 
@@ -42,16 +42,16 @@ def _number(store: Store, key: str) -> int:
 
 def test_a_mark_is_kept_as_it_was_noted(store: Store) -> None:
     assert store.source_mark("/a/file") is None
-    store.note_source("/a/file", {"size": 3, "name": "naïve", "none": None}, THEN)
-    store.note_source("/a/other", {}, THEN)
+    store.save_source_mark("/a/file", {"size": 3, "name": "naïve", "none": None}, THEN)
+    store.save_source_mark("/a/other", {}, THEN)
     assert store.source_mark("/a/file") == {"size": 3, "name": "naïve", "none": None}
-    store.note_source("/a/file", {"size": 4}, THEN + 1)
+    store.save_source_mark("/a/file", {"size": 4}, THEN + 1)
     assert store.source_mark("/a/file") == {"size": 4} and store.source_mark("/a/other") == {}
 
 
 def test_spaces_have_their_own_marks(open_store: Opener) -> None:
     one, two = open_store("one"), open_store("two")
-    one.note_source("/a/file", {"size": 3}, THEN)
+    one.save_source_mark("/a/file", {"size": 3}, THEN)
     assert two.source_mark("/a/file") is None
 
 
@@ -66,18 +66,18 @@ def test_turns_are_told_in_order_with_what_they_follow(store: Store, draft: Draf
         said(draft, "two, answered", turn="t2"),
         said(draft, "of a person"),
     )
-    assert store.turns_of("s") == [("t1", None), ("t2", "t1")]
-    assert store.turns_of("no such session") == []
+    assert store.source_turns("s") == [("t1", None), ("t2", "t1")]
+    assert store.source_turns("no such session") == []
 
 
 def test_what_was_left_behind_is_marked_and_unmarked(store: Store, draft: Drafting) -> None:
     keep(store, session("s"), *(said(draft, name, turn=name) for name in ("t1", "t2", "t3")))
     before = store.get_sessions([_number(store, "s")])
-    store.leave_behind("s", {"t2", "t3"})
+    store.mark_abandoned("s", {"t2", "t3"})
     assert metas(store, "s") == [{"turn": "t1"}, {"turn": "t2", "off_path": True}, {"turn": "t3", "off_path": True}]
-    store.leave_behind("s", ("t2",))
+    store.mark_abandoned("s", ("t2",))
     assert metas(store, "s") == [{"turn": "t1"}, {"turn": "t2", "off_path": True}, {"turn": "t3"}]
-    store.leave_behind("s", ())
+    store.mark_abandoned("s", ())
     assert store.get_sessions([_number(store, "s")]) == before
 
 
@@ -85,7 +85,7 @@ def test_a_sub_agent_learns_which_message_started_it(store: Store, draft: Drafti
     keep(store, session("p/agent", parent_session="p"), said(draft, "a brief"))
     keep(store, session("p/other", parent_session="p", started_by="call 2"), said(draft, "another"))
     keep(store, session("q/agent", parent_session="q"), said(draft, "of another session"))
-    assert store.tie_sub_agents("p") == 0
+    assert store.link_sub_agents("p") == 0
     _asked, one, two = keep(
         store,
         session("p"),
@@ -93,7 +93,7 @@ def test_a_sub_agent_learns_which_message_started_it(store: Store, draft: Drafti
         said(draft, "started one", spawned=["agent", "call 1"]),
         said(draft, "started two", spawned=["call 2"]),
     )
-    assert store.tie_sub_agents("p") == 2 and store.tie_sub_agents("p") == 0
+    assert store.link_sub_agents("p") == 2 and store.link_sub_agents("p") == 0
     for key, uid in (("p/agent", one), ("p/other", two), ("q/agent", None)):
         number = _number(store, key)
         kept = store.get_sessions([number])[number]
@@ -103,7 +103,7 @@ def test_a_sub_agent_learns_which_message_started_it(store: Store, draft: Drafti
 def test_a_message_that_follows_its_source_grows_in_place(store: Store, draft: Drafting) -> None:
     first = replace(said(draft, "It fails", turn="t1"), content_hash=b"1" * 32)
     (uid,) = keep(store, session("s"), first)
-    store.leave_behind("s", ("t1",))
+    store.mark_abandoned("s", ("t1",))
     grown = replace(said(draft, "It fails no more", turn="t1", spawned=["a"]), content_hash=b"1" * 32)
     assert keep(store, session("s"), replace(grown, created_ms=THEN + 5)) == [uid]
     (item,) = store.messages_of(_number(store, "s"))

@@ -14,9 +14,8 @@ from tests.contract.conftest import THEN, Opener, make_draft
 
 from commonplace.errors import NotFound, QuotaExceeded
 from commonplace.model import Draft, Key, Scope, SessionDraft, Stream
-from commonplace.store.captures import Captured
+from commonplace.store.maintenance import CapturedEvent, Limits, SpaceEntry
 from commonplace.store.protocol import Store
-from commonplace.store.spaces import Limits, SpaceEntry
 from commonplace.text.references import references
 
 if TYPE_CHECKING:
@@ -73,28 +72,28 @@ def test_spaces_are_made_once_and_listed_by_name(store: Store, neighbour: Store)
 
 
 def test_limits_are_set_and_taken_away(store: Store, neighbour: Store) -> None:
-    assert store.limit_space("default", Limits(3, 100))
+    assert store.set_space_limits("default", Limits(3, 100))
     assert entry(neighbour).limits == Limits(3, 100)
-    assert store.limit_space("default", Limits())
+    assert store.set_space_limits("default", Limits())
     assert entry(neighbour).limits == Limits()
-    assert not store.limit_space("nobody", TEN)
+    assert not store.set_space_limits("nobody", TEN)
 
 
 def test_a_store_beside_is_of_the_other_space(store: Store, open_store: Opener) -> None:
     store.add_space("team", THEN, Limits())
-    beside = store.beside("team")
-    (made,) = beside.put([make_draft("walrus")], THEN)
+    for_space = store.for_space("team")
+    (made,) = for_space.put([make_draft("walrus")], THEN)
     assert store.get([made.id]) == {} and store.counts().items.get("memory", 0) == 0
     assert open_store("team").get([made.id])
     # And back, and again after it was closed.
-    with closing(beside.beside("default")) as back:
+    with closing(for_space.for_space("default")) as back:
         assert back.newest(Scope(), 9) == []
-    beside.close()
+    for_space.close()
     assert store.newest(Scope(), 9) == []
-    with closing(store.beside("team")) as again:
+    with closing(store.for_space("team")) as again:
         assert again.get([made.id])
     with pytest.raises(NotFound):
-        store.beside("nobody")
+        store.for_space("nobody")
 
 
 def test_the_spaces_of_a_key_are_told_by_how_it_begins(open_store: Opener) -> None:
@@ -119,22 +118,22 @@ def test_the_keys_that_work_are_counted(store: Store) -> None:
 
 def test_spaces_wait_for_vectors_and_for_links(open_store: Opener, embed: Embed, pointing: Pointing) -> None:
     here, there, idle = (open_store(name) for name in ("here", "there", "idle"))
-    assert list(here.waiting_spaces(THEN)) == []
+    assert list(here.spaces_with_work(THEN)) == []
     there.put([make_draft("walrus")], THEN)
     here.put([make_draft("walrus")], THEN)
     for store in (here, there, idle):
-        assert list(store.waiting_spaces(THEN)) == ["here", "there"]
+        assert list(store.spaces_with_work(THEN)) == ["here", "there"]
     while there.link(10, references, THEN):
         pass
-    assert list(here.waiting_spaces(THEN)) == ["here", "there"], "its vector waits"
-    assert list(here.waiting_spaces(THEN, vectors=False)) == ["here"]
+    assert list(here.spaces_with_work(THEN)) == ["here", "there"], "its vector waits"
+    assert list(here.spaces_with_work(THEN, vectors=False)) == ["here"]
     assert embed(there, lambda _passage: pointing(1.0)) == 1
-    assert list(here.waiting_spaces(THEN)) == ["here"]
+    assert list(here.spaces_with_work(THEN)) == ["here"]
     assert embed(here, lambda _passage: pointing(1.0)) == 1
-    assert list(here.waiting_spaces(THEN)) == ["here"], "its links wait"
+    assert list(here.spaces_with_work(THEN)) == ["here"], "its links wait"
     while here.link(10, references, THEN):
         pass
-    assert list(here.waiting_spaces(THEN)) == []
+    assert list(here.spaces_with_work(THEN)) == []
 
 
 def test_work_under_a_lease_waits_again_when_the_lease_ends(store: Store) -> None:
@@ -142,8 +141,8 @@ def test_work_under_a_lease_waits_again_when_the_lease_ends(store: Store) -> Non
     while store.link(10, references, THEN):
         pass
     assert store.claim_jobs("one who dies", 10, THEN, 1000)
-    assert list(store.waiting_spaces(THEN + 999)) == []
-    assert list(store.waiting_spaces(THEN + 1000)) == ["default"]
+    assert list(store.spaces_with_work(THEN + 999)) == []
+    assert list(store.spaces_with_work(THEN + 1000)) == ["default"]
 
 
 Grow = Callable[[Store, str], object]
@@ -157,7 +156,7 @@ def streamed(store: Store, text: str) -> object:
 
 
 def captured(store: Store, text: str) -> object:
-    return store.capture([talk()], [Captured(text.encode(), "kept", make_draft(text, session="talk"))], [], THEN)
+    return store.capture([talk()], [CapturedEvent(text.encode(), "kept", make_draft(text, session="talk"))], [], THEN)
 
 
 # Every way in which a space gets an item more.
@@ -165,13 +164,13 @@ WAYS: dict[str, Grow] = {
     "put": lambda store, text: store.put([make_draft(text)], THEN),
     "stream": streamed,
     "capture": captured,
-    "conversation": lambda store, text: store.keep_sessions([(talk(text), said(text, key=text))], THEN),
+    "conversation": lambda store, text: store.store_sessions([(talk(text), said(text, key=text))], THEN),
 }
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_no_way_leads_beyond_the_limit(store: Store, way: str) -> None:
-    store.limit_space("default", Limits(items=2))
+    store.set_space_limits("default", Limits(items=2))
     grow = WAYS[way]
     grow(store, "one")
     grow(store, "two")
@@ -191,7 +190,7 @@ def test_no_way_leads_beyond_the_limit(store: Store, way: str) -> None:
 
 
 def test_a_batch_that_does_not_fit_leaves_nothing(store: Store) -> None:
-    store.limit_space("default", TEN)
+    store.set_space_limits("default", TEN)
     with pytest.raises(QuotaExceeded):
         store.put([make_draft(f"n {n}", project="p", session="s") for n in range(11)], THEN)
     assert (used(store), store.counts().passages, store.counts().pending, store.projects()) == ((0, 0), 0, 0, [])
@@ -204,7 +203,7 @@ def test_bytes_are_those_of_what_is_said(store: Store) -> None:
     (made,) = store.put([told], THEN)
     full = size("é", "wörds", {"facts": "ü"}, {"n": "😀"})
     assert used(store) == (1, full)
-    store.limit_space("default", Limits(bytes=full + 3))
+    store.set_space_limits("default", Limits(bytes=full + 3))
     assert store.rewrite(made.id, make_draft("wörds", title="éabc", details={"facts": "ü"}, meta={"n": "😀"}), THEN)
     before = store.get([made.id]), store.history(made.id), store.passages_of([made.id])
     with pytest.raises(QuotaExceeded, match="bytes of text"):
@@ -217,7 +216,7 @@ def test_bytes_are_those_of_what_is_said(store: Store) -> None:
 
 def test_a_space_that_holds_too_much_by_now_can_shrink(store: Store) -> None:
     one, two, three = store.put([make_draft(f"{name} of some length") for name in ("one", "two", "three")], THEN)
-    store.limit_space("default", Limits(1, 1))
+    store.set_space_limits("default", Limits(1, 1))
     store.rewrite(one.id, make_draft("short"), THEN)
     store.supersede(two.id, three.id, THEN)
     with pytest.raises(QuotaExceeded):
@@ -229,7 +228,7 @@ def test_a_space_that_holds_too_much_by_now_can_shrink(store: Store) -> None:
 def test_what_an_item_counts_follows_it_everywhere(store: Store) -> None:
     one, two = store.put([make_draft("one", project="a"), make_draft("two", session="s")], THEN)
     store.rewrite(one.id, make_draft("another one", project="b", tags=("t",)), THEN)
-    session, _made = store.keep_sessions([(talk(), said("three", "four"))], THEN)[0]
+    session, _made = store.store_sessions([(talk(), said("three", "four"))], THEN)[0]
     store.supersede(two.id, one.id, THEN)
     assert used(store) == counted(store)
     store.restore([two.id], THEN)
@@ -241,7 +240,7 @@ def test_what_an_item_counts_follows_it_everywhere(store: Store) -> None:
 
 def test_a_secret_is_cleaned_even_in_a_full_space(store: Store) -> None:
     (made,) = store.put([make_draft("pw x1")], THEN)
-    store.limit_space("default", Limits(bytes=used(store)[1]))
+    store.set_space_limits("default", Limits(bytes=used(store)[1]))
     store.clean_items([(made.id,)], lambda _item: make_draft("pw [redacted]"))
     assert store.get([made.id])[made.id].body == "pw [redacted]"
     assert used(store) == counted(store)
@@ -251,7 +250,7 @@ def test_a_secret_is_cleaned_even_in_a_full_space(store: Store) -> None:
 
 def test_the_limit_of_one_space_is_no_limit_of_another(open_store: Opener) -> None:
     here, there = open_store("here"), open_store("there")
-    here.limit_space("here", Limits(0, 0))
+    here.set_space_limits("here", Limits(0, 0))
     with pytest.raises(QuotaExceeded):
         here.put([make_draft("walrus")], THEN)
     assert there.put([make_draft("walrus")], THEN)
@@ -260,7 +259,7 @@ def test_the_limit_of_one_space_is_no_limit_of_another(open_store: Opener) -> No
 
 def test_writers_at_once_do_not_overshoot(open_store: Opener) -> None:
     stores: Sequence[Store] = [open_store() for _ in range(4)]
-    stores[0].limit_space("default", Limits(items=30))
+    stores[0].set_space_limits("default", Limits(items=30))
     refused: list[str] = []
 
     def write(store: Store, who: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.contract.conftest import LEASE, THEN, Embed, Opener, Pointing, make_draft
 
 from commonplace.store.protocol import Store
-from commonplace.store.topics import Centre, Grown, Known, Member
+from commonplace.store.types import BuiltTopics, StaleTopics, TopicCentre, TopicMember
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -36,16 +36,16 @@ def row(*values: float) -> NDArray[float32]:
 
 
 def build(
-    store: Store, members: Sequence[Member], *names: str | tuple[int, str], place: int = GLOBAL, now: int = THEN
+    store: Store, members: Sequence[TopicMember], *names: str | tuple[int, str], place: int = GLOBAL, now: int = THEN
 ) -> list[int]:
     """Replace the topics of a place, and tell the ids in the order of the names."""
     points = store.points(place, 0, 1000)
     named = [(None, name) if isinstance(name, str) else name for name in names]
-    centres = [Centre(id_, name, row(1)) for id_, name in named]
+    centres = [TopicCentre(id_, name, row(1)) for id_, name in named]
     assert store.claim_topics(place, "w", now, LEASE)
-    built = Known(centres, row(), points.last, points.model)
+    built = BuiltTopics(centres, row(), points.last, points.model)
     assert store.replace_topics(place, "w", built, members, len(points.passages), now)
-    known = store.known_topics(place)
+    known = store.built_topics(place)
     assert known is not None
     ids = {centre.name: centre.id for centre in known.centres}
     return [id_ for _old, name in named if (id_ := ids[name]) is not None]
@@ -53,9 +53,9 @@ def build(
 
 def test_a_space_without_vectors_has_no_topics(store: Store) -> None:
     store.put([make_draft("a")], THEN)
-    assert store.topics() == [] and store.grown_topics() == [] and store.topic_passages(1, 10) == []
+    assert store.topics() == [] and store.stale_topics() == [] and store.topic_passages(1, 10) == []
     assert store.topics_of([1]) == {} == store.topic_members(GLOBAL)
-    assert store.known_topics(GLOBAL) is None
+    assert store.built_topics(GLOBAL) is None
     assert len(store.points(GLOBAL, 0, 10).passages) == 0
 
 
@@ -102,10 +102,10 @@ def test_forgotten_passages_leave_and_restored_ones_wait_to_be_looked_at(
     store.forget([item], THEN)
     assert [topic.name for topic in store.topics()] == ["One"]
     assert store.topics_of([d]) == {}
-    assert store.grown_topics() == [Grown(GLOBAL, 4, 0, 1, 0)]
+    assert store.stale_topics() == [StaleTopics(GLOBAL, 4, 0, 1, 0)]
     store.restore([item], THEN)
     embed(store, lambda _passage: pointing(1))
-    assert store.grown_topics() == [Grown(GLOBAL, 4, 1, 1, 1)]
+    assert store.stale_topics() == [StaleTopics(GLOBAL, 4, 1, 1, 1)]
     assert store.topics_of([d]) == {}
 
 
@@ -121,17 +121,17 @@ def test_new_passages_are_told_and_extend_a_topic_once(
     store: Store, neighbour: Store, embed: Embed, pointing: Pointing, written: list[int]
 ) -> None:
     (one,) = build(store, [(0, passage, 0.5) for passage in written], "One")
-    assert store.grown_topics() == []
+    assert store.stale_topics() == []
     e, f = add(store, embed, pointing, "ef")
-    assert store.grown_topics() == [Grown(GLOBAL, 4, 2, 0, 2)]
-    known, theirs = store.known_topics(GLOBAL), neighbour.known_topics(GLOBAL)
+    assert store.stale_topics() == [StaleTopics(GLOBAL, 4, 2, 0, 2)]
+    known, theirs = store.built_topics(GLOBAL), neighbour.built_topics(GLOBAL)
     assert known is not None and theirs is not None
     points = store.points(GLOBAL, known.seen, 100)
     assert store.extend_topics(GLOBAL, known, [(0, e, 0.4)], points.last)
     assert not neighbour.extend_topics(GLOBAL, theirs, [(0, e, 0.4), (0, f, 0.4)], points.last)
     assert store.topic_members(GLOBAL) == dict.fromkeys([*written, e], one)
     assert [topic.size for topic in store.topics()] == [5]
-    assert store.grown_topics() == [Grown(GLOBAL, 4, 2, 0, 0)]
+    assert store.stale_topics() == [StaleTopics(GLOBAL, 4, 2, 0, 0)]
 
 
 def test_what_vanished_while_it_was_grouped_is_left_out(store: Store, written: list[int]) -> None:
@@ -139,7 +139,7 @@ def test_what_vanished_while_it_was_grouped_is_left_out(store: Store, written: l
     (item,) = (text.item_id for text in store.passage_texts(written[:1]).values())
     store.forget([item], THEN)
     assert store.claim_topics(GLOBAL, "w", THEN, LEASE)
-    built = Known([Centre(None, "One", row(1))], row(), points.last, points.model)
+    built = BuiltTopics([TopicCentre(None, "One", row(1))], row(), points.last, points.model)
     assert store.replace_topics(GLOBAL, "w", built, [(0, p, 0.5) for p in written], 4, THEN)
     assert sorted(store.topic_members(GLOBAL)) == written[1:]
 
@@ -149,7 +149,7 @@ def test_one_builds_at_a_time(store: Store, neighbour: Store, written: list[int]
     assert not neighbour.claim_topics(GLOBAL, "two", THEN + LEASE - 1, LEASE)
     assert neighbour.claim_topics(GLOBAL, "two", THEN + LEASE, LEASE)
     points = store.points(GLOBAL, 0, 100)
-    built = Known([Centre(None, "Late", row(1))], row(), points.last, points.model)
+    built = BuiltTopics([TopicCentre(None, "Late", row(1))], row(), points.last, points.model)
     assert not store.replace_topics(GLOBAL, "one", built, [(0, written[0], 0.5)], 4, THEN)
     assert store.topics() == []
     assert neighbour.replace_topics(GLOBAL, "two", built, [(0, written[0], 0.5)], 4, THEN)
@@ -158,7 +158,7 @@ def test_one_builds_at_a_time(store: Store, neighbour: Store, written: list[int]
 
 def test_each_project_has_its_own(store: Store, embed: Embed, pointing: Pointing, written: list[int]) -> None:
     ours = add(store, embed, pointing, "xyz", project="github.com/acme/my-api")
-    places = [grown.place for grown in store.grown_topics()]
+    places = [grown.place for grown in store.stale_topics()]
     assert places[0] == GLOBAL and len(places) == 2
     build(store, [(0, written[0], 0.5)], "One")
     build(store, [(0, passage, 0.5) for passage in ours], "One", place=places[1])
@@ -178,7 +178,7 @@ def test_spaces_know_nothing_of_each_other(
     add(other, embed, pointing, "abcd")
     assert other.topics() == [] and other.topic_passages(one, 9) == []
     assert other.topics_of(written) == {} == other.topic_members(GLOBAL)
-    assert other.known_topics(GLOBAL) is None
+    assert other.built_topics(GLOBAL) is None
     build(other, [], "Nothing")
     assert [topic.size for topic in store.topics()] == [4]
 
@@ -188,7 +188,7 @@ def test_another_model_makes_topics_anew(store: Store, embed: Embed, pointing: P
     old = store.points(GLOBAL, 0, 100)
     embed(store, lambda _passage: pointing(1, dim=4), model="tinier", dim=4)
     assert store.topics() == []
-    assert store.grown_topics() == [Grown(GLOBAL, None, 4, 0, 0)]
+    assert store.stale_topics() == [StaleTopics(GLOBAL, None, 4, 0, 0)]
     assert store.claim_topics(GLOBAL, "w", THEN, LEASE)
-    stale = Known([Centre(None, "One", row(1))], row(), old.last, old.model)
+    stale = BuiltTopics([TopicCentre(None, "One", row(1))], row(), old.last, old.model)
     assert not store.replace_topics(GLOBAL, "w", stale, [(0, written[0], 0.5)], 4, THEN)

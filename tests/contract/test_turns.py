@@ -26,7 +26,7 @@ def say(store: Store, key: str, *said: tuple[str, str, int], project: str | None
         )
         for speaker, text, seconds in said
     ]
-    ((_session, stored),) = store.keep_sessions([(session, drafts)], THEN)
+    ((_session, stored),) = store.store_sessions([(session, drafts)], THEN)
     return [one.id for one in stored]
 
 

@@ -15,8 +15,8 @@ from commonplace.config import load
 from commonplace.dialects import ecm, kiro, sekha
 from commonplace.dialects import memories as memories_dialect
 from commonplace.dialects.tool import Reply, Tool
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.remember import Note, remember_all
+from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.memory.remember import NewItem, remember_all
 
 MINUTE = 60_000
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in (*memories_dialect.TOOLS, *sekha.TOOLS, *ecm.TOOLS, *kiro.TOOLS)}
@@ -24,11 +24,11 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (*memories_dialect.TOOLS, 
 Call = Callable[..., dict[str, Any]]
 
 
-def calling(book: Book) -> Call:
+def calling(memory: LocalMemory) -> Call:
     """Calls a tool by name and checks that the answer has the shape the tool announces."""
 
     def call(name: str, /, **arguments: Any) -> dict[str, Any]:
-        reply = TOOLS[name].run(book, arguments)
+        reply = TOOLS[name].run(memory, arguments)
         Draft202012Validator(TOOLS[name].output).validate(reply.data)
         return reply.data
 
@@ -36,19 +36,19 @@ def calling(book: Book) -> Call:
 
 
 @pytest.fixture
-def call(book: Book) -> Call:
-    return calling(book)
+def call(memory: LocalMemory) -> Call:
+    return calling(memory)
 
 
 class Memories:
     """Calls the tools of memories.sh as a front door does; each reply must have the shape its tool announces."""
 
-    def __init__(self, book: Book) -> None:
-        self.book = book
+    def __init__(self, memory: LocalMemory) -> None:
+        self.memory = memory
 
     def __call__(self, name: str, /, **arguments: Any) -> Reply:
         tool = next(tool for tool in memories_dialect.TOOLS if tool.name == name)
-        reply = tool.run(self.book, arguments)
+        reply = tool.run(self.memory, arguments)
         Draft202012Validator(tool.output).validate(reply.data)
         return reply
 
@@ -63,13 +63,13 @@ class Memories:
 
 
 @pytest.fixture
-def memories(book: Book) -> Memories:
-    return Memories(book)
+def memories(memory: LocalMemory) -> Memories:
+    return Memories(memory)
 
 
-def happened(type_: str, title: str, narrative: str, minute: int, **details: str) -> Note:
+def happened(type_: str, title: str, narrative: str, minute: int, **details: str) -> NewItem:
     """Something that an agent did on my-api, some minutes before or after half past two."""
-    return Note(
+    return NewItem(
         kind="observation",
         type=type_,
         title=title,
@@ -82,7 +82,7 @@ def happened(type_: str, title: str, narrative: str, minute: int, **details: str
 
 
 FILLERS = [
-    Note(kind="observation", title=f"Watered plant {n}", project="garden", created_ms=THEN - (n + 60) * MINUTE)
+    NewItem(kind="observation", title=f"Watered plant {n}", project="garden", created_ms=THEN - (n + 60) * MINUTE)
     for n in range(138)
 ]
 EXAMPLE = [
@@ -102,7 +102,7 @@ EXAMPLE = [
     ),
     happened("file-write", "Modified routes.ts", "Modified routes.ts — replacing 12 lines with 18 lines", 5),
 ]
-SUMMARY = Note(
+SUMMARY = NewItem(
     kind="summary",
     project="my-api",
     session="session-abc",
@@ -112,14 +112,14 @@ SUMMARY = Note(
     },
     created_ms=THEN + 210 * MINUTE,
 )
-CHECKPOINT = Note(
+CHECKPOINT = NewItem(
     kind="checkpoint",
     project="my-api",
     session="session-abc",
     details={"task": "Rate limit the login", "progress": "Limiter drafted", "next_steps": "Test it"},
     created_ms=THEN + 200 * MINUTE,
 )
-DECISION = Note(
+DECISION = NewItem(
     content="JWT provides stateless authentication suitable for our REST API. Decision made after comparing"
     " session-based vs token-based auth.",
     title="Use JWT for API authentication",
@@ -130,26 +130,26 @@ DECISION = Note(
 
 
 @pytest.fixture
-def example(book: Book, clock: Clock) -> Book:
+def example(memory: LocalMemory, clock: Clock) -> LocalMemory:
     """Observations 139 to 143 as in the reference, then a summary (144), a checkpoint (145) and a decision (146)."""
-    remember_all(book, [*FILLERS, *EXAMPLE, SUMMARY, CHECKPOINT, DECISION])
+    remember_all(memory, [*FILLERS, *EXAMPLE, SUMMARY, CHECKPOINT, DECISION])
     clock.forward(minutes=240)
-    return book
+    return memory
 
 
 @pytest.fixture
-def past(book: Book, clock: Clock) -> Call:
+def past(memory: LocalMemory, clock: Clock) -> Call:
     """Calls a tool of a book that has two months of work behind it, searched by words."""
     clock.now = local(NOW)
-    work(book)
-    return calling(book)
+    work(memory)
+    return calling(memory)
 
 
 @pytest.fixture(scope="module")
 def wise_past(tmp_path_factory: pytest.TempPathFactory, data_folder: Callable[..., Path]) -> Iterator[Call]:
     """The same with meaning, and with topics."""
     folder = data_folder(tmp_path_factory.mktemp("past") / "data")
-    opened = open_book(load({"data_dir": str(folder)}, env={}), Clock(local(NOW)))
+    opened = open_memory(load({"data_dir": str(folder)}, env={}), Clock(local(NOW)))
     work(opened)
     yield calling(opened)
     opened.close()

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.dialects.conftest import TOOLS, Call
 
-from commonplace.memory.book import Book
-from commonplace.memory.remember import Note, remember, remember_all
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember, remember_all
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=300) | st.sampled_from(
     ['"' * 200, "\\" * 300, "\n" * 50 + "x", "🦓" * 200, "word " * 2000, "x" * 5000, "password = hunter2-hunter2 " * 20]
 )
 NOTES = st.builds(
-    lambda kind, type_, text, n: Note(
+    lambda kind, type_, text, n: NewItem(
         kind=kind,
         type=type_ if kind == "memory" else "",
         title=f"T{n}",
@@ -34,7 +34,7 @@ NOTES = st.builds(
 
 
 @pytest.mark.promise("kiro:get_context:token-estimate")
-def test_tokens_used_is_the_sum_of_a_quarter_of_each_content(example: Book, call: Call) -> None:
+def test_tokens_used_is_the_sum_of_a_quarter_of_each_content(example: LocalMemory, call: Call) -> None:
     reply = call("get_context", project="my-api")
     contents = [item["content"] for item in reply["items"]]
     assert contents
@@ -45,30 +45,35 @@ def test_tokens_used_is_the_sum_of_a_quarter_of_each_content(example: Book, call
 @settings(max_examples=60)
 @given(notes=st.lists(NOTES, min_size=1, max_size=12), budget=st.integers(150, 6000), query=st.booleans())
 @pytest.mark.promise("kiro:get_context:budget-kept")
-def test_the_reply_as_written_stays_within_the_budget(book: Book, notes: list[Note], budget: int, query: bool) -> None:
-    remember_all(book, notes)
+def test_the_reply_as_written_stays_within_the_budget(
+    memory: LocalMemory, notes: list[NewItem], budget: int, query: bool
+) -> None:
+    remember_all(memory, notes)
     arguments = {"project": "my-api", "token_budget": budget} | ({"query": "word T1"} if query else {})
-    reply = TOOLS["get_context"].run(book, arguments)
+    reply = TOOLS["get_context"].run(memory, arguments)
     assert len(reply.text) / 4 <= budget
     assert json.loads(reply.text) == reply.data
     assert reply.data["tokensUsed"] == sum(math.ceil(len(item["content"]) / 4) for item in reply.data["items"])
 
 
 @pytest.mark.parametrize(("asked", "used"), [(0, 1), (-5, 1), (1, 1), (149.0, 149), (10**9, 200_000)])
-def test_a_budget_out_of_range_is_moved_to_its_border(book: Book, call: Call, asked: float, used: int) -> None:
-    remember(book, Note(content="Something", project="my-api"))
+def test_a_budget_out_of_range_is_moved_to_its_border(memory: LocalMemory, call: Call, asked: float, used: int) -> None:
+    remember(memory, NewItem(content="Something", project="my-api"))
     reply = call("get_context", project="my-api", token_budget=asked)
     assert reply["tokenBudget"] == used
     assert reply["truncated"] == (used < 100)
 
 
-def test_knowledge_does_not_crowd_out_the_rest(book: Book, call: Call) -> None:
+def test_knowledge_does_not_crowd_out_the_rest(memory: LocalMemory, call: Call) -> None:
     remember_all(
-        book,
-        [Note(content=f"Decision {n}: " + f"because{n} " * 40, type="decision", project="my-api") for n in range(50)],
+        memory,
+        [
+            NewItem(content=f"Decision {n}: " + f"because{n} " * 40, type="decision", project="my-api")
+            for n in range(50)
+        ],
     )
-    remember(book, Note(kind="summary", session="s", details={"request": "Last request"}, project="my-api"))
-    remember(book, Note(kind="checkpoint", session="s", details={"task": "Last task"}, project="my-api"))
+    remember(memory, NewItem(kind="summary", session="s", details={"request": "Last request"}, project="my-api"))
+    remember(memory, NewItem(kind="checkpoint", session="s", details={"task": "Last task"}, project="my-api"))
     reply = call("get_context", project="my-api")
     assert {item["type"] for item in reply["items"]} == {"decision"}
     assert reply["summaries"][0]["request"] == "Last request"

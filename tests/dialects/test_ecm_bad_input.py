@@ -13,14 +13,14 @@ from tests.memory.past_work import work
 
 from commonplace.dialects.tool import error_body
 from commonplace.errors import CommonplaceError, NoResults, StoreBusy, StoreCorrupt, StoreError, TimedOut
-from commonplace.memory.book import Book
+from commonplace.memory.local_memory import LocalMemory
 
 TEXT = {"recall": "query", "explain": "topic", "predict": "context"}
 
 
-def refused(book: Book, name: str, arguments: dict[str, Any]) -> dict[str, str]:
+def refused(memory: LocalMemory, name: str, arguments: dict[str, Any]) -> dict[str, str]:
     with pytest.raises(CommonplaceError) as raised:
-        TOOLS[name].run(book, arguments)
+        TOOLS[name].run(memory, arguments)
     error: dict[str, str] = error_body(TOOLS[name].dialect, raised.value)["error"]
     assert error.keys() == {"code", "message", "suggestion"}
     assert all(error.values()) and len(str(error)) < 2000
@@ -72,23 +72,23 @@ def refused(book: Book, name: str, arguments: dict[str, Any]) -> dict[str, str]:
     "ecm:bad-input:unknown-argument",
     "ecm:bad-input:huge",
 )
-def test_bad_arguments_are_invalid_params(book: Book, name: str, arguments: dict[str, Any], told: str) -> None:
-    error = refused(book, name, arguments)
+def test_bad_arguments_are_invalid_params(memory: LocalMemory, name: str, arguments: dict[str, Any], told: str) -> None:
+    error = refused(memory, name, arguments)
     assert error["code"] == "INVALID_PARAMS" and told in error["message"]
 
 
-def test_an_unknown_argument_is_told_the_known_ones(book: Book) -> None:
-    error = refused(book, "explain", {"topic": "x", "includetimeline": True})
+def test_an_unknown_argument_is_told_the_known_ones(memory: LocalMemory) -> None:
+    error = refused(memory, "explain", {"topic": "x", "includetimeline": True})
     assert error["suggestion"] == "Its arguments are topic, depth, includeTimeline."
 
 
 @pytest.mark.parametrize("limit", [1, 100, 10.0])
-def test_the_borders_are_allowed(book: Book, limit: float) -> None:
-    work(book)
+def test_the_borders_are_allowed(memory: LocalMemory, limit: float) -> None:
+    work(memory)
     for score in (0, 0.5, 0.9):
-        assert TOOLS["recall"].run(book, {"query": "token bucket", "limit": limit, "minScore": score}).data["results"]
+        assert TOOLS["recall"].run(memory, {"query": "token bucket", "limit": limit, "minScore": score}).data["results"]
     for depth in (1, 50):
-        assert TOOLS["explain"].run(book, {"topic": "login", "depth": depth}).data["timeline"]
+        assert TOOLS["explain"].run(memory, {"topic": "login", "depth": depth}).data["timeline"]
 
 
 @pytest.mark.promise("ecm:errors:shape", "ecm:errors:no-results")
@@ -109,9 +109,9 @@ def test_whatever_the_store_says_is_one_code(error: CommonplaceError) -> None:
 
 
 @given(st.text(max_size=200).filter(str.strip))
-def test_any_text_is_answered_or_has_no_results(book: Book, text: str) -> None:
-    if not book.store.counts().items:
-        work(book)
+def test_any_text_is_answered_or_has_no_results(memory: LocalMemory, text: str) -> None:
+    if not memory.store.counts().items:
+        work(memory)
     for name, argument in TEXT.items():
         with contextlib.suppress(NoResults):
-            assert TOOLS[name].run(book, {argument: text}).data["returnedCount"] >= 1
+            assert TOOLS[name].run(memory, {argument: text}).data["returnedCount"] >= 1

@@ -9,9 +9,9 @@ from tests.dialects.conftest import Call, calling
 from tests.memory.past_work import DECISION, GUARD, LIMITED, REFRESHED, SET_UP, local, settle, work
 
 from commonplace.errors import NoResults
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
 
 
 def told(reply: dict[str, Any]) -> list[tuple[str, str]]:
@@ -81,18 +81,21 @@ def test_what_was_only_asked_for_is_told_as_a_request(past: Call) -> None:
 
 
 @pytest.mark.promise("ecm:decided:session-days")
-def test_one_entry_for_each_session_and_day(book: Book) -> None:
+def test_one_entry_for_each_session_and_day(memory: LocalMemory) -> None:
     at = [local(time) for time in ("2025-02-01T22:00", "2025-02-01T23:00", "2025-02-02T01:00")]
     said = [
-        Said("assistant", f"Moved part {n} of the quagga stable to the new wing", at_ms=ms) for n, ms in enumerate(at)
+        NewMessage("assistant", f"Moved part {n} of the quagga stable to the new wing", at_ms=ms)
+        for n, ms in enumerate(at)
     ]
-    keep(book, Conversation("Night", said, key="a", project="zoo"))
-    keep(
-        book,
-        Conversation("Vet", [Said("assistant", "The vet checked the quagga", at_ms=at[0])], key="b", project="zoo"),
+    store_conversation(memory, NewConversation("Night", said, key="a", project="zoo"))
+    store_conversation(
+        memory,
+        NewConversation(
+            "Vet", [NewMessage("assistant", "The vet checked the quagga", at_ms=at[0])], key="b", project="zoo"
+        ),
     )
-    settle(book)
-    reply = calling(book)("explain", topic="quagga")
+    settle(memory)
+    reply = calling(memory)("explain", topic="quagga")
     assert [(entry["date"], entry["session"]) for entry in reply["timeline"]] == [
         ("2025-02-01", "zoo"),
         ("2025-02-01", "zoo"),
@@ -102,7 +105,7 @@ def test_one_entry_for_each_session_and_day(book: Book) -> None:
 
 
 @pytest.mark.promise("ecm:explain:depth")
-def test_depth_bounds_how_far_the_graph_is_followed(book: Book) -> None:
+def test_depth_bounds_how_far_the_graph_is_followed(memory: LocalMemory) -> None:
     # Each names the file of the one before; only the first says much about the topic, all a little.
     steps = [
         "The heron colony nests in the old poplar by the lake, as src/herons/map.json shows",
@@ -112,10 +115,11 @@ def test_depth_bounds_how_far_the_graph_is_followed(book: Book) -> None:
     ]
     for n, text in enumerate(steps):
         remember(
-            book, Note(kind="observation", content=text, session=f"s{n}", created_ms=local(f"2025-02-0{n + 1}T12:00"))
+            memory,
+            NewItem(kind="observation", content=text, session=f"s{n}", created_ms=local(f"2025-02-0{n + 1}T12:00")),
         )
-    settle(book)
-    call = calling(book)
+    settle(memory)
+    call = calling(memory)
     topic = "heron colony nests in the old poplar by the lake"
     near, far = call("explain", topic=topic, depth=1), call("explain", topic=topic, depth=20)
     assert [date for date, _event in told(near)] == ["2025-02-01", "2025-02-02"]
@@ -139,13 +143,14 @@ def test_what_did_we_do_last_is_told_by_days(past: Call) -> None:
 
 
 @pytest.mark.promise("ecm:decided:outcomes")
-def test_statements_and_summaries_tell_their_day(book: Book) -> None:
-    work(book)
+def test_statements_and_summaries_tell_their_day(memory: LocalMemory) -> None:
+    work(memory)
     details = {"request": "Checkout", "completed": "Moved the checkout to Stripe and dropped the old gateway"}
     remember(
-        book, Note(kind="summary", project="shop", session="z", details=details, created_ms=local("2025-03-10T12:00"))
+        memory,
+        NewItem(kind="summary", project="shop", session="z", details=details, created_ms=local("2025-03-10T12:00")),
     )
-    call = calling(book)
+    call = calling(memory)
     assert ("2025-01-21", DECISION) in told(call("explain", topic="refresh tokens in Postgres"))
     ((date, event),) = told(call("explain", topic="old gateway of the checkout"))[-1:]
     assert date == "2025-03-10" and "Stripe" in event
@@ -161,12 +166,12 @@ def test_wordings_of_a_request_to_tell_are_not_the_topic(past: Call, topic: str)
     assert LIMITED in [chunk["content"] for chunk in reply["keyChunks"][:2]]
 
 
-def test_many_days_are_told_in_a_few_phases(book: Book) -> None:
+def test_many_days_are_told_in_a_few_phases(memory: LocalMemory) -> None:
     for n in range(40):
         text = f"Added counter {n} to the turnstile" if n in (7, 35) else f"The turnstile number {n} is here"
         day = f"2025-0{1 + n // 28}-{1 + n % 28:02}T12:00"
-        remember(book, Note(kind="observation", content=text, session=f"s{n}", created_ms=local(day)))
-    reply = calling(book)("explain", topic="turnstile")
+        remember(memory, NewItem(kind="observation", content=text, session=f"s{n}", created_ms=local(day)))
+    reply = calling(memory)("explain", topic="turnstile")
     assert reply["summary"].count(" Then (") == 4
     assert reply["summary"].startswith("Came up on 40 days from 2025-01-01 to 2025-02-12 in global.")
 
@@ -177,17 +182,17 @@ def test_a_topic_of_nothing_known(past: Call) -> None:
 
 
 @pytest.mark.promise("ecm:decided:latest")
-def test_a_week_of_long_sessions_is_told_to_its_beginning(book: Book) -> None:
+def test_a_week_of_long_sessions_is_told_to_its_beginning(memory: LocalMemory) -> None:
     for day in range(3, 8):
         start = local(f"2025-03-0{day}T09:00")
-        said = [Said("user", f"Please repair gate {day} of the zoo today", at_ms=start)]
+        said = [NewMessage("user", f"Please repair gate {day} of the zoo today", at_ms=start)]
         said += [
-            Said("assistant", f"Looking at hinge {n} of the gate number {day}", at_ms=start + n * 1000)
+            NewMessage("assistant", f"Looking at hinge {n} of the gate number {day}", at_ms=start + n * 1000)
             for n in range(1, 300)
         ]
-        said += [Said("assistant", f"Replaced the lock of gate {day}.", at_ms=start + 400_000)]
-        keep(book, Conversation(f"Gate {day}", said, key=f"g{day}", project="zoo"))
-    reply = calling(book)("explain", topic="what did we do last week?")
+        said += [NewMessage("assistant", f"Replaced the lock of gate {day}.", at_ms=start + 400_000)]
+        store_conversation(memory, NewConversation(f"Gate {day}", said, key=f"g{day}", project="zoo"))
+    reply = calling(memory)("explain", topic="what did we do last week?")
     assert told(reply) == [(f"2025-03-0{day}", f"Replaced the lock of gate {day}.") for day in range(3, 8)]
-    reply = calling(book)("explain", topic="what did we do last?")
+    reply = calling(memory)("explain", topic="what did we do last?")
     assert [date for date, _event in told(reply)] == [f"2025-03-0{day}" for day in range(3, 8)]

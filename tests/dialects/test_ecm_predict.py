@@ -9,10 +9,10 @@ from tests.dialects.conftest import Call, calling
 from tests.memory.past_work import DECISION, EXPIRES, GUARD, LIMITED, LOST, REFUSED, STYLED, UNREACHED, local, settle
 
 from commonplace.errors import NoResults
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.fetch import fetch_one
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.items import get_item
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
 
 CONTEXT = f"The checkout page shows this after login:\n\n{EXPIRES}\n    at render (src/checkout/page.ts:12:3)"
 
@@ -31,7 +31,7 @@ def summaries(reply: dict[str, Any]) -> list[str]:
     "ecm:decided:cure",
     "ecm:decided:repeated",
 )
-def test_the_cure_of_the_same_error_comes_first(past: Call, wise_past: Call, book: Book) -> None:
+def test_the_cure_of_the_same_error_comes_first(past: Call, wise_past: Call, memory: LocalMemory) -> None:
     for call in (past, wise_past):
         reply = call("predict", context=CONTEXT)
         first, second = reply["suggestions"][:2]
@@ -46,7 +46,7 @@ def test_the_cure_of_the_same_error_comes_first(past: Call, wise_past: Call, boo
         relevances = [suggestion["relevance"] for suggestion in reply["suggestions"]]
         assert relevances == sorted(relevances, reverse=True) and 0.5 < relevances[0] <= 1.0
     cure = past("predict", context=CONTEXT)["suggestions"][0]
-    assert cure["summary"].startswith(fetch_one(book, cure["chunkId"]).text[:60])
+    assert cure["summary"].startswith(get_item(memory, cure["chunkId"]).text[:60])
 
 
 @pytest.mark.promise("ecm:decided:unresolved")
@@ -62,11 +62,16 @@ def test_an_error_that_was_never_cured_is_said_to_be(past: Call, wise_past: Call
 
 
 @pytest.mark.promise("ecm:decided:cure")
-def test_a_cure_that_came_once_is_no_repeated_error(book: Book) -> None:
+def test_a_cure_that_came_once_is_no_repeated_error(memory: LocalMemory) -> None:
     said = ["Why? OSError: [Errno 28] No space left on device", "The cause was the log folder; I fixed its rotation."]
-    keep(book, Conversation("Disk", [Said("user", said[0]), Said("assistant", said[1])], key="d", project="ops"))
-    settle(book)
-    (one,) = calling(book)("predict", context="Import stops: OSError: [Errno 28] No space left on device")[
+    store_conversation(
+        memory,
+        NewConversation(
+            "Disk", [NewMessage("user", said[0]), NewMessage("assistant", said[1])], key="d", project="ops"
+        ),
+    )
+    settle(memory)
+    (one,) = calling(memory)("predict", context="Import stops: OSError: [Errno 28] No space left on device")[
         "suggestions"
     ]
     assert one["title"] == "Fixed before: Disk" and one["summary"].startswith(said[1])
@@ -87,10 +92,10 @@ def test_what_came_next_is_told_and_not_what_is_said_already(past: Call) -> None
 
 
 @pytest.mark.promise("ecm:decided:not-repeated")
-def test_nothing_new_to_say_is_no_result(book: Book) -> None:
-    remember(book, Note(content="The zebra sleeps standing up at night"))
+def test_nothing_new_to_say_is_no_result(memory: LocalMemory) -> None:
+    remember(memory, NewItem(content="The zebra sleeps standing up at night"))
     with pytest.raises(NoResults):
-        calling(book)("predict", context="We saw that the zebra sleeps standing up at night, all of them.")
+        calling(memory)("predict", context="We saw that the zebra sleeps standing up at night, all of them.")
 
 
 @pytest.mark.promise("ecm:decided:context-is-text")
@@ -135,8 +140,8 @@ def test_decisions_and_observations_are_suggested_by_their_own_titles(past: Call
     assert decided["title"].startswith("We keep refresh tokens in Postgres")
 
 
-def test_an_error_in_a_note_is_not_taken_for_an_unresolved_one(book: Book) -> None:
+def test_an_error_in_a_note_is_not_taken_for_an_unresolved_one(memory: LocalMemory) -> None:
     text = "ValueError: bad month appears whenever the locale is Swiss; use babel there"
-    remember(book, Note(content=text, type="fact", created_ms=local("2025-03-01T12:00")))
-    (one,) = calling(book)("predict", context="import fails with ValueError: bad month")["suggestions"]
+    remember(memory, NewItem(content=text, type="fact", created_ms=local("2025-03-01T12:00")))
+    (one,) = calling(memory)("predict", context="import fails with ValueError: bad month")["suggestions"]
     assert not one["title"].startswith("Unresolved")

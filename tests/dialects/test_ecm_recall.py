@@ -12,12 +12,12 @@ from tests.memory.past_work import BLOG, DECISION, LIMITED, LOST, REFRESHED, SET
 
 from commonplace.dialects.profiles import tools_of
 from commonplace.errors import NoResults
-from commonplace.memory.book import Book, limited
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.fetch import fetch_one
-from commonplace.memory.forget import forget
-from commonplace.memory.remember import Note, remember
-from commonplace.text.recency import day_of
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.edit_and_forget import forget_items
+from commonplace.memory.items import get_item
+from commonplace.memory.local_memory import LocalMemory, for_project
+from commonplace.memory.remember import NewItem, remember
+from commonplace.text.dates import local_day
 
 
 def contents(reply: dict[str, Any]) -> list[str]:
@@ -133,23 +133,23 @@ def test_the_graph_tells_what_came_before_and_after(past: Call) -> None:
 
 
 @pytest.mark.promise("ecm:decided:relation")
-def test_relation_is_about_time_and_not_about_the_order_of_writing(book: Book) -> None:
+def test_relation_is_about_time_and_not_about_the_order_of_writing(memory: LocalMemory) -> None:
     # What is ingested later may have happened earlier.
     for day, text in (
         ("10", "Renamed src/deploy/canary.yaml to stage"),
         ("05", "Wrote src/deploy/canary.yaml at first"),
     ):
-        said = [Said("assistant", text, at_ms=local(f"2025-02-{day}T12:00"))]
-        keep(book, Conversation(f"s{day}", said, key=f"s{day}", project="ops"))
-    settle(book)
-    reply = calling(book)("recall", query="stage", minScore=0)
+        said = [NewMessage("assistant", text, at_ms=local(f"2025-02-{day}T12:00"))]
+        store_conversation(memory, NewConversation(f"s{day}", said, key=f"s{day}", project="ops"))
+    settle(memory)
+    reply = calling(memory)("recall", query="stage", minScore=0)
     assert [(one["content"], one["relation"]) for one in reply["graphContext"]] == [
         ("Wrote src/deploy/canary.yaml at first", "backward")
     ]
 
 
 @pytest.mark.promise("ecm:decided:any-lookup")
-def test_chunk_ids_are_accepted_by_every_lookup(past: Call, book: Book) -> None:
+def test_chunk_ids_are_accepted_by_every_lookup(past: Call, memory: LocalMemory) -> None:
     long = "\n\n".join(f"Paragraph {n} of the report tells of the harvest at length. " * 9 for n in range(40))
     message = {"role": "user", "content": f"{long} At last: quinces."}
     past("memory_store", label="Report", folder="/farm", messages=[message])
@@ -158,7 +158,7 @@ def test_chunk_ids_are_accepted_by_every_lookup(past: Call, book: Book) -> None:
         for chunk in (*reply["results"], *reply["graphContext"]):
             id_ = chunk["chunkId"]
             (record,) = past("get_observations", ids=[id_])["observations"]
-            assert record["id"] == fetch_one(book, id_).id
+            assert record["id"] == get_item(memory, id_).id
             assert past("timeline", anchor_id=id_)["timeline"]
             assert chunk["content"][:30].splitlines()[0] in f"{record['title']} {record['text']}"
     quinces = past("recall", query="quinces")["results"][0]
@@ -168,7 +168,7 @@ def test_chunk_ids_are_accepted_by_every_lookup(past: Call, book: Book) -> None:
 
 
 @pytest.mark.promise("ecm:decided:session", "ecm:decided:one-memory")
-def test_what_other_dialects_wrote_is_a_chunk_too(call: Call, book: Book) -> None:
+def test_what_other_dialects_wrote_is_a_chunk_too(call: Call, memory: LocalMemory) -> None:
     call("add_memory", content="The walrus likes its water cold", type="fact")
     call("add_memory", content="The walrus pool has a pump", type="rule", project_id="github.com/zoo/pools")
     call(
@@ -178,10 +178,10 @@ def test_what_other_dialects_wrote_is_a_chunk_too(call: Call, book: Book) -> Non
         messages=[{"role": "user", "content": "Feed the walrus"}],
     )
     details = {"narrative": "The walrus weighs a ton"}
-    weighed = Note(kind="observation", title="Weighed the walrus", details=details, session="s1", project="zoo")
-    remember(book, replace(weighed, created_ms=local("2025-03-11T12:00")))
+    weighed = NewItem(kind="observation", title="Weighed the walrus", details=details, session="s1", project="zoo")
+    remember(memory, replace(weighed, created_ms=local("2025-03-11T12:00")))
     found = {result["content"]: result for result in call("recall", query="walrus", minScore=0)["results"]}
-    today = day_of(THEN)
+    today = local_day(THEN)
     assert {content: result["session"] for content, result in found.items()} == {
         "The walrus likes its water cold": f"global-{today}",
         "The walrus pool has a pump": f"pools-{today}",
@@ -192,13 +192,13 @@ def test_what_other_dialects_wrote_is_a_chunk_too(call: Call, book: Book) -> Non
 
 
 @pytest.mark.promise("ecm:decided:session")
-def test_a_session_is_named_by_the_day_it_began(book: Book) -> None:
+def test_a_session_is_named_by_the_day_it_began(memory: LocalMemory) -> None:
     said = [
-        Said("user", "quagga at night", at_ms=local("2025-02-01T23:50")),
-        Said("user", "quagga at dawn", at_ms=local("2025-02-02T06:00")),
+        NewMessage("user", "quagga at night", at_ms=local("2025-02-01T23:50")),
+        NewMessage("user", "quagga at dawn", at_ms=local("2025-02-02T06:00")),
     ]
-    keep(book, Conversation("Night", said, key="n", project="github.com/acme/project-a"))
-    sessions = {result["session"] for result in calling(book)("recall", query="quagga", minScore=0)["results"]}
+    store_conversation(memory, NewConversation("Night", said, key="n", project="github.com/acme/project-a"))
+    sessions = {result["session"] for result in calling(memory)("recall", query="quagga", minScore=0)["results"]}
     assert sessions == {"project-a-2025-02-01"}
 
 
@@ -226,20 +226,20 @@ def test_code_finds_what_names_it(past: Call, query: str, expected: str) -> None
 
 
 @pytest.mark.promise("ecm:decided:languages")
-def test_words_of_any_language_find(call: Call, book: Book) -> None:
-    remember(book, Note(content="Die Anmeldung läuft über das Bürgerkonto"))
-    remember(book, Note(content="登录页面使用谷歌账号"))
+def test_words_of_any_language_find(call: Call, memory: LocalMemory) -> None:
+    remember(memory, NewItem(content="Die Anmeldung läuft über das Bürgerkonto"))
+    remember(memory, NewItem(content="登录页面使用谷歌账号"))
     assert contents(call("recall", query="wie läuft die Anmeldung?")) == ["Die Anmeldung läuft über das Bürgerkonto"]
     assert contents(call("recall", query="谷歌账号")) == ["登录页面使用谷歌账号"]
 
 
 @pytest.mark.promise("ecm:decided:near-duplicates")
-def test_near_duplicates_are_told_once(call: Call, book: Book) -> None:
+def test_near_duplicates_are_told_once(call: Call, memory: LocalMemory) -> None:
     text = "The nightly backup of the orders database runs at three and is kept for thirty days in the vault"
     for n in range(5):
-        remember(book, Note(content=f"{text}." if n else text, session=f"s{n}", project="ops"))
+        remember(memory, NewItem(content=f"{text}." if n else text, session=f"s{n}", project="ops"))
     remember(
-        book, Note(content=f"{text} of Frankfurt, says the contract with the bank from last spring", project="ops")
+        memory, NewItem(content=f"{text} of Frankfurt, says the contract with the bank from last spring", project="ops")
     )
     reply = call("recall", query="nightly backup", minScore=0)
     assert len(reply["results"]) == 2 == reply["totalCount"]
@@ -263,18 +263,20 @@ def test_what_did_we_do_last_is_answered_by_time(past: Call, wise_past: Call) ->
 
 
 @pytest.mark.promise("ecm:decided:latest")
-def test_a_day_is_found_however_much_came_after_it(past: Call, book: Book) -> None:
+def test_a_day_is_found_however_much_came_after_it(past: Call, memory: LocalMemory) -> None:
     for n in range(300):
-        remember(book, Note(content=f"watered plant {n} with {n * 3} drops", created_ms=local("2025-03-15T08:00") + n))
+        remember(
+            memory, NewItem(content=f"watered plant {n} with {n * 3} drops", created_ms=local("2025-03-15T08:00") + n)
+        )
     assert contents(past("recall", query="what happened on 2025-02-10?"))[0] == LIMITED
     assert past("recall", query="what happened yesterday?")["totalCount"] == 2
 
 
 @pytest.mark.promise("ecm:decided:one-project")
-def test_a_limited_book_knows_one_project_only(book: Book) -> None:
-    work(book)
-    remember(book, Note(content="The font of the invoices is global", created_ms=local("2025-03-15T09:00")))
-    call = calling(limited(book, BLOG))
+def test_a_limited_book_knows_one_project_only(memory: LocalMemory) -> None:
+    work(memory)
+    remember(memory, NewItem(content="The font of the invoices is global", created_ms=local("2025-03-15T09:00")))
+    call = calling(for_project(memory, BLOG))
     for name, argument in (("recall", "query"), ("explain", "topic")):
         with pytest.raises(NoResults):
             call(name, **{argument: "rate limiting token bucket"})
@@ -284,7 +286,7 @@ def test_a_limited_book_knows_one_project_only(book: Book) -> None:
     assert {result["session"][:4] for result in reply["results"]} == {"blog"}
     assert "shop" not in str(call("explain", topic="search and login"))
     assert "shop" not in str(call("predict", context="the fonts and the login of the blog"))
-    assert "blog" not in str(calling(limited(book, SHOP))("explain", topic="search and login"))
+    assert "blog" not in str(calling(for_project(memory, SHOP))("explain", topic="search and login"))
 
 
 @pytest.mark.promise("ecm:errors:no-results")
@@ -298,16 +300,16 @@ def test_an_empty_store_has_no_results(call: Call) -> None:
 
 
 @pytest.mark.promise("ecm:decided:secrets")
-def test_no_secret_leaves(call: Call, book: Book) -> None:
+def test_no_secret_leaves(call: Call, memory: LocalMemory) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-    remember(book, Note(content=f"The deploy of the walrus uses {secret} as its token", project="zoo"))
+    remember(memory, NewItem(content=f"The deploy of the walrus uses {secret} as its token", project="zoo"))
     for name, argument in (("recall", "query"), ("explain", "topic"), ("predict", "context")):
         assert secret not in str(call(name, **{argument: "walrus deploy"}))
 
 
-def test_what_was_forgotten_is_no_chunk(past: Call, book: Book) -> None:
+def test_what_was_forgotten_is_no_chunk(past: Call, memory: LocalMemory) -> None:
     (chunk, *_rest) = past("recall", query="token bucket")["results"]
-    forget(book, [chunk["chunkId"]])
+    forget_items(memory, [chunk["chunkId"]])
     reply = past("recall", query="token bucket", minScore=0)
     assert chunk["chunkId"] not in str(reply)
     assert LIMITED not in str(past("explain", topic="token bucket"))

@@ -10,8 +10,8 @@ from tests.dialects.conftest import Memories
 from tests.promises.ledger import LEDGER
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.book import Book
-from commonplace.memory.fetch import fetch_one, history
+from commonplace.memory.items import get_item, item_history
+from commonplace.memory.local_memory import LocalMemory
 
 LABELS = {"rule": "📌 RULE", "decision": "💡 DECISION", "fact": "📋 FACT", "note": "📝 NOTE", "skill": "🔧 SKILL"}
 
@@ -103,7 +103,7 @@ def test_a_row_has_every_field(memories: Memories, clock: Clock) -> None:
 
 
 @pytest.mark.promise("memories:decided:same-again")
-def test_the_same_again_is_one_memory_and_gets_what_is_new(memories: Memories, book: Book) -> None:
+def test_the_same_again_is_one_memory_and_gets_what_is_new(memories: Memories, memory: LocalMemory) -> None:
     first = memories("add_memory", content="Use tabs", tags=["style"], metadata={"by": "ann", "n": 1})
     again = memories("add_memory", content="  Use tabs\n", tags=["go", " style "], metadata={"n": 2})
     assert again.data["id"] == first.data["id"]
@@ -111,15 +111,15 @@ def test_the_same_again_is_one_memory_and_gets_what_is_new(memories: Memories, b
     assert again.text.startswith("Already stored note (global): Use tabs\n")
     assert again.data["tags"] == ["go", "style"]
     assert again.data["metadata"] == {"by": "ann", "n": 2}
-    assert [change.before["tags"] for change in history(book, first.data["id"])] == [["style"]]
+    assert [change.before["tags"] for change in item_history(memory, first.data["id"])] == [["style"]]
     assert memories.contents("list_memories") == ["Use tabs"]
 
 
-def test_the_same_again_with_nothing_new_changes_nothing(memories: Memories, book: Book) -> None:
+def test_the_same_again_with_nothing_new_changes_nothing(memories: Memories, memory: LocalMemory) -> None:
     id_ = memories.add("Use tabs", tags=["style"], metadata={"n": 1})
     for more in ({}, {"tags": ["style"]}, {"tags": [], "metadata": {"n": 1}}):
         memories("add_memory", content="Use tabs", **more)
-    assert fetch_one(book, id_).rev == 1
+    assert get_item(memory, id_).rev == 1
 
 
 def test_the_same_elsewhere_or_of_another_type_is_another_memory(memories: Memories) -> None:

@@ -10,23 +10,23 @@ from hypothesis import strategies as st
 from tests.dialects.conftest import Memories
 
 from commonplace.dialects import memories as dialect
-from commonplace.dialects.tool import Tool, as_json, error_body
+from commonplace.dialects.tool import Tool, compact_json, error_body
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound, TooLarge, UnknownArgument
-from commonplace.memory.book import Book
+from commonplace.memory.local_memory import LocalMemory
 
 TOOLS = {tool.name: tool for tool in dialect.TOOLS}
 
 
-def refused(book: Book, name: str, arguments: dict[str, Any]) -> dict[str, str]:
+def refused(memory: LocalMemory, name: str, arguments: dict[str, Any]) -> dict[str, str]:
     """The error that a front door would show, after checking that nothing was written."""
-    before = book.store.counts()
+    before = memory.store.counts()
     with pytest.raises(CommonplaceError) as raised:
-        TOOLS[name].run(book, arguments)
-    assert book.store.counts() == before
+        TOOLS[name].run(memory, arguments)
+    assert memory.store.counts() == before
     error: dict[str, str] = error_body("memories", raised.value)["error"]
     assert error.keys() == {"code", "message", "details"}
     assert all(error.values())
-    assert len(as_json(error)) < 2000
+    assert len(compact_json(error)) < 2000
     return error
 
 
@@ -35,9 +35,9 @@ def refused(book: Book, name: str, arguments: dict[str, Any]) -> dict[str, str]:
 def test_blank_content_is_refused(memories: Memories, content: str) -> None:
     id_ = memories.add("Use tabs")
     for name, more in (("add_memory", {}), ("edit_memory", {"id": id_})):
-        error = refused(memories.book, name, {"content": content, **more})
+        error = refused(memories.memory, name, {"content": content, **more})
         assert (error["code"], error["message"]) == ("VALIDATION_ERROR", "content is empty.")
-    assert "'content'" in refused(memories.book, "add_memory", {})["message"]
+    assert "'content'" in refused(memories.memory, "add_memory", {})["message"]
     assert memories.contents("list_memories") == ["Use tabs"]
 
 
@@ -52,7 +52,7 @@ def test_an_unknown_type_is_refused_with_the_known_ones(memories: Memories, type
         ("list_memories", {}),
         ("start_memory_stream", {}),
     ):
-        error = refused(memories.book, name, {"type": type_, **more})
+        error = refused(memories.memory, name, {"type": type_, **more})
         assert error["code"] == "VALIDATION_ERROR"
         assert repr(type_) in error["message"]
         assert error["details"] == "Choose one of rule, decision, fact, note, skill."
@@ -65,7 +65,7 @@ def test_an_unknown_type_is_refused_with_the_known_ones(memories: Memories, type
 def test_a_bad_glob_is_refused(memories: Memories, glob: str) -> None:
     id_ = memories.add("Use tabs", "rule", paths=["src/**"])
     for name, more in (("add_memory", {"content": "x"}), ("edit_memory", {"id": id_})):
-        error = refused(memories.book, name, {"paths": ["src/**", glob], **more})
+        error = refused(memories.memory, name, {"paths": ["src/**", glob], **more})
         assert error["code"] == "VALIDATION_ERROR"
         assert error["message"].startswith("The path ")
     assert memories("get_rules").data["global_rules"][0]["paths"] == ["src/**"]
@@ -79,7 +79,7 @@ def test_a_bad_glob_is_refused(memories: Memories, glob: str) -> None:
 def test_a_category_that_cannot_be_a_file_is_refused(memories: Memories, category: str) -> None:
     id_ = memories.add("Use tabs", category="style")
     for name, more in (("add_memory", {"content": "x"}), ("edit_memory", {"id": id_})):
-        error = refused(memories.book, name, {"category": category, **more})
+        error = refused(memories.memory, name, {"category": category, **more})
         assert error["code"] == "VALIDATION_ERROR"
         assert "cannot be a category" in error["message"]
     assert memories("list_memories").data["memories"][0]["category"] == "style"
@@ -107,37 +107,37 @@ def test_a_category_that_can_be_a_file_is_kept(memories: Memories, category: str
     ids=lambda value: str(value)[:40],
 )
 @pytest.mark.promise("memories:bad-input:huge")
-def test_what_is_too_much_is_refused(book: Book, arguments: dict[str, Any], message: str) -> None:
-    assert message in refused(book, "add_memory", arguments)["message"]
+def test_what_is_too_much_is_refused(memory: LocalMemory, arguments: dict[str, Any], message: str) -> None:
+    assert message in refused(memory, "add_memory", arguments)["message"]
 
 
-def test_files_are_a_thousand_at_most(book: Book) -> None:
+def test_files_are_a_thousand_at_most(memory: LocalMemory) -> None:
     for name in ("get_rules", "get_context"):
-        TOOLS[name].run(book, {"files": ["a"] * 1000})
-        assert "1001 entries" in refused(book, name, {"files": ["a"] * 1001})["message"]
+        TOOLS[name].run(memory, {"files": ["a"] * 1000})
+        assert "1001 entries" in refused(memory, name, {"files": ["a"] * 1001})["message"]
 
 
-def test_a_query_has_ten_thousand_characters_at_most(book: Book) -> None:
+def test_a_query_has_ten_thousand_characters_at_most(memory: LocalMemory) -> None:
     for name in ("search_memories", "get_context"):
-        TOOLS[name].run(book, {"query": "zebra grass " * 800})
-        assert refused(book, name, {"query": "x" * 10_001})["code"] == "TOO_LARGE"
+        TOOLS[name].run(memory, {"query": "zebra grass " * 800})
+        assert refused(memory, name, {"query": "x" * 10_001})["code"] == "TOO_LARGE"
 
 
 @pytest.mark.parametrize("query", ["", "  ", "\n"])
 @pytest.mark.promise("memories:search_memories:query-required")
-def test_a_search_needs_a_query(book: Book, query: str) -> None:
-    assert refused(book, "search_memories", {"query": query})["message"] == "query is empty."
-    assert "'query'" in refused(book, "search_memories", {})["message"]
+def test_a_search_needs_a_query(memory: LocalMemory, query: str) -> None:
+    assert refused(memory, "search_memories", {"query": query})["message"] == "query is empty."
+    assert "'query'" in refused(memory, "search_memories", {})["message"]
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
 @pytest.mark.promise("memories:bad-input:unknown-argument")
-def test_an_unknown_argument_is_named_with_the_known_ones(book: Book, tool: Tool) -> None:
-    error = refused(book, tool.name, {"user_id": "x"})
+def test_an_unknown_argument_is_named_with_the_known_ones(memory: LocalMemory, tool: Tool) -> None:
+    error = refused(memory, tool.name, {"user_id": "x"})
     assert "'user_id'" in error["message"]
     assert all(param.name in error["details"] for param in tool.params if param.listed)
     with pytest.raises(UnknownArgument):
-        tool.run(book, {"x" * 100_000: 1})
+        tool.run(memory, {"x" * 100_000: 1})
 
 
 WRONG: dict[type, list[object]] = {
@@ -151,11 +151,11 @@ WRONG: dict[type, list[object]] = {
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
 @pytest.mark.promise("memories:bad-input:wrong-type")
-def test_a_wrong_type_is_refused_by_name(book: Book, tool: Tool) -> None:
+def test_a_wrong_type_is_refused_by_name(memory: LocalMemory, tool: Tool) -> None:
     needed = {param.name: "x" for param in tool.params if param.required}
     for param in tool.params:
         for value in WRONG[param.type]:
-            error = refused(book, tool.name, {**needed, param.name: value})
+            error = refused(memory, tool.name, {**needed, param.name: value})
             assert error["code"] == "VALIDATION_ERROR"
             assert error["message"].startswith(param.name)
 
@@ -170,18 +170,20 @@ NAMES = sorted({param.name for tool in TOOLS.values() for param in tool.params})
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
 @given(arguments=st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=5))
-def test_any_arguments_get_an_answer_or_an_error_of_ours(book: Book, tool: Tool, arguments: dict[str, Any]) -> None:
+def test_any_arguments_get_an_answer_or_an_error_of_ours(
+    memory: LocalMemory, tool: Tool, arguments: dict[str, Any]
+) -> None:
     known = {param.name for param in tool.params}
     try:
-        said = tool.run(book, {name: value for name, value in arguments.items() if name in known}).text
+        said = tool.run(memory, {name: value for name, value in arguments.items() if name in known}).text
     except (InvalidInput, NotFound, Conflict, TooLarge) as error:
-        said = as_json(error_body("memories", error))
+        said = compact_json(error_body("memories", error))
     assert said.encode()
 
 
 @given(content=st.text(min_size=1, max_size=60), tag=st.text(max_size=10))
-def test_any_content_can_be_told_again(book: Book, content: str, tag: str) -> None:
-    memories = Memories(book)
+def test_any_content_can_be_told_again(memory: LocalMemory, content: str, tag: str) -> None:
+    memories = Memories(memory)
     if not content.strip():
         return
     added = memories("add_memory", content=content, type="rule", tags=[tag] if tag.strip() else [])

@@ -9,10 +9,10 @@ from tests.conftest import Clock
 from tests.dialects.conftest import Memories, calling
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound
-from commonplace.memory.book import Book
-from commonplace.memory.fetch import fetch_one, history
-from commonplace.memory.forget import restore
-from commonplace.memory.revert import revert
+from commonplace.memory.edit_and_forget import restore_items
+from commonplace.memory.items import get_item, item_history
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.revisions import revert_to_revision
 
 APP = "github.com/acme/my-app"
 
@@ -60,7 +60,7 @@ def test_what_is_named_changes_and_the_rest_stays(
     reply = memories("edit_memory", id=added["id"], **change)
     assert reply.data == {**added, "updated_at": "2025-03-15T14:35:00.000Z", **kept}
     assert reply.text.startswith("Updated ") and added["id"] in reply.text
-    (before,) = history(memories.book, added["id"])
+    (before,) = item_history(memories.memory, added["id"])
     assert (before.op, before.before["body"], before.before["type"]) == ("edit", "Use tabs", "rule")
     assert before.before["details"] == {"category": "style", "paths": "src/**"}
 
@@ -90,7 +90,7 @@ def test_an_edit_without_a_field_is_an_error(memories: Memories) -> None:
     with pytest.raises(InvalidInput, match="Nothing to change") as refused:
         memories("edit_memory", id=id_)
     assert "at least one field" in refused.value.hint
-    assert fetch_one(memories.book, id_).rev == 1
+    assert get_item(memories.memory, id_).rev == 1
 
 
 @pytest.mark.parametrize("tool", ["edit_memory", "forget_memory"])
@@ -120,7 +120,7 @@ def test_two_memories_cannot_become_the_same(memories: Memories) -> None:
 )
 def test_what_is_forgotten_is_in_no_answer_until_it_is_restored(memories: Memories) -> None:
     id_ = memories.add("The zebra rule", "rule")
-    number = fetch_one(memories.book, id_).id
+    number = get_item(memories.memory, id_).id
     reply = memories("forget_memory", id=id_)
     assert reply.text == f"Forgot 📌 RULE (G) {id_}: The zebra rule\nTo undo: commonplace restore {number}"
     assert reply.data == {"id": id_, "forgotten": True, "restore": f"commonplace restore {number}"}
@@ -135,10 +135,10 @@ def test_what_is_forgotten_is_in_no_answer_until_it_is_restored(memories: Memori
         memories("edit_memory", id=id_, content="x")
     assert f"commonplace restore {number}" in refused.value.hint
     assert memories("forget_memory", id=id_).text.startswith("Already forgotten ")
-    restore(memories.book, [id_])
+    restore_items(memories.memory, [id_])
     assert "The zebra rule" in memories("get_rules").text
     assert memories.contents("search_memories", query="zebra") == ["The zebra rule"]
-    assert [change.op for change in history(memories.book, id_)] == ["forget", "restore"]
+    assert [change.op for change in item_history(memories.memory, id_)] == ["forget", "restore"]
     with pytest.raises(InvalidInput, match="'id'"):
         memories("forget_memory")
 
@@ -184,8 +184,8 @@ def everywhere(memories: Memories) -> dict[str, bool]:
         "list_memories": lambda: memories("list_memories", project_id=APP).text,
         "get_rules": lambda: memories("get_rules", project_id=APP).text,
         "get_context": lambda: memories("get_context", query="zebra", project_id=APP).text,
-        "search": lambda: str(calling(memories.book)("search", query="zebra")),
-        "kiro's get_context": lambda: str(calling(memories.book)("get_context", project=APP)),
+        "search": lambda: str(calling(memories.memory)("search", query="zebra")),
+        "kiro's get_context": lambda: str(calling(memories.memory)("get_context", project=APP)),
     }
     return {name: "zebra" in read() for name, read in reads.items()}
 
@@ -196,16 +196,16 @@ def test_what_is_superseded_leaves_every_answer_but_history(memories: Memories) 
     new = memories.add("Feed the horse hay", "rule", project_id=APP)
     assert all(everywhere(memories).values())
     reply = memories("edit_memory", id=new, supersedes=old)
-    number = fetch_one(memories.book, old).id
+    number = get_item(memories.memory, old).id
     assert reply.data["supersedes"] == old
     assert reply.text.split("\n")[1:] == [
         f"It supersedes 📌 RULE (P) {old}: Feed the zebra hay",
         f"To undo: commonplace restore {number}",
     ]
     assert not any(everywhere(memories).values())
-    assert [change.op for change in history(memories.book, old)] == ["supersede"]
-    assert history(memories.book, new) == []
-    restore(memories.book, [old])
+    assert [change.op for change in item_history(memories.memory, old)] == ["supersede"]
+    assert item_history(memories.memory, new) == []
+    restore_items(memories.memory, [old])
     assert all(everywhere(memories).values())
 
 
@@ -227,7 +227,7 @@ def test_a_change_that_cannot_supersede_changes_nothing(memories: Memories) -> N
         with pytest.raises(error):
             memories("edit_memory", id=id_, supersedes=supersedes)
     assert memories.contents("list_memories") == ["three", "two"]
-    assert fetch_one(memories.book, new).rev == 1
+    assert get_item(memories.memory, new).rev == 1
 
 
 @pytest.mark.promise("memories:decided:supersede-whole")
@@ -244,7 +244,7 @@ def test_a_superseding_that_cannot_change_supersedes_nothing(memories: Memories)
 
 
 @pytest.mark.promise("memories:decided:supersede-wider")
-def test_only_what_holds_as_widely_can_supersede(memories: Memories, book: Book) -> None:
+def test_only_what_holds_as_widely_can_supersede(memories: Memories, memory: LocalMemory) -> None:
     everywhere_ = memories.add("global", "rule")
     ours = memories.add("ours", "rule", project_id=APP)
     theirs = memories.add("theirs", "rule", project_id="shop")
@@ -258,6 +258,6 @@ def test_only_what_holds_as_widely_can_supersede(memories: Memories, book: Book)
 def test_an_edit_can_be_reverted(memories: Memories) -> None:
     id_ = memories.add("Use tabs", "rule", tags=["style"], paths=["src/**"])
     memories("edit_memory", id=id_, content="Use spaces", tags=[], paths=[])
-    revert(memories.book, id_)
+    revert_to_revision(memories.memory, id_)
     (rule,) = memories("get_rules").data["global_rules"]
     assert (rule["content"], rule["tags"], rule["paths"]) == ("Use tabs", ["style"], ["src/**"])

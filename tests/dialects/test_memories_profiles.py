@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from commonplace.dialects.profiles import tools_of
 from commonplace.dialects.tool import Reply, Tool
 from commonplace.errors import InvalidInput, UnknownArgument
-from commonplace.memory.book import Book
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
 
 TYPES = ["rule", "decision", "fact", "note", "skill"]
 STRINGS = {"type": "array", "items": {"type": "string"}}
@@ -113,16 +113,16 @@ def test_a_tool_says_whether_it_writes(name: str) -> None:
 
 
 @pytest.fixture
-def told(book: Book) -> Book:
-    remember(book, Note("Use tabs", type="rule", project="my-app"))
-    remember(book, Note("Be kind", type="rule"))
-    remember(book, Note("The zebra sleeps", type="fact", project="my-app"))
-    return book
+def told(memory: LocalMemory) -> LocalMemory:
+    remember(memory, NewItem("Use tabs", type="rule", project="my-app"))
+    remember(memory, NewItem("Be kind", type="rule"))
+    remember(memory, NewItem("The zebra sleeps", type="fact", project="my-app"))
+    return memory
 
 
-def asked(book: Book, profile: str, **arguments: Any) -> Reply:
+def asked(memory: LocalMemory, profile: str, **arguments: Any) -> Reply:
     tool = tools(profile)["get_context"]
-    reply = tool.run(book, arguments)
+    reply = tool.run(memory, arguments)
     Draft202012Validator(tool.output).validate(reply.data)
     return reply
 
@@ -134,7 +134,7 @@ def asked(book: Book, profile: str, **arguments: Any) -> Reply:
     ids=str,
 )
 @pytest.mark.promise("memories:decided:either-context")
-def test_with_a_project_the_context_is_kiros_json(told: Book, profile: str, arguments: dict[str, Any]) -> None:
+def test_with_a_project_the_context_is_kiros_json(told: LocalMemory, profile: str, arguments: dict[str, Any]) -> None:
     reply = asked(told, profile, **arguments)
     assert json.loads(reply.text) == reply.data
     assert reply.data == asked(told, "kiro", **arguments).data
@@ -154,7 +154,7 @@ def test_with_a_project_the_context_is_kiros_json(told: Book, profile: str, argu
     ids=str,
 )
 @pytest.mark.promise("memories:decided:either-context")
-def test_without_one_it_is_memories_markdown(told: Book, profile: str, arguments: dict[str, Any]) -> None:
+def test_without_one_it_is_memories_markdown(told: LocalMemory, profile: str, arguments: dict[str, Any]) -> None:
     reply = asked(told, profile, **arguments)
     assert reply == asked(told, "memories", **arguments)
     assert "## Global Rules\n- Be kind" in reply.text
@@ -165,7 +165,7 @@ def contents(reply: Reply) -> list[str]:
     return [item["content"] for item in reply.data["items"]]
 
 
-def as_json_for(told: Book, profile: str, **arguments: Any) -> Reply:
+def as_json_for(told: LocalMemory, profile: str, **arguments: Any) -> Reply:
     """The reply to a mix of arguments, which has to be JSON in Kiro's shape."""
     reply = asked(told, profile, **arguments)
     assert json.loads(reply.text) == reply.data
@@ -175,9 +175,9 @@ def as_json_for(told: Book, profile: str, **arguments: Any) -> Reply:
 
 @pytest.mark.parametrize("profile", ["all", "core"])
 @pytest.mark.promise("memories:decided:either-context")
-def test_a_limit_with_a_project_counts_what_is_no_rule(told: Book, profile: str) -> None:
+def test_a_limit_with_a_project_counts_what_is_no_rule(told: LocalMemory, profile: str) -> None:
     for n in range(4):
-        remember(told, Note(f"Decision {n}", type="decision", project="my-app"))
+        remember(told, NewItem(f"Decision {n}", type="decision", project="my-app"))
     reply = as_json_for(told, profile, project="my-app", limit=2)
     assert {"Use tabs", "Be kind"} < set(contents(reply)) and len(contents(reply)) == 4
     assert reply.data["truncated"] is True
@@ -188,8 +188,8 @@ def test_a_limit_with_a_project_counts_what_is_no_rule(told: Book, profile: str)
 
 @pytest.mark.parametrize("profile", ["all", "core"])
 @pytest.mark.promise("memories:decided:either-context")
-def test_files_with_a_project_choose_the_rules_for_paths(told: Book, profile: str) -> None:
-    remember(told, Note("Handlers are thin", type="rule", project="my-app", details={"paths": "src/api/**"}))
+def test_files_with_a_project_choose_the_rules_for_paths(told: LocalMemory, profile: str) -> None:
+    remember(told, NewItem("Handlers are thin", type="rule", project="my-app", details={"paths": "src/api/**"}))
     assert "Handlers are thin" in contents(as_json_for(told, profile, project="my-app"))
     assert "Handlers are thin" in contents(as_json_for(told, profile, project="my-app", files=["src/api/users.py"]))
     elsewhere = contents(as_json_for(told, profile, project="my-app", files=["docs/a.md"]))
@@ -198,7 +198,7 @@ def test_files_with_a_project_choose_the_rules_for_paths(told: Book, profile: st
 
 @pytest.mark.parametrize("profile", ["all", "core"])
 @pytest.mark.promise("memories:decided:either-context")
-def test_a_budget_takes_the_project_from_wherever_it_is_named(told: Book, profile: str) -> None:
+def test_a_budget_takes_the_project_from_wherever_it_is_named(told: LocalMemory, profile: str) -> None:
     kiro = asked(told, "kiro", project="my-app", token_budget=500).data
     assert as_json_for(told, profile, project_id="my-app", token_budget=500).data == kiro
     assert as_json_for(told, profile, project="my-app", project_id="other", token_budget=500).data == kiro
@@ -217,7 +217,7 @@ MIXES = [
 
 @pytest.mark.parametrize("profile", ["all", "core"])
 @pytest.mark.promise("memories:decided:either-context")
-def test_every_mix_of_arguments_gets_an_answer(told: Book, profile: str) -> None:
+def test_every_mix_of_arguments_gets_an_answer(told: LocalMemory, profile: str) -> None:
     assert len(MIXES) == 3**6
     for mix in MIXES:
         given = {name: value for name, value in mix.items() if value is not None}
@@ -227,19 +227,19 @@ def test_every_mix_of_arguments_gets_an_answer(told: Book, profile: str) -> None
 
 
 @pytest.mark.parametrize("profile", ["all", "core"])
-def test_what_a_strict_client_fills_in_counts_as_omitted(told: Book, profile: str) -> None:
+def test_what_a_strict_client_fills_in_counts_as_omitted(told: LocalMemory, profile: str) -> None:
     # A schema without null makes a model send something for every argument.
     blanks: dict[str, Any] = {"project": "", "query": " ", "project_id": "my-app", "limit": 5, "files": []}
     assert asked(told, profile, **blanks) == asked(told, "memories", project_id="my-app")
 
 
 @pytest.mark.parametrize("profile", ["all", "core"])
-def test_an_empty_project_alone_is_kiros_error(told: Book, profile: str) -> None:
+def test_an_empty_project_alone_is_kiros_error(told: LocalMemory, profile: str) -> None:
     with pytest.raises(InvalidInput, match="project is empty"):
         asked(told, profile, project=" ")
 
 
-def test_in_a_single_dialect_only_its_own_form_exists(told: Book) -> None:
+def test_in_a_single_dialect_only_its_own_form_exists(told: LocalMemory) -> None:
     with pytest.raises(UnknownArgument, match="'project'"):
         asked(told, "memories", project="my-app")
     with pytest.raises(UnknownArgument, match="'project_id'"):
@@ -248,15 +248,16 @@ def test_in_a_single_dialect_only_its_own_form_exists(told: Book) -> None:
 
 @pytest.mark.parametrize("profile", ["core", "all", "memories"])
 @pytest.mark.promise("memories:get_context:query-optional")
-def test_without_a_query_there_are_rules_only(book: Book, profile: str) -> None:
+def test_without_a_query_there_are_rules_only(memory: LocalMemory, profile: str) -> None:
     tool = tools(profile)["get_context"]
-    assert tool.run(book, {}).text == "No rules yet."
-    remember(book, Note("Amounts are cents.", "memory", "rule", project="my-api"))
-    remember(book, Note("Cookies last 30 days.", "memory", "decision", project="my-api"))
+    assert tool.run(memory, {}).text == "No rules yet."
+    remember(memory, NewItem("Amounts are cents.", "memory", "rule", project="my-api"))
+    remember(memory, NewItem("Cookies last 30 days.", "memory", "decision", project="my-api"))
     remember(
-        book, Note("", "checkpoint", "checkpoint", title="Login", details={"task": "Remember people"}, project="my-api")
+        memory,
+        NewItem("", "checkpoint", "checkpoint", title="Login", details={"task": "Remember people"}, project="my-api"),
     )
-    reply = tool.run(book, {"project_id": "my-api"})
+    reply = tool.run(memory, {"project_id": "my-api"})
     (rule,) = reply.data["project_rules"]
     assert reply.text == f"## Project Rules\n- Amounts are cents. (id: {rule['id']})"
     assert reply.data.keys() <= tools("memories")["get_context"].output["properties"].keys()  # type: ignore[attr-defined]

@@ -9,9 +9,9 @@ from tests.conftest import Clock
 from tests.dialects.conftest import Memories, calling
 
 from commonplace.config import Settings
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.browse import add_alias
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.items import alias_project
+from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.memory.remember import NewItem, remember
 
 APP = "github.com/acme/my-app"
 
@@ -54,7 +54,7 @@ def test_a_read_sees_what_is_global_and_what_belongs_to_its_project(memories: Me
     memories.add("zebra everywhere")
     memories.add("zebra of the app", project_id=APP)
     memories.add("zebra of the shop", project_id="github.com/acme/shop")
-    add_alias(memories.book, "my-app", "the-app")
+    alias_project(memories.memory, "my-app", "the-app")
     query = {} if tool == "list_memories" else {"query": "zebra"}
     assert set(memories.contents(tool, **query)) == {"zebra everywhere"}
     for name in (APP, "my-app", "the-app", "My-App", "git@github.com:acme/my-app.git"):
@@ -64,7 +64,7 @@ def test_a_read_sees_what_is_global_and_what_belongs_to_its_project(memories: Me
 
 @pytest.mark.promise("memories:decided:here")
 def test_reads_are_about_the_project_that_the_server_runs_in(settings: Settings, clock: Clock) -> None:
-    opened = open_book(replace(settings, project="my-app"), clock)
+    opened = open_memory(replace(settings, project="my-app"), clock)
     try:
         memories = Memories(opened)
         memories.add("zebra everywhere", "rule")
@@ -142,7 +142,7 @@ def test_a_part_of_a_tag_is_enough(memories: Memories, clock: Clock) -> None:
 
 
 def test_a_memory_of_any_other_type_is_listed_too(memories: Memories) -> None:
-    remember(memories.book, Note("Beware of the moat", type="gotcha"))
+    remember(memories.memory, NewItem("Beware of the moat", type="gotcha"))
     id_ = memories("list_memories").data["memories"][0]["id"]
     assert memories("list_memories").text == f"1 memory:\n\n🗒️ GOTCHA (G) {id_}: Beware of the moat"
 
@@ -209,24 +209,24 @@ def test_a_context_says_that_nothing_is_relevant(memories: Memories) -> None:
 
 @pytest.mark.promise("memories:decided:one-memory")
 def test_what_any_other_way_wrote_is_found_and_the_reverse(memories: Memories) -> None:
-    book = memories.book
-    seen = Note(
+    memory = memories.memory
+    seen = NewItem(
         kind="observation",
         type="file-write",
         title="Modified zebra.ts",
         details={"narrative": "Added stripes to the zebra"},
         project=APP,
     )
-    remember(book, seen)
+    remember(memory, seen)
     summary = {"request": "Stripe the zebra", "completed": "Stripes are done", "next_steps": "Test them"}
-    remember(book, Note(kind="summary", session="s", project=APP, details=summary))
-    remember(book, Note("Which zebra?", kind="message", session="c", project=APP, details={"role": "user"}))
+    remember(memory, NewItem(kind="summary", session="s", project=APP, details=summary))
+    remember(memory, NewItem("Which zebra?", kind="message", session="c", project=APP, details={"role": "user"}))
     text = memories("search_memories", query="zebra", project_id="my-app").text
     assert "🗒️ FILE-WRITE (P)" in text and "Modified zebra.ts: Added stripes to the zebra" in text
     assert "🗒️ SUMMARY (P)" in text and "request: Stripe the zebra completed: Stripes are done" in text
     assert "🗒️ MESSAGE (P)" in text and ": Which zebra?" in text
     memories.add("The zebra is called Zoe", "fact", project_id=APP)
-    kiro = calling(book)
+    kiro = calling(memory)
     found = kiro("search", query="zebra Zoe", project="my-app")["observations"]
     assert found[0]["text"] == "The zebra is called Zoe"
     assert found[0]["type"] == "fact"
@@ -236,7 +236,7 @@ def test_what_any_other_way_wrote_is_found_and_the_reverse(memories: Memories) -
 
 
 def test_a_title_of_its_own_is_told_before_the_content(memories: Memories) -> None:
-    remember(memories.book, Note("It is stateless.", title="Use JWT", type="decision"))
+    remember(memories.memory, NewItem("It is stateless.", title="Use JWT", type="decision"))
     memories.add("# Heading\n\nUnder it")
     text = memories("list_memories").text
     assert "Use JWT: It is stateless." in text
@@ -248,9 +248,9 @@ def test_that_meaning_does_not_work_is_said_once(settings: Settings, clock: Cloc
     nowhere = replace(
         settings, embedder="endpoint", endpoint_url="http://127.0.0.1:9/v1", endpoint_model="m", endpoint_timeout=0.2
     )
-    book: Book = open_book(nowhere, clock)
+    memory: LocalMemory = open_memory(nowhere, clock)
     try:
-        memories = Memories(book)
+        memories = Memories(memory)
         memories.add("The zebra eats grass")
         first = memories("search_memories", query="zebra")
         assert first.data["notice"].startswith("Keyword search only: failed: ")
@@ -258,4 +258,4 @@ def test_that_meaning_does_not_work_is_said_once(settings: Settings, clock: Cloc
         assert "notice" not in memories("search_memories", query="grass").data
         assert "notice" not in memories("get_context", query="zebra").data
     finally:
-        book.close()
+        memory.close()

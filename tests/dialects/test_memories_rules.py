@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import Clock
 from tests.dialects.conftest import Memories
 
-from commonplace.dialects.tool import as_json
+from commonplace.dialects.tool import compact_json
 
 APP, SHOP = "github.com/acme/my-app", "github.com/acme/shop"
 READS = ["get_rules", "get_context"]
@@ -128,9 +128,9 @@ def test_a_path_rule_for_other_files_is_not_relevant_either(memories: Memories) 
 
 
 def test_only_memories_are_rules(memories: Memories) -> None:
-    from commonplace.memory.remember import Note, remember
+    from commonplace.memory.remember import NewItem, remember
 
-    remember(memories.book, Note("Obey the page", kind="observation", type="rule"))
+    remember(memories.memory, NewItem("Obey the page", kind="observation", type="rule"))
     assert memories("get_rules").text == "No rules yet."
 
 
@@ -174,7 +174,7 @@ def test_a_long_content_is_cut_and_says_so(memories: Memories) -> None:
         assert rule["truncated"] is True
         assert rule["content"].startswith("start ") and rule["content"].endswith("…")
         assert rule["metadata"] == {}
-        assert len(as_json(reply.data)) < 110_000
+        assert len(compact_json(reply.data)) < 110_000
         assert len(reply.text) < 700
 
 
@@ -188,7 +188,7 @@ def test_the_fewer_memories_the_more_of_each_is_told(memories: Memories) -> None
     many = memories("list_memories", limit=50)
     assert all(memory["truncated"] for memory in many.data["memories"])
     assert all(3_900 < len(memory["content"]) <= 4_000 for memory in many.data["memories"])
-    assert len(as_json(many.data)) < 300_000
+    assert len(compact_json(many.data)) < 300_000
     assert max(map(len, many.text.splitlines())) < 600
 
 
@@ -203,4 +203,4 @@ def test_too_many_rules_are_told_in_part_and_counted(memories: Memories) -> None
     assert left == 60 - len(reply.data["global_rules"]) > 0
     assert reply.data["global_rules"][-1]["content"].startswith("rule 59 ")
     assert reply.text.endswith(f"({left} more left out: `commonplace rules` lists all of them.)")
-    assert len(as_json(reply.data)) < 300_000
+    assert len(compact_json(reply.data)) < 300_000

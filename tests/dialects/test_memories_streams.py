@@ -11,7 +11,7 @@ from tests.dialects.conftest import Memories
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound, TooLarge
-from commonplace.memory.book import Book, open_book
+from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.streams import MAX_CHUNK
 
 
@@ -55,7 +55,7 @@ def test_a_stream_becomes_a_memory_of_its_type(memories: Memories, type_: str, l
 @pytest.mark.promise("memories:streams:type-default", "memories:streams:global-default")
 def test_a_stream_is_a_note_in_the_servers_project_unless_told_otherwise(settings: Settings, clock: Clock) -> None:
     for project, everywhere, owner in (("", False, None), ("my-app", False, "my-app"), ("my-app", True, None)):
-        opened = open_book(replace(settings, project=project), clock)
+        opened = open_memory(replace(settings, project=project), clock)
         try:
             memories = Memories(opened)
             stream = memories("start_memory_stream", **({"global": True} if everywhere else {})).text
@@ -67,14 +67,14 @@ def test_a_stream_is_a_note_in_the_servers_project_unless_told_otherwise(setting
 
 
 @pytest.mark.promise("memories:streams:embedding")
-def test_a_finalized_stream_is_found_by_meaning(wise_book: Book) -> None:
-    memories = Memories(wise_book)
+def test_a_finalized_stream_is_found_by_meaning(memory_with_model: LocalMemory) -> None:
+    memories = Memories(memory_with_model)
     stream = memories("start_memory_stream").text
     for chunk in ("Sessions are kept in Redis ", "and expire after thirty days"):
         memories("append_memory_chunk", stream_id=stream, chunk=chunk)
     memories("finalize_memory_stream", stream_id=stream)
-    assert wise_book.store.pending() == 1
-    wise_book.meaning.catch_up()
+    assert memory_with_model.store.pending() == 1
+    memory_with_model.embeddings.catch_up()
     found = memories.contents("search_memories", query="how long does a login last")
     assert found == ["Sessions are kept in Redis and expire after thirty days"]
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from commonplace.dialects.profiles import ALL, DIALECTS
-from commonplace.dialects.tool import Id, Param, Tool
+from commonplace.dialects.tool import IdNumber, Param, Tool
 from commonplace.errors import InvalidInput, UnknownArgument
 
 TOOLS = list({id(tool): tool for tool in (*ALL, *(tool for tools in DIALECTS.values() for tool in tools))}.values())
-SAMPLES: dict[type, Any] = {str: "x", int: 1, Id: 1, float: 1.0, bool: True, dict: {}, list: []}
+SAMPLES: dict[type, Any] = {str: "x", int: 1, IdNumber: 1, float: 1.0, bool: True, dict: {}, list: []}
 
 
 def named(tool: Tool) -> str:

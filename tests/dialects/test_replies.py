@@ -14,8 +14,8 @@ from commonplace.config import Settings
 from commonplace.dialects.profiles import ALL, tools_of
 from commonplace.dialects.tool import Tool
 from commonplace.errors import InvalidInput
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.remember import Note, remember, remember_all
+from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.memory.remember import NewItem, remember, remember_all
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 CALLS = [
@@ -38,7 +38,7 @@ def test_every_tool_announces_valid_schemas(tool: Tool) -> None:
 
 
 @pytest.mark.parametrize(("tool", "arguments"), CALLS)
-def test_the_text_is_the_data_as_json(example: Book, tool: str, arguments: dict[str, object]) -> None:
+def test_the_text_is_the_data_as_json(example: LocalMemory, tool: str, arguments: dict[str, object]) -> None:
     reply = TOOLS[tool].run(example, arguments)
     assert json.loads(reply.text) == reply.data
 
@@ -46,35 +46,35 @@ def test_the_text_is_the_data_as_json(example: Book, tool: str, arguments: dict[
 @pytest.mark.parametrize(("tool", "arguments"), CALLS)
 @pytest.mark.promise("kiro:decided:secrets-stay")
 def test_a_secret_that_got_in_does_not_get_out(
-    book: Book, call: Call, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, object]
+    memory: LocalMemory, call: Call, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, object]
 ) -> None:
     # As if it had been written before its shape was known.
     monkeypatch.setattr("commonplace.memory.remember.redact", lambda text: text)
     told = {name: f"{name} {SECRET}" for name in ("subtitle", "narrative", "facts")}
     remember(
-        book,
-        Note(kind="observation", title=f"zebra {SECRET}", content=f"text {SECRET}", details=told, project="zoo"),
+        memory,
+        NewItem(kind="observation", title=f"zebra {SECRET}", content=f"text {SECRET}", details=told, project="zoo"),
     )
     summary = {"request": f"zebra {SECRET}", "learned": SECRET}
-    remember(book, Note(kind="summary", session="s", details=summary, project="zoo"))
-    remember(book, Note(kind="checkpoint", session="s", details={"task": SECRET}, project="zoo"))
-    reply = TOOLS[tool].run(book, arguments)
+    remember(memory, NewItem(kind="summary", session="s", details=summary, project="zoo"))
+    remember(memory, NewItem(kind="checkpoint", session="s", details={"task": SECRET}, project="zoo"))
+    reply = TOOLS[tool].run(memory, arguments)
     assert SECRET not in reply.text
     assert SECRET not in str(reply.data)
     assert "[REDACTED:github-token]" in reply.text
     assert json.loads(reply.text) == reply.data
 
 
-def test_redaction_does_not_tear_the_reply(book: Book) -> None:
+def test_redaction_does_not_tear_the_reply(memory: LocalMemory) -> None:
     # Apart these are no secret, but a pattern for private keys reaches from one to the other.
     remember_all(
-        book,
+        memory,
         [
-            Note(content="zebra ends with -----END RSA PRIVATE KEY-----"),
-            Note(content="zebra begins with -----BEGIN RSA PRIVATE KEY----- and more"),
+            NewItem(content="zebra ends with -----END RSA PRIVATE KEY-----"),
+            NewItem(content="zebra begins with -----BEGIN RSA PRIVATE KEY----- and more"),
         ],
     )
-    reply = TOOLS["search"].run(book, {"query": "zebra"})
+    reply = TOOLS["search"].run(memory, {"query": "zebra"})
     assert json.loads(reply.text) == reply.data
     assert len(reply.data["observations"]) == 2
 
@@ -84,33 +84,33 @@ def test_that_meaning_does_not_work_is_said_once(settings: Settings, clock: Cloc
     nowhere = replace(
         settings, embedder="endpoint", endpoint_url="http://127.0.0.1:9/v1", endpoint_model="m", endpoint_timeout=0.2
     )
-    book = open_book(nowhere, clock)
+    memory = open_memory(nowhere, clock)
     try:
-        call = calling(book)
-        remember(book, Note(content="The zebra eats grass", project="zoo"))
+        call = calling(memory)
+        remember(memory, NewItem(content="The zebra eats grass", project="zoo"))
         first = call("search", query="zebra")
         assert len(first["observations"]) == 1
         assert first["notice"].startswith("Keyword search only: failed: ")
         assert "notice" not in call("search", query="zebra grass")
         assert "notice" not in call("get_context", project="zoo", query="zebra")
     finally:
-        book.close()
+        memory.close()
 
 
 def test_a_context_says_it_too_if_it_is_asked_first(settings: Settings, clock: Clock) -> None:
     nowhere = replace(
         settings, embedder="endpoint", endpoint_url="http://127.0.0.1:9/v1", endpoint_model="m", endpoint_timeout=0.2
     )
-    book = open_book(nowhere, clock)
+    memory = open_memory(nowhere, clock)
     try:
-        call = calling(book)
+        call = calling(memory)
         assert "notice" not in call("get_context", project="zoo")
-        reply = TOOLS["get_context"].run(book, {"project": "zoo", "query": "zebra", "token_budget": 200})
+        reply = TOOLS["get_context"].run(memory, {"project": "zoo", "query": "zebra", "token_budget": 200})
         assert reply.data["notice"].startswith("Keyword search only")
         assert len(reply.text) / 4 <= 200
         assert "notice" not in call("search", query="zebra")
     finally:
-        book.close()
+        memory.close()
 
 
 def test_profiles_are_one_table() -> None:

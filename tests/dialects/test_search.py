@@ -9,9 +9,10 @@ import pytest
 from tests.conftest import THEN, Clock
 from tests.dialects.conftest import TOOLS, Call
 
-from commonplace.memory.book import Book
-from commonplace.memory.forget import forget
-from commonplace.memory.remember import Note, remember, remember_all
+from commonplace.memory.edit_and_forget import forget_items
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember, remember_all
+from commonplace.model import Kind
 
 OBSERVATION_FIELDS = {
     "id": int, "type": str, "title": str, "subtitle": str, "text": str, "narrative": str, "facts": str,
@@ -29,7 +30,7 @@ def has_fields(record: dict[str, object], fields: dict[str, type]) -> bool:
 
 
 @pytest.mark.promise("kiro:search:example-call", "kiro:search:example-response", "kiro:search:text-only")
-def test_the_example_call_finds_the_edit_and_the_summary(example: Book, call: Call) -> None:
+def test_the_example_call_finds_the_edit_and_the_summary(example: LocalMemory, call: Call) -> None:
     reply = call("search", query="JWT authentication middleware", project="my-api", limit=5)
     edit = next(found for found in reply["observations"] if found["id"] == 142)
     expected = {
@@ -52,7 +53,7 @@ def test_the_example_call_finds_the_edit_and_the_summary(example: Book, call: Ca
 
 
 @pytest.mark.promise("kiro:search:second-example-call")
-def test_the_second_example_call_finds_the_edit(example: Book, call: Call) -> None:
+def test_the_second_example_call_finds_the_edit(example: LocalMemory, call: Call) -> None:
     reply = call("search", query="authentication middleware", project="my-api", limit=5)
     assert reply["observations"][0]["id"] == 142
     assert reply["summaries"][0]["request"].startswith("my-api — authentication implementation")
@@ -66,17 +67,17 @@ def test_the_second_example_call_finds_the_edit(example: Book, call: Call) -> No
     "kiro:search:observations.created_at", "kiro:search:observations.created_at_epoch",
     "kiro:search:observations.is_stale", "kiro:search:observations.discovery_tokens",
 )  # fmt: skip
-def test_an_observation_has_its_fifteen_fields(book: Book, call: Call) -> None:
+def test_an_observation_has_its_fifteen_fields(memory: LocalMemory, call: Call) -> None:
     names = ("subtitle", "narrative", "facts", "concepts", "files_read", "files_modified")
     details = {name: f"{name} zebra" for name in names}
-    remember(book, Note(kind="observation", title="Zebra", content="zebra text", details=details, project="zoo"))
+    remember(memory, NewItem(kind="observation", title="Zebra", content="zebra text", details=details, project="zoo"))
     (found,) = call("search", query="zebra")["observations"]
     assert has_fields(found, OBSERVATION_FIELDS)
     assert {name: found[name] for name in names} == details
 
 
-def test_a_field_that_an_observation_does_not_have_is_null(book: Book, call: Call) -> None:
-    remember(book, Note(kind="observation", title="Zebra", project="zoo"))
+def test_a_field_that_an_observation_does_not_have_is_null(memory: LocalMemory, call: Call) -> None:
+    remember(memory, NewItem(kind="observation", title="Zebra", project="zoo"))
     (found,) = call("search", query="zebra")["observations"]
     assert found.keys() == OBSERVATION_FIELDS.keys()
     nullable = ("subtitle", "text", "narrative", "facts", "concepts", "files_read", "files_modified")
@@ -89,10 +90,10 @@ def test_a_field_that_an_observation_does_not_have_is_null(book: Book, call: Cal
     "kiro:search:summaries.completed", "kiro:search:summaries.next_steps", "kiro:search:summaries.notes",
     "kiro:search:summaries.created_at", "kiro:search:summaries.created_at_epoch",
 )  # fmt: skip
-def test_a_summary_has_its_eleven_fields(book: Book, call: Call) -> None:
+def test_a_summary_has_its_eleven_fields(memory: LocalMemory, call: Call) -> None:
     names = ("request", "investigated", "learned", "completed", "next_steps", "notes")
     details = {name: f"{name} zebra" for name in names}
-    remember(book, Note(kind="summary", session="s1", details=details, project="zoo"))
+    remember(memory, NewItem(kind="summary", session="s1", details=details, project="zoo"))
     reply = call("search", query="zebra")
     assert reply["observations"] == []
     (found,) = reply["summaries"]
@@ -100,38 +101,44 @@ def test_a_summary_has_its_eleven_fields(book: Book, call: Call) -> None:
     assert {name: found[name] for name in names} == details
 
 
-def test_what_a_summary_does_not_tell_is_null(book: Book, call: Call) -> None:
-    remember(book, Note(kind="summary", session="s1", details={"request": "Feed the zebra"}, project="zoo"))
+def test_what_a_summary_does_not_tell_is_null(memory: LocalMemory, call: Call) -> None:
+    remember(memory, NewItem(kind="summary", session="s1", details={"request": "Feed the zebra"}, project="zoo"))
     (found,) = call("search", query="zebra")["summaries"]
     untold = ("investigated", "learned", "completed", "next_steps", "notes")
     assert {name: found[name] for name in untold} == dict.fromkeys(untold)
 
 
 @pytest.mark.promise("kiro:search:created-at")
-def test_times_are_written_to_the_millisecond_in_utc(book: Book, call: Call) -> None:
-    remember(book, Note(kind="observation", title="Zebra", created_ms=THEN + 7))
+def test_times_are_written_to_the_millisecond_in_utc(memory: LocalMemory, call: Call) -> None:
+    remember(memory, NewItem(kind="observation", title="Zebra", created_ms=THEN + 7))
     (found,) = call("search", query="zebra")["observations"]
     assert (found["created_at"], found["created_at_epoch"]) == ("2025-03-15T14:30:00.007Z", THEN + 7)
 
 
 @pytest.mark.promise("kiro:search:discovery-tokens")
-def test_discovery_tokens_are_a_quarter_of_the_characters(book: Book, call: Call) -> None:
-    remember(book, Note(kind="observation", title="Zebra", content="zebra " * 10 + "z"))
+def test_discovery_tokens_are_a_quarter_of_the_characters(memory: LocalMemory, call: Call) -> None:
+    remember(memory, NewItem(kind="observation", title="Zebra", content="zebra " * 10 + "z"))
     (found,) = call("search", query="zebra")["observations"]
     assert found["discovery_tokens"] == 16
 
 
-def many(kind: str, count: int) -> list[Note]:
+def many(kind: Kind, count: int) -> list[NewItem]:
     details = {"request": "Count the zebras"} if kind == "summary" else {}
     return [
-        Note(kind=kind, session=f"s{n}", title=f"Zebra number{n} of herd{n * 7}", details=details, created_ms=THEN + n)  # type: ignore[arg-type]
+        NewItem(
+            kind=kind,
+            session=f"s{n}",
+            title=f"Zebra number{n} of herd{n * 7}",
+            details=details,
+            created_ms=THEN + n,
+        )
         for n in range(count)
     ]
 
 
 @pytest.mark.promise("kiro:search:limit-default", "kiro:search:limit-per-category")
-def test_ten_of_each_category_by_default(book: Book, call: Call) -> None:
-    remember_all(book, [*many("observation", 12), *many("summary", 12)])
+def test_ten_of_each_category_by_default(memory: LocalMemory, call: Call) -> None:
+    remember_all(memory, [*many("observation", 12), *many("summary", 12)])
     reply = call("search", query="zebra*")
     assert (len(reply["observations"]), len(reply["summaries"])) == (10, 10)
 
@@ -141,17 +148,19 @@ def test_ten_of_each_category_by_default(book: Book, call: Call) -> None:
     [(0, 1), (-5, 1), (1, 1), (5.0, 5), (50, 50), (51, 50), (10**9, 50), (10**400, 50), (1e300, 50)],
 )
 @pytest.mark.promise("kiro:search:limit-max", "kiro:decided:limit-clamped")
-def test_a_limit_out_of_range_is_moved_to_its_border(book: Book, call: Call, limit: float, answered: int) -> None:
-    remember_all(book, many("observation", 52))
+def test_a_limit_out_of_range_is_moved_to_its_border(
+    memory: LocalMemory, call: Call, limit: float, answered: int
+) -> None:
+    remember_all(memory, many("observation", 52))
     assert len(call("search", query="zebra*", limit=limit)["observations"]) == answered
 
 
 @pytest.mark.promise("kiro:search:project-filter", "kiro:search:project-omitted")
-def test_a_project_limits_the_search_and_none_searches_everywhere(book: Book, call: Call) -> None:
+def test_a_project_limits_the_search_and_none_searches_everywhere(memory: LocalMemory, call: Call) -> None:
     for project in ("zoo", "circus", None):
-        remember(book, Note(content=f"The zebra of {project}", project=project))
+        remember(memory, NewItem(content=f"The zebra of {project}", project=project))
         request = {"request": f"zebra {project}"}
-        remember(book, Note(kind="summary", session=f"s-{project}", details=request, project=project))
+        remember(memory, NewItem(kind="summary", session=f"s-{project}", details=request, project=project))
     everywhere = call("search", query="zebra")
     assert {found["project"] for found in everywhere["observations"]} == {"zoo", "circus", "global"}
     assert {found["project"] for found in everywhere["summaries"]} == {"zoo", "circus", "global"}
@@ -164,7 +173,7 @@ def test_a_project_limits_the_search_and_none_searches_everywhere(book: Book, ca
 
 
 @pytest.mark.promise("kiro:decided:aliases", "kiro:decided:one-memory")
-def test_what_add_memory_wrote_under_the_long_name_is_found_under_the_short(book: Book, call: Call) -> None:
+def test_what_add_memory_wrote_under_the_long_name_is_found_under_the_short(memory: LocalMemory, call: Call) -> None:
     call("add_memory", content="Deploy on Tuesdays", type="rule", project_id="github.com/acme/my-api", tags=["release"])
     for project in ("my-api", "github.com/acme/my-api", "git@github.com:acme/my-api.git"):
         (found,) = call("search", query="deploy", project=project)["observations"]
@@ -174,21 +183,21 @@ def test_what_add_memory_wrote_under_the_long_name_is_found_under_the_short(book
     assert short["signals"]["projectMatch"] == 1.0
 
 
-def test_what_was_forgotten_is_not_found(book: Book, call: Call) -> None:
-    zebra = remember(book, Note(content="The zebra left"))
-    forget(book, [zebra.id])
+def test_what_was_forgotten_is_not_found(memory: LocalMemory, call: Call) -> None:
+    zebra = remember(memory, NewItem(content="The zebra left"))
+    forget_items(memory, [zebra.id])
     assert call("search", query="zebra")["observations"] == []
 
 
 @pytest.mark.promise("kiro:search:is-stale")
 def test_an_observation_is_stale_once_its_file_has_changed(
-    book: Book, call: Call, clock: Clock, tmp_path: Path
+    memory: LocalMemory, call: Call, clock: Clock, tmp_path: Path
 ) -> None:
     file = tmp_path / "auth.ts"
     file.write_text("old")
     os.utime(file, ns=(0, (THEN - 1000) * 1_000_000))
     details = {"files_modified": str(file)}
-    remember(book, Note(kind="observation", title="Modified auth.ts", details=details, created_ms=THEN))
+    remember(memory, NewItem(kind="observation", title="Modified auth.ts", details=details, created_ms=THEN))
 
     def is_stale() -> int:
         stale: int = call("search", query="auth.ts")["observations"][0]["is_stale"]
@@ -202,9 +211,9 @@ def test_an_observation_is_stale_once_its_file_has_changed(
 
 
 @pytest.mark.promise("kiro:decided:long-texts-cut")
-def test_a_long_text_is_cut_in_a_result_and_whole_by_its_id(book: Book, call: Call) -> None:
+def test_a_long_text_is_cut_in_a_result_and_whole_by_its_id(memory: LocalMemory, call: Call) -> None:
     text = "zebra\n" + "line of stripes\n" * 1000
-    stored = remember(book, Note(kind="observation", title="Zebra", content=text))
+    stored = remember(memory, NewItem(kind="observation", title="Zebra", content=text))
     (found,) = call("search", query="zebra")["observations"]
     assert len(found["text"]) <= 4000
     assert found["text"].endswith("…")
@@ -226,7 +235,7 @@ def test_the_tool_says_what_it_takes() -> None:
     assert schema["required"] == ["query"]
 
 
-def test_an_unknown_project_is_said_and_a_near_one_is_named(example: Book, call: Call) -> None:
+def test_an_unknown_project_is_said_and_a_near_one_is_named(example: LocalMemory, call: Call) -> None:
     reply = call("search", query="authentication", project="my-apy")
     assert reply["observations"] == [] and reply["summaries"] == []
     assert reply["notice"] == "There is no project 'my-apy'. Did you mean 'my-api'?"

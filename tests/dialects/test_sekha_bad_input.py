@@ -13,8 +13,8 @@ from tests.dialects.conftest import TOOLS, Call
 
 from commonplace.dialects.tool import error_body
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound, TooLarge
-from commonplace.memory.book import Book
 from commonplace.memory.conversations import MAX_MESSAGES
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_TEXT
 
 GOOD: dict[str, Any] = {"label": "L", "folder": "/f", "messages": [{"role": "user", "content": "Hello"}]}
@@ -31,15 +31,17 @@ EVERY = [(tool, name) for tool, arguments in VALID.items() for name in arguments
 WRONG: list[Any] = [True, 5, 5.5, "text", [], {}, [1], {"a": 1}]
 
 
-def refused(book: Book, tool: str, arguments: dict[str, Any], code: str = "VALIDATION_ERROR") -> dict[str, str]:
+def refused(
+    memory: LocalMemory, tool: str, arguments: dict[str, Any], code: str = "VALIDATION_ERROR"
+) -> dict[str, str]:
     """The error of a call, as the reference shows one, after checking that nothing was stored."""
     with pytest.raises(CommonplaceError) as caught:
-        TOOLS[tool].run(book, arguments)
+        TOOLS[tool].run(memory, arguments)
     error: dict[str, str] = error_body("sekha", caught.value)["error"]
     assert error.keys() == {"code", "message", "details"}
     assert error["code"] == code, error
     assert error["message"] and error["details"]
-    assert book.store.counts().items.get("message", 0) == 0
+    assert memory.store.counts().items.get("message", 0) == 0
     return error
 
 
@@ -54,9 +56,9 @@ def refused(book: Book, tool: str, arguments: dict[str, Any], code: str = "VALID
 )
 @pytest.mark.promise("sekha:errors:shape", "sekha:errors:validation")
 def test_scores_out_of_range_are_refused_in_the_words_of_the_reference(
-    book: Book, tool: str, name: str, bad: float
+    memory: LocalMemory, tool: str, name: str, bad: float
 ) -> None:
-    assert refused(book, tool, VALID[tool] | {name: bad}) == {
+    assert refused(memory, tool, VALID[tool] | {name: bad}) == {
         "code": "VALIDATION_ERROR",
         "message": f"Invalid {name}",
         "details": "Must be between 0.0 and 10.0",
@@ -74,27 +76,27 @@ def test_scores_out_of_range_are_refused_in_the_words_of_the_reference(
     ],
 )
 @pytest.mark.promise("sekha:memory_search:limit-range", "sekha:errors:validation")
-def test_numbers_out_of_range_are_refused(book: Book, tool: str, name: str, bad: int, borders: str) -> None:
-    error = refused(book, tool, VALID[tool] | {name: bad})
+def test_numbers_out_of_range_are_refused(memory: LocalMemory, tool: str, name: str, bad: int, borders: str) -> None:
+    error = refused(memory, tool, VALID[tool] | {name: bad})
     assert (error["message"], error["details"]) == (f"Invalid {name}", f"Must be between {borders}")
 
 
 @pytest.mark.parametrize(("tool", "name"), EVERY)
 @pytest.mark.promise("sekha:bad-input:wrong-type")
-def test_wrong_types_are_refused_everywhere(book: Book, tool: str, name: str) -> None:
+def test_wrong_types_are_refused_everywhere(memory: LocalMemory, tool: str, name: str) -> None:
     good = VALID[tool][name]
     numbers = isinstance(good, (int, float)) and not isinstance(good, bool)
     for bad in WRONG:
         if type(bad) is type(good) or (numbers and isinstance(bad, (int, float)) and not isinstance(bad, bool)):
             continue
-        error = refused(book, tool, VALID[tool] | {name: bad})
+        error = refused(memory, tool, VALID[tool] | {name: bad})
         assert error["message"].startswith(f"{name} must be "), error
 
 
 @pytest.mark.parametrize("tool", VALID)
 @pytest.mark.promise("sekha:bad-input:unknown-argument")
-def test_unknown_arguments_are_refused_and_the_known_ones_named(book: Book, tool: str) -> None:
-    error = refused(book, tool, VALID[tool] | {"nonsense": 1})
+def test_unknown_arguments_are_refused_and_the_known_ones_named(memory: LocalMemory, tool: str) -> None:
+    error = refused(memory, tool, VALID[tool] | {"nonsense": 1})
     assert "'nonsense'" in error["message"]
     assert all(name in error["details"] for name in VALID[tool])
 
@@ -120,14 +122,14 @@ def test_unknown_arguments_are_refused_and_the_known_ones_named(book: Book, tool
     "sekha:memory_get_context:id-required",
     "sekha:memory_export:id-required",
 )
-def test_what_is_required_is_asked_for_by_name(book: Book, tool: str, name: str) -> None:
+def test_what_is_required_is_asked_for_by_name(memory: LocalMemory, tool: str, name: str) -> None:
     missing = {key: value for key, value in VALID[tool].items() if key != name}
-    assert repr(name) in refused(book, tool, missing)["message"]
+    assert repr(name) in refused(memory, tool, missing)["message"]
 
 
 @pytest.mark.promise("sekha:bad-input:no-messages")
-def test_a_conversation_without_messages_is_refused(book: Book) -> None:
-    assert "no messages" in refused(book, "memory_store", GOOD | {"messages": []})["message"]
+def test_a_conversation_without_messages_is_refused(memory: LocalMemory) -> None:
+    assert "no messages" in refused(memory, "memory_store", GOOD | {"messages": []})["message"]
 
 
 @pytest.mark.parametrize(
@@ -151,8 +153,8 @@ def test_a_conversation_without_messages_is_refused(book: Book) -> None:
     ],
 )
 @pytest.mark.promise("sekha:bad-input:message-fields")
-def test_a_bad_message_is_named(book: Book, message: Any, says: str) -> None:
-    error = refused(book, "memory_store", GOOD | {"messages": [{"role": "user", "content": "fine"}, message]})
+def test_a_bad_message_is_named(memory: LocalMemory, message: Any, says: str) -> None:
+    error = refused(memory, "memory_store", GOOD | {"messages": [{"role": "user", "content": "fine"}, message]})
     assert error["message"].startswith(says)
 
 
@@ -165,9 +167,9 @@ def test_a_bad_message_is_named(book: Book, message: Any, says: str) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.promise("sekha:bad-input:timestamps")
-def test_malformed_timestamps_are_refused_and_their_message_named(book: Book, stamp: Any) -> None:
+def test_malformed_timestamps_are_refused_and_their_message_named(memory: LocalMemory, stamp: Any) -> None:
     messages = [{"role": "user", "content": "fine"}, {"role": "user", "content": "x", "timestamp": stamp}]
-    error = refused(book, "memory_store", GOOD | {"messages": messages})
+    error = refused(memory, "memory_store", GOOD | {"messages": messages})
     assert error["message"].startswith("messages[1].timestamp")
     assert "2026-01-25T16:30:00Z" in error["details"]
 
@@ -181,9 +183,9 @@ def test_a_timestamp_in_the_future_is_kept(call: Call) -> None:
 
 
 @pytest.mark.promise("sekha:bad-input:huge")
-def test_too_many_messages_are_refused_and_as_many_as_may_be_are_kept(book: Book, call: Call) -> None:
+def test_too_many_messages_are_refused_and_as_many_as_may_be_are_kept(memory: LocalMemory, call: Call) -> None:
     messages = [{"role": "user", "content": f"line {n}"} for n in range(MAX_MESSAGES + 1)]
-    assert f"{MAX_MESSAGES}" in refused(book, "memory_store", GOOD | {"messages": messages})["message"]
+    assert f"{MAX_MESSAGES}" in refused(memory, "memory_store", GOOD | {"messages": messages})["message"]
     assert call("memory_store", **GOOD | {"messages": messages[:-1]})["message_count"] == MAX_MESSAGES == 20_000
 
 
@@ -198,8 +200,8 @@ def test_too_many_messages_are_refused_and_as_many_as_may_be_are_kept(book: Book
     ids=["message", "metadata", "label", "folder"],
 )
 @pytest.mark.promise("sekha:bad-input:huge")
-def test_texts_that_are_too_long_are_refused(book: Book, huge: dict[str, Any]) -> None:
-    assert len(refused(book, "memory_store", GOOD | huge)["message"]) < 200
+def test_texts_that_are_too_long_are_refused(memory: LocalMemory, huge: dict[str, Any]) -> None:
+    assert len(refused(memory, "memory_store", GOOD | huge)["message"]) < 200
 
 
 def test_a_message_of_the_greatest_length_is_kept(call: Call) -> None:
@@ -210,11 +212,11 @@ def test_a_message_of_the_greatest_length_is_kept(call: Call) -> None:
 
 
 @pytest.mark.parametrize("depth", [60, 900])
-def test_metadata_that_is_too_deep_is_refused(book: Book, depth: int) -> None:
+def test_metadata_that_is_too_deep_is_refused(memory: LocalMemory, depth: int) -> None:
     deep: dict[str, Any] = {}
     for _ in range(depth):
         deep = {"a": deep}
-    refused(book, "memory_store", GOOD | {"messages": [{"role": "user", "content": "x", "metadata": deep}]})
+    refused(memory, "memory_store", GOOD | {"messages": [{"role": "user", "content": "x", "metadata": deep}]})
 
 
 @pytest.mark.parametrize(
@@ -235,8 +237,8 @@ def test_metadata_that_is_too_deep_is_refused(book: Book, depth: int) -> None:
     ],
 )
 @pytest.mark.promise("sekha:errors:validation")
-def test_other_values_that_cannot_be_are_refused(book: Book, tool: str, arguments: dict[str, Any]) -> None:
-    refused(book, tool, arguments)
+def test_other_values_that_cannot_be_are_refused(memory: LocalMemory, tool: str, arguments: dict[str, Any]) -> None:
+    refused(memory, tool, arguments)
 
 
 anything = st.recursive(
@@ -248,7 +250,7 @@ anything = st.recursive(
 
 @given(data=st.data(), tool=st.sampled_from(sorted(VALID)))
 @hypothesis_settings(max_examples=300)
-def test_whatever_is_sent_is_answered_or_refused(book: Book, data: st.DataObject, tool: str) -> None:
+def test_whatever_is_sent_is_answered_or_refused(memory: LocalMemory, data: st.DataObject, tool: str) -> None:
     arguments = {
         name: data.draw(st.just(good) | anything) for name, good in VALID[tool].items() if data.draw(st.booleans())
     }
@@ -256,4 +258,4 @@ def test_whatever_is_sent_is_answered_or_refused(book: Book, data: st.DataObject
         entry = {name: data.draw(anything) for name in ("role", "content", "timestamp", "metadata")}
         arguments["messages"] = [{**entry, "role": "user", "content": "x"}]
     with contextlib.suppress(InvalidInput, TooLarge, NotFound):
-        TOOLS[tool].run(book, arguments)
+        TOOLS[tool].run(memory, arguments)

@@ -13,9 +13,9 @@ from tests.conftest import Clock
 from tests.dialects.conftest import TOOLS, Call, calling
 
 from commonplace import config
-from commonplace.capture import own_json
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.conversations import Conversation, keep
+from commonplace.capture.importers import commonplace_export
+from commonplace.memory.conversations import NewConversation, store_conversation
+from commonplace.memory.local_memory import LocalMemory, open_memory
 
 # The "..." of the reference stands for the rest of what was said, up to the 450 words that it counts.
 REST = " ".join(["word"] * 423)
@@ -67,21 +67,21 @@ def conversation(call: Call, clock: Clock) -> str:
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, clock: Clock) -> Iterator[Book]:
+def elsewhere(tmp_path: Path, clock: Clock) -> Iterator[LocalMemory]:
     """Another memory."""
-    book = open_book(config.load({"data_dir": str(tmp_path / "elsewhere"), "embedder": "off"}), clock)
-    yield book
-    book.close()
+    memory = open_memory(config.load({"data_dir": str(tmp_path / "elsewhere"), "embedder": "off"}), clock)
+    yield memory
+    memory.close()
 
 
 @pytest.mark.promise("sekha:memory_export:example-markdown", "sekha:memory_export:formats")
-def test_the_example_as_markdown(book: Book, conversation: str) -> None:
+def test_the_example_as_markdown(memory: LocalMemory, conversation: str) -> None:
     arguments = {"conversation_id": conversation, "format": "markdown", "include_metadata": True}
-    reply = TOOLS["memory_export"].run(book, arguments)
+    reply = TOOLS["memory_export"].run(memory, arguments)
     assert reply.text == MARKDOWN
     assert reply.data["content"] == MARKDOWN
     assert (reply.data["format"], reply.data["conversation_id"]) == ("markdown", conversation)
-    assert TOOLS["memory_export"].run(book, {"conversation_id": conversation, "format": "markdown"}).text == MARKDOWN
+    assert TOOLS["memory_export"].run(memory, {"conversation_id": conversation, "format": "markdown"}).text == MARKDOWN
 
 
 @pytest.mark.promise("sekha:memory_export:metadata-off")
@@ -120,13 +120,13 @@ def test_json_without_metadata_is_only_what_was_said(call: Call, conversation: s
 
 
 @pytest.mark.promise("sekha:memory_export:backup")
-def test_an_export_comes_back_elsewhere_the_same(call: Call, conversation: str, elsewhere: Book) -> None:
+def test_an_export_comes_back_elsewhere_the_same(call: Call, conversation: str, elsewhere: LocalMemory) -> None:
     call("memory_update", conversation_id=conversation, status="archived")
     exported = call("memory_export", conversation_id=conversation)
     for _ in range(2):
-        for found in own_json.read(io.BytesIO(json.dumps(exported).encode()), "export.json"):
-            assert isinstance(found, Conversation)
-            keep(elsewhere, found)
+        for found in commonplace_export.read_json(io.BytesIO(json.dumps(exported).encode()), "export.json"):
+            assert isinstance(found, NewConversation)
+            store_conversation(elsewhere, found)
     again = calling(elsewhere)("memory_export", conversation_id=conversation)
     times = ("updated_at", "last_accessed")
     assert {n: v for n, v in again.items() if n not in times} == {n: v for n, v in exported.items() if n not in times}

@@ -8,10 +8,10 @@ import pytest
 from tests.conftest import Clock
 from tests.dialects.conftest import Call, calling
 
-from commonplace.memory import organise
-from commonplace.memory.book import Book
-from commonplace.memory.forget import forget
-from commonplace.memory.remember import Note, remember, remember_all
+from commonplace.memory import conversations
+from commonplace.memory.edit_and_forget import forget_items
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember, remember_all
 
 REST = "We should use RESTful principles with plural nouns for the API design."
 
@@ -60,12 +60,12 @@ def test_the_example_call(call: Call) -> None:
 
 
 @pytest.mark.promise("sekha:memory_search:semantic", "sekha:decided:similarity")
-def test_what_means_the_same_is_found_best_first(wise_book: Book) -> None:
-    call = calling(wise_book)
+def test_what_means_the_same_is_found_best_first(memory_with_model: LocalMemory) -> None:
+    call = calling(memory_with_model)
     talk(call, "Sessions", "Users stay logged in by a refresh token that rotates every week.")
     talk(call, "Garden", "Water the tomatoes in the evening.")
     talk(call, "Shop", "The invoice is sent when the parcel leaves.")
-    wise_book.meaning.catch_up()
+    memory_with_model.embeddings.catch_up()
     found = call("memory_search", query="how do we keep people signed in?")["results"]
     assert found[0]["label"] == "Sessions"
     assert 0.3 < found[0]["similarity"] <= 1.0
@@ -127,8 +127,10 @@ def test_total_counts_all_even_of_a_word_that_is_everywhere(call: Call) -> None:
 
 
 @pytest.mark.promise("sekha:decided:one-memory")
-def test_what_other_dialects_wrote_is_found(call: Call, book: Book) -> None:
-    remember(book, Note(kind="observation", title="Fed the zebra", details={"narrative": "Gave it hay"}, session="s-1"))
+def test_what_other_dialects_wrote_is_found(call: Call, memory: LocalMemory) -> None:
+    remember(
+        memory, NewItem(kind="observation", title="Fed the zebra", details={"narrative": "Gave it hay"}, session="s-1")
+    )
     added = call("add_memory", content="The zebra sleeps standing", type="fact")
     found = {result["content"]: result for result in call("memory_search", query="zebra")["results"]}
     fact, event = found["The zebra sleeps standing"], found["Gave it hay"]
@@ -153,14 +155,14 @@ def test_other_dialects_find_what_was_stored(call: Call) -> None:
     assert "How does the zebra sleep?" in str(context)
 
 
-def test_what_was_forgotten_or_archived(call: Call, book: Book) -> None:
+def test_what_was_forgotten_or_archived(call: Call, memory: LocalMemory) -> None:
     id_ = talk(call, "Zoo", "zebra one", "zebra two")
     first = call("memory_get_context", conversation_id=id_)["messages"][0]["id"]
     call("memory_update", conversation_id=id_, status="archived")
     assert call("memory_search", query="zebra")["total"] == 2
-    forget(book, [first])
+    forget_items(memory, [first])
     assert [result["content"] for result in call("memory_search", query="zebra")["results"]] == ["zebra two"]
-    organise.forget(book, id_)
+    conversations.forget_session(memory, id_)
     assert call("memory_search", query="zebra") == {"results": [], "total": 0}
 
 
@@ -175,9 +177,9 @@ def test_a_query_of_punctuation_alone_finds_nothing(call: Call) -> None:
     assert call("memory_search", query="?! …") == {"results": [], "total": 0}
 
 
-def test_long_messages_are_found_by_their_end_and_count_once(call: Call, clock: Clock, book: Book) -> None:
+def test_long_messages_are_found_by_their_end_and_count_once(call: Call, clock: Clock, memory: LocalMemory) -> None:
     long = "\n\n".join(f"Paragraph {n} about nothing in particular, told at length. " * 12 for n in range(60))
     talk(call, "Long", long + "\n\nAt last the zebra.")
-    remember_all(book, [Note(content=f"filler {n}") for n in range(5)])
+    remember_all(memory, [NewItem(content=f"filler {n}") for n in range(5)])
     data = call("memory_search", query="zebra")
     assert data["total"] == 1 and data["results"][0]["content"].endswith("At last the zebra.")

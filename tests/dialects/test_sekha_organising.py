@@ -9,10 +9,10 @@ from tests.conftest import Clock
 from tests.dialects.conftest import Call
 
 from commonplace.errors import InvalidInput, NotFound
-from commonplace.memory import organise
-from commonplace.memory.book import Book
-from commonplace.memory.export import conversation_data
-from commonplace.memory.forget import forget, restore
+from commonplace.memory import conversations
+from commonplace.memory.edit_and_forget import forget_items, restore_items
+from commonplace.memory.export_conversations import conversation_data
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Scope, SessionScope
 
 WORDS = ["How can we optimize our database queries?", "Here are several strategies..."]
@@ -77,7 +77,7 @@ def test_the_example_of_reading(call: Call, conversation: str) -> None:
     "sekha:memory_update:folder",
     "sekha:memory_update:importance",
 )
-def test_the_example_of_changing(call: Call, conversation: str, clock: Clock, book: Book) -> None:
+def test_the_example_of_changing(call: Call, conversation: str, clock: Clock, memory: LocalMemory) -> None:
     before = call("memory_get_context", conversation_id=conversation)
     clock.forward(days=1)
     data = call(
@@ -91,7 +91,7 @@ def test_the_example_of_changing(call: Call, conversation: str, clock: Clock, bo
     assert (after["label"], after["folder"], after["importance_score"]) == (
         "Database Optimization - Completed", "/work/archive", 7,
     )  # fmt: skip
-    (was,) = organise.history(book, conversation)
+    (was,) = conversations.conversation_history(memory, conversation)
     assert (was.before["label"], was.before["folder"]) == (before["label"], before["folder"])
 
 
@@ -192,21 +192,26 @@ def test_an_id_that_nothing_has_is_not_found(call: Call, conversation: str, tool
     assert "conversation_id" in refused.value.hint and len(refused.value.message) < 200
 
 
-def test_a_forgotten_conversation_tells_how_to_get_it_back(call: Call, conversation: str, book: Book) -> None:
-    organise.forget(book, conversation)
+def test_a_forgotten_conversation_tells_how_to_get_it_back(call: Call, conversation: str, memory: LocalMemory) -> None:
+    conversations.forget_session(memory, conversation)
     with pytest.raises(NotFound) as refused:
         call("memory_get_context", conversation_id=conversation)
     assert f"restore {conversation[-12:]}" in refused.value.hint
 
 
-def state(book: Book) -> object:
+def state(memory: LocalMemory) -> object:
     """Everything that is kept of conversations, but when each was last read."""
-    sessions = book.store.get_sessions(range(1, 10)).values()
+    sessions = memory.store.get_sessions(range(1, 10)).values()
     told = []
     for session in sessions:
-        data = conversation_data(session, book.store.messages_of(session.id))
-        told.append((data | {"last_accessed": None}, session.rev, book.store.session_history(session.id)))
-    return told, book.store.newest(Scope(), 100), book.store.counts(), book.store.session_counts(SessionScope(), 100)
+        data = conversation_data(session, memory.store.messages_of(session.id))
+        told.append((data | {"last_accessed": None}, session.rev, memory.store.session_history(session.id)))
+    return (
+        told,
+        memory.store.newest(Scope(), 100),
+        memory.store.counts(),
+        memory.store.session_counts(SessionScope(), 100),
+    )
 
 
 READS: list[tuple[str, dict[str, Any], bool]] = [
@@ -223,27 +228,27 @@ READS: list[tuple[str, dict[str, Any], bool]] = [
 @pytest.mark.parametrize(("tool", "arguments", "opens"), READS)
 @pytest.mark.promise("sekha:decided:reading", "sekha:memory_prune:only-suggests")
 def test_reading_leaves_nothing_but_the_time_of_it(
-    call: Call, conversation: str, clock: Clock, book: Book, tool: str, arguments: dict[str, Any], opens: bool
+    call: Call, conversation: str, clock: Clock, memory: LocalMemory, tool: str, arguments: dict[str, Any], opens: bool
 ) -> None:
     call("memory_store", label="Other", folder="/", messages=[{"role": "user", "content": "about a database"}])
-    before = state(book)
-    (session,) = [one for one in book.store.get_sessions(range(1, 10)).values() if one.uid == conversation]
+    before = state(memory)
+    (session,) = [one for one in memory.store.get_sessions(range(1, 10)).values() if one.uid == conversation]
     assert session.accessed_ms is None
     clock.forward(days=3)
     call(tool, **{name: conversation if value is True else value for name, value in arguments.items()})
-    assert state(book) == before
-    now = book.store.get_sessions([session.id])[session.id]
+    assert state(memory) == before
+    now = memory.store.get_sessions([session.id])[session.id]
     assert now.accessed_ms == (clock.now if opens else None)
 
 
 @pytest.mark.promise("sekha:decided:counts-true")
-def test_a_message_that_goes_and_comes_back_is_counted(call: Call, conversation: str, book: Book) -> None:
+def test_a_message_that_goes_and_comes_back_is_counted(call: Call, conversation: str, memory: LocalMemory) -> None:
     message = call("memory_get_context", conversation_id=conversation)["messages"][0]["id"]
-    forget(book, [message])
+    forget_items(memory, [message])
     data = call("memory_get_context", conversation_id=conversation)
     assert (data["message_count"], data["word_count"], len(data["messages"])) == (1, 4, 1)
     assert call("memory_stats")["total_words"] == 4
-    restore(book, [message])
+    restore_items(memory, [message])
     data = call("memory_get_context", conversation_id=conversation)
     assert [m["content"] for m in data["messages"]] == WORDS
     assert (data["message_count"], data["word_count"]) == (2, 11)

@@ -9,7 +9,7 @@ from tests.conftest import Clock
 from tests.dialects.conftest import Call
 
 from commonplace.dialects.sekha import MOST_CANDIDATES
-from commonplace.memory.book import Book
+from commonplace.memory.local_memory import LocalMemory
 
 # 2026-01-25T16:30:00Z
 NOW = 1_769_358_600_000
@@ -172,7 +172,7 @@ def test_a_conversation_from_the_future_is_not_old(call: Call) -> None:
     "sekha:memory_stats:date_range.newest",
     "sekha:decided:folder-tree",
 )
-def test_statistics_of_a_tree_and_of_everything(call: Call, clock: Clock, book: Book) -> None:
+def test_statistics_of_a_tree_and_of_everything(call: Call, clock: Clock, memory: LocalMemory) -> None:
     talk(call, clock, "API Design", 10, 7, "one two three", folder="/work/engineering")
     talk(call, clock, "API Design", 5, 10, "four", "five six", folder="/work/product")
     archived = talk(call, clock, "Database", 1, 4, "seven", folder="/work/archive")
@@ -195,7 +195,7 @@ def test_statistics_of_a_tree_and_of_everything(call: Call, clock: Clock, book: 
     assert (everything["total_conversations"], everything["average_importance"]) == (4, 5.5)
     assert everything["folders"]["/workshop"] == 1
     assert everything["date_range"]["oldest"] == "2026-01-05T16:30:00Z"
-    assert everything["storage_size_mb"] * 1_000_000 == pytest.approx(book.store.counts().bytes)
+    assert everything["storage_size_mb"] * 1_000_000 == pytest.approx(memory.store.counts().bytes)
     assert {**call("memory_stats", folder="/"), "storage_size_mb": 0} == {**everything, "storage_size_mb": 0}
     assert call("memory_stats", folder="work/engineering/")["total_conversations"] == 1
 

@@ -12,9 +12,9 @@ from tests.conftest import Clock
 from tests.dialects.conftest import TOOLS, Call
 
 from commonplace.dialects.profiles import tools_of
-from commonplace.memory import organise
-from commonplace.memory.book import Book
-from commonplace.memory.edit import Changes, edit
+from commonplace.memory import conversations
+from commonplace.memory.edit_and_forget import Changes, edit_item
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import UNSTORABLE
 from commonplace.text.redact import redact
 
@@ -166,9 +166,9 @@ def test_the_same_messages_elsewhere_are_another_conversation(call: Call) -> Non
 
 
 @pytest.mark.promise("sekha:decided:comes-back")
-def test_what_was_forgotten_comes_back_when_it_is_stored_again(call: Call, book: Book) -> None:
+def test_what_was_forgotten_comes_back_when_it_is_stored_again(call: Call, memory: LocalMemory) -> None:
     id_ = call("memory_store", **EXAMPLE)["id"]
-    organise.forget(book, id_)
+    conversations.forget_session(memory, id_)
     assert call("memory_stats")["total_conversations"] == 0
     assert call("memory_search", query="database queries")["results"] == []
     assert call("memory_store", **EXAMPLE)["id"] == id_
@@ -177,10 +177,10 @@ def test_what_was_forgotten_comes_back_when_it_is_stored_again(call: Call, book:
 
 
 @pytest.mark.promise("sekha:decided:edited-known")
-def test_an_edited_message_is_not_stored_a_second_time(call: Call, book: Book) -> None:
+def test_an_edited_message_is_not_stored_a_second_time(call: Call, memory: LocalMemory) -> None:
     id_ = call("memory_store", **EXAMPLE)["id"]
     message = call("memory_get_context", conversation_id=id_)["messages"][0]["id"]
-    edit(book, message, Changes(content="How do we speed the database up?"))
+    edit_item(memory, message, Changes(content="How do we speed the database up?"))
     call("memory_update", conversation_id=id_, label="Renamed", folder="/elsewhere")
     again = call("memory_store", **EXAMPLE)
     assert (again["id"], again["duplicate"], again["label"]) == (id_, True, "Renamed")
@@ -192,7 +192,7 @@ def test_an_edited_message_is_not_stored_a_second_time(call: Call, book: Book) -
 
 
 @pytest.mark.promise("sekha:decided:secrets-stay")
-def test_secrets_are_taken_out_before_anything_is_written(call: Call, book: Book) -> None:
+def test_secrets_are_taken_out_before_anything_is_written(call: Call, memory: LocalMemory) -> None:
     data = call(
         "memory_store", label=f"Key {SECRET}", folder=f"/keys/{SECRET}",
         messages=one(f"use {SECRET} now", metadata={"token": SECRET, SECRET: [SECRET]}),
@@ -201,14 +201,14 @@ def test_secrets_are_taken_out_before_anything_is_written(call: Call, book: Book
     read = call("memory_get_context", conversation_id=data["id"])
     assert SECRET not in str(data) + str(moved) + str(read)
     assert "[REDACTED:" in read["label"] and "[REDACTED:" in read["messages"][0]["content"]
-    files = book.settings.database.parent.glob("*")
+    files = memory.settings.database.parent.glob("*")
     assert not any(SECRET.encode() in file.read_bytes() for file in files if file.is_file())
 
 
 @pytest.mark.parametrize("tool", ["memory_search", "memory_get_context", "memory_export", "memory_stats"])
 @pytest.mark.promise("sekha:decided:secrets-stay")
 def test_a_secret_that_got_in_does_not_get_out(
-    call: Call, book: Book, monkeypatch: pytest.MonkeyPatch, tool: str
+    call: Call, memory: LocalMemory, monkeypatch: pytest.MonkeyPatch, tool: str
 ) -> None:
     with monkeypatch.context() as patched:
         # As if it had been written before its shape was known.
@@ -217,7 +217,7 @@ def test_a_secret_that_got_in_does_not_get_out(
             "memory_store", label=f"Key {SECRET}", folder="/f", messages=one(f"zebra {SECRET}", metadata={"k": SECRET})
         )["id"]
     asked = {"memory_search": {"query": "zebra"}, "memory_stats": {}}.get(tool, {"conversation_id": id_})
-    reply = TOOLS[tool].run(book, asked)
+    reply = TOOLS[tool].run(memory, asked)
     assert SECRET not in reply.text and SECRET not in str(reply.data)
     assert "[REDACTED:" in reply.text
 

@@ -10,37 +10,36 @@ import apsw
 import pytest
 
 from commonplace.config import Settings
-from commonplace.doctor.finding import Finding
-from commonplace.doctor.patient import Patient
-from commonplace.hosts.connect.places import places_here
-from commonplace.memory.book import open_book
-from commonplace.memory.remember import Note, remember_all
+from commonplace.doctor.context import DoctorContext, Finding
+from commonplace.hosts.host import locations_here
+from commonplace.memory.local_memory import open_memory
+from commonplace.memory.remember import NewItem, remember_all
 
 Behind = Callable[[str], None]
 
 
 @pytest.fixture
-def patient(settings: Settings, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Patient]:
+def context(settings: Settings, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DoctorContext]:
     """Somebody who has installed it and used nothing yet."""
     # What hooks and servers that are started here use.
     monkeypatch.setenv("COMMONPLACE_DATA_DIR", str(settings.data_dir))
     monkeypatch.setenv("COMMONPLACE_EMBEDDER", "off")
-    found = Patient(settings, (places_here(),))
+    found = DoctorContext(settings, (locations_here(),))
     yield found
     found.close()
 
 
 @pytest.fixture
-def filled(patient: Patient) -> Patient:
+def filled(context: DoctorContext) -> DoctorContext:
     """The same, with ten things remembered."""
-    book = open_book(patient.settings)
-    remember_all(book, [Note(f"Apple number {n}") for n in range(10)])
-    book.close()
-    return patient
+    memory = open_memory(context.settings)
+    remember_all(memory, [NewItem(f"Apple number {n}") for n in range(10)])
+    memory.close()
+    return context
 
 
 @pytest.fixture
-def behind(filled: Patient) -> Behind:
+def behind(filled: DoctorContext) -> Behind:
     """Does something to the store's file that nobody knows of."""
 
     def do(script: str) -> None:

@@ -7,33 +7,32 @@ from collections.abc import Iterator
 import pytest
 
 from commonplace.doctor import checkup as module
-from commonplace.doctor.checkup import NAMES, checkup, mend
-from commonplace.doctor.finding import Finding, failure, remark, well
-from commonplace.doctor.patient import Patient
+from commonplace.doctor.checkup import NAMES, fix_findings, run_checks
+from commonplace.doctor.context import DoctorContext, Finding, failure, ok, remark
 from commonplace.errors import StoreFull
 
 
-def test_every_area_is_examined_in_order(patient: Patient) -> None:
+def test_every_area_is_examined_in_order(context: DoctorContext) -> None:
     assert NAMES == ("store", "index", "model", "connections", "hooks", "spool", "permissions", "versions")
-    found = [*checkup(patient)]
+    found = [*run_checks(context)]
     assert not [one for one in found if one.state == "failure"]
     assert [*dict.fromkeys(one.area for one in found)] == ["store", "model", "connections", "spool", "versions"]
-    assert {one.area for one in checkup(patient, ["spool"])} == {"spool"}
+    assert {one.area for one in run_checks(context, ["spool"])} == {"spool"}
 
 
 def test_an_area_that_raises_is_a_failure_and_the_others_go_on(
-    patient: Patient, monkeypatch: pytest.MonkeyPatch
+    context: DoctorContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(_patient: Patient) -> Iterator[Finding]:
-        yield well("one", "first", "It is well.")
+    def broken(_patient: DoctorContext) -> Iterator[Finding]:
+        yield ok("one", "first", "It is well.")
         raise ValueError("what is this")
 
-    def full(_patient: Patient) -> list[Finding]:
+    def full(_patient: DoctorContext) -> list[Finding]:
         raise StoreFull("The disk is full.", "Make room.")
 
-    areas = (("one", broken), ("two", full), ("three", lambda _patient: [well("three", "it", "It is well.")]))
+    areas = (("one", broken), ("two", full), ("three", lambda _patient: [ok("three", "it", "It is well.")]))
     monkeypatch.setattr(module, "AREAS", areas)
-    found = [*checkup(patient)]
+    found = [*run_checks(context)]
     assert [(one.area, one.what, one.state) for one in found] == [
         ("one", "first", "ok"),
         ("one", "examination", "failure"),
@@ -57,7 +56,7 @@ def test_mending_goes_on_past_what_cannot_be_mended() -> None:
         failure("a", "by hand", "x", "y"),
         remark("a", "small", "x", "y", lambda: "It is done."),
     ]
-    assert [(finding.what, done) for finding, done in mend(findings)] == [
+    assert [(finding.what, done) for finding, done in fix_findings(findings)] == [
         ("full", "It could not be mended: The disk is full. Make room."),
         ("wrong", "It could not be mended: OSError: no"),
         ("small", "It is done."),

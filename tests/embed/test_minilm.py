@@ -146,7 +146,7 @@ def test_a_damaged_model_is_an_embedder_failure(tmp_path: Path) -> None:
 
 def test_importing_the_room_loads_no_library() -> None:
     script = (
-        "import sys, commonplace.embed, commonplace.embed.minilm, commonplace.embed.endpoint;"
+        "import sys, commonplace.embed, commonplace.embed.minilm, commonplace.embed.openai_compatible;"
         "commonplace.embed.minilm.MiniLM();"
         "print([name for name in ('numpy', 'onnxruntime', 'tokenizers') if name in sys.modules])"
     )

@@ -10,16 +10,16 @@ from typing import Any
 import psycopg
 import pytest
 from fuzzing import queries
+from fuzzing.limits import counted, watched
 from fuzzing.oracle import hold, hold_counted, hold_in_memory
 from fuzzing.target import CORPUS, Broken, Target
 from fuzzing.targets import TARGETS
-from fuzzing.watch import counted, watched
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.postgres_server import PostgresServer
 
-from commonplace.store.columns import QUERY_COLUMNS
-from commonplace.text.query import parse
+from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.text.query import parse_query
 
 # Together with the corpus all of it takes a few seconds: what is found in hours is for `make fuzz`.
 EXAMPLES = 15
@@ -85,7 +85,7 @@ def test_every_folder_of_the_corpus_has_its_target() -> None:
 def test_postgresql_takes_what_any_query_becomes(postgres: PostgresServer) -> None:
     texts = [path.read_bytes().decode("utf-8", "replace") for path in TARGETS["query"].corpus()]
     texts += [f"{one}{two}{three}" for one in queries.WORDS for two in queries.WORDS[:12] for three in ("a", '"b c"')]
-    made = {query for text in texts for query in queries.tsqueries(parse(text, QUERY_COLUMNS))}
+    made = {query for text in texts for query in queries.tsqueries(parse_query(text, QUERY_COLUMNS))}
     with psycopg.connect(postgres.url) as connection:
         (count,) = (
             connection.execute("SELECT count(q::tsquery) FROM unnest(%s::text[]) q", (sorted(made),)).fetchone() or ()

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from commonplace.hosts.generate import Generated, generate
-from commonplace.memory.book import Book
-from commonplace.memory.remember import Note, remember
-from commonplace.memory.rulebook import DEFAULT_TYPES
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.rules import RULE_SET_TYPES
 
 PROJECT = "my-api"
 
@@ -26,7 +26,7 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def say(book: Book) -> Say:
+def say(memory: LocalMemory) -> Say:
     """Remembers a rule, or whatever type it is; returns its id."""
 
     def call(text: str, type_: str = "rule", *, category: str = "", paths: tuple[str, ...] = (), **more: object) -> int:
@@ -34,18 +34,18 @@ def say(book: Book) -> Say:
         meta = more.get("meta", {})
         project = more.get("project", PROJECT)
         assert isinstance(meta, dict) and (project is None or isinstance(project, str))
-        note = Note(text, type=type_, details={k: v for k, v in details.items() if v}, meta=meta, project=project)
-        return remember(book, note).id
+        note = NewItem(text, type=type_, details={k: v for k, v in details.items() if v}, meta=meta, project=project)
+        return remember(memory, note).id
 
     return call
 
 
 @pytest.fixture
-def write(book: Book, root: Path) -> Generate:
+def write(memory: LocalMemory, root: Path) -> Generate:
     """Generates into the project's folder."""
 
     def call(*targets: str, types: tuple[str, ...] | None = None) -> Generated:
-        return generate(book, root, PROJECT, targets, DEFAULT_TYPES if types is None else types)
+        return generate(memory, root, PROJECT, targets, RULE_SET_TYPES if types is None else types)
 
     return call
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.book import Book
-from commonplace.memory.edit import Changes, edit
-from commonplace.memory.forget import forget
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
+from commonplace.memory.local_memory import LocalMemory
 
 from .conftest import Generate, Say, inner, tree
 
@@ -53,18 +52,18 @@ def test_a_block_is_replaced_where_it_is(write: Generate, say: Say, root: Path) 
 
 @pytest.mark.parametrize("before", ["# Mine\n", "# Mine", "# Mine\r\n", "# Mine\n\n", "a\r"])
 def test_what_was_there_is_there_again_when_no_rule_is_left(
-    book: Book, write: Generate, say: Say, root: Path, before: str
+    memory: LocalMemory, write: Generate, say: Say, root: Path, before: str
 ) -> None:
     (root / "AGENTS.md").write_bytes(before.encode())
     rule = say("Use pnpm")
     write()
-    forget(book, [rule])
+    forget_items(memory, [rule])
     write()
     assert (root / "AGENTS.md").read_bytes() == before.encode()
 
 
 def test_files_that_are_wholly_ours_are_removed_when_not_wanted(
-    book: Book, write: Generate, say: Say, root: Path
+    memory: LocalMemory, write: Generate, say: Say, root: Path
 ) -> None:
     (root / ".claude").mkdir()
     rules = [
@@ -74,7 +73,7 @@ def test_files_that_are_wholly_ours_are_removed_when_not_wanted(
     ]
     write()
     (root / ".claude" / "rules" / "mine.md").write_text("Mine\n", encoding="utf-8")
-    forget(book, rules)
+    forget_items(memory, rules)
     made = write()
     assert {change.path: change.action for change in made.changes} == {
         ".claude/rules/tests.md": "remove",
@@ -85,33 +84,33 @@ def test_files_that_are_wholly_ours_are_removed_when_not_wanted(
     assert not (root / ".claude" / "skills" / "deploy").exists()
 
 
-def test_files_of_targets_that_were_not_named_stay(book: Book, write: Generate, say: Say, root: Path) -> None:
+def test_files_of_targets_that_were_not_named_stay(memory: LocalMemory, write: Generate, say: Say, root: Path) -> None:
     rule = say("Use pnpm")
     write("claude", "gemini")
-    forget(book, [rule])
+    forget_items(memory, [rule])
     write("claude")
     assert not (root / "CLAUDE.md").exists() and (root / "GEMINI.md").exists()
 
 
-def test_a_renamed_category_moves_its_file(book: Book, write: Generate, say: Say, root: Path) -> None:
+def test_a_renamed_category_moves_its_file(memory: LocalMemory, write: Generate, say: Say, root: Path) -> None:
     rule = say("No sleeps", category="tests")
     write("roo")
-    edit(book, rule, Changes(details={"category": "testing"}))
+    edit_item(memory, rule, Changes(details={"category": "testing"}))
     write("roo")
     assert [path.name for path in (root / ".roo" / "rules").iterdir()] == ["testing.md"]
 
 
-def test_our_front_matter_follows_the_globs(book: Book, write: Generate, say: Say, root: Path) -> None:
+def test_our_front_matter_follows_the_globs(memory: LocalMemory, write: Generate, say: Say, root: Path) -> None:
     rule = say("No sleeps", category="tests", paths=("tests/**",))
     write("claude")
     file = root / ".claude" / "rules" / "tests.md"
-    edit(book, rule, Changes(details={"paths": "spec/**"}))
+    edit_item(memory, rule, Changes(details={"paths": "spec/**"}))
     write("claude")
     assert file.read_text(encoding="utf-8").startswith('---\npaths:\n  - "spec/**"\n---\n<!-- commonplace:begin -->')
-    edit(book, rule, Changes(details={"paths": ""}))
+    edit_item(memory, rule, Changes(details={"paths": ""}))
     write("claude")
     assert file.read_text(encoding="utf-8").startswith("<!-- commonplace:begin -->")
-    edit(book, rule, Changes(details={"paths": "tests/**"}))
+    edit_item(memory, rule, Changes(details={"paths": "tests/**"}))
     write("claude")
     assert file.read_text(encoding="utf-8").startswith('---\npaths:\n  - "tests/**"\n---\n<!-- commonplace:begin -->')
 
@@ -125,7 +124,9 @@ def test_a_formatted_front_matter_of_ours_is_left_formatted(write: Generate, say
     assert not write("claude").changed
 
 
-def test_a_front_matter_that_someone_changed_is_theirs(book: Book, write: Generate, say: Say, root: Path) -> None:
+def test_a_front_matter_that_someone_changed_is_theirs(
+    memory: LocalMemory, write: Generate, say: Say, root: Path
+) -> None:
     rule = say("No sleeps", category="tests", paths=("tests/**",))
     write("claude")
     file = root / ".claude" / "rules" / "tests.md"
@@ -137,7 +138,7 @@ def test_a_front_matter_that_someone_changed_is_theirs(book: Book, write: Genera
         ".claude/rules/tests.md says itself to which files it applies; its front matter was left as it is.",
     )
     assert not write("claude").changed
-    forget(book, [rule])
+    forget_items(memory, [rule])
     write("claude")
     assert file.read_text(encoding="utf-8") == theirs
 
@@ -199,7 +200,7 @@ def test_a_rule_imports_no_file(write: Generate, say: Say, root: Path, target: s
     assert "Red reversed rules" in text
 
 
-def test_secrets_are_not_written_into_files(book: Book, write: Generate, root: Path, say: Say) -> None:
+def test_secrets_are_not_written_into_files(memory: LocalMemory, write: Generate, root: Path, say: Say) -> None:
     say("Deploy with token ghp_abcdefghijklmnopqrstuvwxyz0123456789")
     write()
     assert "ghp_" not in (root / "AGENTS.md").read_text(encoding="utf-8")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from commonplace.errors import InvalidInput, NotFound
-from commonplace.hosts.learn import Read, learn
-from commonplace.memory.book import Book
-from commonplace.memory.browse import browse
+from commonplace.hosts.learn import LearnedFile, learn
+from commonplace.memory.items import browse_items
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Scope
 
 from .conftest import PROJECT, Generate, Say, tree
@@ -22,15 +22,15 @@ def put(root: Path, path: str, text: str | bytes) -> Path:
     return file
 
 
-def kept(book: Book) -> dict[str, Item]:
-    return {item.body: item for item in browse(book, Scope(), 1000).items}
+def kept(memory: LocalMemory) -> dict[str, Item]:
+    return {item.body: item for item in browse_items(memory, Scope(), 1000).items}
 
 
-def counts(reads: list[Read]) -> dict[str, tuple[int, int, str]]:
+def counts(reads: list[LearnedFile]) -> dict[str, tuple[int, int, str]]:
     return {read.path: (len(read.added), read.known, read.skipped) for read in reads}
 
 
-def test_every_format_is_read(book: Book, root: Path) -> None:
+def test_every_format_is_read(memory: LocalMemory, root: Path) -> None:
     put(root, "CLAUDE.md", "# Claude\n\n- from claude\n")
     put(root, ".claude/rules/deep/react.md", '---\npaths:\n  - "src/**/*.tsx"\n---\n- from claude rules\n')
     put(root, "AGENTS.md", "- from agents\n")
@@ -48,12 +48,12 @@ def test_every_format_is_read(book: Book, root: Path) -> None:
     put(root, ".roorules", "- from old roo\n")
     put(root, "README.md", "- not a rule\n")
     before = tree(root)
-    reads = learn(book, root, PROJECT)
+    reads = learn(memory, root, PROJECT)
     assert all(len(read.added) == 1 and not read.skipped for read in reads) and len(reads) == 15
     assert tree(root) == before
     found = {
         body: (item.type, item.details.get("category"), item.details.get("paths"), item.project)
-        for body, item in kept(book).items()
+        for body, item in kept(memory).items()
     }
     assert found == {
         "from claude": ("rule", None, None, PROJECT),
@@ -72,48 +72,51 @@ def test_every_format_is_read(book: Book, root: Path) -> None:
         "from roo": ("rule", "r", None, PROJECT),
         "from old roo": ("rule", None, None, PROJECT),
     }
-    assert kept(book)["from cursor"].meta == {"learned_from": ".cursor/rules/api.mdc"}
+    assert kept(memory)["from cursor"].meta == {"learned_from": ".cursor/rules/api.mdc"}
 
 
-def test_learning_twice_adds_nothing(book: Book, root: Path) -> None:
+def test_learning_twice_adds_nothing(memory: LocalMemory, root: Path) -> None:
     put(root, "CLAUDE.md", "## Style\n\n- Two spaces\n- Use pnpm\n\nA paragraph:\n\n```\ncode\n```\n")
     put(root, ".claude/skills/deploy/SKILL.md", "---\nname: deploy\ndescription: Ship\n---\n# Deploy\n\nmake\n")
-    assert counts(learn(book, root, PROJECT))["CLAUDE.md"] == (3, 0, "")
-    assert counts(learn(book, root, PROJECT)) == {"CLAUDE.md": (0, 3, ""), ".claude/skills/deploy/SKILL.md": (0, 1, "")}
-    assert len(kept(book)) == 4
+    assert counts(learn(memory, root, PROJECT))["CLAUDE.md"] == (3, 0, "")
+    assert counts(learn(memory, root, PROJECT)) == {
+        "CLAUDE.md": (0, 3, ""),
+        ".claude/skills/deploy/SKILL.md": (0, 1, ""),
+    }
+    assert len(kept(memory)) == 4
 
 
-def test_a_dry_run_keeps_nothing(book: Book, root: Path) -> None:
+def test_a_dry_run_keeps_nothing(memory: LocalMemory, root: Path) -> None:
     put(root, "CLAUDE.md", "- Use pnpm\n")
-    assert counts(learn(book, root, PROJECT, write=False)) == {"CLAUDE.md": (1, 0, "")}
-    assert kept(book) == {}
+    assert counts(learn(memory, root, PROJECT, write=False)) == {"CLAUDE.md": (1, 0, "")}
+    assert kept(memory) == {}
 
 
-def test_the_same_rule_in_several_files_is_one(book: Book, root: Path, say: Say) -> None:
+def test_the_same_rule_in_several_files_is_one(memory: LocalMemory, root: Path, say: Say) -> None:
     say("Write tests first", project=None)
     put(root, "CLAUDE.md", "- Use pnpm\n- write  tests first.\n")
     put(root, "AGENTS.md", "## Tools\n\n- use pnpm.\n")
     put(root, ".roo/rules/r.md", "- Use pnpm\n")
-    assert counts(learn(book, root, PROJECT)) == {
+    assert counts(learn(memory, root, PROJECT)) == {
         "AGENTS.md": (1, 0, ""),
         "CLAUDE.md": (0, 2, ""),
         ".roo/rules/r.md": (0, 1, ""),
     }
 
 
-def test_a_short_rule_under_two_headings_is_two(book: Book, root: Path) -> None:
+def test_a_short_rule_under_two_headings_is_two(memory: LocalMemory, root: Path) -> None:
     put(root, "CLAUDE.md", "## YAML\n\n- Two spaces\n\n## Python\n\n- Two spaces\n")
     put(root, "GEMINI.md", "## yaml\n\n- two spaces\n")
-    assert counts(learn(book, root, PROJECT)) == {"CLAUDE.md": (2, 0, ""), "GEMINI.md": (0, 1, "")}
+    assert counts(learn(memory, root, PROJECT)) == {"CLAUDE.md": (2, 0, ""), "GEMINI.md": (0, 1, "")}
 
 
-def test_the_same_rule_for_other_files_is_another(book: Book, root: Path) -> None:
+def test_the_same_rule_for_other_files_is_another(memory: LocalMemory, root: Path) -> None:
     for name in ("a", "b"):
         put(root, f".claude/rules/{name}.md", f'---\npaths: "{name}/**"\n---\n- Use pnpm\n')
-    assert sum(len(read.added) for read in learn(book, root, PROJECT)) == 2
+    assert sum(len(read.added) for read in learn(memory, root, PROJECT)) == 2
 
 
-def test_skills_become_skills(book: Book, root: Path) -> None:
+def test_skills_become_skills(memory: LocalMemory, root: Path) -> None:
     put(root, ".claude/skills/deploy/SKILL.md", "---\nname: deploy\ndescription: Ship it\n---\n# Deploy\n\n1. make\n")
     put(root, ".cursor/skills/Deploy/SKILL.md", "---\nname: deploy\n---\n# Deploy\n\n1. make\n")
     put(
@@ -123,9 +126,9 @@ def test_skills_become_skills(book: Book, root: Path) -> None:
     )
     put(root, ".windsurf/rules/rare.md", "---\ntrigger: manual\n---\nRarely.\n")
     put(root, ".kiro/steering/auto.md", "---\ninclusion: auto\n---\nSometimes.\n")
-    learn(book, root, PROJECT)
+    learn(memory, root, PROJECT)
     found = {
-        item.details["category"]: (item.type, item.body, item.meta.get("description")) for item in kept(book).values()
+        item.details["category"]: (item.type, item.body, item.meta.get("description")) for item in kept(memory).values()
     }
     assert found == {
         "deploy": ("skill", "# Deploy\n\n1. make", "Ship it"),
@@ -135,12 +138,12 @@ def test_skills_become_skills(book: Book, root: Path) -> None:
     }
 
 
-def test_what_generate_wrote_is_not_learned(book: Book, root: Path, say: Say, write: Generate) -> None:
+def test_what_generate_wrote_is_not_learned(memory: LocalMemory, root: Path, say: Say, write: Generate) -> None:
     say("Use pnpm")
     say("make", "skill", category="deploy")
     put(root, "AGENTS.md", "Mine only\n")
     write("agents", "claude")
-    assert counts(learn(book, root, "another")) == {
+    assert counts(learn(memory, root, "another")) == {
         "AGENTS.md": (1, 0, ""),
         ".agents/skills/deploy/SKILL.md": (0, 0, "written by `commonplace generate`"),
         "CLAUDE.md": (0, 0, "written by `commonplace generate`"),
@@ -148,11 +151,11 @@ def test_what_generate_wrote_is_not_learned(book: Book, root: Path, say: Say, wr
     }
 
 
-def test_after_learning_each_tool_is_given_what_it_lacks(book: Book, root: Path, write: Generate) -> None:
+def test_after_learning_each_tool_is_given_what_it_lacks(memory: LocalMemory, root: Path, write: Generate) -> None:
     put(root, "CLAUDE.md", "- Use pnpm\n")
     put(root, ".cursor/rules/api.mdc", "---\nglobs: api/**\nalwaysApply: false\n---\n- Validate input\n")
     before = (root / "CLAUDE.md").read_bytes(), (root / ".cursor/rules/api.mdc").read_bytes()
-    learn(book, root, PROJECT)
+    learn(memory, root, PROJECT)
     made = write()
     assert {change.path: change.action for change in made.changes} == {
         ".claude/rules/api.md": "create",
@@ -161,7 +164,7 @@ def test_after_learning_each_tool_is_given_what_it_lacks(book: Book, root: Path,
     assert ((root / "CLAUDE.md").read_bytes(), (root / ".cursor/rules/api.mdc").read_bytes()) == before
 
 
-def test_what_cannot_be_read_is_skipped_and_the_rest_is_kept(book: Book, root: Path) -> None:
+def test_what_cannot_be_read_is_skipped_and_the_rest_is_kept(memory: LocalMemory, root: Path) -> None:
     secret = put(root.parent, "elsewhere/secret.md", "- stolen\n")
     put(root, "AGENTS.md", "- Use pnpm\n")
     put(root, ".roo/rules/latin.md", b"caf\xe9 latte\n")
@@ -174,8 +177,8 @@ def test_what_cannot_be_read_is_skipped_and_the_rest_is_kept(book: Book, root: P
     (root / ".roo/rules/gone.md").symlink_to("nowhere")
     (root / ".cursor").symlink_to(root.parent / "elsewhere")
     put(root.parent, "elsewhere/rules/x.mdc", "- stolen too\n")
-    reads = counts(learn(book, root, PROJECT))
-    assert list(kept(book)) == ["Use pnpm"]
+    reads = counts(learn(memory, root, PROJECT))
+    assert list(kept(memory)) == ["Use pnpm"]
     why = {path: skipped for path, (_added, _known, skipped) in reads.items() if skipped}
     assert why == {
         ".claude/rules/up.md": "The path '../other/**' leaves the project",
@@ -190,7 +193,7 @@ def test_what_cannot_be_read_is_skipped_and_the_rest_is_kept(book: Book, root: P
     }
 
 
-def test_paths_that_are_named_are_read_alone(book: Book, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_that_are_named_are_read_alone(memory: LocalMemory, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(root, "CLAUDE.md", "- from claude\n")
     put(root, ".roo/rules/r.md", "- from roo\n")
     put(root, "packages/web/AGENTS.md", "- from web\n")
@@ -199,7 +202,7 @@ def test_paths_that_are_named_are_read_alone(book: Book, root: Path, monkeypatch
     outside = put(root.parent, "outside/.cursorrules", "- from outside\n").parent
     monkeypatch.chdir(root)
     given = [".roo", "packages/web/AGENTS.md", "docs/style.md", "other", str(outside), "./docs/../docs/style.md"]
-    reads = learn(book, root, PROJECT, [Path(path) for path in given])
+    reads = learn(memory, root, PROJECT, [Path(path) for path in given])
     assert [read.path for read in reads] == [
         ".roo/rules/r.md",
         "packages/web/AGENTS.md",
@@ -207,41 +210,45 @@ def test_paths_that_are_named_are_read_alone(book: Book, root: Path, monkeypatch
         "CLAUDE.md",
         ".cursorrules",
     ]
-    items = kept(book)
+    items = kept(memory)
     assert set(items) == {"from roo", "from web", "from a page", "from a project inside", "from outside"}
     assert items["from web"].details == {"paths": "packages/web/**"} and items["from a page"].details == {}
 
 
-def test_paths_that_lead_nowhere_or_out_are_refused(book: Book, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_that_lead_nowhere_or_out_are_refused(
+    memory: LocalMemory, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(root)
     put(root.parent, "elsewhere/CLAUDE.md", "- stolen\n")
     (root / "link").symlink_to(root.parent / "elsewhere")
     with pytest.raises(NotFound, match=r"missing\.md"):
-        learn(book, root, PROJECT, [Path("missing.md")])
+        learn(memory, root, PROJECT, [Path("missing.md")])
     with pytest.raises(InvalidInput, match="link is a link that leaves the project"):
-        learn(book, root, PROJECT, [Path("link")])
-    (read,) = learn(book, root, PROJECT, [Path("link/CLAUDE.md")])
-    assert "leaves the project" in read.skipped and kept(book) == {}
+        learn(memory, root, PROJECT, [Path("link")])
+    (read,) = learn(memory, root, PROJECT, [Path("link/CLAUDE.md")])
+    assert "leaves the project" in read.skipped and kept(memory) == {}
 
 
-def test_secrets_in_a_rule_file_are_not_kept(book: Book, root: Path) -> None:
+def test_secrets_in_a_rule_file_are_not_kept(memory: LocalMemory, root: Path) -> None:
     put(root, "CLAUDE.md", "- Deploy with token ghp_abcdefghijklmnopqrstuvwxyz0123456789\n")
-    learn(book, root, PROJECT)
-    assert "ghp_" not in next(iter(kept(book)))
-    assert counts(learn(book, root, PROJECT)) == {"CLAUDE.md": (0, 1, "")}
+    learn(memory, root, PROJECT)
+    assert "ghp_" not in next(iter(kept(memory)))
+    assert counts(learn(memory, root, PROJECT)) == {"CLAUDE.md": (0, 1, "")}
 
 
-def test_only_so_many_files_are_read(book: Book, root: Path) -> None:
+def test_only_so_many_files_are_read(memory: LocalMemory, root: Path) -> None:
     for number in range(502):
         put(root, f".roo/rules/{number:03}.md", f"- rule number {number}\n")
-    reads = learn(book, root, PROJECT, write=False)
+    reads = learn(memory, root, PROJECT, write=False)
     assert [read.path for read in reads if read.skipped] == [".roo/rules/500.md", ".roo/rules/501.md"]
 
 
-def test_a_skill_is_not_repeated_in_the_file_it_was_learned_from(book: Book, root: Path, write: Generate) -> None:
+def test_a_skill_is_not_repeated_in_the_file_it_was_learned_from(
+    memory: LocalMemory, root: Path, write: Generate
+) -> None:
     text = "---\nname: release\ndescription: Ship it\n---\n# Release\n\n1. Tag.\n"
     file = put(root, ".claude/skills/release/SKILL.md", text)
-    learn(book, root, PROJECT)
+    learn(memory, root, PROJECT)
     made = write("claude", "cursor")
     assert file.read_text(encoding="utf-8") == text
     assert [change.path for change in made.changed] == [".cursor/skills/release/SKILL.md"]

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.hosts import markers
-from commonplace.hosts.generate import Generated, generate, plan
+from commonplace.hosts.generate import Generated, generate, plan_rule_files
 from commonplace.hosts.learn import learn
-from commonplace.hosts.statements import statements
-from commonplace.hosts.targets import NAMES, TARGETS, chosen
-from commonplace.hosts.writing import write_all
-from commonplace.memory.book import Book
-from commonplace.memory.remember import Note, remember_all
-from commonplace.memory.rulebook import Rule, Rulebook, Skill
+from commonplace.hosts.project_files import write_all
+from commonplace.hosts.registry import TARGET_NAMES, TARGETS, targets_for
+from commonplace.hosts.rules_markdown import statements
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember_all
+from commonplace.memory.rules import Rule, RuleSet, Skill
 
 from .conftest import tree
 
@@ -44,8 +44,8 @@ skills = st.builds(
     text=any_text.filter(str.strip),
     description=st.text(letters, max_size=30),
 )
-rulebooks = st.builds(
-    Rulebook,
+rule_sets = st.builds(
+    RuleSet,
     project=st.just("my-api"),
     rules=st.lists(rules, max_size=6, unique_by=lambda rule: rule.id).map(tuple),
     skills=st.lists(skills, max_size=2).map(tuple),
@@ -61,15 +61,15 @@ def project() -> Iterator[Path]:
         yield Path(folder).resolve()
 
 
-def write(told: Rulebook, root: Path, *targets: str) -> Generated:
-    made = plan(told, root, chosen(targets or NAMES, root))
+def write(told: RuleSet, root: Path, *targets: str) -> Generated:
+    made = plan_rule_files(told, root, targets_for(targets or TARGET_NAMES, root))
     write_all(root, made.changes)
     return made
 
 
 @settings(max_examples=40)
-@given(rulebooks)
-def test_generating_twice_is_generating_once(told: Rulebook) -> None:
+@given(rule_sets)
+def test_generating_twice_is_generating_once(told: RuleSet) -> None:
     with project() as root:
         write(told, root)
         before = tree(root)
@@ -77,8 +77,8 @@ def test_generating_twice_is_generating_once(told: Rulebook) -> None:
 
 
 @settings(max_examples=40)
-@given(rulebooks, rulebooks)
-def test_what_is_written_depends_on_the_rules_alone(first: Rulebook, second: Rulebook) -> None:
+@given(rule_sets, rule_sets)
+def test_what_is_written_depends_on_the_rules_alone(first: RuleSet, second: RuleSet) -> None:
     with project() as used, project() as fresh:
         write(first, used)
         write(second, used)
@@ -88,8 +88,8 @@ def test_what_is_written_depends_on_the_rules_alone(first: Rulebook, second: Rul
 
 
 @settings(max_examples=150)
-@given(rulebooks.filter(lambda told: bool(told.rules)), around, st.booleans())
-def test_what_is_outside_of_the_markers_stays_byte_for_byte(told: Rulebook, text: str, bom: bool) -> None:
+@given(rule_sets.filter(lambda told: bool(told.rules)), around, st.booleans())
+def test_what_is_outside_of_the_markers_stays_byte_for_byte(told: RuleSet, text: str, bom: bool) -> None:
     with project() as root:
         file = root / "AGENTS.md"
         before = (b"\xef\xbb\xbf" if bom else b"") + text.encode()
@@ -98,14 +98,14 @@ def test_what_is_outside_of_the_markers_stays_byte_for_byte(told: Rulebook, text
         after = file.read_bytes()
         assert after.startswith(before)
         assert not write(told, root, "agents").changed
-        write(Rulebook(None, (), ()), root, "agents")
+        write(RuleSet(None, (), ()), root, "agents")
         if made.changed and text.strip():
             assert file.read_bytes() == before
 
 
 @settings(max_examples=100)
-@given(rulebooks.filter(lambda told: bool(told.rules)), around, around)
-def test_text_above_and_below_a_block_stays_byte_for_byte(told: Rulebook, above: str, below: str) -> None:
+@given(rule_sets.filter(lambda told: bool(told.rules)), around, around)
+def test_text_above_and_below_a_block_stays_byte_for_byte(told: RuleSet, above: str, below: str) -> None:
     text = f"{above}\n<!-- commonplace:begin -->\nold\n<!-- commonplace:end -->\n{below}"
     with project() as root:
         (root / "GEMINI.md").write_bytes(text.encode())
@@ -118,12 +118,12 @@ def test_text_above_and_below_a_block_stays_byte_for_byte(told: Rulebook, above:
 
 @settings(max_examples=25)
 @given(st.lists(rules, min_size=1, max_size=5), st.data())
-def test_learning_what_was_generated_adds_nothing(book: Book, some: list[Rule], data: st.DataObject) -> None:
+def test_learning_what_was_generated_adds_nothing(memory: LocalMemory, some: list[Rule], data: st.DataObject) -> None:
     name = f"p{data.draw(st.integers(0, 10**9))}"
     with project() as root:
-        remember_all(book, [note_of(rule, name) for rule in some])
-        generate(book, root, name, NAMES, ("rule", "decision", "fact", "note"))
-        assert sum(len(read.added) for read in learn(book, root, name)) == 0
+        remember_all(memory, [note_of(rule, name) for rule in some])
+        generate(memory, root, name, TARGET_NAMES, ("rule", "decision", "fact", "note"))
+        assert sum(len(read.added) for read in learn(memory, root, name)) == 0
 
 
 @settings(max_examples=25)
@@ -140,12 +140,12 @@ def test_learning_what_was_generated_adds_nothing(book: Book, some: list[Rule], 
     st.data(),
 )
 def test_a_rule_that_was_generated_is_the_same_when_its_markers_are_gone(
-    book: Book, some: list[Rule], data: st.DataObject
+    memory: LocalMemory, some: list[Rule], data: st.DataObject
 ) -> None:
     name = f"q{data.draw(st.integers(0, 10**9))}"
     with project() as root:
-        remember_all(book, [note_of(rule, name) for rule in some])
-        generate(book, root, name, NAMES, ("rule", "decision", "fact", "note"))
+        remember_all(memory, [note_of(rule, name) for rule in some])
+        generate(memory, root, name, TARGET_NAMES, ("rule", "decision", "fact", "note"))
         for host in TARGETS:
             for pattern in host.homes:
                 for file in root.glob(pattern):
@@ -153,7 +153,7 @@ def test_a_rule_that_was_generated_is_the_same_when_its_markers_are_gone(
                         cut = markers.parts(file.read_text(encoding="utf-8"))
                         inside = "\n".join((cut.block or "").split("\n")[1:-1])
                         file.write_text(cut.before + inside, encoding="utf-8")
-        assert [note.content for read in learn(book, root, name) for note in read.added] == []
+        assert [note.content for read in learn(memory, root, name) for note in read.added] == []
 
 
 @given(any_text)
@@ -162,7 +162,7 @@ def test_any_text_can_be_taken_apart(text: str) -> None:
         assert one.text.strip() == one.text or one.text.startswith("-")
 
 
-def note_of(rule: Rule, project_name: str) -> Note:
+def note_of(rule: Rule, project_name: str) -> NewItem:
     details = {"category": rule.category, "paths": "\n".join(rule.paths), "subtitle": rule.topic}
     details = {name: value for name, value in details.items() if value}
-    return Note(rule.text, type=rule.type, project=project_name, details=details)
+    return NewItem(rule.text, type=rule.type, project=project_name, details=details)

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, TooLarge
-from commonplace.hosts.generate import plan
-from commonplace.hosts.targets import chosen
-from commonplace.hosts.writing import Change, write_all
-from commonplace.memory.rulebook import Rule, Rulebook, Skill
+from commonplace.hosts.generate import plan_rule_files
+from commonplace.hosts.project_files import Change, write_all
+from commonplace.hosts.registry import targets_for
+from commonplace.memory.rules import Rule, RuleSet, Skill
 
 from .conftest import Generate, Say, tree
 
@@ -149,13 +149,13 @@ def test_a_folder_that_cannot_be_written_is_refused(write: Generate, say: Say, r
 )
 @pytest.mark.parametrize("type_", ["rule", "skill"])
 def test_a_category_that_is_no_file_name_is_refused(root: Path, category: str, type_: str) -> None:
-    told = Rulebook(
+    told = RuleSet(
         "my-api",
         (Rule(1, "rule", "Use pnpm"), *((Rule(2, "rule", "Bad", category=category),) if type_ == "rule" else ())),
         (Skill(2, category, "Bad", "Bad"),) if type_ == "skill" else (),
     )
     with pytest.raises(InvalidInput, match=r"of memory 2 cannot name a (file|skill)") as refused:
-        plan(told, root, chosen(("agents", "claude"), root))
+        plan_rule_files(told, root, targets_for(("agents", "claude"), root))
     assert "edit 2 --category NAME" in refused.value.hint
     assert tree(root) == {}
 

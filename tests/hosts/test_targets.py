@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.errors import Conflict, InvalidInput
-from commonplace.hosts.targets import NAMES, TARGETS, chosen
+from commonplace.hosts.registry import TARGET_NAMES, TARGETS, targets_for
 
 from .conftest import Generate, Say, inner
 
@@ -112,7 +112,7 @@ def rules(say: Say) -> None:
 
 
 @pytest.mark.usefixtures("rules")
-@pytest.mark.parametrize("target", NAMES)
+@pytest.mark.parametrize("target", TARGET_NAMES)
 def test_each_target_gets_its_files_with_its_front_matter(write: Generate, root: Path, target: str) -> None:
     write(target)
     files = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
@@ -124,7 +124,7 @@ def test_each_target_gets_its_files_with_its_front_matter(write: Generate, root:
         assert inner(written) == text, path
 
 
-@pytest.mark.parametrize("target", NAMES)
+@pytest.mark.parametrize("target", TARGET_NAMES)
 def test_each_target_gets_skills_in_its_own_folder(write: Generate, say: Say, root: Path, target: str) -> None:
     say("1. make build\n2. make deploy", "skill", category="Deploy App", meta={"description": 'Ship it: "safely"'})
     write(target)
@@ -141,12 +141,12 @@ def test_each_target_gets_skills_in_its_own_folder(write: Generate, say: Say, ro
 def test_a_tool_is_used_if_one_of_its_signs_is_there(root: Path, host: object, sign: str) -> None:
     (root / sign).parent.mkdir(parents=True, exist_ok=True)
     (root / sign).mkdir() if "." not in sign[1:] else (root / sign).touch()
-    assert host in chosen((), root)
+    assert host in targets_for((), root)
 
 
 def test_a_project_that_uses_no_tool_gets_agents_md(root: Path) -> None:
     (root / ".github" / "workflows").mkdir(parents=True)
-    assert [host.name for host in chosen((), root)] == ["agents"]
+    assert [host.name for host in targets_for((), root)] == ["agents"]
 
 
 def test_a_second_name_for_a_file_is_no_second_tool(write: Generate, say: Say, root: Path) -> None:
@@ -163,9 +163,9 @@ def test_a_second_name_for_a_file_is_no_second_tool(write: Generate, say: Say, r
 
 def test_named_targets_are_used_whatever_the_project_uses(root: Path) -> None:
     (root / "CLAUDE.md").touch()
-    assert [host.name for host in chosen(("kiro", "cursor"), root)] == ["cursor", "kiro"]
+    assert [host.name for host in targets_for(("kiro", "cursor"), root)] == ["cursor", "kiro"]
     with pytest.raises(InvalidInput, match="'emacs'"):
-        chosen(("emacs",), root)
+        targets_for(("emacs",), root)
 
 
 def test_cline_with_a_single_rules_file_keeps_it_single(write: Generate, say: Say, root: Path) -> None:
@@ -205,4 +205,4 @@ def test_a_tool_whose_file_is_a_link_to_another_is_left_out_even_if_it_has_a_fol
     (root / "AGENTS.md").write_text("- Mine\n", encoding="utf-8")
     (root / "CLAUDE.md").symlink_to("AGENTS.md")
     (root / ".claude").mkdir()
-    assert [host.name for host in chosen((), root)] == ["agents"]
+    assert [host.name for host in targets_for((), root)] == ["agents"]

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from commonplace.errors import CommonplaceError
-from commonplace.hosts.generate import Generated, generate
-from commonplace.hosts.watch import watch
-from commonplace.memory.book import Book
+from commonplace.hosts.generate import Generated, generate, watch
+from commonplace.memory.local_memory import LocalMemory
 
 from .conftest import PROJECT, Say
 
 
-def run(book: Book, root: Path, steps: Iterator[object]) -> tuple[list[Generated], list[str], int]:
+def run(memory: LocalMemory, root: Path, steps: Iterator[object]) -> tuple[list[Generated], list[str], int]:
     """Watch, doing one step in each pause, until there are no more."""
     told: list[Generated] = []
     complaints: list[str] = []
@@ -22,7 +21,7 @@ def run(book: Book, root: Path, steps: Iterator[object]) -> tuple[list[Generated
     def regenerate() -> Generated:
         nonlocal calls
         calls += 1
-        return generate(book, root, PROJECT, ("agents",))
+        return generate(memory, root, PROJECT, ("agents",))
 
     def wait() -> bool:
         return next(steps, "end") != "end"
@@ -30,12 +29,12 @@ def run(book: Book, root: Path, steps: Iterator[object]) -> tuple[list[Generated
     def complain(error: CommonplaceError) -> None:
         complaints.append(error.message)
 
-    watch(book, regenerate, wait, told.append, complain)
+    watch(memory, regenerate, wait, told.append, complain)
     return told, complaints, calls
 
 
 def test_a_rule_that_is_added_meanwhile_is_written(
-    book: Book, root: Path, say: Say, open_again: Callable[[], Book]
+    memory: LocalMemory, root: Path, say: Say, open_again: Callable[[], LocalMemory]
 ) -> None:
     other = open_again()
 
@@ -45,19 +44,19 @@ def test_a_rule_that_is_added_meanwhile_is_written(
         yield other.store.forget([1], 1)
         assert not (root / "AGENTS.md").exists()
 
-    told, complaints, _calls = run(book, root, steps())
+    told, complaints, _calls = run(memory, root, steps())
     assert [[change.action for change in made.changed] for made in told] == [[], ["create"], ["remove"]]
     assert complaints == []
     other.close()
 
 
-def test_a_store_that_rests_costs_nothing(book: Book, root: Path, say: Say) -> None:
+def test_a_store_that_rests_costs_nothing(memory: LocalMemory, root: Path, say: Say) -> None:
     say("Use pnpm")
-    told, _complaints, calls = run(book, root, iter(range(50)))
+    told, _complaints, calls = run(memory, root, iter(range(50)))
     assert len(told) == 1 and calls == 2
 
 
-def test_a_refusal_is_told_once_and_tried_again(book: Book, root: Path, say: Say) -> None:
+def test_a_refusal_is_told_once_and_tried_again(memory: LocalMemory, root: Path, say: Say) -> None:
     say("Use pnpm")
     file = root / "AGENTS.md"
     file.write_text("<!-- commonplace:begin -->\n", encoding="utf-8")
@@ -68,5 +67,5 @@ def test_a_refusal_is_told_once_and_tried_again(book: Book, root: Path, say: Say
         yield file.write_text("Mended\n", encoding="utf-8")
         assert "Use pnpm" in file.read_text(encoding="utf-8")
 
-    _told, complaints, _calls = run(book, root, steps())
+    _told, complaints, _calls = run(memory, root, steps())
     assert len(complaints) == 1 and "AGENTS.md" in complaints[0]

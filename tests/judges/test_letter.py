@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import httpx2
-from judges.letter import introduced
+from judges.key_proxy import introduced
 from tests.mcp.conftest import DEADLINE, Served
 
 

@@ -15,14 +15,14 @@ from tests.capture.move_in.databases import AT, CAUSANTIC, CLAUDE_MEM, ISO, KIRO
 from tests.capture.transcripts.corpus import asked, codex_meta, replied, write
 from tests.leaks.planting import SEEDS, Seed, everywhere, leaks, leaks_in_files
 
-from commonplace.capture.hooks.beside import Draining
-from commonplace.capture.imports import import_path
+from commonplace.capture.hooks.drain_inline import BackgroundDrain
+from commonplace.capture.import_files import import_path
 from commonplace.capture.inbox import Inbox
 from commonplace.config import Settings
-from commonplace.memory.book import Book
-from commonplace.memory.browse import browse
-from commonplace.memory.opening import opening
+from commonplace.memory.items import browse_items
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.report import report
+from commonplace.memory.session_context import session_context
 from commonplace.model import Scope
 
 IDS = "8c0f3a52-6d6f-4a49-9a3c-5d1f4b7f{:04}"
@@ -51,44 +51,50 @@ TOLD: Mapping[tuple[str, str], dict[str, Any]] = {
 }
 
 
-def told_everywhere(book: Book) -> str:
+def told_everywhere(memory: LocalMemory) -> str:
     """What is said unasked: the opening of a session, and the report of the week."""
-    return opening(book, "my-api", 20_000) + opening(book, None, 20_000) + repr(report(book, Scope(), 0, 4 * 10**12))
+    return (
+        session_context(memory, "my-api", 20_000)
+        + session_context(memory, None, 20_000)
+        + repr(report(memory, Scope(), 0, 4 * 10**12))
+    )
 
 
-def assert_clean(book: Book, settings: Settings) -> None:
-    items = browse(book, Scope(), 100).items
+def assert_clean(memory: LocalMemory, settings: Settings) -> None:
+    items = browse_items(memory, Scope(), 100).items
     assert items, "something was kept"
-    assert leaks(repr(items)) == [] and leaks(told_everywhere(book)) == []
+    assert leaks(repr(items)) == [] and leaks(told_everywhere(memory)) == []
     assert leaks_in_files(settings.data_dir) == {}
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.kind)
-def test_no_hook_keeps_a_secret(book: Book, settings: Settings, seed: Seed) -> None:
+def test_no_hook_keeps_a_secret(memory: LocalMemory, settings: Settings, seed: Seed) -> None:
     for (host, event), payload in TOLD.items():
         for planted in everywhere(payload, seed.text):
             put(settings, {**planted, "cwd": FOLDER}, event, host)
     put(settings, f"no event, but {seed.text}".encode())
     put(settings, f'{{"prompt": "cut off {seed.text}'.encode(), "UserPromptSubmit", ended="cut")
-    draining = Draining()
-    while draining(book):
+    draining = BackgroundDrain()
+    while draining(memory):
         pass
-    draining(book)
+    draining(memory)
     assert list((settings.data_dir / "spool" / "refused").iterdir())
     assert list((settings.data_dir / "openings").iterdir())
-    assert_clean(book, settings)
+    assert_clean(memory, settings)
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.kind)
-def test_no_session_of_an_agent_keeps_a_secret(book: Book, settings: Settings, tmp_path: Path, seed: Seed) -> None:
+def test_no_session_of_an_agent_keeps_a_secret(
+    memory: LocalMemory, settings: Settings, tmp_path: Path, seed: Seed
+) -> None:
     folder = tmp_path / "agents"
     for number, records in enumerate(planted_records(talk().records, seed)):
-        ingest(book, write(place(folder / f"claude{number}"), records))
+        ingest(memory, write(place(folder / f"claude{number}"), records))
     rollout = [codex_meta(), *asked(1, "Why is it slow?"), *replied(2, "The disk is slow.")]
     for number, records in enumerate(planted_records(rollout, seed)):
         name = f"rollout-2026-03-15T10-00-00-0b4f4b0e-3f5c-4c59-9f57-6b1c8f3f{number:04}.jsonl"
-        ingest(book, write(folder / "codex" / name, records))
-    assert_clean(book, settings)
+        ingest(memory, write(folder / "codex" / name, records))
+    assert_clean(memory, settings)
 
 
 def planted_records(records: list[dict[str, Any]], seed: Seed) -> Iterator[list[dict[str, Any]]]:
@@ -100,9 +106,9 @@ def planted_records(records: list[dict[str, Any]], seed: Seed) -> Iterator[list[
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.kind)
-def test_no_watched_folder_keeps_a_secret(book: Book, settings: Settings, tmp_path: Path, seed: Seed) -> None:
+def test_no_watched_folder_keeps_a_secret(memory: LocalMemory, settings: Settings, tmp_path: Path, seed: Seed) -> None:
     folder = tmp_path / "inbox"
-    inbox = Inbox(lambda: book, folder)
+    inbox = Inbox(lambda: memory, folder)
     inbox.step()
     exports = {"chatgpt": chatgpt(), "claude": claude(claude_message("m1", "human", "Hello"))}
     for product, export in exports.items():
@@ -114,7 +120,7 @@ def test_no_watched_folder_keeps_a_secret(book: Book, settings: Settings, tmp_pa
     assert inbox.step()
     reports = [path.read_text(encoding="utf-8") for path in folder.rglob("*.json.txt")]
     assert reports and [text for text in reports if leaks(text)] == []
-    assert_clean(book, settings)
+    assert_clean(memory, settings)
 
 
 @pytest.mark.parametrize(
@@ -131,12 +137,12 @@ def test_no_watched_folder_keeps_a_secret(book: Book, settings: Settings, tmp_pa
     ],
 )
 def test_no_other_memory_brings_a_secret(
-    book: Book, settings: Settings, tmp_path: Path, tables: dict[str, str], rows: tuple[str, ...]
+    memory: LocalMemory, settings: Settings, tmp_path: Path, tables: dict[str, str], rows: tuple[str, ...]
 ) -> None:
     path = make(tmp_path / "theirs" / "memory.db", tables, {table: filled(tables[table]) for table in rows})
-    summary = import_path(book, path)
+    summary = import_path(memory, path)
     assert leaks(repr(summary)) == []
-    assert_clean(book, settings)
+    assert_clean(memory, settings)
 
 
 def filled(columns: str) -> list[Mapping[str, Any]]:

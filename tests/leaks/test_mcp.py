@@ -11,16 +11,15 @@ from mcp.shared.exceptions import MCPError
 from tests.leaks.planting import SEEDS, Seed, leaks
 from tests.mcp.conftest import ERAS, connected, play
 
-from commonplace.mcp.prompts import PROMPTS
-from commonplace.mcp.resources import TEMPLATES
-from commonplace.memory.book import Book
-from commonplace.memory.remember import Note, remember
+from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
 
-CARELESS = ("commonplace.memory.remember.redact", "commonplace.text.names.redact")
+CARELESS = ("commonplace.memory.remember.redact", "commonplace.text.project_names.redact")
 
 
 @pytest.fixture(params=SEEDS, ids=lambda seed: seed.kind)
-def seed(request: pytest.FixtureRequest, book: Book, monkeypatch: pytest.MonkeyPatch) -> Seed:
+def seed(request: pytest.FixtureRequest, memory: LocalMemory, monkeypatch: pytest.MonkeyPatch) -> Seed:
     """Planted in everything that is kept, as it was before anyone knew this kind of secret."""
     planted: Seed = request.param
     with monkeypatch.context() as patched:
@@ -29,8 +28,10 @@ def seed(request: pytest.FixtureRequest, book: Book, monkeypatch: pytest.MonkeyP
         for project in ("my-api", planted.text, None):
             for type_ in ("rule", "decision"):
                 said = f"{type_} of {project}: {planted.text}"
-                remember(book, Note(said, type=type_, title=planted.text, project=project, tags=[planted.text[:90]]))
-    assert leaks(repr(book.store.get([1])))
+                remember(
+                    memory, NewItem(said, type=type_, title=planted.text, project=project, tags=[planted.text[:90]])
+                )
+    assert leaks(repr(memory.store.get([1])))
     return planted
 
 
@@ -49,9 +50,9 @@ async def prompted(client: Client, name: str, arguments: dict[str, str]) -> str:
         return repr(error.error)
 
 
-def test_no_resource_says_one(book: Book, seed: Seed) -> None:
+def test_no_resource_says_one(memory: LocalMemory, seed: Seed) -> None:
     async def story() -> None:
-        async with connected(book, ERAS[0]) as client:
+        async with connected(memory, ERAS[0]) as client:
             listed = (await client.list_resources()).resources
             texts = {resource.uri: await read(client, resource.uri) for resource in listed}
             for name in ("1", "my-api", seed.text):
@@ -67,9 +68,9 @@ def test_no_resource_says_one(book: Book, seed: Seed) -> None:
     play(story)
 
 
-def test_no_prompt_says_one(book: Book, seed: Seed) -> None:
+def test_no_prompt_says_one(memory: LocalMemory, seed: Seed) -> None:
     async def story() -> None:
-        async with connected(book, ERAS[0]) as client:
+        async with connected(memory, ERAS[0]) as client:
             told = [await prompted(client, "start_task", {"project": "my-api", "task": "deploy"})]
             for prompt in PROMPTS.values():
                 arguments = {argument.name: seed.text for argument in prompt.arguments or ()}

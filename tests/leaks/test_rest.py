@@ -12,8 +12,8 @@ from tests.leaks.planting import SEEDS, leaks, leaks_in_files
 from tests.rest.conftest import Site, running, settings_in
 
 from commonplace.rest.endpoint import Endpoint
+from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.openapi import document
-from commonplace.rest.table import ENDPOINTS
 
 DOCUMENT = document(ENDPOINTS)
 # Told to whoever makes a key, once; and a stream that does not end by itself.
@@ -123,7 +123,7 @@ def test_no_endpoint_keeps_or_says_a_secret(leaky: Site, known: dict[str, str], 
                 assert answer.status_code < 500, answer.text
                 told = answer.text + str(dict(answer.headers))
                 assert leaks(told) == [], (seed.kind, path, given)
-    assert leaks_in_files(leaky.book.settings.data_dir) == {}
+    assert leaks_in_files(leaky.memory.settings.data_dir) == {}
 
 
 def test_what_is_told_of_it_later_holds_none(leaky: Site, known: dict[str, str]) -> None:

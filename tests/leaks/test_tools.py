@@ -15,9 +15,9 @@ from commonplace.dialects.profiles import ALL
 from commonplace.dialects.tool import Tool, error_body
 from commonplace.errors import CommonplaceError
 from commonplace.memory import streams
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
 
 ORDINARY: dict[str, Any] = {
     "query": "deploy",
@@ -34,11 +34,13 @@ ORDINARY: dict[str, Any] = {
 
 
 @pytest.fixture
-def arguments(book: Book) -> dict[str, Any]:
+def arguments(memory: LocalMemory) -> dict[str, Any]:
     """What each tool needs at least, by the names of its parameters."""
-    item = remember(book, Note("Deploys run at night"))
-    talk = keep(book, Conversation("Deploys", [Said("user", "When?"), Said("assistant", "At noon.")]))
-    open_stream = streams.start(book).id
+    item = remember(memory, NewItem("Deploys run at night"))
+    talk = store_conversation(
+        memory, NewConversation("Deploys", [NewMessage("user", "When?"), NewMessage("assistant", "At noon.")])
+    )
+    open_stream = streams.start_stream(memory).id
     return {**ORDINARY, "id": str(item.id), "conversation_id": talk.session.uid, "stream_id": open_stream}
 
 
@@ -60,9 +62,9 @@ def planted(name: str, usual: Any, text: str) -> Iterator[Any]:
         yield [usual, text]
 
 
-def said(book: Book, tool: Tool, arguments: dict[str, Any]) -> str:
+def said(memory: LocalMemory, tool: Tool, arguments: dict[str, Any]) -> str:
     try:
-        reply = tool.run(book, arguments)
+        reply = tool.run(memory, arguments)
     except CommonplaceError as error:
         return json.dumps(error_body(tool.dialect, error), ensure_ascii=False)
     return json.dumps(reply.data, ensure_ascii=False) + reply.text
@@ -70,33 +72,33 @@ def said(book: Book, tool: Tool, arguments: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("tool", ALL, ids=lambda tool: f"{tool.dialect}-{tool.name}")
 def test_no_tool_keeps_or_says_a_secret(
-    book: Book, settings: Settings, arguments: dict[str, Any], tool: Tool, caplog: pytest.LogCaptureFixture
+    memory: LocalMemory, settings: Settings, arguments: dict[str, Any], tool: Tool, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     needed = {param.name: arguments[param.name] for param in tool.params if param.required}
     for seed in SEEDS:
         for param in tool.params:
             for value in planted(param.name, arguments.get(param.name), seed.text):
-                told = said(book, tool, {**needed, param.name: value})
+                told = said(memory, tool, {**needed, param.name: value})
                 assert leaks(told) == [], (param.name, seed.kind)
-        told = said(book, tool, {**needed, seed.text: seed.text})
+        told = said(memory, tool, {**needed, seed.text: seed.text})
         assert leaks(told) == [], ("an unknown name", seed.kind)
     for reading in ALL:
         if reading.read_only:
             wanted = {param.name: arguments[param.name] for param in reading.params if param.required}
-            assert leaks(said(book, reading, wanted)) == [], reading.name
+            assert leaks(said(memory, reading, wanted)) == [], reading.name
     assert leaks_in_files(settings.data_dir) == {}
     assert leaks(caplog.text) == []
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.kind)
-def test_chunks_of_any_size_keep_none(book: Book, settings: Settings, seed: Seed) -> None:
+def test_chunks_of_any_size_keep_none(memory: LocalMemory, settings: Settings, seed: Seed) -> None:
     tools = {tool.name: tool for tool in ALL}
     for size in (5, 50):
-        started = streams.start(book).id
+        started = streams.start_stream(memory).id
         for start in range(0, len(seed.text), size):
             chunk = seed.text[start : start + size]
-            tools["append_memory_chunk"].run(book, {"stream_id": started, "chunk": chunk})
-        told = said(book, tools["finalize_memory_stream"], {"stream_id": started})
+            tools["append_memory_chunk"].run(memory, {"stream_id": started, "chunk": chunk})
+        told = said(memory, tools["finalize_memory_stream"], {"stream_id": started})
         assert leaks(told) == []
     assert leaks_in_files(settings.data_dir) == {}

@@ -21,8 +21,8 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from commonplace.mcp.server import build
-from commonplace.memory.book import Book
+from commonplace.mcp.server import build_server
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.workers import Workers
 
 ERAS = ("legacy", "2026-07-28")
@@ -42,9 +42,9 @@ def play(story: Story) -> None:
 
 
 @contextlib.asynccontextmanager
-async def connected(book: Book, era: str = "auto", profile: str = "all") -> AsyncIterator[Client]:
+async def connected(memory: LocalMemory, era: str = "auto", profile: str = "all") -> AsyncIterator[Client]:
     """A client of a server in this process."""
-    async with Client(build(lambda: book, profile, Workers()), mode=era, cache=None) as client:
+    async with Client(build_server(lambda: memory, profile, Workers()), mode=era, cache=None) as client:
         yield client
 
 

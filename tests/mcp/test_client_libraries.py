@@ -19,7 +19,7 @@ from judges.library_client import CALLS
 
 from commonplace.config import PROFILES
 from commonplace.dialects.profiles import tools_of
-from commonplace.memory.book import Book
+from commonplace.memory.local_memory import LocalMemory
 
 from .conftest import DEADLINE, Served, connected, environment, play
 
@@ -57,14 +57,14 @@ def test_a_library_converts_and_calls_every_tool_over_http(served: Served, tmp_p
     assert (told["tools"], told["calls"]) == (len(tools_of("all")), len(CALLS))
 
 
-def test_the_converter_that_takes_least_takes_every_profile(book: Book) -> None:
+def test_the_converter_that_takes_least_takes_every_profile(memory: LocalMemory) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         convert = importlib.import_module("google.genai._mcp_utils").mcp_to_gemini_tools
 
     async def story() -> None:
         for profile in PROFILES:
-            async with connected(book, profile=profile) as client:
+            async with connected(memory, profile=profile) as client:
                 listed = (await client.list_tools()).tools
                 declared = [one for tool in convert(listed) for one in tool.function_declarations]
                 assert [one.name for one in declared] == [tool.name for tool in tools_of(profile)]

@@ -17,20 +17,20 @@ from tests.memory.past_work import BLOG, EXPIRES, GUARD, LIMITED, STYLED, work
 
 from commonplace.config import load
 from commonplace.memory import keys
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.conversations import Conversation, Said, keep
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.local_memory import LocalMemory, open_memory
 
 THREE = {"recall", "explain", "predict"}
 CALLS = {"recall": {"query": "login"}, "explain": {"topic": "login"}, "predict": {"context": "the login page crashes"}}
 
 
-def prepare(folder: Path, *steps: Callable[[Book], object]) -> list[object]:
+def prepare(folder: Path, *steps: Callable[[LocalMemory], object]) -> list[object]:
     """Fill the store that a server of this folder will open; what each step gave."""
-    book = open_book(load({"data_dir": str(folder / "data"), "embedder": "off"}, env={}))
+    memory = open_memory(load({"data_dir": str(folder / "data"), "embedder": "off"}, env={}))
     try:
-        return [step(book) for step in steps]
+        return [step(memory) for step in steps]
     finally:
-        book.close()
+        memory.close()
 
 
 async def says(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
@@ -94,7 +94,9 @@ def test_looking_back_over_stdio(tmp_path: Path, era: str, profile: str) -> None
 @pytest.mark.promise("ecm:decided:http", "ecm:decided:one-project")
 def test_looking_back_over_http_and_with_a_key_for_one_project(tmp_path: Path, era: str) -> None:
     whole, narrow = prepare(
-        tmp_path, lambda book: keys.create(book, "all")[1], lambda book: keys.create(book, "blog", "read", BLOG)[1]
+        tmp_path,
+        lambda memory: keys.create_key(memory, "all")[1],
+        lambda memory: keys.create_key(memory, "blog", "read", BLOG)[1],
     )
     prepare(tmp_path, work)
     server = Served(tmp_path, "--port", "0")
@@ -119,11 +121,11 @@ def test_looking_back_over_http_and_with_a_key_for_one_project(tmp_path: Path, e
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_looking_back_in_this_process(book: Book, era: str) -> None:
-    work(book)
+def test_looking_back_in_this_process(memory: LocalMemory, era: str) -> None:
+    work(memory)
 
     async def story() -> None:
-        async with connected(book, era, "ecm") as client:
+        async with connected(memory, era, "ecm") as client:
             await look_back(client)
 
     play(story)
@@ -153,9 +155,9 @@ def test_a_chunk_is_looked_up_by_its_id_in_every_dialect(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.promise("ecm:errors:shape", "ecm:errors:no-results", "ecm:errors:invalid-params")
-def test_errors_look_as_the_reference_shows_them(book: Book, era: str) -> None:
+def test_errors_look_as_the_reference_shows_them(memory: LocalMemory, era: str) -> None:
     async def story() -> None:
-        async with connected(book, era, "ecm") as client:
+        async with connected(memory, era, "ecm") as client:
             for name, arguments in CALLS.items():
                 assert await fails(client, name, **arguments) == {
                     "code": "NO_RESULTS",
@@ -210,9 +212,9 @@ def test_a_store_that_another_process_keeps_locked_is_a_database_error(tmp_path:
 
 @pytest.mark.promise("ecm:errors:timeout")
 def test_a_query_that_takes_too_long_is_interrupted(tmp_path: Path) -> None:
-    def talk_long(book: Book) -> object:
-        said = [Said("user", f"the login page crashes for customer {n} " + "word " * 40) for n in range(500)]
-        return keep(book, Conversation("Long", said, key="long"))
+    def talk_long(memory: LocalMemory) -> object:
+        said = [NewMessage("user", f"the login page crashes for customer {n} " + "word " * 40) for n in range(500)]
+        return store_conversation(memory, NewConversation("Long", said, key="long"))
 
     prepare(tmp_path, talk_long)
 

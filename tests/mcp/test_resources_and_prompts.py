@@ -11,19 +11,21 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from tests.mcp.conftest import ERAS, connected, play
 
-from commonplace.memory.book import Book
-from commonplace.memory.fetch import fetch_one
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.items import get_item
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
 @pytest.fixture
-def shelf(book: Book) -> Book:
-    remember(book, Note(content="Use tabs", type="rule", project="github.com/acme/my-api"))
-    remember(book, Note(content="Be kind", type="rule"))
-    remember(book, Note(content="The limiter is a token bucket", type="decision", project="github.com/acme/my-api"))
-    return book
+def lazy_memory(memory: LocalMemory) -> LocalMemory:
+    remember(memory, NewItem(content="Use tabs", type="rule", project="github.com/acme/my-api"))
+    remember(memory, NewItem(content="Be kind", type="rule"))
+    remember(
+        memory, NewItem(content="The limiter is a token bucket", type="decision", project="github.com/acme/my-api")
+    )
+    return memory
 
 
 async def read(client: Client, uri: str) -> tuple[str | None, str]:
@@ -34,9 +36,9 @@ async def read(client: Client, uri: str) -> tuple[str | None, str]:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_resources_are_the_rules_and_each_projects_context(shelf: Book, era: str) -> None:
+def test_resources_are_the_rules_and_each_projects_context(lazy_memory: LocalMemory, era: str) -> None:
     async def story() -> None:
-        async with connected(shelf, era) as client:
+        async with connected(lazy_memory, era) as client:
             listed = (await client.list_resources()).resources
             assert [resource.uri for resource in listed] == [
                 "memory://rules",
@@ -56,11 +58,11 @@ def test_resources_are_the_rules_and_each_projects_context(shelf: Book, era: str
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_an_item_is_read_by_any_spelling_of_its_id(shelf: Book, era: str) -> None:
-    item = fetch_one(shelf, 1)
+def test_an_item_is_read_by_any_spelling_of_its_id(lazy_memory: LocalMemory, era: str) -> None:
+    item = get_item(lazy_memory, 1)
 
     async def story() -> None:
-        async with connected(shelf, era) as client:
+        async with connected(lazy_memory, era) as client:
             for id_ in (str(item.id), item.uid, item.short_id):
                 mime, text = await read(client, f"memory://item/{id_}")
                 assert mime == "application/json"
@@ -70,9 +72,9 @@ def test_an_item_is_read_by_any_spelling_of_its_id(shelf: Book, era: str) -> Non
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_projects_context_is_read_by_its_short_and_its_long_name(shelf: Book, era: str) -> None:
+def test_a_projects_context_is_read_by_its_short_and_its_long_name(lazy_memory: LocalMemory, era: str) -> None:
     async def story() -> None:
-        async with connected(shelf, era) as client:
+        async with connected(lazy_memory, era) as client:
             for name in ("my-api", "github.com/acme/my-api"):
                 mime, text = await read(client, f"memory://project/{quote(name, safe='')}/context")
                 context = json.loads(text)
@@ -87,9 +89,9 @@ def test_a_projects_context_is_read_by_its_short_and_its_long_name(shelf: Book, 
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_rules_are_markdown_of_the_project_and_of_everywhere(shelf: Book, era: str) -> None:
+def test_rules_are_markdown_of_the_project_and_of_everywhere(lazy_memory: LocalMemory, era: str) -> None:
     async def story() -> None:
-        async with connected(shelf, era) as client:
+        async with connected(lazy_memory, era) as client:
             mime, text = await read(client, "memory://project/my-api/rules")
             assert mime == "text/markdown"
             project, everywhere = text.split("\n\n")
@@ -115,9 +117,9 @@ def test_rules_are_markdown_of_the_project_and_of_everywhere(shelf: Book, era: s
         "file:///etc/passwd",
     ],
 )
-def test_an_unknown_resource_is_an_error(shelf: Book, era: str, uri: str) -> None:
+def test_an_unknown_resource_is_an_error(lazy_memory: LocalMemory, era: str, uri: str) -> None:
     async def story() -> None:
-        async with connected(shelf, era) as client:
+        async with connected(lazy_memory, era) as client:
             with pytest.raises(MCPError) as refused:
                 await client.read_resource(uri)
             assert refused.value.error.code == types.INVALID_PARAMS
@@ -126,13 +128,13 @@ def test_an_unknown_resource_is_an_error(shelf: Book, era: str, uri: str) -> Non
     play(story)
 
 
-def test_no_secret_leaves_through_a_resource_or_a_prompt(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_secret_leaves_through_a_resource_or_a_prompt(memory: LocalMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("commonplace.memory.remember.redact", lambda text: text)
-        remember(book, Note(content=f"token {SECRET}", type="rule", project="p"))
+        remember(memory, NewItem(content=f"token {SECRET}", type="rule", project="p"))
 
     async def story() -> None:
-        async with connected(book) as client:
+        async with connected(memory) as client:
             for uri in ("memory://item/1", "memory://project/p/context", "memory://project/p/rules"):
                 text = (await read(client, uri))[1]
                 assert SECRET not in text
@@ -144,9 +146,9 @@ def test_no_secret_leaves_through_a_resource_or_a_prompt(book: Book, monkeypatch
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_prompts_are_listed_with_their_arguments(shelf: Book, era: str) -> None:
+def test_prompts_are_listed_with_their_arguments(lazy_memory: LocalMemory, era: str) -> None:
     async def story() -> None:
-        async with connected(shelf, era) as client:
+        async with connected(lazy_memory, era) as client:
             prompts = (await client.list_prompts()).prompts
             assert {p.name: [a.name for a in p.arguments or () if a.required] for p in prompts} == {
                 "start_task": ["project"],
@@ -154,7 +156,7 @@ def test_prompts_are_listed_with_their_arguments(shelf: Book, era: str) -> None:
                 "end_session": ["project"],
             }
             assert all(prompt.title and prompt.description for prompt in prompts)
-        async with connected(shelf, era, "kiro") as client:
+        async with connected(lazy_memory, era, "kiro") as client:
             assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["start_task"]
             with pytest.raises(MCPError, match="Unknown prompt"):
                 await client.get_prompt("remember_this", {"what": "x"})
@@ -170,9 +172,9 @@ async def prompted(client: Client, name: str, arguments: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_prompts_are_filled_in(shelf: Book, era: str) -> None:
+def test_prompts_are_filled_in(lazy_memory: LocalMemory, era: str) -> None:
     async def story() -> None:
-        async with connected(shelf, era) as client:
+        async with connected(lazy_memory, era) as client:
             start = await prompted(client, "start_task", {"project": "my-api", "task": "limit the login"})
             assert start.startswith("The task: limit the login")
             assert "token bucket" in start
@@ -186,9 +188,9 @@ def test_prompts_are_filled_in(shelf: Book, era: str) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_missing_or_impossible_argument_of_a_prompt_is_an_error(shelf: Book, era: str) -> None:
+def test_a_missing_or_impossible_argument_of_a_prompt_is_an_error(lazy_memory: LocalMemory, era: str) -> None:
     async def story() -> None:
-        async with connected(shelf, era) as client:
+        async with connected(lazy_memory, era) as client:
             for name, arguments, message in (
                 ("start_task", {}, "needs project"),
                 ("start_task", {"project": "  "}, "needs project"),
@@ -205,11 +207,11 @@ def test_a_missing_or_impossible_argument_of_a_prompt_is_an_error(shelf: Book, e
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_project_names_are_completed(shelf: Book, era: str) -> None:
-    remember(shelf, Note(content="x", project="zoo"))
+def test_project_names_are_completed(lazy_memory: LocalMemory, era: str) -> None:
+    remember(lazy_memory, NewItem(content="x", project="zoo"))
 
     async def story() -> None:
-        async with connected(shelf, era) as client:
+        async with connected(lazy_memory, era) as client:
             for ref in (
                 types.PromptReference(type="ref/prompt", name="start_task"),
                 types.ResourceTemplateReference(type="ref/resource", uri="memory://project/{project}/context"),
@@ -224,10 +226,10 @@ def test_project_names_are_completed(shelf: Book, era: str) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_an_unknown_name_is_not_repeated_at_length(book: Book, era: str) -> None:
+def test_an_unknown_name_is_not_repeated_at_length(memory: LocalMemory, era: str) -> None:
     async def story() -> None:
         name = "x" * 100_000
-        async with connected(book, era) as client:
+        async with connected(memory, era) as client:
             for ask in (
                 lambda: client.call_tool(name, {}),
                 lambda: client.get_prompt(name),

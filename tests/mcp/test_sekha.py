@@ -13,7 +13,7 @@ import pytest
 from tests.mcp.conftest import ERAS, Served, connected, play, spawned
 from tests.mcp.test_memories import Agent
 
-from commonplace.memory.book import Book
+from commonplace.memory.local_memory import LocalMemory
 
 SEVEN = {
     *("memory_store", "memory_search", "memory_update", "memory_get_context"),
@@ -74,9 +74,9 @@ def test_a_day_over_stdio(tmp_path: Path, era: str, profile: str) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_day_in_this_process(book: Book, era: str) -> None:
+def test_a_day_in_this_process(memory: LocalMemory, era: str) -> None:
     async def story() -> None:
-        async with connected(book, era, "sekha") as client:
+        async with connected(memory, era, "sekha") as client:
             await a_day(await Agent.of(client))
 
     play(story)
@@ -120,9 +120,9 @@ def test_another_session_goes_on_where_one_left_off(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.promise("sekha:errors:shape", "sekha:errors:not-found", "sekha:errors:validation")
-def test_errors_look_as_the_reference_shows_them(book: Book, era: str) -> None:
+def test_errors_look_as_the_reference_shows_them(memory: LocalMemory, era: str) -> None:
     async def story() -> None:
-        async with connected(book, era, "sekha") as client:
+        async with connected(memory, era, "sekha") as client:
             agent = await Agent.of(client)
             result = await client.call_tool("memory_store", TALK | {"importance_score": 11})
             assert result.is_error and result.structured_content == {

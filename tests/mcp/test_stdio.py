@@ -22,9 +22,9 @@ from tests.peak_memory import bounded_memory
 
 from commonplace import config
 from commonplace.errors import TooLarge
-from commonplace.mcp import lines
-from commonplace.memory.book import open_book
-from commonplace.memory.remember import Note, remember
+from commonplace.mcp import jsonrpc
+from commonplace.memory.local_memory import open_memory
+from commonplace.memory.remember import NewItem, remember
 
 Message = dict[str, object]
 
@@ -104,10 +104,10 @@ def test_two_clients_on_one_store_see_each_others_writes(tmp_path: Path) -> None
 
 def test_a_question_is_understood_over_stdio(tmp_path: Path) -> None:
     settings = config.load({"data_dir": str(tmp_path / "data"), "embedder": "builtin"}, env={})
-    with contextlib.closing(open_book(settings)) as book:
-        remember(book, Note(content="Sessions are kept in Redis and expire after thirty days", project="shop"))
-        remember(book, Note(content="Images are resized by a background worker", project="shop"))
-        book.meaning.catch_up()
+    with contextlib.closing(open_memory(settings)) as memory:
+        remember(memory, NewItem(content="Sessions are kept in Redis and expire after thirty days", project="shop"))
+        remember(memory, NewItem(content="Images are resized by a background worker", project="shop"))
+        memory.embeddings.catch_up()
 
     async def story() -> None:
         async with spawned(tmp_path, COMMONPLACE_EMBEDDER="builtin") as client:
@@ -292,10 +292,10 @@ def test_a_folder_that_cannot_be_made_is_told_at_each_call(tmp_path: Path) -> No
 
 
 def test_unfinished_answers_are_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LAST_WORDS_SECONDS", 0.01)
+    monkeypatch.setattr(jsonrpc, "LAST_WORDS_SECONDS", 0.01)
 
     async def story() -> None:
-        answers = lines.Answers(None)
+        answers = jsonrpc.OutgoingMessages(None)
         answers.expect(1)
         await answers.all_given()
         answers.settle(1)
@@ -349,5 +349,5 @@ def test_a_line_takes_no_more_memory_than_its_size_allows(
 @pytest.mark.parametrize("layout", ['{"id": "x1", "jsonrpc": "2.0", %s}', '{%s, "jsonrpc": "2.0", "id": "x1"}'])
 def test_a_message_that_is_not_parsed_is_refused_by_its_id(layout: str) -> None:
     raw = layout.replace("%s", '"method": "tools/call", "params": {"id": 5}').encode()
-    assert lines.refusal_of(raw, TooLarge("It is too long.")).id == "x1"
-    assert lines.refusal_of(b'{"params": {"id": 5}}', TooLarge("It is too long.")).id is None
+    assert jsonrpc.error_for_message(raw, TooLarge("It is too long.")).id == "x1"
+    assert jsonrpc.error_for_message(b'{"params": {"id": 5}}', TooLarge("It is too long.")).id is None

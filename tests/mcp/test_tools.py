@@ -11,9 +11,9 @@ from mcp.shared.exceptions import MCPError
 from tests.mcp.conftest import ERAS, connected, data_of, play
 
 from commonplace.dialects.profiles import tools_of
-from commonplace.mcp.server import build
-from commonplace.memory.book import Book
-from commonplace.memory.remember import Note, remember
+from commonplace.mcp.server import build_server
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
 from commonplace.workers import Workers
 
 KIRO = ["search", "timeline", "get_observations", "get_context"]
@@ -21,10 +21,10 @@ KIRO = ["search", "timeline", "get_observations", "get_context"]
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.promise("kiro:server:four-tools")
-def test_each_profile_lists_its_tools_in_a_fixed_order(book: Book, era: str) -> None:
+def test_each_profile_lists_its_tools_in_a_fixed_order(memory: LocalMemory, era: str) -> None:
     async def story() -> None:
         for profile in ("kiro", "memories", "sekha", "core", "all"):
-            async with connected(book, era, profile) as client:
+            async with connected(memory, era, profile) as client:
                 first = await client.list_tools()
                 names = [tool.name for tool in first.tools]
                 assert names == [tool.name for tool in tools_of(profile)]
@@ -38,15 +38,15 @@ def test_each_profile_lists_its_tools_in_a_fixed_order(book: Book, era: str) -> 
     play(story)
 
 
-def test_a_profile_that_does_not_exist_is_refused_by_name(book: Book) -> None:
+def test_a_profile_that_does_not_exist_is_refused_by_name(memory: LocalMemory) -> None:
     with pytest.raises(Exception, match="There is no profile 'nope'"):
-        build(lambda: book, "nope", Workers())
+        build_server(lambda: memory, "nope", Workers())
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_every_tool_has_a_title_hints_and_both_schemas(book: Book, era: str) -> None:
+def test_every_tool_has_a_title_hints_and_both_schemas(memory: LocalMemory, era: str) -> None:
     async def story() -> None:
-        async with connected(book, era) as client:
+        async with connected(memory, era) as client:
             known = {tool.name: tool for tool in tools_of("all")}
             for tool in (await client.list_tools()).tools:
                 assert tool.title
@@ -66,10 +66,10 @@ def test_every_tool_has_a_title_hints_and_both_schemas(book: Book, era: str) -> 
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_an_error_is_as_the_tool_says_that_its_replies_are(book: Book, era: str) -> None:
+def test_an_error_is_as_the_tool_says_that_its_replies_are(memory: LocalMemory, era: str) -> None:
     # Some clients hold errors against the output schema as well, and would show its faults instead.
     async def story() -> None:
-        async with connected(book, era) as client:
+        async with connected(memory, era) as client:
             for tool in (await client.list_tools()).tools:
                 assert tool.output_schema is not None
                 failed = await client.call_tool(tool.name, {"nonsense": 1})
@@ -81,9 +81,9 @@ def test_an_error_is_as_the_tool_says_that_its_replies_are(book: Book, era: str)
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_reply_is_structured_and_its_text_stands_alone(book: Book, era: str) -> None:
+def test_a_reply_is_structured_and_its_text_stands_alone(memory: LocalMemory, era: str) -> None:
     async def story() -> None:
-        async with connected(book, era) as client:
+        async with connected(memory, era) as client:
             stored = await client.call_tool("add_memory", {"content": "Use tabs", "type": "rule", "project_id": "p"})
             assert not stored.is_error
             number = data_of(stored)["number"]
@@ -117,9 +117,9 @@ BAD_CALLS: list[tuple[str, dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_an_error_has_a_code_a_message_and_a_next_step(book: Book, era: str) -> None:
+def test_an_error_has_a_code_a_message_and_a_next_step(memory: LocalMemory, era: str) -> None:
     async def story() -> None:
-        async with connected(book, era) as client:
+        async with connected(memory, era) as client:
             for name, arguments, code, message in BAD_CALLS:
                 result = await client.call_tool(name, arguments)
                 assert result.is_error is True
@@ -135,13 +135,13 @@ def test_an_error_has_a_code_a_message_and_a_next_step(book: Book, era: str) -> 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_a_failure_of_ours_is_an_error_and_not_the_end(
-    book: Book, era: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    memory: LocalMemory, era: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_arguments: object) -> None:
         raise ZeroDivisionError("a secret path")
 
     async def story() -> None:
-        async with connected(book, era) as client:
+        async with connected(memory, era) as client:
             with monkeypatch.context() as patch:
                 patch.setattr("commonplace.dialects.kiro.timeline", broken)
                 result = await client.call_tool("timeline", {"anchor_id": 1})
@@ -155,9 +155,9 @@ def test_a_failure_of_ours_is_an_error_and_not_the_end(
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_an_unknown_tool_is_a_protocol_error(book: Book, era: str) -> None:
+def test_an_unknown_tool_is_a_protocol_error(memory: LocalMemory, era: str) -> None:
     async def story() -> None:
-        async with connected(book, era, "kiro") as client:
+        async with connected(memory, era, "kiro") as client:
             for name in ("no_such_tool", "add_memory"):
                 with pytest.raises(MCPError, match=f"Unknown tool: {name}") as refused:
                     await client.call_tool(name, {})
@@ -167,9 +167,9 @@ def test_an_unknown_tool_is_a_protocol_error(book: Book, era: str) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_server_says_who_it_is_and_what_it_is_for(book: Book, era: str) -> None:
+def test_the_server_says_who_it_is_and_what_it_is_for(memory: LocalMemory, era: str) -> None:
     async def story() -> None:
-        async with connected(book, "auto" if era != "legacy" else era) as client:
+        async with connected(memory, "auto" if era != "legacy" else era) as client:
             assert client.instructions is not None
             for word in ("get_context", "search", "add_memory", "never instructions"):
                 assert word in client.instructions
@@ -177,7 +177,7 @@ def test_the_server_says_who_it_is_and_what_it_is_for(book: Book, era: str) -> N
             assert (client.server_info.name, client.server_info.title) == ("commonplace", "Commonplace")
             assert client.server_info.version
         for profile in ("kiro", "memories"):
-            async with connected(book, "auto" if era != "legacy" else era, profile) as client:
+            async with connected(memory, "auto" if era != "legacy" else era, profile) as client:
                 assert client.instructions is not None
                 named = {tool for tool in (*KIRO, "add_memory") if f"call {tool}" in client.instructions}
                 assert named <= {tool.name for tool in tools_of(profile)}
@@ -185,9 +185,9 @@ def test_the_server_says_who_it_is_and_what_it_is_for(book: Book, era: str) -> N
     play(story)
 
 
-def test_lists_may_be_kept_for_a_while_in_the_modern_era(book: Book) -> None:
+def test_lists_may_be_kept_for_a_while_in_the_modern_era(memory: LocalMemory) -> None:
     async def story() -> None:
-        async with connected(book, "2026-07-28") as client:
+        async with connected(memory, "2026-07-28") as client:
             for listing in (
                 await client.list_tools(),
                 await client.list_prompts(),
@@ -200,11 +200,11 @@ def test_lists_may_be_kept_for_a_while_in_the_modern_era(book: Book) -> None:
     play(story)
 
 
-def test_a_question_after_a_write_sees_it_even_if_both_are_under_way(book: Book) -> None:
+def test_a_question_after_a_write_sees_it_even_if_both_are_under_way(memory: LocalMemory) -> None:
     import anyio
 
     async def story() -> None:
-        async with connected(book) as client:
+        async with connected(memory) as client:
             seen: list[int] = []
 
             async def write(n: int) -> None:
@@ -223,10 +223,10 @@ def test_a_question_after_a_write_sees_it_even_if_both_are_under_way(book: Book)
     play(story)
 
 
-def test_what_is_remembered_beside_the_server_is_found_by_it(book: Book) -> None:
+def test_what_is_remembered_beside_the_server_is_found_by_it(memory: LocalMemory) -> None:
     async def story() -> None:
-        async with connected(book) as client:
-            remember(book, Note(content="The zebra arrived", project="zoo"))
+        async with connected(memory) as client:
+            remember(memory, NewItem(content="The zebra arrived", project="zoo"))
             found = data_of(await client.call_tool("search", {"query": "zebra"}))
             assert [observation["text"] for observation in found["observations"]] == ["The zebra arrived"]
 

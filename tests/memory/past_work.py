@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.graph import link_some
-from commonplace.memory.remember import Note, remember
-from commonplace.memory.topics import tend_topics
-from commonplace.text.times import moment
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.graph import link_new_passages
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.topics import update_topics
+from commonplace.text.dates import parse_time
 
 SHOP, BLOG = "github.com/acme/shop", "github.com/acme/blog"
 EXPIRES = "TypeError: Cannot read properties of undefined (reading 'expires')"
@@ -119,20 +119,20 @@ NOW = "2025-03-15T14:30"
 
 def local(time: str) -> int:
     """A moment as whoever works here would write it."""
-    return moment(time, local=True)
+    return parse_time(time, local=True)
 
 
-def work(book: Book) -> None:
+def work(memory: LocalMemory) -> None:
     """Live through it, and let the background do all it would have done."""
     for began, project, label, turns in SESSIONS:
         roles = {"u": "user", "a": "assistant", "t": "tool"}
         start = local(began)
-        said = [Said(roles[turn[0]], turn[2:], at_ms=start + 60_000 * n) for n, turn in enumerate(turns)]
-        keep(book, Conversation(label, said, key=began, project=project, source="claude-code"))
-    remember(book, Note(content=DECISION, type="decision", project=SHOP, created_ms=local("2025-01-21T09:00")))
+        said = [NewMessage(roles[turn[0]], turn[2:], at_ms=start + 60_000 * n) for n, turn in enumerate(turns)]
+        store_conversation(memory, NewConversation(label, said, key=began, project=project, source="claude-code"))
+    remember(memory, NewItem(content=DECISION, type="decision", project=SHOP, created_ms=local("2025-01-21T09:00")))
     remember(
-        book,
-        Note(
+        memory,
+        NewItem(
             kind="observation",
             type="file-write",
             title="Modified limit.ts",
@@ -145,13 +145,13 @@ def work(book: Book) -> None:
             created_ms=local("2025-02-12T12:00"),
         ),
     )
-    settle(book)
+    settle(memory)
 
 
-def settle(book: Book) -> None:
+def settle(memory: LocalMemory) -> None:
     """What a server would have done by now: vectors, links, topics."""
-    book.meaning.catch_up()
-    while link_some(book):
+    memory.embeddings.catch_up()
+    while link_new_passages(memory):
         pass
-    while tend_topics(book):
+    while update_topics(memory):
         pass

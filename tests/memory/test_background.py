@@ -10,73 +10,73 @@ import pytest
 
 from commonplace.config import Settings
 from commonplace.errors import StoreBusy, StoreError
-from commonplace.memory.background import TASKS, Background
-from commonplace.memory.book import Book
-from commonplace.memory.graph import STEP, link_some, walk
-from commonplace.memory.remember import Note, remember_all
-from commonplace.memory.shelf import Shelf
-from commonplace.memory.topics import tend_topics
+from commonplace.memory.background import TASKS, BackgroundWorker
+from commonplace.memory.graph import STEP, link_new_passages, walk_links
+from commonplace.memory.lazy_memory import LazyMemory
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember_all
+from commonplace.memory.topics import update_topics
 from commonplace.model import Draft, Item
 
 BOUND = 30
 
 
-def write(book: Book, count: int) -> None:
-    notes = [Note(kind="memory", type="note", content=f"note {n} of src/auth.ts", session="s") for n in range(count)]
-    remember_all(book, notes)
+def write(memory: LocalMemory, count: int) -> None:
+    notes = [NewItem(kind="memory", type="note", content=f"note {n} of src/auth.ts", session="s") for n in range(count)]
+    remember_all(memory, notes)
 
 
 def test_its_tasks_are_links_and_topics() -> None:
-    assert (link_some, tend_topics) == TASKS
+    assert (link_new_passages, update_topics) == TASKS
 
 
-def test_a_step_links_a_few_and_tells_whether_there_is_more(book: Book) -> None:
-    background = Background(book, (link_some,))
+def test_a_step_links_a_few_and_tells_whether_there_is_more(memory: LocalMemory) -> None:
+    background = BackgroundWorker(memory, (link_new_passages,))
     assert not background.step()
-    write(book, STEP + 5)
+    write(memory, STEP + 5)
     assert background.step()
-    assert book.store.unlinked() == 5
+    assert memory.store.count_unlinked() == 5
     assert background.step()
     assert not background.step()
-    assert walk(book, {1: 1.0})
+    assert walk_links(memory, {1: 1.0})
     assert background.failure == ""
 
 
-def test_a_started_one_links_what_is_written_before_and_after(book: Book) -> None:
+def test_a_started_one_links_what_is_written_before_and_after(memory: LocalMemory) -> None:
     done = threading.Event()
 
-    def watched(book: Book) -> bool:
-        more = link_some(book)
-        if book.store.counts().passages >= STEP + 20 and not book.store.unlinked():
+    def watched(memory: LocalMemory) -> bool:
+        more = link_new_passages(memory)
+        if memory.store.counts().passages >= STEP + 20 and not memory.store.count_unlinked():
             done.set()
         return more
 
-    background = Background(book, (watched,))
-    write(book, STEP + 10)
+    background = BackgroundWorker(memory, (watched,))
+    write(memory, STEP + 10)
     background.start()
     background.start()
-    write(book, STEP + 20)
+    write(memory, STEP + 20)
     assert done.wait(BOUND)
     background.stop()
-    assert book.store.unlinked() == 0
+    assert memory.store.count_unlinked() == 0
     assert [thread for thread in threading.enumerate() if thread.name == "commonplace-background"] == []
 
 
-def test_stopping_ends_it_between_two_steps(book: Book) -> None:
+def test_stopping_ends_it_between_two_steps(memory: LocalMemory) -> None:
     began = threading.Event()
     ended = []
 
-    def slow(_book: Book) -> bool:
+    def slow(_memory: LocalMemory) -> bool:
         began.set()
         background._stop.wait(BOUND)
         ended.append("slow")
         return True
 
-    def second(_book: Book) -> bool:
+    def second(_memory: LocalMemory) -> bool:
         ended.append("second")
         return False
 
-    background = Background(book, (slow, second))
+    background = BackgroundWorker(memory, (slow, second))
     background.start()
     assert began.wait(BOUND)
     background.stop()
@@ -84,31 +84,31 @@ def test_stopping_ends_it_between_two_steps(book: Book) -> None:
     assert not background.step(), "what was stopped stays so"
 
 
-def test_one_task_that_fails_does_not_keep_the_others(book: Book) -> None:
-    def broken(_book: Book) -> bool:
+def test_one_task_that_fails_does_not_keep_the_others(memory: LocalMemory) -> None:
+    def broken(_memory: LocalMemory) -> bool:
         raise ZeroDivisionError("no")
 
-    def refused(_book: Book) -> bool:
+    def refused(_memory: LocalMemory) -> bool:
         raise StoreError("The disk is gone.")
 
-    background = Background(book, (broken, refused, link_some))
-    write(book, 1)
+    background = BackgroundWorker(memory, (broken, refused, link_new_passages))
+    write(memory, 1)
     assert background.step()
-    assert book.store.unlinked() == 0
+    assert memory.store.count_unlinked() == 0
     assert background.failure == "ZeroDivisionError: no; The disk is gone."
-    background = Background(book, (link_some,))
+    background = BackgroundWorker(memory, (link_new_passages,))
     assert not background.step()
     assert background.failure == ""
 
 
-def test_it_gives_way_to_whoever_writes(book: Book, open_again: Callable[[], Book]) -> None:
-    write(book, 3)
-    background = Background(book, (link_some,))
+def test_it_gives_way_to_whoever_writes(memory: LocalMemory, open_again: Callable[[], LocalMemory]) -> None:
+    write(memory, 3)
+    background = BackgroundWorker(memory, (link_new_passages,))
     other = open_again()
 
     def meanwhile(_item: Item) -> Draft:
         with pytest.raises(StoreBusy):
-            link_some(book)
+            link_new_passages(memory)
         assert not background.step()
         assert background.failure == "", "that somebody else writes is no failure"
         raise InterruptedError
@@ -116,34 +116,34 @@ def test_it_gives_way_to_whoever_writes(book: Book, open_again: Callable[[], Boo
     with pytest.raises(InterruptedError):
         other.store.clean_items([(1,)], meanwhile)
     assert background.step()
-    assert other.store.unlinked() == 0
+    assert other.store.count_unlinked() == 0
     other.close()
 
 
 def test_a_server_links_and_a_command_does_not(settings: Settings) -> None:
-    shelf = Shelf(replace(settings, embedder="off"))
-    shelf.book()
+    lazy_memory = LazyMemory(replace(settings, embedder="off"))
+    lazy_memory.memory()
     names = [thread.name for thread in threading.enumerate()]
     assert "commonplace-background" in names
-    shelf.close()
-    shelf.close()
+    lazy_memory.close()
+    lazy_memory.close()
     assert "commonplace-background" not in [thread.name for thread in threading.enumerate()]
 
 
 def test_what_is_closed_is_not_opened_any_more(settings: Settings) -> None:
     """A server may end before the moment at which it would have opened its store unasked."""
-    shelf = Shelf(replace(settings, embedder="off"))
+    lazy_memory = LazyMemory(replace(settings, embedder="off"))
     before = set(threading.enumerate())
-    shelf.open_soon(BOUND)
+    lazy_memory.open_soon(BOUND)
     (timer,) = set(threading.enumerate()) - before
-    shelf.close()
+    lazy_memory.close()
     timer.join(BOUND / 2)
     assert not timer.is_alive() and not settings.database.exists()
     with pytest.raises(StoreError):
-        shelf.book()
+        lazy_memory.memory()
 
 
-def test_opening_a_book_starts_nothing(book: Book) -> None:
-    write(book, 1)
+def test_opening_a_book_starts_nothing(memory: LocalMemory) -> None:
+    write(memory, 1)
     assert [thread for thread in threading.enumerate() if thread.name == "commonplace-background"] == []
-    assert book.store.unlinked() == 1
+    assert memory.store.count_unlinked() == 1

@@ -11,24 +11,24 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.behind import all_rows, behind
 from tests.conftest import Clock
+from tests.raw_sql import all_rows, behind
 
 from commonplace import config
 from commonplace.config import Settings
 from commonplace.errors import Conflict, NotFound, StoreBusy, StoreCorrupt
-from commonplace.memory import care, health
-from commonplace.memory.backup import SCHEDULED, back_up, backups, restore, thin_out
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.care import Care, back_up_if_due
-from commonplace.memory.copies import place_for
-from commonplace.memory.forget import forget
-from commonplace.memory.remember import Note, remember, remember_all
+from commonplace.memory import background, status
+from commonplace.memory.background import MaintenanceTask, back_up_if_due
+from commonplace.memory.backup import SCHEDULED, back_up_store, delete_old_backups, list_backups, restore_backup
+from commonplace.memory.backup_files import backup_path
+from commonplace.memory.edit_and_forget import forget_items
+from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.memory.remember import NewItem, remember, remember_all
 
 HOLDER = """
 import sys
 from commonplace.config import load
-from commonplace.memory.book import open_book
+from commonplace.memory.local_memory import open_book
 book = open_book(load({"data_dir": sys.argv[1], "embedder": "off"}))
 print("open", flush=True)
 sys.stdin.readline()
@@ -42,11 +42,11 @@ def told(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def kept(told: Settings, clock: Clock) -> Iterator[Book]:
-    book = open_book(told, clock)
-    remember_all(book, [Note(f"Apple {n}") for n in range(5)])
-    yield book
-    book.close()
+def kept(told: Settings, clock: Clock) -> Iterator[LocalMemory]:
+    memory = open_memory(told, clock)
+    remember_all(memory, [NewItem(f"Apple {n}") for n in range(5)])
+    yield memory
+    memory.close()
 
 
 def items(settings: Settings) -> int:
@@ -54,8 +54,8 @@ def items(settings: Settings) -> int:
         return int(ask("SELECT count(*) FROM items")[0][0])
 
 
-def test_a_copy_is_one_private_file_with_everything(kept: Book, tmp_path: Path) -> None:
-    made = back_up(kept, tmp_path / "copy.db")
+def test_a_copy_is_one_private_file_with_everything(kept: LocalMemory, tmp_path: Path) -> None:
+    made = back_up_store(kept, tmp_path / "copy.db")
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["copy.db"]
     if sys.platform != "win32":
         assert stat.S_IMODE(made.path.stat().st_mode) == 0o600
@@ -64,31 +64,31 @@ def test_a_copy_is_one_private_file_with_everything(kept: Book, tmp_path: Path) 
     assert all_rows(replace(kept.settings, data_dir=tmp_path / "other")) == all_rows(kept.settings)
 
 
-def test_nothing_is_overwritten_and_a_folder_will_do(kept: Book, tmp_path: Path) -> None:
+def test_nothing_is_overwritten_and_a_folder_will_do(kept: LocalMemory, tmp_path: Path) -> None:
     (tmp_path / "safe").mkdir()
-    made = back_up(kept, tmp_path / "safe")
+    made = back_up_store(kept, tmp_path / "safe")
     assert made.path.parent == tmp_path / "safe"
     with pytest.raises(Conflict):
-        back_up(kept, made.path)
-    first, second = back_up(kept), back_up(kept)
-    assert [one.path for one in backups(kept.settings)] == [second.path, first.path]
+        back_up_store(kept, made.path)
+    first, second = back_up_store(kept), back_up_store(kept)
+    assert [one.path for one in list_backups(kept.settings)] == [second.path, first.path]
 
 
-def test_a_copy_of_a_damaged_store_is_refused(kept: Book) -> None:
+def test_a_copy_of_a_damaged_store_is_refused(kept: LocalMemory) -> None:
     with behind(kept.settings) as ask:
         ask("CREATE TABLE t (a UNIQUE); INSERT INTO t VALUES (1)")
         ask("PRAGMA writable_schema = 1; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 't'")
     with pytest.raises(StoreCorrupt):
-        back_up(kept)
+        back_up_store(kept)
     assert [*kept.settings.backups.iterdir()] == []
 
 
-def test_a_dry_run_tells_what_would_change(kept: Book, clock: Clock) -> None:
-    made = back_up(kept)
-    remember(kept, Note("Pear that would be lost"))
-    forget(kept, [1])
+def test_a_dry_run_tells_what_would_change(kept: LocalMemory, clock: Clock) -> None:
+    made = back_up_store(kept)
+    remember(kept, NewItem("Pear that would be lost"))
+    forget_items(kept, [1])
     kept.close()
-    done = restore(kept.settings, made.path.name, clock(), dry_run=True)
+    done = restore_backup(kept.settings, made.path.name, clock(), dry_run=True)
     assert done.difference is not None and done.current is not None
     assert (done.difference.lost, done.difference.back, done.difference.changed) == (1, 0, 1)
     assert done.difference.examples == ("Pear that would be lost",)
@@ -97,69 +97,69 @@ def test_a_dry_run_tells_what_would_change(kept: Book, clock: Clock) -> None:
     assert done.kept is None and items(kept.settings) == 6
 
 
-def test_a_backup_is_put_back_and_the_store_kept(kept: Book, clock: Clock) -> None:
-    made = back_up(kept)
-    remember(kept, Note("Pear"))
+def test_a_backup_is_put_back_and_the_store_kept(kept: LocalMemory, clock: Clock) -> None:
+    made = back_up_store(kept)
+    remember(kept, NewItem("Pear"))
     kept.close()
-    done = restore(kept.settings, "latest", clock())
+    done = restore_backup(kept.settings, "latest", clock())
     assert items(kept.settings) == 5
     assert done.kept is not None and done.kept != made.path
     # The way back is the same; `latest` is still what a person made.
-    restore(kept.settings, done.kept.name, clock())
+    restore_backup(kept.settings, done.kept.name, clock())
     assert items(kept.settings) == 6
-    restore(kept.settings, "latest", clock())
+    restore_backup(kept.settings, "latest", clock())
     assert items(kept.settings) == 5
 
 
-def test_what_was_put_back_is_another_store_to_those_who_sync_with_it(kept: Book, clock: Clock) -> None:
+def test_what_was_put_back_is_another_store_to_those_who_sync_with_it(kept: LocalMemory, clock: Clock) -> None:
     with behind(kept.settings) as ask:
         before = ask("SELECT uid FROM spaces")
-    back_up(kept)
+    back_up_store(kept)
     kept.close()
-    restore(kept.settings, "latest", clock())
+    restore_backup(kept.settings, "latest", clock())
     with behind(kept.settings) as ask:
         after = ask("SELECT uid FROM spaces")
     assert len(after[0][0]) == 32 and after != before
 
 
-def test_a_store_that_is_open_elsewhere_is_left_alone(kept: Book, clock: Clock) -> None:
-    made = back_up(kept)
-    remember(kept, Note("Pear"))
+def test_a_store_that_is_open_elsewhere_is_left_alone(kept: LocalMemory, clock: Clock) -> None:
+    made = back_up_store(kept)
+    remember(kept, NewItem("Pear"))
     kept.close()
     command = [sys.executable, "-c", HOLDER, str(kept.settings.data_dir)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdin is not None and holder.stdout is not None
         assert holder.stdout.readline() == "open\n"
         with pytest.raises(StoreBusy) as refused:
-            restore(replace(kept.settings, busy_timeout=0.1), made.path.name, clock())
+            restore_backup(replace(kept.settings, busy_timeout=0.1), made.path.name, clock())
         assert "Stop" in refused.value.hint and items(kept.settings) == 6
         holder.communicate("\n", timeout=30)
-    restore(kept.settings, made.path.name, clock())
+    restore_backup(kept.settings, made.path.name, clock())
     assert items(kept.settings) == 5
 
 
 @pytest.mark.parametrize("rest", [b"nonsense " * 1000, b""])
-def test_a_damaged_store_is_replaced_and_kept(kept: Book, clock: Clock, rest: bytes) -> None:
-    made = back_up(kept)
+def test_a_damaged_store_is_replaced_and_kept(kept: LocalMemory, clock: Clock, rest: bytes) -> None:
+    made = back_up_store(kept)
     kept.close()
     kept.settings.database.write_bytes(rest)
-    done = restore(kept.settings, made.path.name, clock())
+    done = restore_backup(kept.settings, made.path.name, clock())
     assert items(kept.settings) == 5
     assert done.difference is None or not rest
     if rest:
         assert done.kept is not None and done.kept.read_bytes() == rest
 
 
-def test_a_damaged_backup_replaces_nothing(kept: Book, clock: Clock) -> None:
-    made = back_up(kept)
+def test_a_damaged_backup_replaces_nothing(kept: LocalMemory, clock: Clock) -> None:
+    made = back_up_store(kept)
     kept.close()
     pages = bytearray(made.path.read_bytes())
     pages[4096 * 5 : 4096 * 30] = b"\xff" * 4096 * 25
     made.path.write_bytes(pages)
     with pytest.raises(StoreCorrupt):
-        restore(kept.settings, made.path.name, clock())
+        restore_backup(kept.settings, made.path.name, clock())
     with pytest.raises(NotFound):
-        restore(kept.settings, "no-such.db", clock())
+        restore_backup(kept.settings, "no-such.db", clock())
     assert items(kept.settings) == 5
 
 
@@ -168,29 +168,29 @@ def test_days_and_weeks_are_kept(told: Settings) -> None:
     day = 86_400_000
     for n in range(60):
         for hour in (0, 6):
-            place_for(told, SCHEDULED, Clock().now + n * day + hour * 3_600_000).touch()
-    mine = place_for(told, "made", Clock().now)
+            backup_path(told, SCHEDULED, Clock().now + n * day + hour * 3_600_000).touch()
+    mine = backup_path(told, "made", Clock().now)
     mine.touch()
-    thin_out(told)
-    left = [one for one in backups(told) if one.why == SCHEDULED]
+    delete_old_backups(told)
+    left = [one for one in list_backups(told) if one.why == SCHEDULED]
     assert len(left) == 7 + 4 and mine.exists()
     ages = [(left[0].made_ms - one.made_ms) / day for one in left]
     assert ages[:7] == [0, 1, 2, 3, 4, 5, 6] and all(6 < age < 40 for age in ages[7:])
-    assert thin_out(told) == []
+    assert delete_old_backups(told) == []
 
 
-def test_a_backup_is_made_when_it_is_due_and_something_changed(kept: Book, clock: Clock) -> None:
+def test_a_backup_is_made_when_it_is_due_and_something_changed(kept: LocalMemory, clock: Clock) -> None:
     first = back_up_if_due(kept)
     assert first is not None and back_up_if_due(kept) is None
     clock.forward(days=1.1)
     assert back_up_if_due(kept) is None
-    remember(kept, Note("Pear"))
+    remember(kept, NewItem("Pear"))
     assert back_up_if_due(kept) is not None
-    remember(kept, Note("Plum"))
+    remember(kept, NewItem("Plum"))
     assert back_up_if_due(kept) is None
     clock.forward(days=1.1)
     # Another process is at it.
-    lock = kept.settings.backups / care.MAKING
+    lock = kept.settings.backups / background.BACKUP_LOCK
     lock.touch()
     assert back_up_if_due(kept) is None
     lock.unlink()
@@ -198,45 +198,45 @@ def test_a_backup_is_made_when_it_is_due_and_something_changed(kept: Book, clock
     assert back_up_if_due(replace(kept, settings=replace(kept.settings, backup_every_hours=0.0))) is None
 
 
-def test_a_server_looks_at_its_store_and_says_farewell(kept: Book) -> None:
-    running = kept.settings.data_dir / care.RUNNING
-    server = Care(first_backup=0.0)
+def test_a_server_looks_at_its_store_and_says_farewell(kept: LocalMemory) -> None:
+    running = kept.settings.data_dir / background.RUNNING_FOLDER
+    server = MaintenanceTask(first_backup=0.0)
     assert server(kept) is False
-    assert len([*running.iterdir()]) == 1 and len(backups(kept.settings)) == 1
-    told = health.known(kept.settings)
+    assert len([*running.iterdir()]) == 1 and len(list_backups(kept.settings)) == 1
+    told = status.last_check_result(kept.settings)
     assert told is not None and told.how == "start" and told.faults == ()
     server.leave(kept.settings)
     assert [*running.iterdir()] == []
 
 
-def test_a_server_that_ended_without_a_farewell_has_the_store_checked(kept: Book) -> None:
-    Care()(kept)
-    (mark,) = (kept.settings.data_dir / care.RUNNING).iterdir()
+def test_a_server_that_ended_without_a_farewell_has_the_store_checked(kept: LocalMemory) -> None:
+    MaintenanceTask()(kept)
+    (mark,) = (kept.settings.data_dir / background.RUNNING_FOLDER).iterdir()
     with behind(kept.settings) as ask:
         ask("UPDATE tally SET items = 99")
-    Care()(kept)
-    told = health.known(kept.settings)
+    MaintenanceTask()(kept)
+    told = status.last_check_result(kept.settings)
     assert told is not None and told.faults == ()
-    long_ago = mark.stat().st_mtime - 2 * care.SILENT_SECONDS
+    long_ago = mark.stat().st_mtime - 2 * background.ABANDONED_SECONDS
     os.utime(mark, (long_ago, long_ago))
-    Care()(kept)
-    told = health.known(kept.settings)
+    MaintenanceTask()(kept)
+    told = status.last_check_result(kept.settings)
     assert told is not None and told.how == "unclean end"
     assert [fault.part for fault in told.faults] == ["counts"] and not mark.exists()
 
 
-def test_what_is_seen_at_the_start_is_told(kept: Book) -> None:
+def test_what_is_seen_at_the_start_is_told(kept: LocalMemory) -> None:
     with behind(kept.settings) as ask:
         ask("DELETE FROM jobs")
-    Care()(kept)
-    told = health.known(kept.settings)
+    MaintenanceTask()(kept)
+    told = status.last_check_result(kept.settings)
     assert told is not None and told.how == "start" and [fault.part for fault in told.faults] == ["vectors"]
 
 
-def test_what_others_left_half_made_is_swept_away(kept: Book) -> None:
+def test_what_others_left_half_made_is_swept_away(kept: LocalMemory) -> None:
     kept.settings.backups.mkdir()
     half = kept.settings.backups / "commonplace-daily-20250101T000000.db.1-2.partial"
     half.touch()
     os.utime(half, (1, 1))
     back_up_if_due(kept)
-    assert not half.exists() and len(backups(kept.settings)) == 1
+    assert not half.exists() and len(list_backups(kept.settings)) == 1

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from tests.behind import all_rows, behind
 from tests.memory.test_repair import fill, truth
+from tests.raw_sql import all_rows, behind
 
 from commonplace.errors import StoreError
-from commonplace.memory.backup import back_up, restore
-from commonplace.memory.book import Book
-from commonplace.memory.check import check, examine, glance
-from commonplace.memory.edit import Changes, edit
-from commonplace.memory.forget import forget
-from commonplace.memory.health import known
+from commonplace.memory.backup import back_up_store, restore_backup
+from commonplace.memory.check import check_and_record, check_newest, check_store
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
-from commonplace.memory.repair import repair
-from commonplace.memory.status import status
+from commonplace.memory.repair import repair_store
+from commonplace.memory.status import last_check_result, status
 from commonplace.model import Scope
 
 # What is done behind the back of the memory, and the parts that are found to be wrong then.
@@ -44,25 +42,25 @@ KEPT = {
 
 
 @pytest.fixture
-def filled(book: Book) -> Book:
-    fill(book)
-    return book
+def filled(memory: LocalMemory) -> LocalMemory:
+    fill(memory)
+    return memory
 
 
-def test_what_is_derived_is_found_and_mended(filled: Book) -> None:
+def test_what_is_derived_is_found_and_mended(filled: LocalMemory) -> None:
     before, seen = truth(filled.settings), set[str]()
     for statement, parts in DERIVED.items():
         with behind(filled.settings) as ask:
             ask(statement)
-        fresh = [fault for fault in check(filled) if fault.says not in seen]
+        fresh = [fault for fault in check_store(filled) if fault.says not in seen]
         assert fresh and {fault.part for fault in fresh} <= parts, statement
         assert all(fault.derived and fault.count and fault.examples for fault in fresh), statement
         seen |= {fault.says for fault in fresh}
-    assert repair(filled.settings, filled.clock).left == ()
+    assert repair_store(filled.settings, filled.clock).left == ()
     assert truth(filled.settings) == before
 
 
-def test_words_of_something_else_and_of_what_was_forgotten(filled: Book) -> None:
+def test_words_of_something_else_and_of_what_was_forgotten(filled: LocalMemory) -> None:
     words = "words" if filled.settings.database_url else "passages_fts"
     stray = "items SET forgotten_ms = 1 WHERE id = 3"
     with behind(filled.settings) as ask:
@@ -71,67 +69,67 @@ def test_words_of_something_else_and_of_what_was_forgotten(filled: Book) -> None
             ask(f"UPDATE {words} SET streams = ' plum ' WHERE id = 4")
         else:
             ask(f"DELETE FROM {words} WHERE rowid = 4; INSERT INTO {words} (rowid, text) VALUES (4, 'plum')")
-    says = {fault.says for fault in check(filled)}
+    says = {fault.says for fault in check_store(filled)}
     assert {"rows of the index belong to nothing", "items are indexed by other words than they say"} <= says
-    assert not any("other words" in fault.says for fault in check(filled, quick=True))
-    assert repair(filled.settings, filled.clock).left == ()
+    assert not any("other words" in fault.says for fault in check_store(filled, quick=True))
+    assert repair_store(filled.settings, filled.clock).left == ()
 
 
-def test_what_was_said_is_only_told(filled: Book) -> None:
+def test_what_was_said_is_only_told(filled: LocalMemory) -> None:
     for statement, says in KEPT.items():
         with behind(filled.settings) as ask:
             ask(statement)
-        assert {fault.derived for fault in check(filled) if says in fault.says} == {False}, statement
+        assert {fault.derived for fault in check_store(filled) if says in fault.says} == {False}, statement
     # What was said has changed, and with it what is made of it.
-    repair(filled.settings, filled.clock)
+    repair_store(filled.settings, filled.clock)
     hurt = all_rows(filled.settings)
-    done = repair(filled.settings, filled.clock)
+    done = repair_store(filled.settings, filled.clock)
     assert {fault.derived for fault in done.left} == {False} and done.done == ()
     assert all_rows(filled.settings) == hurt
     told = status(filled)["health"]
     assert isinstance(told, dict) and "Compare with a backup" in told["faults"][0]["advice"]
 
 
-def test_a_moment_is_enough_to_see_that_the_last_things_are_not_whole(filled: Book) -> None:
+def test_a_moment_is_enough_to_see_that_the_last_things_are_not_whole(filled: LocalMemory) -> None:
     with behind(filled.settings) as ask:
         ask("DELETE FROM jobs")
         ask("DELETE FROM vectors WHERE passage_id = (SELECT max(passage_id) FROM vectors)")
-    assert [fault.part for fault in glance(filled)] == ["vectors"]
+    assert [fault.part for fault in check_newest(filled)] == ["vectors"]
 
 
-def test_the_state_tells_what_the_last_check_found(filled: Book) -> None:
+def test_the_state_tells_what_the_last_check_found(filled: LocalMemory) -> None:
     assert status(filled)["health"] is None
-    assert examine(filled.settings, filled.clock) == []
-    health = known(filled.settings)
+    assert check_and_record(filled.settings, filled.clock) == []
+    health = last_check_result(filled.settings)
     assert health is not None and health.how == "all" and health.faults == ()
 
 
-def test_a_server_of_databases_makes_its_own_backups(filled: Book) -> None:
+def test_a_server_of_databases_makes_its_own_backups(filled: LocalMemory) -> None:
     if filled.settings.database_url:
         with pytest.raises(StoreError) as told:
-            back_up(filled)
+            back_up_store(filled)
         assert "pg_dump" in told.value.hint
         with pytest.raises(StoreError) as told:
-            restore(filled.settings, "latest", 0)
+            restore_backup(filled.settings, "latest", 0)
         assert "pg_restore" in told.value.hint
     else:
-        assert back_up(filled).path.exists()
+        assert back_up_store(filled).path.exists()
 
 
-def test_broken_json_is_one_damaged_item_on_either_engine(filled: Book) -> None:
+def test_broken_json_is_one_damaged_item_on_either_engine(filled: LocalMemory) -> None:
     with behind(filled.settings) as ask:
         ask("UPDATE items SET details = '[1, 2]', meta = 'nonsense' WHERE id = 1")
         ask("UPDATE items SET details = '{' WHERE kind = 'message'")
         ask("UPDATE history SET before = '{'")
     item = filled.store.get([1])[1]
     assert item.damaged == {"details": "[1, 2]", "meta": "nonsense"} and item.details == {} == item.meta
-    damaged = [name for fault in check(filled) if "rows are damaged" in fault.says for name in fault.examples]
+    damaged = [name for fault in check_store(filled) if "rows are damaged" in fault.says for name in fault.examples]
     assert "item 1 (details, meta)" in damaged and "history 1 (before)" in damaged and len(damaged) == 4
     assert len(recall(filled, "apple", Scope(), 20).hits) == 12
     assert recall(filled, "why does src/app.py fail", Scope(), 5).hits
     assert filled.store.newest(Scope(), 50) and filled.store.records_since(0, 100)[0]
-    repair(filled.settings, filled.clock)
-    assert not edit(filled, 1, Changes(content="Apple that was corrected")).damaged
+    repair_store(filled.settings, filled.clock)
+    assert not edit_item(filled, 1, Changes(content="Apple that was corrected")).damaged
     (change,) = filled.store.history(1)
     assert change.before["damaged"] == {"details": "[1, 2]", "meta": "nonsense"}
-    assert forget(filled, [2]) and 2 not in [one.id for one in filled.store.newest(Scope(), 50)]
+    assert forget_items(filled, [2]) and 2 not in [one.id for one in filled.store.newest(Scope(), 50)]

@@ -13,20 +13,20 @@ import keyring
 import pytest
 from keyring.backend import KeyringBackend
 from keyring.errors import KeyringLocked
-from tests.behind import behind
 from tests.conftest import Clock
+from tests.raw_sql import behind
 
 from commonplace import config
 from commonplace.config import Settings
 from commonplace.errors import Conflict, InvalidInput, NotFound, StoreBusy, StoreLocked
-from commonplace.memory.backup import back_up, backups, restore
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.care import back_up_if_due
-from commonplace.memory.check import check
-from commonplace.memory.encryption import decrypt, encrypt, key_of
+from commonplace.memory.background import back_up_if_due
+from commonplace.memory.backup import back_up_store, list_backups, restore_backup
+from commonplace.memory.check import check_store
+from commonplace.memory.encryption import decrypt_store, encrypt_store, store_key
+from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.recall import recall
-from commonplace.memory.remember import Note, remember, remember_all
-from commonplace.memory.repair import repair
+from commonplace.memory.remember import NewItem, remember, remember_all
+from commonplace.memory.repair import repair_store
 from commonplace.model import Scope
 
 SAID = "Rumpelstilzchen"
@@ -59,15 +59,15 @@ def secret(plain: Settings, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def filled(plain: Settings) -> Settings:
-    with opened(plain) as book:
-        remember_all(book, [Note(f"{SAID} number {n}") for n in range(20)])
+    with opened(plain) as memory:
+        remember_all(memory, [NewItem(f"{SAID} number {n}") for n in range(20)])
     return plain
 
 
 @contextlib.contextmanager
-def opened(settings: Settings) -> Iterator[Book]:
-    with contextlib.closing(open_book(settings, Clock())) as book:
-        yield book
+def opened(settings: Settings) -> Iterator[LocalMemory]:
+    with contextlib.closing(open_memory(settings, Clock())) as memory:
+        yield memory
 
 
 def holding(folder: Path) -> list[str]:
@@ -80,89 +80,89 @@ def test_a_new_store_is_encrypted_if_there_is_a_key(secret: Settings) -> None:
     key = Path(secret.encryption_key_file)
     key.parent.mkdir()
     key.write_text("ab" * 32, encoding="ascii")
-    with opened(secret) as book:
-        remember(book, Note(SAID))
-        assert recall(book, SAID, Scope(), 5).hits and check(book) == []
+    with opened(secret) as memory:
+        remember(memory, NewItem(SAID))
+        assert recall(memory, SAID, Scope(), 5).hits and check_store(memory) == []
         assert holding(secret.data_dir) == []
     assert holding(secret.data_dir) == []
     key.write_text("not a key", encoding="ascii")
     with pytest.raises(StoreLocked, match="64 hexadecimal"):
-        key_of(secret)
+        store_key(secret)
 
 
 def test_a_store_is_encrypted_and_decrypted_again(filled: Settings, secret: Settings, clock: Clock) -> None:
     with pytest.raises(StoreLocked, match="There is no key"), opened(secret):
         pass
-    kept = encrypt(secret, clock())
+    kept = encrypt_store(secret, clock())
     if sys.platform != "win32":
         assert stat.S_IMODE(Path(secret.encryption_key_file).stat().st_mode) == 0o600
     assert holding(secret.data_dir) == [kept.name]
-    with opened(secret) as book:
-        assert recall(book, SAID, Scope(), 50).hits and check(book) == []
+    with opened(secret) as memory:
+        assert recall(memory, SAID, Scope(), 50).hits and check_store(memory) == []
     with pytest.raises(Conflict):
-        encrypt(secret, clock())
-    decrypt(secret, clock())
+        encrypt_store(secret, clock())
+    decrypt_store(secret, clock())
     with pytest.raises(StoreLocked, match="not encrypted"), opened(secret):
         pass
-    with opened(filled) as book:
-        assert len(recall(book, SAID, Scope(), 50).hits) == 20
+    with opened(filled) as memory:
+        assert len(recall(memory, SAID, Scope(), 50).hits) == 20
     with pytest.raises(InvalidInput):
-        encrypt(filled, clock())
+        encrypt_store(filled, clock())
 
 
 def test_another_key_opens_nothing(filled: Settings, secret: Settings, clock: Clock) -> None:
-    encrypt(secret, clock())
+    encrypt_store(secret, clock())
     Path(secret.encryption_key_file).write_text("00" * 32, encoding="ascii")
     with pytest.raises(StoreLocked, match="does not open") as refused, opened(secret):
         pass
     assert refused.value.code == "DB_LOCKED" and "encryption_key_file" in refused.value.hint
     with pytest.raises(StoreLocked):
-        restore(secret, str(filled.database), clock())
+        restore_backup(secret, str(filled.database), clock())
 
 
 def test_backups_of_an_encrypted_store_have_its_key(filled: Settings, secret: Settings, clock: Clock) -> None:
-    encrypt(secret, clock()).unlink()
-    with opened(secret) as book:
-        made = back_up(book)
-        assert back_up_if_due(book) is not None and back_up_if_due(book) is None
-        remember(book, Note(f"{SAID} that is lost"))
-    assert holding(secret.data_dir) == [] and len(backups(secret)) == 2
-    done = restore(secret, made.path.name, clock())
+    encrypt_store(secret, clock()).unlink()
+    with opened(secret) as memory:
+        made = back_up_store(memory)
+        assert back_up_if_due(memory) is not None and back_up_if_due(memory) is None
+        remember(memory, NewItem(f"{SAID} that is lost"))
+    assert holding(secret.data_dir) == [] and len(list_backups(secret)) == 2
+    done = restore_backup(secret, made.path.name, clock())
     assert done.difference is not None and done.difference.lost == 1
-    with opened(secret) as book:
-        assert len(recall(book, SAID, Scope(), 50).hits) == 20
+    with opened(secret) as memory:
+        assert len(recall(memory, SAID, Scope(), 50).hits) == 20
     assert holding(secret.data_dir) == []
 
 
 def test_a_backup_of_a_plain_store_can_be_encrypted(filled: Settings, tmp_path: Path, clock: Clock) -> None:
     named = replace(filled, encryption_key_file=str(tmp_path / "backup.key"))
-    with opened(named) as book:
-        made = back_up(book, tmp_path / "copy.db", encrypt=True)
-        remember(book, Note(f"{SAID} that is lost"))
+    with opened(named) as memory:
+        made = back_up_store(memory, tmp_path / "copy.db", encrypt=True)
+        remember(memory, NewItem(f"{SAID} that is lost"))
     assert SAID.encode() not in made.path.read_bytes()
-    assert restore(named, str(made.path), clock(), dry_run=True).backup.counts["items"] == 20
-    restore(named, str(made.path), clock())
-    with opened(filled) as book:
-        assert len(recall(book, SAID, Scope(), 50).hits) == 20
+    assert restore_backup(named, str(made.path), clock(), dry_run=True).backup.counts["items"] == 20
+    restore_backup(named, str(made.path), clock())
+    with opened(filled) as memory:
+        assert len(recall(memory, SAID, Scope(), 50).hits) == 20
 
 
 def test_a_plain_backup_is_put_back_encrypted(filled: Settings, secret: Settings, clock: Clock) -> None:
-    with opened(filled) as book:
-        made = back_up(book)
-    encrypt(secret, clock()).unlink()
-    restore(secret, made.path.name, clock())
+    with opened(filled) as memory:
+        made = back_up_store(memory)
+    encrypt_store(secret, clock()).unlink()
+    restore_backup(secret, made.path.name, clock())
     made.path.unlink()
-    with opened(secret) as book:
-        assert len(recall(book, SAID, Scope(), 50).hits) == 20
+    with opened(secret) as memory:
+        assert len(recall(memory, SAID, Scope(), 50).hits) == 20
     assert holding(secret.data_dir) == []
 
 
 def test_an_encrypted_store_is_repaired_like_any(filled: Settings, secret: Settings, clock: Clock) -> None:
-    encrypt(secret, clock()).unlink()
+    encrypt_store(secret, clock()).unlink()
     data = bytearray(secret.database.read_bytes())
     data[4096 * 30 : 4096 * 32] = bytes(8192)
     secret.database.write_bytes(data)
-    done = repair(secret, clock)
+    done = repair_store(secret, clock)
     assert done.found and not any(fault.derived for fault in done.left)
     assert holding(secret.data_dir) == []
 
@@ -171,9 +171,9 @@ def test_a_store_that_is_open_is_not_converted(filled: Settings, secret: Setting
     with behind(filled, reading=True) as ask:
         ask("SELECT count(*) FROM items")
         with pytest.raises(StoreBusy):
-            encrypt(replace(secret, busy_timeout=0.1), clock())
-    with opened(filled) as book:
-        assert recall(book, SAID, Scope(), 5).hits
+            encrypt_store(replace(secret, busy_timeout=0.1), clock())
+    with opened(filled) as memory:
+        assert recall(memory, SAID, Scope(), 5).hits
 
 
 @pytest.fixture
@@ -187,10 +187,10 @@ def drawer() -> Iterator[Drawer]:
 
 def test_the_key_can_be_in_the_keyring(filled: Settings, drawer: Drawer, clock: Clock) -> None:
     told = replace(filled, encryption="keyring")
-    encrypt(told, clock())
+    encrypt_store(told, clock())
     assert [*drawer.kept] == [("commonplace", str(told.database.absolute()))]
-    with opened(told) as book:
-        assert recall(book, SAID, Scope(), 5).hits
+    with opened(told) as memory:
+        assert recall(memory, SAID, Scope(), 5).hits
     drawer.kept.clear()
     with pytest.raises(StoreLocked, match="keyring"), opened(told):
         pass
@@ -202,9 +202,9 @@ def test_a_keyring_that_refuses_is_told(filled: Settings, drawer: Drawer, monkey
 
     monkeypatch.setattr(drawer, "get_password", refuse)
     with pytest.raises(StoreLocked, match="the drawer is locked"):
-        key_of(replace(filled, encryption="keyring"))
+        store_key(replace(filled, encryption="keyring"))
 
 
 def test_there_must_be_something_to_encrypt(secret: Settings, clock: Clock) -> None:
     with pytest.raises(NotFound):
-        encrypt(secret, clock())
+        encrypt_store(secret, clock())

@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 from tests.memory.past_work import SESSIONS, local, settle, work
 
 from commonplace.errors import NoResults
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.explain import PHASES, Event, _phases, _told, explain
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.explain import PHASES, TimelineEvent, _phases, _told, explain
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
 
 DAYS = st.lists(st.dates(), min_size=1, max_size=40, unique=True)
 
 
 @given(DAYS)
 def test_phases_keep_their_order_and_the_number_is_small(days: list[object]) -> None:
-    events = [Event(str(day), "shop", f"event {n}", n % 3) for n, day in enumerate(sorted(map(str, days)))]
+    events = [TimelineEvent(str(day), "shop", f"event {n}", n % 3) for n, day in enumerate(sorted(map(str, days)))]
     phases = _phases(events)
     assert 1 <= len(phases) == min(PHASES, len(events))
     assert phases == [event for event in events if event in phases]
@@ -35,7 +35,7 @@ def test_days_that_lie_together_are_one_phase_told_by_the_best() -> None:
         "2025-05-01",
         "2025-06-01",
     ]
-    events = [Event(day, "shop", day, 1.0 if day == "2025-01-02" else 0.0) for day in days]
+    events = [TimelineEvent(day, "shop", day, 1.0 if day == "2025-01-02" else 0.0) for day in days]
     assert [event.day for event in _phases(events)] == ["2025-01-02", *days[3:]]
 
 
@@ -60,37 +60,40 @@ def test_days_that_lie_together_are_one_phase_told_by_the_best() -> None:
     ],
 )
 def test_the_words_of_a_summary(events: list[tuple[str, str, str]], summary: str) -> None:
-    assert _told([Event(*event) for event in events], "Came up") == summary
+    assert _told([TimelineEvent(*event) for event in events], "Came up") == summary
 
 
 @pytest.mark.parametrize("topic", ["login", "the blog", "token", "crash", "what did we do last?", "Redis or Postgres"])
-def test_every_event_was_said_that_day(book: Book, topic: str) -> None:
-    work(book)
+def test_every_event_was_said_that_day(memory: LocalMemory, topic: str) -> None:
+    work(memory)
     said = {began[:10]: " ".join(turns) for began, _project, _label, turns in SESSIONS}
-    for event in explain(book, topic).timeline:
+    for event in explain(memory, topic).timeline:
         if event.day in said:
             words = event.event.removeprefix("Request: ").rstrip(".…")
             # A first word may have become the beginning of a sentence.
             assert words[1:] in said[event.day]
 
 
-def test_what_came_of_it_is_told_rather_than_what_was_wanted(book: Book) -> None:
+def test_what_came_of_it_is_told_rather_than_what_was_wanted(memory: LocalMemory) -> None:
     asked, done = "Bitte baue eine Suche in das Blog ein.", "Ich habe Pagefind eingebaut, ganz ohne Server."
-    keep(book, Conversation("Suche", [Said("user", asked), Said("assistant", done)], key="s", project="blog"))
-    settle(book)
-    assert [event.event for event in explain(book, "Blog").timeline] == [done]
+    store_conversation(
+        memory,
+        NewConversation("Suche", [NewMessage("user", asked), NewMessage("assistant", done)], key="s", project="blog"),
+    )
+    settle(memory)
+    assert [event.event for event in explain(memory, "Blog").timeline] == [done]
 
 
-def test_topics_come_by_weight_and_chunks_best_first(wise_book: Book) -> None:
-    work(wise_book)
-    found = explain(wise_book, "rate limiting of login attempts")
+def test_topics_come_by_weight_and_chunks_best_first(memory_with_model: LocalMemory) -> None:
+    work(memory_with_model)
+    found = explain(memory_with_model, "rate limiting of login attempts")
     assert found.topics and len(found.topics) == len(set(found.topics)) <= 5
     scores = [chunk.score for chunk in found.chunks]
     assert scores == sorted(scores, reverse=True)
 
 
-def test_a_topic_made_of_telling_words_only_is_asked_as_it_is(book: Book) -> None:
-    remember(book, Note(content="The history of the story is an overview", created_ms=local("2025-03-01T12:00")))
-    assert explain(book, "history overview").timeline[0].day == "2025-03-01"
+def test_a_topic_made_of_telling_words_only_is_asked_as_it_is(memory: LocalMemory) -> None:
+    remember(memory, NewItem(content="The history of the story is an overview", created_ms=local("2025-03-01T12:00")))
+    assert explain(memory, "history overview").timeline[0].day == "2025-03-01"
     with pytest.raises(NoResults):
-        explain(book, "journey")
+        explain(memory, "journey")

@@ -7,22 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.memory.past_work import EXPIRES, settle, work
 
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.predict import LOOKED_AT, _focuses, _plain, predict
-from commonplace.text.query import parse
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.predict import CONTEXT_CHARACTERS, _focuses, _plain, predict
+from commonplace.text.query import parse_query
 
 ERROR = "RuntimeError: the pool of the aviary is closed"
 
 
-def talk(book: Book, key: str, *texts: str) -> None:
+def talk(memory: LocalMemory, key: str, *texts: str) -> None:
     roles = {"u": "user", "a": "assistant", "t": "tool"}
-    keep(book, Conversation(f"About {key}", [Said(roles[text[0]], text[2:]) for text in texts], key=key, project="zoo"))
-    settle(book)
+    store_conversation(
+        memory,
+        NewConversation(
+            f"About {key}", [NewMessage(roles[text[0]], text[2:]) for text in texts], key=key, project="zoo"
+        ),
+    )
+    settle(memory)
 
 
-def titles(book: Book, context: str) -> list[str]:
-    return [suggestion.title for suggestion in predict(book, context)]
+def titles(memory: LocalMemory, context: str) -> list[str]:
+    return [suggestion.title for suggestion in predict(memory, context)]
 
 
 def test_a_context_is_asked_as_a_whole_by_its_errors_and_by_its_last_sentences() -> None:
@@ -37,7 +42,7 @@ def test_a_context_is_asked_as_a_whole_by_its_errors_and_by_its_last_sentences()
 @given(st.text(max_size=300))
 def test_no_context_is_a_filter(context: str) -> None:
     for text in (context, f'"{context}" AND title:x', f"{context} NOT (zebra OR b*)"):
-        assert not parse(_plain(text), {"title": "title"}).strict
+        assert not parse_query(_plain(text), {"title": "title"}).strict
 
 
 @pytest.mark.parametrize(
@@ -54,50 +59,50 @@ def test_no_context_is_a_filter(context: str) -> None:
         ((f"u It says {ERROR}", "a I replaced the valve of the pool."), "About s"),
     ],
 )
-def test_how_it_ended(book: Book, turns: tuple[str, ...], title: str) -> None:
-    talk(book, "s", *turns)
-    assert titles(book, f"Again: {ERROR}") == [title]
+def test_how_it_ended(memory: LocalMemory, turns: tuple[str, ...], title: str) -> None:
+    talk(memory, "s", *turns)
+    assert titles(memory, f"Again: {ERROR}") == [title]
 
 
-def test_a_long_turn_is_suggested_by_the_part_that_tells_the_cure(book: Book) -> None:
+def test_a_long_turn_is_suggested_by_the_part_that_tells_the_cure(memory: LocalMemory) -> None:
     noise = "\n\n".join(f"[Bash] look {n}\n\n```\n{'cage open ' * 60}\n```" for n in range(9))
-    talk(book, "s", f"u It says {ERROR}", f"a I found the aviary.\n\n{noise}\n\nSolved by opening the third valve.")
-    (found,) = predict(book, f"Again in the aviary: {ERROR}")
+    talk(memory, "s", f"u It says {ERROR}", f"a I found the aviary.\n\n{noise}\n\nSolved by opening the third valve.")
+    (found,) = predict(memory, f"Again in the aviary: {ERROR}")
     assert found.title == "Fixed before: About s"
     assert found.summary.startswith("Solved by opening the third valve.")
     assert "third valve" in found.chunk.text
 
 
-def test_what_was_said_of_an_unresolved_error_is_told(book: Book) -> None:
-    talk(book, "s", "u Feed them.", f"a [Bash] feed\n\n```\n{ERROR}\n```\n\nThe keeper has the only key to the pump.")
-    (found,) = predict(book, f"Again: {ERROR}")
+def test_what_was_said_of_an_unresolved_error_is_told(memory: LocalMemory) -> None:
+    talk(memory, "s", "u Feed them.", f"a [Bash] feed\n\n```\n{ERROR}\n```\n\nThe keeper has the only key to the pump.")
+    (found,) = predict(memory, f"Again: {ERROR}")
     assert found.title == "Unresolved: About s" and "The keeper has the only key to the pump." in found.summary
 
 
-def test_an_error_that_was_cured_elsewhere_is_not_unresolved(book: Book) -> None:
-    talk(book, "first", f"u It says {ERROR}", "a No idea what the aviary wants.")
-    talk(book, "second", f"u Again it says {ERROR}", "a The problem was a closed valve.")
-    found = titles(book, f"It still says {ERROR}")
+def test_an_error_that_was_cured_elsewhere_is_not_unresolved(memory: LocalMemory) -> None:
+    talk(memory, "first", f"u It says {ERROR}", "a No idea what the aviary wants.")
+    talk(memory, "second", f"u Again it says {ERROR}", "a The problem was a closed valve.")
+    found = titles(memory, f"It still says {ERROR}")
     assert "Repeated error, fixed before: About second" in found
     assert not any(title.startswith("Unresolved") for title in found)
 
 
-def test_the_same_words_in_two_sessions_are_suggested_once(book: Book) -> None:
+def test_the_same_words_in_two_sessions_are_suggested_once(memory: LocalMemory) -> None:
     for key in ("one", "two"):
-        talk(book, key, f"u {key}: how do we feed the okapi?", "a The okapi eats leaves at noon and at six.")
-    found = predict(book, "the okapi looks hungry, how do we feed it?")
+        talk(memory, key, f"u {key}: how do we feed the okapi?", "a The okapi eats leaves at noon and at six.")
+    found = predict(memory, "the okapi looks hungry, how do we feed it?")
     assert len({suggestion.summary for suggestion in found}) == len(found)
 
 
-def test_nothing_like_it_is_nothing(book: Book) -> None:
-    work(book)
-    assert predict(book, "The quagga went extinct in 1883.") == []
-    assert predict(book, f"{EXPIRES} {'far away talk about the weather. ' * (LOOKED_AT // 30 + 5)}") == []
+def test_nothing_like_it_is_nothing(memory: LocalMemory) -> None:
+    work(memory)
+    assert predict(memory, "The quagga went extinct in 1883.") == []
+    assert predict(memory, f"{EXPIRES} {'far away talk about the weather. ' * (CONTEXT_CHARACTERS // 30 + 5)}") == []
 
 
-def test_relevance_is_a_share_and_best_comes_first(wise_book: Book) -> None:
-    work(wise_book)
-    found = predict(wise_book, f"{EXPIRES} in the login, and which font has the blog?", limit=20)
+def test_relevance_is_a_share_and_best_comes_first(memory_with_model: LocalMemory) -> None:
+    work(memory_with_model)
+    found = predict(memory_with_model, f"{EXPIRES} in the login, and which font has the blog?", limit=20)
     relevances = [suggestion.relevance for suggestion in found]
     assert len(found) > 2 and relevances == sorted(relevances, reverse=True)
     assert all(0 < relevance <= 1 for relevance in relevances)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.conftest import THEN
 
 from commonplace.errors import InvalidInput, NoResults, NotFound
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.reconstruct import brief, newest, reconstruct, without_results
-from commonplace.ranking.budget import tokens_of
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.sessions import collapse_code_blocks, newest_session, reconstruct, shorten_message
+from commonplace.ranking.context import estimate_tokens
 
 LONG = "\n\n".join(
     [
@@ -26,59 +26,59 @@ LONG = "\n\n".join(
 )
 
 
-def talk(book: Book, key: str, *texts: str, project: str | None = None, minute: int = 0, **meta: str) -> str:
+def talk(memory: LocalMemory, key: str, *texts: str, project: str | None = None, minute: int = 0, **meta: str) -> str:
     said = [
-        Said("assistant" if number % 2 else "user", text, THEN + minute * 60_000 + number)
+        NewMessage("assistant" if number % 2 else "user", text, THEN + minute * 60_000 + number)
         for number, text in enumerate(texts)
     ]
-    kept = keep(book, Conversation(key, said, key=key, project=project, meta=meta))
+    kept = store_conversation(memory, NewConversation(key, said, key=key, project=project, meta=meta))
     return kept.session.uid
 
 
-def test_all_is_told_where_it_fits(book: Book) -> None:
-    uid = talk(book, "s", "Limit it", LONG)
-    found = reconstruct(book, uid)
+def test_all_is_told_where_it_fits(memory: LocalMemory) -> None:
+    uid = talk(memory, "s", "Limit it", LONG)
+    found = reconstruct(memory, uid)
     assert [one.text for one in found.told] == ["Limit it", LONG] and all(one.whole for one in found.told)
     assert found.left_out == 0
 
 
-def test_results_go_first_then_the_way_then_the_oldest(book: Book) -> None:
-    talk(book, "s", *["Limit it", LONG] * 5)
-    told = [reconstruct(book, "s", budget=budget).told for budget in (1_000, 500, 150)]
-    assert told[0][1].text == without_results(LONG) and "[50 lines]" in told[0][1].text
+def test_results_go_first_then_the_way_then_the_oldest(memory: LocalMemory) -> None:
+    talk(memory, "s", *["Limit it", LONG] * 5)
+    told = [reconstruct(memory, "s", budget=budget).told for budget in (1_000, 500, 150)]
+    assert told[0][1].text == collapse_code_blocks(LONG) and "[50 lines]" in told[0][1].text
     assert told[1][1].text.endswith("The limiter is a token bucket.") and len(told[1]) == 10
     assert len(told[2]) < 10 and told[2][-1].item.body == LONG
 
 
-def test_of_an_answer_the_end_is_kept_and_of_a_question_the_beginning(book: Book) -> None:
-    talk(book, "s", "Limit it. " * 100, LONG)
-    question, answer = (one.item for one in reconstruct(book, "s").told)
-    assert brief(answer, 60) == "First I looked around.\n\nThe limiter is a token bucket."
-    assert brief(answer, 30) == "…\n\nThe limiter is a token bucket."
-    assert brief(question, 20).startswith("Limit it. Limit it")
+def test_of_an_answer_the_end_is_kept_and_of_a_question_the_beginning(memory: LocalMemory) -> None:
+    talk(memory, "s", "Limit it. " * 100, LONG)
+    question, answer = (one.item for one in reconstruct(memory, "s").told)
+    assert shorten_message(answer, 60) == "First I looked around.\n\nThe limiter is a token bucket."
+    assert shorten_message(answer, 30) == "…\n\nThe limiter is a token bucket."
+    assert shorten_message(question, 20).startswith("Limit it. Limit it")
 
 
 @given(texts=st.lists(st.text(alphabet="ab `\n[", min_size=1).filter(str.strip), min_size=1, max_size=8))
 @pytest.mark.parametrize("budget", [100, 200, 1_000])
-def test_the_budget_is_kept_and_what_is_missing_is_counted(book: Book, texts: list[str], budget: int) -> None:
-    uid = talk(book, uuid.uuid4().hex, *(text * 50 for text in texts))
-    found = reconstruct(book, uid, budget=budget)
+def test_the_budget_is_kept_and_what_is_missing_is_counted(memory: LocalMemory, texts: list[str], budget: int) -> None:
+    uid = talk(memory, uuid.uuid4().hex, *(text * 50 for text in texts))
+    found = reconstruct(memory, uid, budget=budget)
     assert len(found.told) + found.left_out == len(texts)
-    assert len(found.told) == 1 or sum(tokens_of(len(one.text)) for one in found.told) <= budget
+    assert len(found.told) == 1 or sum(estimate_tokens(len(one.text)) for one in found.told) <= budget
 
 
-def test_the_newest_is_of_the_project_and_no_sub_agents(book: Book) -> None:
+def test_the_newest_is_of_the_project_and_no_sub_agents(memory: LocalMemory) -> None:
     with pytest.raises(NoResults):
-        newest(book, None)
-    mine = talk(book, "mine", "Hello", project="my-api")
-    other = talk(book, "other", "Hello", project="shop", minute=1)
-    talk(book, "mine/agent", "Search", project="my-api", minute=2, parent_session="mine")
-    assert newest(book, "my-api").uid == mine
-    assert newest(book, "unheard-of").uid == newest(book, None).uid == other
+        newest_session(memory, None)
+    mine = talk(memory, "mine", "Hello", project="my-api")
+    other = talk(memory, "other", "Hello", project="shop", minute=1)
+    talk(memory, "mine/agent", "Search", project="my-api", minute=2, parent_session="mine")
+    assert newest_session(memory, "my-api").uid == mine
+    assert newest_session(memory, "unheard-of").uid == newest_session(memory, None).uid == other
 
 
-def test_bad_input_is_refused(book: Book) -> None:
+def test_bad_input_is_refused(memory: LocalMemory) -> None:
     with pytest.raises(InvalidInput, match="too small"):
-        reconstruct(book, "s", budget=10)
+        reconstruct(memory, "s", budget=10)
     with pytest.raises(NotFound):
-        reconstruct(book, "no such session")
+        reconstruct(memory, "no such session")

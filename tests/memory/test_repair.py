@@ -13,20 +13,20 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as given_settings
 from hypothesis import strategies as st
-from tests.behind import behind
 from tests.conftest import Clock
+from tests.raw_sql import behind
 
 from commonplace import config
 from commonplace.config import Settings
 from commonplace.errors import StoreBusy, StoreCorrupt
-from commonplace.memory.background import Background
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.check import check, examine, glance
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.forget import forget
+from commonplace.memory.background import BackgroundWorker
+from commonplace.memory.check import check_and_record, check_newest, check_store
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.edit_and_forget import forget_items
+from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.recall import recall
-from commonplace.memory.remember import Note, remember, remember_all
-from commonplace.memory.repair import repair
+from commonplace.memory.remember import NewItem, remember, remember_all
+from commonplace.memory.repair import repair_store
 from commonplace.model import Scope
 
 # What people and agents said, and what is made of it. `rev` of a message that grows and the like is truth too.
@@ -64,25 +64,27 @@ DAMAGE = (
 )
 
 
-def fill(book: Book) -> None:
+def fill(memory: LocalMemory) -> None:
     """Something of everything, embedded, linked and grouped."""
-    remember_all(book, [Note(f"Apple {n} of src/app.py", project=f"p{n % 3}", tags=["fruit"]) for n in range(12)])
-    remember(book, Note("\n\n".join(f"Part {n}: " + "about pears and plums. " * 20 for n in range(8)), project="p1"))
-    said = [Said("user", "Why does src/app.py fail?"), Said("assistant", "It reads pears. " * 200)]
-    keep(book, Conversation("Pears", said))
-    forget(book, [remember(book, Note("Cherry that was forgotten")).id])
-    embed(book)
-    work = Background(book)
+    remember_all(memory, [NewItem(f"Apple {n} of src/app.py", project=f"p{n % 3}", tags=["fruit"]) for n in range(12)])
+    remember(
+        memory, NewItem("\n\n".join(f"Part {n}: " + "about pears and plums. " * 20 for n in range(8)), project="p1")
+    )
+    said = [NewMessage("user", "Why does src/app.py fail?"), NewMessage("assistant", "It reads pears. " * 200)]
+    store_conversation(memory, NewConversation("Pears", said))
+    forget_items(memory, [remember(memory, NewItem("Cherry that was forgotten")).id])
+    embed(memory)
+    work = BackgroundWorker(memory)
     while work.step():
         pass
 
 
-def embed(book: Book) -> None:
+def embed(memory: LocalMemory) -> None:
     """A vector for everything that waits, made of nothing but its number."""
-    book.store.use_model("tiny", 8)
-    while jobs := book.store.claim_jobs("me", 100, book.clock(), 60_000):
+    memory.store.use_model("tiny", 8)
+    while jobs := memory.store.claim_jobs("me", 100, memory.clock(), 60_000):
         vectors = np.array([np.roll(np.arange(1, 9), job.passage.id) for job in jobs], np.float32)
-        book.store.finish_jobs(jobs, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), "me")
+        memory.store.finish_jobs(jobs, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), "me")
 
 
 def truth(settings: Settings) -> dict[str, list[str]]:
@@ -91,15 +93,15 @@ def truth(settings: Settings) -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def filled(book: Book) -> Book:
-    fill(book)
-    return book
+def filled(memory: LocalMemory) -> LocalMemory:
+    fill(memory)
+    return memory
 
 
-def test_a_store_that_is_well_is_found_to_be(filled: Book) -> None:
-    assert check(filled) == [] and check(filled, quick=True) == [] and glance(filled) == []
+def test_a_store_that_is_well_is_found_to_be(filled: LocalMemory) -> None:
+    assert check_store(filled) == [] and check_store(filled, quick=True) == [] and check_newest(filled) == []
     before = truth(filled.settings)
-    done = repair(filled.settings, filled.clock)
+    done = repair_store(filled.settings, filled.clock)
     assert (done.found, done.left, done.done, done.kept) == ((), (), (), None)
     assert truth(filled.settings) == before and not filled.settings.backups.exists()
 
@@ -108,10 +110,10 @@ def test_a_store_that_is_well_is_found_to_be(filled: Book) -> None:
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with something of everything, and nobody who has it open."""
     folder = tmp_path_factory.mktemp("sound")
-    book = open_book(config.load({"data_dir": str(folder), "embedder": "off", "durability": "normal"}), Clock())
-    fill(book)
-    book.close()
-    return book.settings.database
+    memory = open_memory(config.load({"data_dir": str(folder), "embedder": "off", "durability": "normal"}), Clock())
+    fill(memory)
+    memory.close()
+    return memory.settings.database
 
 
 @given_settings(max_examples=20)
@@ -128,17 +130,17 @@ def test_whatever_is_derived_is_made_anew(
             # The words of rows, or only the list of them.
             words, row = ("passages_fts", "rowid") if b % 2 else ("passages_fts_docsize", "id")
             ask(statement.format(a=a, b=b, words=words, row=row))
-    done = repair(told, Clock())
+    done = repair_store(told, Clock())
     assert done.left == (), damages
     assert truth(told) == before
-    book = open_book(told, Clock())
+    memory = open_memory(told, Clock())
     try:
-        embed(book)
-        assert check(book) == []
-        assert len(recall(book, "apple", Scope(), 20).hits) == 12
-        assert not recall(book, "cherry", Scope(), 20).hits
+        embed(memory)
+        assert check_store(memory) == []
+        assert len(recall(memory, "apple", Scope(), 20).hits) == 12
+        assert not recall(memory, "cherry", Scope(), 20).hits
     finally:
-        book.close()
+        memory.close()
     shutil.rmtree(folder)
 
 
@@ -158,18 +160,18 @@ def hurt_pages(path: Path, table: str, most: int) -> int:
 def closed(tmp_path: Path) -> Settings:
     """A store of many items that nobody has open."""
     told = config.load({"data_dir": str(tmp_path / "data"), "embedder": "off", "durability": "normal"})
-    book = open_book(told, Clock())
-    remember_all(book, [Note(f"Apple {n}. " + "Some more words. " * 10, project=f"p{n % 3}") for n in range(300)])
-    fill(book)
-    book.close()
+    memory = open_memory(told, Clock())
+    remember_all(memory, [NewItem(f"Apple {n}. " + "Some more words. " * 10, project=f"p{n % 3}") for n in range(300)])
+    fill(memory)
+    memory.close()
     return told
 
 
 def test_all_that_can_be_read_of_damaged_pages_is_saved(closed: Settings) -> None:
     before = truth(closed)
     assert hurt_pages(closed.database, "items", 3) == 3
-    assert any(fault.part == "file" and not fault.derived for fault in examine(closed, Clock()))
-    done = repair(closed, Clock())
+    assert any(fault.part == "file" and not fault.derived for fault in check_and_record(closed, Clock()))
+    done = repair_store(closed, Clock())
     assert done.saved is not None and len(done.saved.lost) == len(before["items"]) - len(truth(closed)["items"])
     assert all(lost.startswith("item ") for lost in done.saved.lost)
     after = truth(closed)
@@ -180,17 +182,17 @@ def test_all_that_can_be_read_of_damaged_pages_is_saved(closed: Settings) -> Non
     # What is left says only that some rows are no more.
     assert {fault.part for fault in done.left} <= {"rows", "history"} and not any(fault.derived for fault in done.left)
     assert done.kept is not None and done.kept.parent == closed.backups and "damaged" in done.kept.name
-    again = repair(closed, Clock())
+    again = repair_store(closed, Clock())
     assert again.saved is None and again.done == () and again.left == done.left
 
 
 def test_numbers_of_lost_items_are_not_given_again(closed: Settings) -> None:
     hurt_pages(closed.database, "items", 10_000)
     ((last,),) = _numbers(closed)
-    repair(closed, Clock())
-    book = open_book(closed, Clock())
-    assert remember(book, Note("Something new")).id == last + 1
-    book.close()
+    repair_store(closed, Clock())
+    memory = open_memory(closed, Clock())
+    assert remember(memory, NewItem("Something new")).id == last + 1
+    memory.close()
 
 
 def _numbers(settings: Settings) -> list[tuple[int]]:
@@ -201,7 +203,7 @@ def _numbers(settings: Settings) -> list[tuple[int]]:
 def test_a_damaged_index_is_made_anew_from_its_table(closed: Settings) -> None:
     before = truth(closed)
     hurt_pages(closed.database, "items_time", 1)
-    done = repair(closed, Clock())
+    done = repair_store(closed, Clock())
     assert done.left == () and truth(closed) == before
 
 
@@ -209,19 +211,19 @@ def test_a_damaged_index_of_words_is_made_anew(closed: Settings) -> None:
     before = truth(closed)
     with behind(closed) as ask:
         ask("UPDATE passages_fts_data SET block = x'00ff00ff' WHERE id > 10")
-    done = repair(closed, Clock())
+    done = repair_store(closed, Clock())
     assert done.found and done.saved is None and done.left == () and truth(closed) == before
-    book = open_book(closed, Clock())
-    assert recall(book, "pears", Scope(), 5).hits
-    book.close()
+    memory = open_memory(closed, Clock())
+    assert recall(memory, "pears", Scope(), 5).hits
+    memory.close()
 
 
 def test_what_is_no_store_at_all_is_left_alone(closed: Settings) -> None:
     nonsense = b"These are not the pages you are looking for. " * 100
     closed.database.write_bytes(nonsense)
-    assert [fault.part for fault in examine(closed, Clock())] == ["file"]
+    assert [fault.part for fault in check_and_record(closed, Clock())] == ["file"]
     with pytest.raises(StoreCorrupt):
-        repair(closed, Clock())
+        repair_store(closed, Clock())
     assert closed.database.read_bytes() == nonsense
 
 
@@ -230,13 +232,13 @@ def test_pages_are_not_saved_under_the_feet_of_another_process(closed: Settings)
     with behind(closed, reading=True) as ask:
         ask("SELECT count(*) FROM projects")
         with pytest.raises(StoreBusy):
-            repair(replace(closed, busy_timeout=0.1), Clock())
+            repair_store(replace(closed, busy_timeout=0.1), Clock())
     assert not [*closed.backups.glob("*damaged*")]
 
 
 def test_a_dry_run_changes_nothing(closed: Settings) -> None:
     with behind(closed) as ask:
         ask("UPDATE tally SET items = 0")
-    done = repair(closed, Clock(), dry_run=True)
+    done = repair_store(closed, Clock(), dry_run=True)
     assert done.found == done.left and done.found[0].part == "counts" and not closed.backups.exists()
-    assert repair(closed, Clock()).left == ()
+    assert repair_store(closed, Clock()).left == ()

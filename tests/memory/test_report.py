@@ -6,24 +6,24 @@ import pytest
 from tests.conftest import Clock
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.forget import forget
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.edit_and_forget import forget_items
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.report import FILES, Report, report
-from commonplace.memory.topics import tend_topics
+from commonplace.memory.topics import update_topics
 from commonplace.model import Kind, Scope
 
 MINUTE, DAY = 60_000, 86_400_000
 PROJECT = "github.com/acme/shop"
 
 
-def week(book: Book, scope: Scope | None = None) -> Report:
-    return report(book, scope or Scope(project=PROJECT), book.clock() - 7 * DAY, book.clock() + 1)
+def week(memory: LocalMemory, scope: Scope | None = None) -> Report:
+    return report(memory, scope or Scope(project=PROJECT), memory.clock() - 7 * DAY, memory.clock() + 1)
 
 
 def observe(
-    book: Book,
+    memory: LocalMemory,
     title: str,
     type_: str = "file-write",
     *,
@@ -35,37 +35,41 @@ def observe(
 ) -> int:
     """Something that was captured, at the time of the clock."""
     meta = {"error": "exit code 1"} if failed else {}
-    note = Note("", kind, type_, title, details, meta, project, session, created_ms=book.clock())
-    return remember(book, note).id
+    note = NewItem("", kind, type_, title, details, meta, project, session, created_ms=memory.clock())
+    return remember(memory, note).id
 
 
-def told(book: Book, *messages: Said, key: str = "s1", project: str | None = PROJECT) -> None:
-    keep(
-        book,
-        Conversation(
+def told(memory: LocalMemory, *messages: NewMessage, key: str = "s1", project: str | None = PROJECT) -> None:
+    store_conversation(
+        memory,
+        NewConversation(
             messages[0].content[:40], messages, project=project, source="codex", key=key, started_ms=messages[0].at_ms
         ),
     )
 
 
-def test_an_empty_time_is_empty(book: Book) -> None:
-    found = week(book)
+def test_an_empty_time_is_empty(memory: LocalMemory) -> None:
+    found = week(memory)
     assert found.is_empty and found.complete
     assert (found.sessions, found.files, found.failures, found.open_ends, found.topics) == ((), (), (), (), ())
 
 
-def test_a_time_that_ends_before_it_begins_is_refused(book: Book) -> None:
+def test_a_time_that_ends_before_it_begins_is_refused(memory: LocalMemory) -> None:
     with pytest.raises(InvalidInput, match="ends before it begins"):
-        report(book, Scope(), 5, 5)
+        report(memory, Scope(), 5, 5)
 
 
-def test_sessions_with_their_time_and_what_they_were_for(book: Book, clock: Clock) -> None:
-    told(book, Said("user", "Why is login slow?", clock.now), Said("assistant", "An index.", clock.now + 42 * MINUTE))
-    observe(book, "Created a.py", session="s2", files_modified="a.py")
-    observe(book, "A summary", "summary", kind="summary", session="s3", request="Move to Redis")
+def test_sessions_with_their_time_and_what_they_were_for(memory: LocalMemory, clock: Clock) -> None:
+    told(
+        memory,
+        NewMessage("user", "Why is login slow?", clock.now),
+        NewMessage("assistant", "An index.", clock.now + 42 * MINUTE),
+    )
+    observe(memory, "Created a.py", session="s2", files_modified="a.py")
+    observe(memory, "A summary", "summary", kind="summary", session="s3", request="Move to Redis")
     clock.forward(days=1)
-    observe(book, "Modified a.py", session="s2", files_modified="a.py")
-    found = week(book)
+    observe(memory, "Modified a.py", session="s2", files_modified="a.py")
+    found = week(memory)
     assert [(one.request, one.session.source, one.happenings) for one in found.sessions] == [
         ("Created a.py", "", 2),
         ("Why is login slow?", "codex", 2),
@@ -76,51 +80,51 @@ def test_sessions_with_their_time_and_what_they_were_for(book: Book, clock: Cloc
     assert not found.is_empty and found.happenings == 5
 
 
-def test_sub_agents_are_part_of_the_session_that_started_them(book: Book, clock: Clock) -> None:
-    said = [Said("user", "Look at the tests", clock.now)]
-    keep(book, Conversation("child", said, project=PROJECT, key="c", meta={"parent_session": "s1"}))
-    assert week(book).sessions == ()
-    assert week(book).happenings == 1
+def test_sub_agents_are_part_of_the_session_that_started_them(memory: LocalMemory, clock: Clock) -> None:
+    said = [NewMessage("user", "Look at the tests", clock.now)]
+    store_conversation(memory, NewConversation("child", said, project=PROJECT, key="c", meta={"parent_session": "s1"}))
+    assert week(memory).sessions == ()
+    assert week(memory).happenings == 1
 
 
-def test_decisions_and_rules_but_no_notes(book: Book, clock: Clock) -> None:
+def test_decisions_and_rules_but_no_notes(memory: LocalMemory, clock: Clock) -> None:
     for type_ in ("rule", "decision", "note", "fact", "rejected"):
-        remember(book, Note(f"About {type_}s", type=type_, project=PROJECT))
+        remember(memory, NewItem(f"About {type_}s", type=type_, project=PROJECT))
         clock.forward(minutes=1)
-    remember(book, Note("Elsewhere", type="decision", project="other"))
-    assert [one.type for one in week(book).decisions] == ["rejected", "decision", "rule"]
-    forget(book, [week(book).decisions[0].item_id])
-    assert [one.type for one in week(book).decisions] == ["decision", "rule"]
-    assert len(week(book, Scope()).decisions) == 3
-    assert week(book, Scope(only_global=True)).is_empty
+    remember(memory, NewItem("Elsewhere", type="decision", project="other"))
+    assert [one.type for one in week(memory).decisions] == ["rejected", "decision", "rule"]
+    forget_items(memory, [week(memory).decisions[0].item_id])
+    assert [one.type for one in week(memory).decisions] == ["decision", "rule"]
+    assert len(week(memory, Scope()).decisions) == 3
+    assert week(memory, Scope(only_global=True)).is_empty
     clock.forward(days=8)
-    assert week(book).is_empty
+    assert week(memory).is_empty
 
 
-def test_files_by_how_often_they_were_changed(book: Book, clock: Clock) -> None:
+def test_files_by_how_often_they_were_changed(memory: LocalMemory, clock: Clock) -> None:
     for title, changed, read in (("a", "a.py", ""), ("b", "a.py, b.py", "c.py"), ("c", "", "c.py, b.py")):
-        observe(book, title, files_modified=changed, files_read=read)
+        observe(memory, title, files_modified=changed, files_read=read)
         clock.forward(minutes=1)
-    told(book, Said("assistant", "Done.", clock.now, details={"files": "c.py"}), key="s2")
-    found = [(one.path, one.changed, one.read) for one in week(book).files]
+    told(memory, NewMessage("assistant", "Done.", clock.now, details={"files": "c.py"}), key="s2")
+    found = [(one.path, one.changed, one.read) for one in week(memory).files]
     assert found == [("a.py", 2, 0), ("b.py", 1, 1), ("c.py", 0, 3)]
 
 
-def test_what_is_more_is_counted(book: Book) -> None:
-    observe(book, "many", files_modified=", ".join(f"f{n}.py" for n in range(FILES + 7)))
-    found = week(book)
+def test_what_is_more_is_counted(memory: LocalMemory) -> None:
+    observe(memory, "many", files_modified=", ".join(f"f{n}.py" for n in range(FILES + 7)))
+    found = week(memory)
     assert len(found.files) == FILES
     assert found.left_out == {"files": 7}
 
 
-def test_commands_that_failed_and_were_mended_or_not(book: Book, clock: Clock) -> None:
+def test_commands_that_failed_and_were_mended_or_not(memory: LocalMemory, clock: Clock) -> None:
     for command, failed in (("pytest -q", True), ("npm test", True), ("pytest -q", True), ("pytest  -q", False)):
-        observe(book, command, "command", failed=failed, facts=command)
+        observe(memory, command, "command", failed=failed, facts=command)
         clock.forward(minutes=1)
-    found = {one.command: one for one in week(book).failures}
+    found = {one.command: one for one in week(memory).failures}
     assert list(found) == ["pytest -q", "npm test"]
-    assert found["pytest -q"].times == 2 and found["pytest -q"].mended_ms == clock.now - MINUTE
-    assert found["npm test"].mended_ms is None
+    assert found["pytest -q"].times == 2 and found["pytest -q"].fixed_ms == clock.now - MINUTE
+    assert found["npm test"].fixed_ms is None
     assert found["npm test"].why == "exit code 1"
 
 
@@ -142,37 +146,37 @@ DETAILS = {"commands": "pytest -q", "errors": "FAILED tests/test_a.py - Assertio
 
 @pytest.mark.parametrize(("again", "mended"), [(AGAIN, True), ("I stop here.", False)])
 def test_a_turn_that_was_told_whole_says_what_failed_and_what_was_mended(
-    book: Book, clock: Clock, again: str, mended: bool
+    memory: LocalMemory, clock: Clock, again: str, mended: bool
 ) -> None:
-    told(book, Said("assistant", TURN.format(again=again), clock.now, details=DETAILS))
-    (failure,) = week(book).failures
+    told(memory, NewMessage("assistant", TURN.format(again=again), clock.now, details=DETAILS))
+    (failure,) = week(memory).failures
     assert (failure.command, failure.times) == ("pytest -q", 1)
     assert failure.why == "FAILED tests/test_a.py - AssertionError: 1 != 2"
-    assert (failure.mended_ms is not None) is mended
-    assert [one.what for one in week(book).open_ends] == ([] if mended else ["failing"])
+    assert (failure.fixed_ms is not None) is mended
+    assert [one.what for one in week(memory).open_ends] == ([] if mended else ["failing"])
 
 
-def test_a_later_turn_may_mend_it(book: Book, clock: Clock) -> None:
+def test_a_later_turn_may_mend_it(memory: LocalMemory, clock: Clock) -> None:
     told(
-        book,
-        Said("assistant", TURN.format(again=""), clock.now, details=DETAILS),
-        Said("assistant", "Better.", clock.now + MINUTE, details={"commands": "pytest -q"}),
+        memory,
+        NewMessage("assistant", TURN.format(again=""), clock.now, details=DETAILS),
+        NewMessage("assistant", "Better.", clock.now + MINUTE, details={"commands": "pytest -q"}),
     )
     mended = clock.now + MINUTE
     clock.forward(minutes=2)
-    (failure,) = week(book).failures
-    assert failure.mended_ms == mended
+    (failure,) = week(memory).failures
+    assert failure.fixed_ms == mended
 
 
-def test_open_ends_are_those_of_the_newest_summary_or_checkpoint(book: Book, clock: Clock) -> None:
-    observe(book, "one", "summary", kind="summary", next_steps="Old steps", request="r")
+def test_open_ends_are_those_of_the_newest_summary_or_checkpoint(memory: LocalMemory, clock: Clock) -> None:
+    observe(memory, "one", "summary", kind="summary", next_steps="Old steps", request="r")
     clock.forward(minutes=1)
     observe(
-        book, "two", "checkpoint", kind="checkpoint", next_steps="New steps", open_questions="Which port?", task="t"
+        memory, "two", "checkpoint", kind="checkpoint", next_steps="New steps", open_questions="Which port?", task="t"
     )
-    observe(book, "three", "summary", kind="summary", session="s2", request="r", next_steps="Other steps")
-    observe(book, "four", "summary", kind="summary", session=None, request="r", next_steps="Nobody's steps")
-    found = [(one.what, one.text) for one in week(book).open_ends]
+    observe(memory, "three", "summary", kind="summary", session="s2", request="r", next_steps="Other steps")
+    observe(memory, "four", "summary", kind="summary", session=None, request="r", next_steps="Nobody's steps")
+    found = [(one.what, one.text) for one in week(memory).open_ends]
     assert sorted(found) == [
         ("next step", "New steps"),
         ("next step", "Nobody's steps"),
@@ -181,43 +185,43 @@ def test_open_ends_are_those_of_the_newest_summary_or_checkpoint(book: Book, clo
     ]
 
 
-def test_each_next_step_is_an_open_end_of_its_own(book: Book) -> None:
-    observe(book, "s", "summary", kind="summary", request="r", next_steps="Add a limit\nStill failing: make — boom")
-    assert [one.text for one in week(book).open_ends] == ["Add a limit", "Still failing: make — boom"]
+def test_each_next_step_is_an_open_end_of_its_own(memory: LocalMemory) -> None:
+    observe(memory, "s", "summary", kind="summary", request="r", next_steps="Add a limit\nStill failing: make — boom")
+    assert [one.text for one in week(memory).open_ends] == ["Add a limit", "Still failing: make — boom"]
 
 
-def test_a_session_in_which_nothing_happened_is_counted_only(book: Book, clock: Clock) -> None:
-    forget(book, [observe(book, "gone", session="s2")])
-    observe(book, "Modified a.py", files_modified="a.py")
-    found = week(book)
+def test_a_session_in_which_nothing_happened_is_counted_only(memory: LocalMemory, clock: Clock) -> None:
+    forget_items(memory, [observe(memory, "gone", session="s2")])
+    observe(memory, "Modified a.py", files_modified="a.py")
+    found = week(memory)
     assert [one.request for one in found.sessions] == ["Modified a.py"] and found.quiet == 1
 
 
-def test_a_session_that_ended_with_a_failure_is_an_open_end(book: Book, clock: Clock) -> None:
-    observe(book, "make lint", "command", failed=True, facts="make lint")
+def test_a_session_that_ended_with_a_failure_is_an_open_end(memory: LocalMemory, clock: Clock) -> None:
+    observe(memory, "make lint", "command", failed=True, facts="make lint")
     clock.forward(minutes=1)
-    observe(book, "make test", "command", failed=True, facts="make test")
-    (end,) = week(book).open_ends
+    observe(memory, "make test", "command", failed=True, facts="make test")
+    (end,) = week(memory).open_ends
     assert (end.what, end.text) == ("failing", "make test: exit code 1")
     clock.forward(minutes=1)
-    observe(book, "Modified a.py", files_modified="a.py")
-    assert week(book).open_ends == ()
+    observe(memory, "Modified a.py", files_modified="a.py")
+    assert week(memory).open_ends == ()
 
 
-def test_what_a_session_says_itself_is_not_told_twice(book: Book, clock: Clock) -> None:
-    observe(book, "make test", "command", failed=True, facts="make test")
-    observe(book, "one", "summary", kind="summary", request="r", next_steps="Still failing: make test")
-    assert [one.what for one in week(book).open_ends] == ["next step"]
+def test_what_a_session_says_itself_is_not_told_twice(memory: LocalMemory, clock: Clock) -> None:
+    observe(memory, "make test", "command", failed=True, facts="make test")
+    observe(memory, "one", "summary", kind="summary", request="r", next_steps="Still failing: make test")
+    assert [one.what for one in week(memory).open_ends] == ["next step"]
 
 
-def test_topics_of_the_time(wise_book: Book, clock: Clock) -> None:
+def test_topics_of_the_time(memory_with_model: LocalMemory, clock: Clock) -> None:
     for number in range(12):
         text = f"The rate limiter of the login service counts attempts in Redis, bucket {number}"
-        remember(wise_book, Note(text, project=PROJECT))
-    wise_book.meaning.catch_up()
-    while tend_topics(wise_book):
+        remember(memory_with_model, NewItem(text, project=PROJECT))
+    memory_with_model.embeddings.catch_up()
+    while update_topics(memory_with_model):
         pass
-    (topic,) = week(wise_book).topics
+    (topic,) = week(memory_with_model).topics
     assert topic[1] == 12
     clock.forward(days=30)
-    assert week(wise_book).topics == ()
+    assert week(memory_with_model).topics == ()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.conftest import Clock
 
-from commonplace.memory.book import Book
-from commonplace.memory.forget import forget
-from commonplace.memory.remember import Note, remember, remember_all
-from commonplace.memory.rules import MOST, paths_of, rules, within
+from commonplace.memory.edit_and_forget import forget_items
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember, remember_all
+from commonplace.memory.rules import MOST_RULES, active_rules, rule_paths, rules_within
 from commonplace.model import Item
 
 
@@ -15,57 +15,57 @@ def told(items: tuple[Item, ...]) -> list[str]:
     return [item.body for item in items]
 
 
-def test_rules_of_the_project_and_of_everywhere_are_apart(book: Book, clock: Clock) -> None:
+def test_rules_of_the_project_and_of_everywhere_are_apart(memory: LocalMemory, clock: Clock) -> None:
     for body, project in (("g1", None), ("p1", "p"), ("g2", None), ("p2", "p"), ("q1", "q")):
-        remember(book, Note(body, type="rule", project=project))
+        remember(memory, NewItem(body, type="rule", project=project))
         clock.forward(minutes=1)
-    remember(book, Note("no rule", type="decision", project="p"))
-    found = rules(book, "p")
+    remember(memory, NewItem("no rule", type="decision", project="p"))
+    found = active_rules(memory, "p")
     assert (told(found.project), told(found.everywhere)) == (["p1", "p2"], ["g1", "g2"])
-    assert told(rules(book, None).project) == []
-    assert told(rules(book, None).everywhere) == ["g1", "g2"]
-    assert told(rules(book, "unknown").everywhere) == ["g1", "g2"]
+    assert told(active_rules(memory, None).project) == []
+    assert told(active_rules(memory, None).everywhere) == ["g1", "g2"]
+    assert told(active_rules(memory, "unknown").everywhere) == ["g1", "g2"]
 
 
-def test_a_forgotten_rule_holds_no_longer(book: Book) -> None:
-    id_ = remember(book, Note("Use tabs", type="rule")).id
-    forget(book, [id_])
-    assert rules(book, None).everywhere == ()
+def test_a_forgotten_rule_holds_no_longer(memory: LocalMemory) -> None:
+    id_ = remember(memory, NewItem("Use tabs", type="rule")).id
+    forget_items(memory, [id_])
+    assert active_rules(memory, None).everywhere == ()
 
 
-def test_files_choose_among_path_rules(book: Book) -> None:
-    remember(book, Note("always", type="rule"))
-    remember(book, Note("api", type="rule", details={"paths": "src/api/**\nlib/api/**"}))
-    remember(book, Note("docs", type="rule", details={"paths": "docs/**"}))
-    everything = rules(book, None)
+def test_files_choose_among_path_rules(memory: LocalMemory) -> None:
+    remember(memory, NewItem("always", type="rule"))
+    remember(memory, NewItem("api", type="rule", details={"paths": "src/api/**\nlib/api/**"}))
+    remember(memory, NewItem("docs", type="rule", details={"paths": "docs/**"}))
+    everything = active_rules(memory, None)
     assert (told(everything.everywhere), everything.elsewhere) == (["always", "api", "docs"], 0)
-    assert paths_of(everything.everywhere[1]) == ("src/api/**", "lib/api/**")
-    some = rules(book, None, ["lib/api/a.py", "README.md"])
+    assert rule_paths(everything.everywhere[1]) == ("src/api/**", "lib/api/**")
+    some = active_rules(memory, None, ["lib/api/a.py", "README.md"])
     assert (told(some.everywhere), some.elsewhere) == (["always", "api"], 1)
-    assert rules(book, None, ["x"]).elsewhere == 2
+    assert active_rules(memory, None, ["x"]).elsewhere == 2
 
 
-def test_of_too_many_rules_the_newest_are_read(book: Book, clock: Clock) -> None:
-    notes = [Note(f"rule {n}", type="rule", created_ms=clock.now + n) for n in range(MOST + 5)]
-    remember_all(book, notes)
-    found = rules(book, None).everywhere
-    assert (len(found), found[0].body, found[-1].body) == (MOST, "rule 5", f"rule {MOST + 4}")
+def test_of_too_many_rules_the_newest_are_read(memory: LocalMemory, clock: Clock) -> None:
+    notes = [NewItem(f"rule {n}", type="rule", created_ms=clock.now + n) for n in range(MOST_RULES + 5)]
+    remember_all(memory, notes)
+    found = active_rules(memory, None).everywhere
+    assert (len(found), found[0].body, found[-1].body) == (MOST_RULES, "rule 5", f"rule {MOST_RULES + 4}")
 
 
-def test_room_goes_to_the_project_first_and_then_to_the_newest(book: Book, clock: Clock) -> None:
+def test_room_goes_to_the_project_first_and_then_to_the_newest(memory: LocalMemory, clock: Clock) -> None:
     for n in range(4):
-        remember(book, Note(f"global {n} " + "x" * 391, type="rule"))
-        remember(book, Note(f"ours {n}", type="rule", project="p"))
+        remember(memory, NewItem(f"global {n} " + "x" * 391, type="rule"))
+        remember(memory, NewItem(f"ours {n}", type="rule", project="p"))
         clock.forward(minutes=1)
-    found = rules(book, "p")
-    assert within(found, 10_000) == found
-    some = within(found, 1_500)
+    found = active_rules(memory, "p")
+    assert rules_within(found, 10_000) == found
+    some = rules_within(found, 1_500)
     assert told(some.project) == [f"ours {n}" for n in range(4)]
     assert [body[:8] for body in told(some.everywhere)] == ["global 2", "global 3"]
     assert some.left_out == 2
-    assert within(found, 0).left_out == 8
+    assert rules_within(found, 0).left_out == 8
 
 
-def test_one_huge_rule_does_not_push_out_the_others(book: Book) -> None:
-    remember_all(book, [Note("x" * 900_000, type="rule"), Note("small", type="rule")])
-    assert within(rules(book, None), 10_000).left_out == 0
+def test_one_huge_rule_does_not_push_out_the_others(memory: LocalMemory) -> None:
+    remember_all(memory, [NewItem("x" * 900_000, type="rule"), NewItem("small", type="rule")])
+    assert rules_within(active_rules(memory, None), 10_000).left_out == 0

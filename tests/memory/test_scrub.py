@@ -7,23 +7,28 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from tests.behind import all_rows, behind
 from tests.capture.hooks.sessions import Telling, told
+from tests.raw_sql import all_rows, behind
 
-from commonplace.capture.hooks.remembering import remember_events
+from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.config import Settings
 from commonplace.errors import InvalidInput
 from commonplace.memory import streams
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.conversations import Conversation, Said, keep, opened
-from commonplace.memory.edit import Changes, edit
-from commonplace.memory.fetch import fetch_one, history
-from commonplace.memory.forget import forget
-from commonplace.memory.organise import Arrangement, arrange
+from commonplace.memory.conversations import (
+    ConversationChanges,
+    NewConversation,
+    NewMessage,
+    open_conversation,
+    store_conversation,
+    update_conversation,
+)
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
+from commonplace.memory.idempotency import SavedReply, run_once
+from commonplace.memory.items import get_item, item_history
+from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.recall import recall
-from commonplace.memory.remember import Note, remember
-from commonplace.memory.replies import Answered, once
-from commonplace.memory.scrub import backups, scrub, still_holding, wipe
+from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.scrub import copies_of_store, files_holding, scrub_secrets, wipe_deleted
 from commonplace.model import Scope
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -36,15 +41,15 @@ def careless(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patched:
         for module in ("remember", "conversations", "streams"):
             patched.setattr(f"commonplace.memory.{module}.redact", lambda text: text)
-        patched.setattr("commonplace.text.names.redact", lambda text: text)
+        patched.setattr("commonplace.text.project_names.redact", lambda text: text)
         yield
 
 
-def everywhere(book: Book, said: str) -> list[int]:
+def everywhere(memory: LocalMemory, said: str) -> list[int]:
     """Write a text into everything that is kept; the ids of some items."""
     first = remember(
-        book,
-        Note(
+        memory,
+        NewItem(
             f"The deploy uses {said} today",
             title=f"Deploy with {said}",
             tags=[f"tag {said}"],
@@ -53,20 +58,22 @@ def everywhere(book: Book, said: str) -> list[int]:
             project=f"project {said}",
         ),
     ).id
-    long = remember(book, Note("\n\n".join(f"Part {n} is about {said} and more. " * 20 for n in range(20)))).id
-    edit(book, first, Changes(content=f"The deploy used {said} once"))
-    edit(book, first, Changes(content="The deploy uses nothing"))
-    gone = remember(book, Note(f"Forgotten: {said}")).id
-    forget(book, [gone])
-    talk = Conversation(
-        f"About {said}", [Said("user", f"Use {said}", meta={"name": said}), Said("assistant", "Yes.")], f"/f/{said}"
+    long = remember(memory, NewItem("\n\n".join(f"Part {n} is about {said} and more. " * 20 for n in range(20)))).id
+    edit_item(memory, first, Changes(content=f"The deploy used {said} once"))
+    edit_item(memory, first, Changes(content="The deploy uses nothing"))
+    gone = remember(memory, NewItem(f"Forgotten: {said}")).id
+    forget_items(memory, [gone])
+    talk = NewConversation(
+        f"About {said}",
+        [NewMessage("user", f"Use {said}", meta={"name": said}), NewMessage("assistant", "Yes.")],
+        f"/f/{said}",
     )
-    session = keep(book, talk).session
-    arrange(book, session.uid, Arrangement(label="Renamed", folder="/g"))
-    streams.append(book, streams.start(book, tags=[f"t {said}"]).id, f"chunk {said}")
-    answer = Answered(200, "{}", f'{{"content": "{said}"}}'.encode())
-    once(book, "me", "first", b"x", lambda: answer)
-    book.store.note_source(f"/home/{said}/x.jsonl", {"title": said}, 1)
+    session = store_conversation(memory, talk).session
+    update_conversation(memory, session.uid, ConversationChanges(label="Renamed", folder="/g"))
+    streams.append_to_stream(memory, streams.start_stream(memory, tags=[f"t {said}"]).id, f"chunk {said}")
+    answer = SavedReply(200, "{}", f'{{"content": "{said}"}}'.encode())
+    run_once(memory, "me", "first", b"x", lambda: answer)
+    memory.store.save_source_mark(f"/home/{said}/x.jsonl", {"title": said}, 1)
     return [first, long, gone]
 
 
@@ -81,143 +88,149 @@ def in_files(settings: Settings, said: str) -> list[str]:
 
 @pytest.mark.parametrize("said", [TOKEN, NAME])
 def test_it_is_found_everywhere_and_leaves_no_trace(
-    book: Book, settings: Settings, monkeypatch: pytest.MonkeyPatch, said: str
+    memory: LocalMemory, settings: Settings, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
     with careless(monkeypatch):
-        ids = everywhere(book, said)
-    other = remember(book, Note("Sessions are kept in Redis")).id
+        ids = everywhere(memory, said)
+    other = remember(memory, NewItem("Sessions are kept in Redis")).id
     assert in_files(settings, said)
     named = NAME if said == NAME else None
-    looked = scrub(book, named, dry_run=True)
+    looked = scrub_secrets(memory, named, dry_run=True)
     assert in_files(settings, said)
-    done = scrub(book, named)
+    done = scrub_secrets(memory, named)
     assert done.holders == looked.holders
     assert done.kinds == looked.kinds
     assert set(done.kinds) == ({"named"} if named else {"github-token"})
-    assert {*book.store.parts()} - set(done.holders) <= {"topics", "jobs", "keys"}
-    assert wipe(book)
+    assert {*memory.store.parts()} - set(done.holders) <= {"topics", "jobs", "keys"}
+    assert wipe_deleted(memory)
     assert in_files(settings, said) == []
-    assert still_holding(book, said) == []
+    assert files_holding(memory, said) == []
     mark = "[REDACTED:named]" if named else "[REDACTED:github-token]"
-    assert fetch_one(book, ids[0]).body == "The deploy uses nothing"
-    assert mark in fetch_one(book, ids[0]).title
-    assert [change.before["body"] for change in history(book, ids[0])] == [
+    assert get_item(memory, ids[0]).body == "The deploy uses nothing"
+    assert mark in get_item(memory, ids[0]).title
+    assert [change.before["body"] for change in item_history(memory, ids[0])] == [
         f"The deploy uses {mark} today",
         f"The deploy used {mark} once",
     ]
-    assert mark in fetch_one(book, ids[1]).body
-    assert fetch_one(book, ids[2], forgotten=True).forgotten_ms is not None
-    assert fetch_one(book, other).rev == 1
-    assert scrub(book, named).places == 0
+    assert mark in get_item(memory, ids[1]).body
+    assert get_item(memory, ids[2], forgotten=True).forgotten_ms is not None
+    assert get_item(memory, other).rev == 1
+    assert scrub_secrets(memory, named).places == 0
 
 
-def test_what_was_cleaned_is_still_found_by_its_other_words(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_cleaned_is_still_found_by_its_other_words(
+    memory: LocalMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with careless(monkeypatch):
-        everywhere(book, TOKEN)
-    scrub(book)
-    assert [hit.item.id for hit in recall(book, "about more part", Scope()).hits][:1]
-    assert not recall(book, f'"{TOKEN}"', Scope()).hits
-    assert book.store.index_state(10).stray == book.store.index_state(10).wordless == 0
+        everywhere(memory, TOKEN)
+    scrub_secrets(memory)
+    assert [hit.item.id for hit in recall(memory, "about more part", Scope()).hits][:1]
+    assert not recall(memory, f'"{TOKEN}"', Scope()).hits
+    assert memory.store.index_state(10).stray == memory.store.index_state(10).wordless == 0
 
 
-def test_two_that_differed_in_a_secret_stay_two(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_that_differed_in_a_secret_stay_two(memory: LocalMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     with careless(monkeypatch):
-        ids = [remember(book, Note(f"The token is {TOKEN}{n}")).id for n in range(3)]
-        keys = [remember(book, Note("x", kind="observation", session=f"{TOKEN}{n}")).id for n in range(2)]
-    scrub(book)
-    assert {fetch_one(book, id_).body for id_ in ids} == {"The token is [REDACTED:github-token]"}
-    sessions = {fetch_one(book, id_).session for id_ in keys}
+        ids = [remember(memory, NewItem(f"The token is {TOKEN}{n}")).id for n in range(3)]
+        keys = [remember(memory, NewItem("x", kind="observation", session=f"{TOKEN}{n}")).id for n in range(2)]
+    scrub_secrets(memory)
+    assert {get_item(memory, id_).body for id_ in ids} == {"The token is [REDACTED:github-token]"}
+    sessions = {get_item(memory, id_).session for id_ in keys}
     assert len(sessions) == 2 and all(session and TOKEN not in session for session in sessions)
 
 
 def test_a_conversation_that_was_cleaned_is_known_when_it_comes_again(
-    book: Book, monkeypatch: pytest.MonkeyPatch
+    memory: LocalMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    talk = Conversation("Deploy", [Said("user", f"Use {TOKEN}", identity="m1")], key="conversation-1")
+    talk = NewConversation("Deploy", [NewMessage("user", f"Use {TOKEN}", identity="m1")], key="conversation-1")
     with careless(monkeypatch):
-        kept = keep(book, talk)
-    scrub(book)
-    again = keep(book, talk)
+        kept = store_conversation(memory, talk)
+    scrub_secrets(memory)
+    again = store_conversation(memory, talk)
     assert again.duplicate
-    assert [message.body for message in opened(book, kept.session.uid)[1]] == ["Use [REDACTED:github-token]"]
+    assert [message.body for message in open_conversation(memory, kept.session.uid)[1]] == [
+        "Use [REDACTED:github-token]"
+    ]
 
 
-def test_a_title_that_was_cut_keeps_no_beginning_of_it(book: Book, settings: Settings) -> None:
+def test_a_title_that_was_cut_keeps_no_beginning_of_it(memory: LocalMemory, settings: Settings) -> None:
     body = "We will meet at the house of the king where everything is made of straw, and then " + NAME * 3
-    item = remember(book, Note(body)).id
-    session = keep(book, Conversation("A label that ends in Rumpelstil…", [Said("user", "x")])).session
-    scrub(book, NAME * 3)
-    scrub(book, NAME)
-    wipe(book)
-    assert "Rumpel" not in fetch_one(book, item).title
-    assert opened(book, session.uid)[0].label == "A label that ends in [REDACTED:named]"
+    item = remember(memory, NewItem(body)).id
+    session = store_conversation(
+        memory, NewConversation("A label that ends in Rumpelstil…", [NewMessage("user", "x")])
+    ).session
+    scrub_secrets(memory, NAME * 3)
+    scrub_secrets(memory, NAME)
+    wipe_deleted(memory)
+    assert "Rumpel" not in get_item(memory, item).title
+    assert open_conversation(memory, session.uid)[0].label == "A label that ends in [REDACTED:named]"
     assert in_files(settings, "Rumpel") == []
 
 
-def test_what_was_all_private_says_so(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_all_private_says_so(memory: LocalMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     with careless(monkeypatch):
-        id_ = remember(book, Note("<private>My birthday</private>", title="<private>a</private>")).id
-    assert scrub(book).kinds == {"private": 2}
-    assert fetch_one(book, id_).body == "All of this was private."
+        id_ = remember(memory, NewItem("<private>My birthday</private>", title="<private>a</private>")).id
+    assert scrub_secrets(memory).kinds == {"private": 2}
+    assert get_item(memory, id_).body == "All of this was private."
 
 
 @pytest.mark.parametrize("named", ["", "abc", "x" * 10_001])
-def test_a_text_to_remove_has_a_sensible_length(book: Book, named: str) -> None:
+def test_a_text_to_remove_has_a_sensible_length(memory: LocalMemory, named: str) -> None:
     with pytest.raises(InvalidInput, match="characters"):
-        scrub(book, named)
+        scrub_secrets(memory, named)
 
 
-def test_backups_are_named_because_they_hold_what_was(book: Book, settings: Settings) -> None:
+def test_backups_are_named_because_they_hold_what_was(memory: LocalMemory, settings: Settings) -> None:
     folder = settings.data_dir / "backups"
     folder.mkdir()
     (folder / "commonplace-schema1-x.db").write_bytes(f"... {NAME} ...".encode())
-    scrub(book, NAME)
-    assert [path.name for path in backups(book)] == ["commonplace-schema1-x.db"]
-    assert [path.name for path in still_holding(book, NAME)] == ["commonplace-schema1-x.db"]
+    scrub_secrets(memory, NAME)
+    assert [path.name for path in copies_of_store(memory)] == ["commonplace-schema1-x.db"]
+    assert [path.name for path in files_holding(memory, NAME)] == ["commonplace-schema1-x.db"]
 
 
 def test_while_another_process_reads_the_file_is_not_called_wiped(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    book = open_book(replace(settings, busy_timeout=0.1))
+    memory = open_memory(replace(settings, busy_timeout=0.1))
     try:
         with careless(monkeypatch):
-            remember(book, Note(f"Use {TOKEN}"))
+            remember(memory, NewItem(f"Use {TOKEN}"))
         with behind(settings, reading=True) as ask:
             ask("SELECT count(*) FROM items")
-            scrub(book)
-            assert not wipe(book)
-        assert wipe(book)
+            scrub_secrets(memory)
+            assert not wipe_deleted(memory)
+        assert wipe_deleted(memory)
         assert in_files(settings, TOKEN) == []
     finally:
-        book.close()
+        memory.close()
 
 
-def test_a_summary_that_was_cleaned_is_still_brought_up_to_date(book: Book) -> None:
+def test_a_summary_that_was_cleaned_is_still_brought_up_to_date(memory: LocalMemory) -> None:
     telling = Telling()
     telling.asks(f"Tell {NAME} about the login")
     telling.stops(f"{NAME} knows, because I wrote to him.")
-    remember_events(book, telling.events)
-    assert scrub(book, NAME).places
+    remember_events(memory, telling.events)
+    assert scrub_secrets(memory, NAME).places
     more = Telling(at_ms=telling.at_ms)
     more.asks("Now mend the login")
     more.stops("The login works, because the clock is right.")
-    remember_events(book, more.events)
+    remember_events(memory, more.events)
     for kind in ("summary", "checkpoint"):
-        said = repr(told(book, kind))
+        said = repr(told(memory, kind))
         assert "Now mend the login" in said and NAME not in said
 
 
-def test_a_summary_that_a_person_edited_is_left_alone_after_cleaning(book: Book) -> None:
+def test_a_summary_that_a_person_edited_is_left_alone_after_cleaning(memory: LocalMemory) -> None:
     telling = Telling()
     telling.asks(f"Tell {NAME} about the login")
     telling.uses("Write", file_path="login.py", content="x")
     telling.stops("It is done.")
-    remember_events(book, telling.events)
-    edit(book, told(book).id, Changes(content=f"What {NAME} was told"))
-    scrub(book, NAME)
+    remember_events(memory, telling.events)
+    edit_item(memory, told(memory).id, Changes(content=f"What {NAME} was told"))
+    scrub_secrets(memory, NAME)
     more = Telling(at_ms=telling.at_ms)
     more.asks("Now mend the login")
     more.stops("The login works.")
-    remember_events(book, more.events)
-    assert told(book).body == "What [REDACTED:named] was told"
+    remember_events(memory, more.events)
+    assert told(memory).body == "What [REDACTED:named] was told"

@@ -13,27 +13,27 @@ from tests.conftest import Clock
 from commonplace.config import Settings
 from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
 from commonplace.memory import streams
-from commonplace.memory.book import Book
-from commonplace.memory.browse import browse
+from commonplace.memory.items import browse_items
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_TEXT
 from commonplace.model import Scope
 
 
-def bodies(book: Book) -> list[str]:
-    return [item.body for item in browse(book, Scope()).items]
+def bodies(memory: LocalMemory) -> list[str]:
+    return [item.body for item in browse_items(memory, Scope()).items]
 
 
 @pytest.mark.promise("memories:decided:streams-survive")
-def test_a_stream_survives_a_restart(book: Book, open_again: Callable[[], Book]) -> None:
-    id_ = streams.start(book, "decision", ["v0"], "github.com/acme/my-app").id
-    streams.append(book, id_, "one ")
-    book.close()
+def test_a_stream_survives_a_restart(memory: LocalMemory, open_again: Callable[[], LocalMemory]) -> None:
+    id_ = streams.start_stream(memory, "decision", ["v0"], "github.com/acme/my-app").id
+    streams.append_to_stream(memory, id_, "one ")
+    memory.close()
     later = open_again()
     try:
         (waiting,) = streams.open_streams(later)
         assert (waiting.id, waiting.chunks, waiting.project) == (id_, 1, "github.com/acme/my-app")
-        streams.append(later, id_, "two")
-        done = streams.finalize(later, id_)
+        streams.append_to_stream(later, id_, "two")
+        done = streams.finalize_stream(later, id_)
         assert (done.item.body, done.item.type, done.item.tags) == ("one two", "decision", ("v0",))
         assert done.item.project == "github.com/acme/my-app"
     finally:
@@ -44,7 +44,7 @@ APPEND = """
 import sys
 from commonplace import config
 from commonplace.memory import streams
-from commonplace.memory.book import open_book
+from commonplace.memory.local_memory import open_book
 book = open_book(config.load({"data_dir": sys.argv[1], "embedder": "off"}, env={}))
 for n in range(int(sys.argv[4])):
     streams.append(book, sys.argv[2], f"<{sys.argv[3]}{n}>")
@@ -54,12 +54,12 @@ book.close()
 
 @pytest.mark.promise("memories:decided:streams-survive")
 def test_two_processes_append_at_once_and_lose_nothing(settings: Settings) -> None:
-    from commonplace.memory.book import open_book
+    from commonplace.memory.local_memory import open_memory
 
     # The real clock: the other processes have it too.
-    book = open_book(settings)
+    memory = open_memory(settings)
     try:
-        id_ = streams.start(book).id
+        id_ = streams.start_stream(memory).id
         others = [
             subprocess.Popen(
                 [sys.executable, "-c", APPEND, str(settings.data_dir), id_, name, "20"],
@@ -69,37 +69,41 @@ def test_two_processes_append_at_once_and_lose_nothing(settings: Settings) -> No
             for name in "ab"
         ]
         for n in range(20):
-            streams.append(book, id_, f"<c{n}>")
+            streams.append_to_stream(memory, id_, f"<c{n}>")
         for other in others:
             assert other.communicate(timeout=60)[1] == b""
-        body = streams.finalize(book, id_).item.body
+        body = streams.finalize_stream(memory, id_).item.body
         assert sorted(body.strip("<>").split("><")) == sorted(f"{name}{n}" for name in "abc" for n in range(20))
         for name in "abc":
             places = [body.index(f"<{name}{n}>") for n in range(20)]
             assert places == sorted(places)
     finally:
-        book.close()
+        memory.close()
 
 
 @pytest.mark.promise("memories:decided:stream-whole")
-def test_a_crash_while_finalizing_leaves_the_stream_as_it_was(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
-    id_ = streams.start(book).id
-    streams.append(book, id_, "zebra")
+def test_a_crash_while_finalizing_leaves_the_stream_as_it_was(
+    memory: LocalMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id_ = streams.start_stream(memory).id
+    streams.append_to_stream(memory, id_, "zebra")
     with monkeypatch.context() as patch:
         patch.setattr("commonplace.memory.streams.draft_of", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            streams.finalize(book, id_)
-    assert bodies(book) == []
-    assert [stream.chunks for stream in streams.open_streams(book)] == [1]
-    assert streams.finalize(book, id_).item.body == "zebra"
+            streams.finalize_stream(memory, id_)
+    assert bodies(memory) == []
+    assert [stream.chunks for stream in streams.open_streams(memory)] == [1]
+    assert streams.finalize_stream(memory, id_).item.body == "zebra"
     with pytest.raises(Conflict, match="finalized already"):
-        streams.finalize(book, id_)
+        streams.finalize_stream(memory, id_)
 
 
 @pytest.mark.promise("memories:decided:stream-whole")
-def test_a_killed_process_leaves_the_stream_as_it_was(book: Book, settings: Settings, engine_name: str) -> None:
-    id_ = streams.start(book).id
-    streams.append(book, id_, "zebra")
+def test_a_killed_process_leaves_the_stream_as_it_was(
+    memory: LocalMemory, settings: Settings, engine_name: str
+) -> None:
+    id_ = streams.start_stream(memory).id
+    streams.append_to_stream(memory, id_, "zebra")
     script = """
 import importlib, os, sys
 from commonplace import config
@@ -111,92 +115,92 @@ opened = book.open_book(config.load({"data_dir": sys.argv[1], "embedder": "off"}
 streams.finalize(opened, sys.argv[2])
 """
     done = subprocess.run(
-        [sys.executable, "-c", script, str(settings.data_dir), id_, str(book.clock()), engine_name],
+        [sys.executable, "-c", script, str(settings.data_dir), id_, str(memory.clock()), engine_name],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         timeout=60,
         check=False,
     )
     assert done.returncode == 9
-    assert bodies(book) == []
-    assert streams.finalize(book, id_).item.body == "zebra"
+    assert bodies(memory) == []
+    assert streams.finalize_stream(memory, id_).item.body == "zebra"
 
 
 @pytest.mark.promise("memories:decided:streams-bounded")
-def test_a_stream_that_nobody_touches_for_a_day_expires(book: Book, clock: Clock) -> None:
-    id_ = streams.start(book).id
+def test_a_stream_that_nobody_touches_for_a_day_expires(memory: LocalMemory, clock: Clock) -> None:
+    id_ = streams.start_stream(memory).id
     for _ in range(3):
         clock.forward(days=1)
-        streams.append(book, id_, "x")
+        streams.append_to_stream(memory, id_, "x")
     clock.forward(days=1, ms=1)
-    assert streams.open_streams(book) == []
+    assert streams.open_streams(memory) == []
     for attempt in (
-        lambda: streams.append(book, id_, "y"),
-        lambda: streams.finalize(book, id_),
+        lambda: streams.append_to_stream(memory, id_, "y"),
+        lambda: streams.finalize_stream(memory, id_),
     ):
         with pytest.raises(Conflict, match="idle for more than 24 hours"):
             attempt()
     # Whoever starts another sweeps its chunks away; it still says why it cannot go on, and can be cancelled.
-    streams.start(book)
+    streams.start_stream(memory)
     with pytest.raises(Conflict, match="idle for more than 24 hours"):
-        streams.append(book, id_, "y")
-    assert streams.cancel(book, id_).chunks == 0
+        streams.append_to_stream(memory, id_, "y")
+    assert streams.cancel_stream(memory, id_).chunks == 0
     with pytest.raises(Conflict, match="cancelled already"):
-        streams.append(book, id_, "y")
+        streams.append_to_stream(memory, id_, "y")
 
 
 @pytest.mark.promise("memories:decided:streams-bounded")
-def test_a_hundred_streams_may_be_open_and_idle_ones_make_room(book: Book, clock: Clock) -> None:
-    ids = [streams.start(book).id for _ in range(streams.MAX_OPEN)]
+def test_a_hundred_streams_may_be_open_and_idle_ones_make_room(memory: LocalMemory, clock: Clock) -> None:
+    ids = [streams.start_stream(memory).id for _ in range(streams.MAX_OPEN)]
     assert len(set(ids)) == streams.MAX_OPEN
     with pytest.raises(Conflict, match="100 streams are open"):
-        streams.start(book)
-    streams.cancel(book, ids[0])
-    streams.start(book)
+        streams.start_stream(memory)
+    streams.cancel_stream(memory, ids[0])
+    streams.start_stream(memory)
     with pytest.raises(Conflict):
-        streams.start(book)
+        streams.start_stream(memory)
     clock.forward(days=2)
-    streams.start(book)
-    assert len(streams.open_streams(book)) == 1
+    streams.start_stream(memory)
+    assert len(streams.open_streams(memory)) == 1
 
 
 @pytest.mark.promise("memories:decided:streams-bounded")
-def test_a_stream_holds_no_more_than_a_memory_may(book: Book) -> None:
-    id_ = streams.start(book).id
+def test_a_stream_holds_no_more_than_a_memory_may(memory: LocalMemory) -> None:
+    id_ = streams.start_stream(memory).id
     for _ in range(MAX_TEXT // streams.MAX_CHUNK):
-        streams.append(book, id_, "word " * (streams.MAX_CHUNK // 5))
+        streams.append_to_stream(memory, id_, "word " * (streams.MAX_CHUNK // 5))
     with pytest.raises(TooLarge, match="more than 1000000 characters"):
-        streams.append(book, id_, "x")
-    assert len(streams.finalize(book, id_).item.body) == MAX_TEXT
+        streams.append_to_stream(memory, id_, "x")
+    assert len(streams.finalize_stream(memory, id_).item.body) == MAX_TEXT
 
 
 @pytest.mark.promise("memories:decided:streams-bounded")
-def test_a_stream_holds_so_many_chunks(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_holds_so_many_chunks(memory: LocalMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "MAX_CHUNKS", 3)
-    id_ = streams.start(book).id
+    id_ = streams.start_stream(memory).id
     for _ in range(3):
-        streams.append(book, id_, "x")
+        streams.append_to_stream(memory, id_, "x")
     with pytest.raises(TooLarge, match="has 3 chunks"):
-        streams.append(book, id_, "x")
-    assert streams.finalize(book, id_).item.body == "xxx"
+        streams.append_to_stream(memory, id_, "x")
+    assert streams.finalize_stream(memory, id_).item.body == "xxx"
 
 
-def test_a_stream_is_checked_when_it_starts(book: Book) -> None:
+def test_a_stream_is_checked_when_it_starts(memory: LocalMemory) -> None:
     with pytest.raises(TooLarge):
-        streams.start(book, tags=["t"] * 51)
+        streams.start_stream(memory, tags=["t"] * 51)
     with pytest.raises(InvalidInput):
-        streams.start(book, project="..")
+        streams.start_stream(memory, project="..")
     with pytest.raises(InvalidInput):
-        streams.start(book, "a\nb")
-    assert streams.open_streams(book) == []
+        streams.start_stream(memory, "a\nb")
+    assert streams.open_streams(memory) == []
 
 
-def test_halves_of_characters_and_nul_do_not_reach_the_file(book: Book) -> None:
-    id_ = streams.start(book).id
-    assert streams.append(book, id_, "a\0b\ud83dc").characters == 5
-    assert streams.finalize(book, id_).item.body == "a\ufffdb\ufffdc"
+def test_halves_of_characters_and_nul_do_not_reach_the_file(memory: LocalMemory) -> None:
+    id_ = streams.start_stream(memory).id
+    assert streams.append_to_stream(memory, id_, "a\0b\ud83dc").characters == 5
+    assert streams.finalize_stream(memory, id_).item.body == "a\ufffdb\ufffdc"
 
 
-def test_an_unknown_stream_is_not_found(book: Book) -> None:
-    for attempt in (streams.finalize, streams.cancel):
+def test_an_unknown_stream_is_not_found(memory: LocalMemory) -> None:
+    for attempt in (streams.finalize_stream, streams.cancel_stream):
         with pytest.raises(NotFound):
-            attempt(book, "stream_nobody")
+            attempt(memory, "stream_nobody")

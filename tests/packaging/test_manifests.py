@@ -16,8 +16,8 @@ from jsonschema import Draft202012Validator, ValidationError  # type: ignore[imp
 
 import commonplace
 from commonplace.dialects.profiles import CORE
-from commonplace.hosts.connect.editors import editor_called
-from commonplace.hosts.connect.hook_line import is_hook_line
+from commonplace.hosts.registry import editor_named
+from commonplace.hosts.server_entry import is_our_hook_command
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -86,12 +86,12 @@ def test_every_path_in_the_plugin_leads_to_something() -> None:
 
 @pytest.mark.parametrize(("file", "name"), [("hooks", "claude-code"), ("codex", "codex")])
 def test_the_plugin_has_the_hooks_that_connect_writes(file: str, name: str) -> None:
-    hooks = editor_called(name).hooks
+    hooks = editor_named(name).hooks
     assert hooks is not None
     written = read(f"plugin/hooks/{file}.json")["hooks"]
     assert written == {event: [hooks.shape(event, f"commonplace hook {name} {event}")] for event in hooks.events}
     for groups in written.values():
-        assert is_hook_line(groups[0]["hooks"][0]["command"])
+        assert is_our_hook_command(groups[0]["hooks"][0]["command"])
 
 
 def test_the_skill_says_when_to_use_it_and_names_real_tools() -> None:

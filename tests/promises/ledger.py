@@ -7,4 +7,4 @@ from tests.promises.promise import Promise
 
 BOOKS: tuple[tuple[Promise, ...], ...] = (kiro.PROMISES, memories.PROMISES, ecm.PROMISES, sekha.PROMISES)
 
-LEDGER: dict[str, Promise] = {promise.id: promise for book in BOOKS for promise in book}
+LEDGER: dict[str, Promise] = {promise.id: promise for memory in BOOKS for promise in memory}

@@ -9,11 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.model import KNOWLEDGE_TYPES
-from commonplace.ranking.budget import Budget, tokens_of
-from commonplace.ranking.diversity import distinct, groups_alike, one_for_each
-from commonplace.ranking.fusion import WORDS, Evidence, best_first, expected_cosines, lexical_signal, likeness
-from commonplace.ranking.relevance import BORDER, is_noise, relevance
-from commonplace.ranking.signals import Signals, composite, order_key, recency
+from commonplace.ranking.context import (
+    Signals,
+    TokenBudget,
+    composite_score,
+    context_order_key,
+    estimate_tokens,
+    recency_score,
+)
+from commonplace.ranking.fusion import (
+    LEXICAL_WEIGHT,
+    RELEVANCE_MIDPOINT,
+    Evidence,
+    best_first,
+    expected_cosines,
+    fused_score,
+    is_noise,
+    lexical_signal,
+    relevance,
+)
+from commonplace.ranking.rerank import drop_near_duplicates, first_per_key, group_near_duplicates
 
 DAY = 86_400_000
 NOW = 1_742_049_000_000
@@ -32,12 +47,12 @@ steps = st.integers(0, 1000).map(lambda n: n / 1000)
 
 def noise(evidence: Evidence, among: int = 40) -> bool:
     """As recall asks it, of the only candidate that words may have found."""
-    x = likeness(evidence, evidence.bm25)
+    x = fused_score(evidence, evidence.bm25)
     return is_noise(x, worded=evidence.bm25 > 0.0, meant=evidence.cosine is not None, among=among)
 
 
 def likely(evidence: Evidence) -> float:
-    return relevance(likeness(evidence, evidence.bm25))
+    return relevance(fused_score(evidence, evidence.bm25))
 
 
 @given(st.floats(-1, 2.2))
@@ -52,7 +67,7 @@ def test_more_that_speaks_for_it_is_never_less_relevant(a: float, b: float) -> N
 
 
 def test_the_border_of_a_half_parts_answers_from_noise() -> None:
-    assert relevance(BORDER) == 0.5
+    assert relevance(RELEVANCE_MIDPOINT) == 0.5
     assert likely(Evidence(5.0, 0.8, 1.0)) > 0.9
     assert likely(Evidence(5.0, None, 1.0)) > 0.5
     assert likely(Evidence(0.0, 0.6, 0.0)) > 0.5
@@ -92,31 +107,31 @@ def test_better_in_both_is_never_behind(
     near, nearer = sorted((near, nearer))
     few, more = sorted((few, more))
     low, high = sorted((low, high))
-    assert likeness(Evidence(low, near, few), best) <= likeness(Evidence(high, nearer, more), best)
-    assert likeness(Evidence(low, None, few), best) <= likeness(Evidence(high, None, more), best)
+    assert fused_score(Evidence(low, near, few), best) <= fused_score(Evidence(high, nearer, more), best)
+    assert fused_score(Evidence(low, None, few), best) <= fused_score(Evidence(high, None, more), best)
 
 
 @given(evidences, bm25, st.floats(0.1, 50))
 def test_likeness_does_not_depend_on_the_scale_of_bm25(evidence: Evidence, best: float, factor: float) -> None:
     scaled = Evidence(evidence.bm25 * factor, evidence.cosine, evidence.found)
-    assert likeness(scaled, best * factor) == pytest.approx(likeness(evidence, best), abs=1e-9)
+    assert fused_score(scaled, best * factor) == pytest.approx(fused_score(evidence, best), abs=1e-9)
 
 
 def test_without_any_vector_the_words_decide_alone() -> None:
-    assert likeness(Evidence(8.0, None, 1.0), 8.0) == 1.0
-    assert likeness(Evidence(4.0, None, 1.0), 8.0) == 0.75
-    assert likeness(Evidence(), 8.0) == 0.0
+    assert fused_score(Evidence(8.0, None, 1.0), 8.0) == 1.0
+    assert fused_score(Evidence(4.0, None, 1.0), 8.0) == 0.75
+    assert fused_score(Evidence(), 8.0) == 0.0
 
 
 def test_words_and_meaning_add_up() -> None:
-    assert likeness(Evidence(0.0, 0.4, 0.0), 8.0) == pytest.approx(0.4)
-    assert likeness(Evidence(8.0, 0.4, 0.5), 8.0) == pytest.approx(0.4 + WORDS * 0.5)
-    assert likeness(Evidence(0.0, -0.4, 0.0), 0.0) == pytest.approx(-0.4)
+    assert fused_score(Evidence(0.0, 0.4, 0.0), 8.0) == pytest.approx(0.4)
+    assert fused_score(Evidence(8.0, 0.4, 0.5), 8.0) == pytest.approx(0.4 + LEXICAL_WEIGHT * 0.5)
+    assert fused_score(Evidence(0.0, -0.4, 0.0), 0.0) == pytest.approx(-0.4)
 
 
 def test_what_was_just_written_and_holds_the_words_stands_before_strangers_with_a_vector() -> None:
-    words = likeness(Evidence(bm25=4.0, found=1.0), 4.0)
-    assert words > likeness(Evidence(cosine=0.27), 4.0) > likeness(Evidence(cosine=0.2), 4.0)
+    words = fused_score(Evidence(bm25=4.0, found=1.0), 4.0)
+    assert words > fused_score(Evidence(cosine=0.27), 4.0) > fused_score(Evidence(cosine=0.2), 4.0)
 
 
 @given(st.dictionaries(st.integers(1, 50), steps, max_size=12))
@@ -146,15 +161,15 @@ def test_the_lexical_signal_of_the_best_hit_with_every_word_is_one() -> None:
 
 def test_recency_halves_every_seven_days() -> None:
     for weeks in range(12):
-        assert recency(NOW - weeks * 7 * DAY, NOW) == pytest.approx(0.5**weeks, rel=1e-12)
-    assert recency(NOW, NOW) == 1.0
-    assert recency(NOW + 99 * DAY, NOW) == 1.0
+        assert recency_score(NOW - weeks * 7 * DAY, NOW) == pytest.approx(0.5**weeks, rel=1e-12)
+    assert recency_score(NOW, NOW) == 1.0
+    assert recency_score(NOW + 99 * DAY, NOW) == 1.0
 
 
 @given(st.integers(0, 40_000 * DAY), st.integers(0, 40_000 * DAY))
 def test_older_is_never_more_recent(a: int, b: int) -> None:
     young, old = sorted((a, b))
-    assert 0.0 <= recency(NOW - old, NOW) <= recency(NOW - young, NOW) <= 1.0
+    assert 0.0 <= recency_score(NOW - old, NOW) <= recency_score(NOW - young, NOW) <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -169,30 +184,30 @@ def test_older_is_never_more_recent(a: int, b: int) -> None:
     ],
 )
 def test_the_weights_are_those_of_the_reference(given_: Signals, with_query: float, without: float) -> None:
-    assert composite(given_, with_query=True) == pytest.approx(with_query, abs=1e-12)
-    assert composite(given_, with_query=False) == pytest.approx(without, abs=1e-12)
+    assert composite_score(given_, with_query=True) == pytest.approx(with_query, abs=1e-12)
+    assert composite_score(given_, with_query=False) == pytest.approx(without, abs=1e-12)
 
 
 @given(signals, st.booleans())
 def test_a_composite_is_bounded(four: Signals, with_query: bool) -> None:
-    assert 0.0 <= composite(four, with_query=with_query) <= 1.0 + 1e-12
+    assert 0.0 <= composite_score(four, with_query=with_query) <= 1.0 + 1e-12
 
 
 @given(share, share, st.booleans(), st.booleans())
 def test_knowledge_stands_before_everything_else(a: float, b: float, stale_a: bool, stale_b: bool) -> None:
-    assert order_key(a, knowledge=True, stale=stale_a) > order_key(b, knowledge=False, stale=stale_b)
+    assert context_order_key(a, knowledge=True, stale=stale_a) > context_order_key(b, knowledge=False, stale=stale_b)
 
 
 @given(steps, steps, st.booleans())
 def test_among_its_like_the_better_score_stands_first_and_the_stale_sinks(a: float, b: float, knowledge: bool) -> None:
     if a > b:
-        assert order_key(a, knowledge=knowledge) > order_key(b, knowledge=knowledge)
+        assert context_order_key(a, knowledge=knowledge) > context_order_key(b, knowledge=knowledge)
     if a > 0:
-        assert order_key(a, knowledge=knowledge) > order_key(a, knowledge=knowledge, stale=True)
+        assert context_order_key(a, knowledge=knowledge) > context_order_key(a, knowledge=knowledge, stale=True)
 
 
 def test_knowledge_counts_three_times() -> None:
-    assert order_key(0.2, knowledge=True)[1] == pytest.approx(0.6)
+    assert context_order_key(0.2, knowledge=True)[1] == pytest.approx(0.6)
     assert frozenset({"decision", "constraint", "heuristic", "rejected"}) == KNOWLEDGE_TYPES
 
 
@@ -205,17 +220,17 @@ texts = st.lists(words.map(" ".join), max_size=10)
 @given(texts)
 def test_what_is_distinct_is_a_part_in_the_same_order_and_stays_so(given_: list[str]) -> None:
     numbered = list(enumerate(given_))
-    kept = distinct(numbered, lambda pair: pair[1])
+    kept = drop_near_duplicates(numbered, lambda pair: pair[1])
     assert kept == sorted(kept)
     assert set(kept) <= set(numbered)
     assert kept[:1] == numbered[:1]
-    assert distinct(kept, lambda pair: pair[1]) == kept
+    assert drop_near_duplicates(kept, lambda pair: pair[1]) == kept
 
 
 @given(texts)
 def test_every_text_left_out_resembles_one_kept_before_it(given_: list[str]) -> None:
     numbered = list(enumerate(given_))
-    kept = distinct(numbered, lambda pair: pair[1])
+    kept = drop_near_duplicates(numbered, lambda pair: pair[1])
     for number, text in numbered:
         if (number, text) not in kept:
             assert any(similar(text, other) >= 0.9 for at, other in kept if at < number)
@@ -228,13 +243,13 @@ def similar(a: str, b: str) -> float:
 
 def test_case_and_punctuation_do_not_make_a_difference_but_a_word_does() -> None:
     said = ["Use Redis, always!", "use redis always", "use valkey always", "never use redis"]
-    assert distinct(said, str) == [said[0], said[2], said[3]]
+    assert drop_near_duplicates(said, str) == [said[0], said[2], said[3]]
 
 
 def test_a_looser_border_can_be_asked_for() -> None:
     said = ["a b c d", "a b c e", "a b c d e f", "x y z"]
-    assert distinct(said, str, same=0.5) == ["a b c d", "x y z"]
-    assert distinct(said, str) == said
+    assert drop_near_duplicates(said, str, same=0.5) == ["a b c d", "x y z"]
+    assert drop_near_duplicates(said, str) == said
 
 
 # The budget.
@@ -242,7 +257,7 @@ def test_a_looser_border_can_be_asked_for() -> None:
 
 @given(st.integers(0, 1000), st.lists(st.tuples(st.integers(-5, 400), st.sampled_from((0.5, 0.65, 0.75, 1.0)))))
 def test_a_budget_is_never_exceeded(tokens: int, costs: list[tuple[int, float]]) -> None:
-    budget = Budget(tokens)
+    budget = TokenBudget(tokens)
     spent = 0
     for cost, part in costs:
         fits = cost >= 0 and spent + cost <= tokens * part
@@ -252,7 +267,7 @@ def test_a_budget_is_never_exceeded(tokens: int, costs: list[tuple[int, float]])
 
 
 def test_what_is_spent_already_counts() -> None:
-    budget = Budget(100, spent=90)
+    budget = TokenBudget(100, spent=90)
     assert not budget.spend(11)
     assert budget.spend(10)
     assert not budget.spend(1)
@@ -261,8 +276,8 @@ def test_what_is_spent_already_counts() -> None:
 
 @given(st.integers(0, 10**9))
 def test_a_token_is_four_characters_or_a_part_of_them(characters: int) -> None:
-    assert tokens_of(characters) == math.ceil(characters / 4)
-    assert 4 * tokens_of(characters) - characters in (0, 1, 2, 3)
+    assert estimate_tokens(characters) == math.ceil(characters / 4)
+    assert 4 * estimate_tokens(characters) - characters in (0, 1, 2, 3)
 
 
 def test_what_has_no_vector_is_expected_to_mean_what_those_like_it_mean() -> None:
@@ -270,14 +285,14 @@ def test_what_has_no_vector_is_expected_to_mean_what_those_like_it_mean() -> Non
     more_words, fewer_words = Evidence(bm25=2.0, found=0.5), Evidence(bm25=0.5, found=0.01)
     expected = expected_cosines({**known, 8: more_words, 9: fewer_words}, best_bm25=2.0)
     assert expected == {8: pytest.approx(0.8), 9: 0.0}
-    assert likeness(more_words, 2.0, expected[8]) > likeness(known[0], 2.0)
+    assert fused_score(more_words, 2.0, expected[8]) > fused_score(known[0], 2.0)
     assert expected_cosines(known, 2.0) == {}
 
 
 def test_one_of_each_key_stays_and_all_without_one() -> None:
-    assert one_for_each(["a1", "b", "a2", "b"], lambda text: text[0] if text[0] == "a" else None) == ["a1", "b", "b"]
+    assert first_per_key(["a1", "b", "a2", "b"], lambda text: text[0] if text[0] == "a" else None) == ["a1", "b", "b"]
 
 
 def test_groups_are_those_that_say_nearly_the_same() -> None:
     texts = ["we deploy on fridays at three", "cats sleep", "we deploy on fridays at four", "dogs bark"]
-    assert groups_alike(texts, str) == [[texts[0], texts[2]]]
+    assert group_near_duplicates(texts, str) == [[texts[0], texts[2]]]

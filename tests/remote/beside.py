@@ -6,30 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from commonplace.memory import records
-from commonplace.memory.book import Book
-from commonplace.memory.records import Extent, Name
-from commonplace.rest.syncing import found_of
+from commonplace.memory import sync_records
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.sync_records import Name, SyncScope
+from commonplace.rest.sync import find_records
 
 
 class Beside:
     """A book, asked like a server."""
 
-    def __init__(self, book: Book) -> None:
-        self.book = book
+    def __init__(self, memory: LocalMemory) -> None:
+        self.memory = memory
 
     def standing(self) -> tuple[str, int]:
-        return records.standing(self.book)
+        return sync_records.sync_position(self.memory)
 
     def changes(self, since: int, limit: int, projects: Sequence[str]) -> tuple[dict[Name, str], int]:
-        walked = records.walk(self.book, since, limit, Extent(tuple(projects)))
+        walked = sync_records.changed_records(self.memory, since, limit, SyncScope(tuple(projects)))
         return {(one.what, one.name): one.digest for one in walked.records}, walked.mark
 
     def compare(self, digests: Mapping[Name, str]) -> list[Name]:
-        return records.compared(self.book, digests, Extent())
+        return sync_records.differing_records(self.memory, digests, SyncScope())
 
     def fetch(self, names: Sequence[Name]) -> list[dict[str, Any]]:
-        return [records.told(one) for one in found_of(self.book, [*names])]
+        return [sync_records.record_data(one) for one in find_records(self.memory, [*names])]
 
     def send(self, told: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        return [asdict(one) for one in records.take(self.book, told)]
+        return [asdict(one) for one in sync_records.take_records(self.memory, told)]

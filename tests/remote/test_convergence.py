@@ -14,20 +14,18 @@ from tests.remote.beside import Beside
 
 from commonplace import config
 from commonplace.errors import CommonplaceError
-from commonplace.memory import conversations, organise, records
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.conversations import Conversation, Said
-from commonplace.memory.edit import Changes, edit
-from commonplace.memory.forget import forget, restore
-from commonplace.memory.records import Extent
-from commonplace.memory.remember import Note, remember
-from commonplace.memory.supersede import supersede
-from commonplace.remote.syncing import Summary, Sync
+from commonplace.memory import conversations, sync_records
+from commonplace.memory.conversations import NewConversation, NewMessage
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
+from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.sync_records import SyncScope
+from commonplace.remote.sync import Sync, SyncSummary
 
 SERVER, LAPTOPS = 0, (1, 2)
 WORDS = ("red", "green", "blue")
 PROJECTS = (None, "github.com/acme/api", "web")
-EVERYTHING = Extent()
+EVERYTHING = SyncScope()
 
 stores = st.sampled_from((SERVER, *LAPTOPS))
 words = st.sampled_from(WORDS)
@@ -56,17 +54,17 @@ class Meetings(RuleBasedStateMachine):
 
     @initialize(skew=st.tuples(*[st.integers(-50, 50)] * 3))
     def opened(self, skew: tuple[int, int, int]) -> None:
-        self.books = [self._open(number, ahead) for number, ahead in enumerate(skew)]
+        self.memories = [self._open(number, ahead) for number, ahead in enumerate(skew)]
 
-    def _open(self, number: int, ahead: int) -> Book:
+    def _open(self, number: int, ahead: int) -> LocalMemory:
         folder = Path(self.folder.name) / str(number)
         loaded = config.load({"data_dir": str(folder), "embedder": "off", "durability": "normal"})
-        return open_book(loaded, Clock(ahead))
+        return open_memory(loaded, Clock(ahead))
 
     @rule(store=stores, word=words, project=projects, tag=words)
     def add(self, store: int, word: str, project: str | None, tag: str) -> None:
         self.said.add(f"{word} {project}")
-        remember(self.books[store], Note(f"{word} {project}", project=project, tags=[tag]))
+        remember(self.memories[store], NewItem(f"{word} {project}", project=project, tags=[tag]))
 
     @rule(store=stores, number=which, word=words)
     def change(self, store: int, number: int, word: str) -> None:
@@ -74,101 +72,105 @@ class Meetings(RuleBasedStateMachine):
             text = f"{word} instead"
             # Refused where the same is said already, or it was forgotten.
             with contextlib.suppress(CommonplaceError):
-                edit(self.books[store], item.name, Changes(content=text, tags=[word]))
+                edit_item(self.memories[store], item.name, Changes(content=text, tags=[word]))
                 self.said.add(text)
 
     @rule(store=stores, number=which)
     def forgotten(self, store: int, number: int) -> None:
         for item in self._chosen(store, number):
-            forget(self.books[store], [item.name])
+            forget_items(self.memories[store], [item.name])
 
     @rule(store=stores, number=which)
     def restored(self, store: int, number: int) -> None:
         for item in self._chosen(store, number):
-            restore(self.books[store], [item.name])
+            restore_items(self.memories[store], [item.name])
 
     @rule(store=stores, number=which, other=which)
     def replaced(self, store: int, number: int, other: int) -> None:
         for old in self._chosen(store, number, kind="memory"):
             for new in self._chosen(store, other, kind="memory"):
                 with contextlib.suppress(CommonplaceError):
-                    supersede(self.books[store], old.name, new.name)
+                    mark_superseded(self.memories[store], old.name, new.name)
 
     @rule(store=stores, word=words, project=projects)
     def talk(self, store: int, word: str, project: str | None) -> None:
-        said = [Said("user", f"{word}?"), Said("assistant", f"{word}!")]
+        said = [NewMessage("user", f"{word}?"), NewMessage("assistant", f"{word}!")]
         self.said |= {one.content for one in said}
-        conversations.keep(self.books[store], Conversation(word, said, key=f"talk of {word}", project=project))
+        conversations.store_conversation(
+            self.memories[store], NewConversation(word, said, key=f"talk of {word}", project=project)
+        )
 
     @rule(store=stores, word=words, label=words)
     def renamed(self, store: int, word: str, label: str) -> None:
         with contextlib.suppress(CommonplaceError):
-            organise.arrange(self.books[store], f"talk of {word}", organise.Arrangement(label=f"{label} again"))
+            conversations.update_conversation(
+                self.memories[store], f"talk of {word}", conversations.ConversationChanges(label=f"{label} again")
+            )
 
     @rule(store=stores, word=words)
     def talk_forgotten(self, store: int, word: str) -> None:
         with contextlib.suppress(CommonplaceError):
-            organise.forget(self.books[store], f"talk of {word}")
+            conversations.forget_session(self.memories[store], f"talk of {word}")
 
     @rule(store=stores, word=words)
     def talk_restored(self, store: int, word: str) -> None:
         with contextlib.suppress(CommonplaceError):
-            organise.restore(self.books[store], f"talk of {word}")
+            conversations.restore_session(self.memories[store], f"talk of {word}")
 
     @rule(laptop=st.sampled_from(LAPTOPS))
     def meet(self, laptop: int) -> None:
         self._sync(laptop)
         again = self._sync(laptop)
         assert (again.sent, again.received, again.conflicts, again.failed) == (0, 0, [], [])
-        assert _told(self.books[laptop]) == _told(self.books[SERVER])
+        assert _told(self.memories[laptop]) == _told(self.memories[SERVER])
 
     @rule(laptop=st.sampled_from(LAPTOPS))
     def only_push(self, laptop: int) -> None:
-        Sync(self.books[laptop], Beside(self.books[SERVER]), EVERYTHING).push()
+        Sync(self.memories[laptop], Beside(self.memories[SERVER]), EVERYTHING).push()
 
     @invariant()
     def nothing_is_lost(self) -> None:
         if hasattr(self, "books"):
-            assert self.said <= {text for book in self.books for text in _texts(book)}
+            assert self.said <= {text for memory in self.memories for text in _texts(memory)}
 
     def teardown(self) -> None:
         try:
             if hasattr(self, "books"):
                 for laptop in (*LAPTOPS, *LAPTOPS):
                     self._sync(laptop)
-                first, *others = (_told(book) for book in self.books)
+                first, *others = (_told(memory) for memory in self.memories)
                 assert all(told == first for told in others)
-                for book in self.books:
-                    assert self.said <= {*_texts(book)}
+                for memory in self.memories:
+                    assert self.said <= {*_texts(memory)}
         finally:
-            for book in getattr(self, "books", ()):
-                book.close()
+            for memory in getattr(self, "books", ()):
+                memory.close()
             self.folder.cleanup()
 
-    def _sync(self, laptop: int) -> Summary:
-        sync = Sync(self.books[laptop], Beside(self.books[SERVER]), EVERYTHING)
+    def _sync(self, laptop: int) -> SyncSummary:
+        sync = Sync(self.memories[laptop], Beside(self.memories[SERVER]), EVERYTHING)
         sync.pull()
         sync.push()
         return sync.summary
 
-    def _chosen(self, store: int, number: int, kind: str = "") -> list[records.Record]:
+    def _chosen(self, store: int, number: int, kind: str = "") -> list[sync_records.Record]:
         """One of the items of a store, if there are so many."""
-        items = [one for one in _all(self.books[store]) if one.what == "item" and kind in ("", one.fields["kind"])]
+        items = [one for one in _all(self.memories[store]) if one.what == "item" and kind in ("", one.fields["kind"])]
         return sorted(items, key=lambda one: one.name)[number : number + 1]
 
 
-def _all(book: Book) -> list[records.Record]:
-    return records.walk(book, 0, 10_000, EVERYTHING).records
+def _all(memory: LocalMemory) -> list[sync_records.Record]:
+    return sync_records.changed_records(memory, 0, 10_000, EVERYTHING).records
 
 
-def _told(book: Book) -> dict[tuple[str, str], str]:
-    return {(one.what, one.name): one.digest for one in _all(book)}
+def _told(memory: LocalMemory) -> dict[tuple[str, str], str]:
+    return {(one.what, one.name): one.digest for one in _all(memory)}
 
 
-def _texts(book: Book) -> list[str]:
+def _texts(memory: LocalMemory) -> list[str]:
     """Everything that is said in a memory, or was."""
     told: list[Any] = []
-    for one in _all(book):
+    for one in _all(memory):
         if one.what == "item":
             told += [one.fields["body"], *(line.before["body"] for line in one.history)]
     return told

@@ -16,11 +16,11 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from commonplace import config
 from commonplace.config import Settings
+from commonplace.http.errors import error_style
 from commonplace.memory import keys
-from commonplace.memory.book import Book, open_book
+from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.openapi import document
-from commonplace.rest.refusal import error_style
-from commonplace.rest.table import ENDPOINTS
 from commonplace.site.application import application
 
 DEADLINE = 60.0
@@ -46,7 +46,7 @@ class Site:
     """A running site, its memory, and keys of each scope."""
 
     url: str
-    book: Book
+    memory: LocalMemory
     server: Running
     secrets: dict[str, str]
 
@@ -58,10 +58,10 @@ class Site:
 @contextlib.contextmanager
 def running(settings: Settings) -> Iterator[Site]:
     """The site over the memory of these settings."""
-    book = open_book(settings)
-    secrets = {scope: keys.create(book, scope, scope)[1] for scope in ("read", "write", "admin")}
+    memory = open_memory(settings)
+    secrets = {scope: keys.create_key(memory, scope, scope)[1] for scope in ("read", "write", "admin")}
     server: Any = None
-    app = application(lambda: book, settings, lambda: server.should_exit)
+    app = application(lambda: memory, settings, lambda: server.should_exit)
     server = Running(uvicorn.Config(app, port=0, log_level="warning", ws="none", timeout_graceful_shutdown=5))
     server.ready = threading.Event()
     thread = threading.Thread(target=server.run, daemon=True)
@@ -69,11 +69,11 @@ def running(settings: Settings) -> Iterator[Site]:
     assert server.ready.wait(DEADLINE)
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
-        yield Site(f"http://127.0.0.1:{port}", book, server, secrets)
+        yield Site(f"http://127.0.0.1:{port}", memory, server, secrets)
     finally:
         server.should_exit = True
         thread.join(DEADLINE)
-        book.close()
+        memory.close()
 
 
 def settings_in(folder: Path, **more: object) -> Settings:

@@ -13,17 +13,17 @@ from tests.capture.whole_memory import archived, fill, records
 from tests.conftest import Clock
 
 from commonplace.memory import keys
-from commonplace.rest.archive import MEDIA
+from commonplace.rest.import_export import ARCHIVE_MEDIA
 
 from .conftest import Site, running, settings_in
 
-ZIP = {"Content-Type": MEDIA}
+ZIP = {"Content-Type": ARCHIVE_MEDIA}
 
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with running(settings_in(tmp_path_factory.mktemp("full"))) as site:
-        fill(site.book, Clock())
+        fill(site.memory, Clock())
         yield site
 
 
@@ -34,17 +34,17 @@ def fetched(site: Site) -> httpx2.Response:
 
 def test_everything_goes_out_and_comes_in_elsewhere(full: Site, tmp_path: Path) -> None:
     answer = fetched(full)
-    assert (answer.status_code, answer.headers["content-type"]) == (200, MEDIA)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, ARCHIVE_MEDIA)
     assert answer.headers["content-disposition"] == 'attachment; filename="memory.zip"'
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         assert archive.testzip() is None
         files = {name: archive.read(name) for name in archive.namelist()}
-    assert records(files) == records(archived(full.book))
+    assert records(files) == records(archived(full.memory))
     with running(settings_in(tmp_path)) as there, there.client("write") as client:
         told = client.post("/api/v1/import", content=answer.content, headers=ZIP)
         assert told.status_code == 200, told.text
         assert (told.json()["items"]["added"], told.json()["conflicts"]) == (9, {"count": 0, "named": []})
-        assert records(archived(there.book)) == records(files)
+        assert records(archived(there.memory)) == records(files)
         again = client.post("/api/v1/import", content=answer.content, headers=ZIP)
         assert (again.json()["items"]["added"], again.json()["items"]["known"]) == (0, 9)
         broken = client.post("/api/v1/import", content=answer.content[:-200], headers=ZIP)
@@ -55,11 +55,11 @@ def test_it_takes_a_key_for_all_of_the_space(full: Site) -> None:
     for scope in ("read", "write"):
         with full.client(scope) as client:
             assert client.get("/api/v1/archive").status_code == 403
-    _key, secret = keys.create(full.book, "one project", "admin", project="web")
+    _key, secret = keys.create_key(full.memory, "one project", "admin", project="web")
     full.secrets["one project"] = secret
     with full.client("one project") as client:
         refused = client.get("/api/v1/archive")
         assert (refused.status_code, refused.json()["error"]["code"]) == (403, "FORBIDDEN")
-        before = records(archived(full.book))
+        before = records(archived(full.memory))
         taken = client.post("/api/v1/import", content=fetched(full).content, headers=ZIP)
-        assert (taken.status_code, records(archived(full.book))) == (403, before)
+        assert (taken.status_code, records(archived(full.memory))) == (403, before)

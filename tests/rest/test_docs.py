@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from commonplace.rest.table import ENDPOINTS
+from commonplace.rest.endpoint_table import ENDPOINTS
 
 from .conftest import DEADLINE, running, settings_in
 

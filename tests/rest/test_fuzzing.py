@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.remember import NewItem, remember
 
 from .conftest import DOCUMENT, Site, running, settings_in
 from .fuzzing_hooks import KNOWN_ITEMS
@@ -51,7 +51,7 @@ def fuzz(site: Site, folder: Path, *arguments: str) -> None:
 def filled(site: Site) -> None:
     """Some items to change and forget."""
     for number in range(KNOWN_ITEMS):
-        remember(site.book, Note(f"Thing number {number}"))
+        remember(site.memory, NewItem(f"Thing number {number}"))
 
 
 def test_nothing_is_found_by_looking_everywhere(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from commonplace.rest.table import ENDPOINTS
+from commonplace.rest.endpoint_table import ENDPOINTS
 
 from .conftest import DOCUMENT
 

@@ -15,9 +15,9 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 
 from commonplace.rest.endpoint import Endpoint
+from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.openapi import statuses
 from commonplace.rest.shapes import NAMED
-from commonplace.rest.table import ENDPOINTS
 
 from .conftest import DOCUMENT
 

@@ -112,7 +112,7 @@ def test_a_wrong_value_is_told_with_its_place(own: Site, wrong: dict[str, Any], 
 def test_a_store_that_is_locked_is_unavailable_and_loses_nothing(own: Site) -> None:
     with own.client() as api:
         id_ = api.post(ALL, json={"label": "Kept", "messages": SAID}).json()["id"]
-        other = apsw.Connection(str(own.book.settings.database))
+        other = apsw.Connection(str(own.memory.settings.database))
         try:
             other.execute("BEGIN IMMEDIATE")
             for answer in (

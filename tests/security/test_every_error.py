@@ -18,7 +18,7 @@ from tests.security.named import source_of
 from commonplace import errors
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError
-from commonplace.memory.book import Book, open_book
+from commonplace.memory.local_memory import LocalMemory, open_memory
 
 HERE = "tests/security/test_every_error.py"
 FAILOVER = "tests/store/postgres/test_failover.py"
@@ -29,11 +29,14 @@ PROVOKED: dict[type[CommonplaceError], tuple[str, str]] = {
     errors.InvalidInput: (f"{CLI}::test_wrong_use_is_exit_code_2", "VALIDATION_ERROR"),
     errors.UnknownArgument: (f"{HERE}::test_an_unknown_argument_is_answered_with_the_known_ones", "VALIDATION_ERROR"),
     errors.NothingToRemember: (f"{HERE}::test_what_is_private_leaves_nothing_to_remember", "VALIDATION_ERROR"),
-    errors.WrongMethod: ("tests/rest/test_frame.py::test_a_wrong_method_is_told_the_right_ones", "METHOD_NOT_ALLOWED"),
-    errors.WrongMedia: ("tests/rest/test_frame.py::test_another_kind_of_body_is_refused", "UNSUPPORTED_MEDIA"),
-    errors.Unauthorized: ("tests/rest/test_frame.py::test_without_a_key_nothing_is_told", "UNAUTHORIZED"),
-    errors.KeyMissing: ("tests/site/test_who.py::test_without_a_key_there_is_no_way_in", "UNAUTHORIZED"),
-    errors.Forbidden: ("tests/site/test_who.py::test_a_key_that_may_only_read_writes_nothing", "FORBIDDEN"),
+    errors.WrongMethod: (
+        "tests/rest/test_api_handler.py::test_a_wrong_method_is_told_the_right_ones",
+        "METHOD_NOT_ALLOWED",
+    ),
+    errors.WrongMedia: ("tests/rest/test_api_handler.py::test_another_kind_of_body_is_refused", "UNSUPPORTED_MEDIA"),
+    errors.Unauthorized: ("tests/rest/test_api_handler.py::test_without_a_key_nothing_is_told", "UNAUTHORIZED"),
+    errors.KeyMissing: ("tests/site/test_auth.py::test_without_a_key_there_is_no_way_in", "UNAUTHORIZED"),
+    errors.Forbidden: ("tests/site/test_auth.py::test_a_key_that_may_only_read_writes_nothing", "FORBIDDEN"),
     errors.RateLimited: (f"{REST}::test_too_many_requests_are_told_how_long_to_wait", "RATE_LIMIT_EXCEEDED"),
     errors.NotFound: (f"{CLI}::test_what_is_not_there_is_exit_code_3", "NOT_FOUND"),
     errors.NoResults: ("tests/mcp/test_ecm.py::test_errors_look_as_the_reference_shows_them", "NO_RESULTS"),
@@ -61,7 +64,7 @@ PROVOKED: dict[type[CommonplaceError], tuple[str, str]] = {
     ),
     # It fails a record, and not the call that brought it.
     errors.StoreConstraint: (
-        "tests/memory/test_arrivals.py::test_a_record_that_the_store_refuses_does_not_take_the_others_with_it",
+        "tests/memory/test_incoming_records.py::test_a_record_that_the_store_refuses_does_not_take_the_others_with_it",
         "The store refused",
     ),
     errors.StoreMissing: (
@@ -108,9 +111,9 @@ def test_every_error_is_raised_somewhere_and_drawn_in_the_tree(kind: type[Common
     assert f"{kind.__name__} " in (errors.__doc__ or "")
 
 
-def test_an_unknown_argument_is_answered_with_the_known_ones(book: Book) -> None:
+def test_an_unknown_argument_is_answered_with_the_known_ones(memory: LocalMemory) -> None:
     async def story() -> None:
-        async with connected(book) as client:
+        async with connected(memory) as client:
             error = data_of(await client.call_tool("search", {"query": "a", "colour": "b"}))["error"]
             assert (
                 error["code"] == "VALIDATION_ERROR" and "'colour'" in error["message"] and "query" in error["details"]
@@ -119,9 +122,9 @@ def test_an_unknown_argument_is_answered_with_the_known_ones(book: Book) -> None
     play(story)
 
 
-def test_what_is_private_leaves_nothing_to_remember(book: Book) -> None:
+def test_what_is_private_leaves_nothing_to_remember(memory: LocalMemory) -> None:
     async def story() -> None:
-        async with connected(book) as client:
+        async with connected(memory) as client:
             error = data_of(await client.call_tool("add_memory", {"content": "<private>mine</private>"}))["error"]
             assert error["code"] == "VALIDATION_ERROR" and "private" in error["message"] + error["details"]
 
@@ -133,15 +136,15 @@ def test_without_its_embedder_a_search_says_so(settings: Settings) -> None:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
         told = replace(settings, embedder="endpoint", endpoint_url=url, endpoint_model="m", endpoint_timeout=2.0)
-        book = open_book(told)
+        memory = open_memory(told)
 
         async def story() -> None:
-            async with connected(book) as client:
+            async with connected(memory) as client:
                 notice = data_of(await client.call_tool("search", {"query": "anything"}))["notice"]
                 assert notice.startswith("Keyword search only") and "endpoint" in notice
 
         play(story)
-        book.close()
+        memory.close()
 
 
 def test_another_server_that_is_away_is_told(settings: Settings, tmp_path: Path) -> None:

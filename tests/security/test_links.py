@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 
 from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.spool import SPOOL, leave, note, record, spool_of
-from commonplace.capture.imports import import_path
+from commonplace.capture.hooks.spool import SPOOL, count_failure, encode_record, spool_folder, write_event
+from commonplace.capture.import_files import import_path
 from commonplace.capture.inbox import Inbox
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, StoreError
-from commonplace.memory import health
-from commonplace.memory.backup import back_up
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.care import Care
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.remember import Note, remember
-from commonplace.site.first_key import first_key
+from commonplace.memory import status
+from commonplace.memory.background import MaintenanceTask
+from commonplace.memory.backup import back_up_store
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.memory.remember import NewItem, remember
+from commonplace.site.first_key import ensure_first_key
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links need a right of their own there")
 VICTIM = b"nothing of ours\n"
@@ -48,49 +48,51 @@ def test_a_store_that_is_a_link_is_refused(settings: Settings, elsewhere: Path) 
         settings.database.unlink(missing_ok=True)
         settings.database.symlink_to(elsewhere / target)
         with pytest.raises(StoreError, match="is a link"):
-            open_book(settings).close()
+            open_memory(settings).close()
     assert untouched(elsewhere)
 
 
-def test_a_backup_is_written_through_no_link(book: Book, elsewhere: Path, tmp_path: Path) -> None:
-    remember(book, Note("Tabs, not spaces."))
+def test_a_backup_is_written_through_no_link(memory: LocalMemory, elsewhere: Path, tmp_path: Path) -> None:
+    remember(memory, NewItem("Tabs, not spaces."))
     shared = tmp_path / "shared"
     shared.mkdir()
     target = shared / "copy.db"
     half = f"{target.name}.{os.getpid()}-{threading.get_ident()}.partial"
     for name in (half, f"{half}-wal", f"{half}-journal", target.name):
         (shared / name).symlink_to(elsewhere / ("victim" if name == half else "new"))
-    back_up(book, target)
+    back_up_store(memory, target)
     assert untouched(elsewhere) and target.is_file() and not target.is_symlink()
 
 
 @pytest.mark.parametrize("name", ["backups", "running"])
 def test_folders_in_the_data_folder_that_are_links_are_not_written_into(
-    book: Book, settings: Settings, elsewhere: Path, name: str
+    memory: LocalMemory, settings: Settings, elsewhere: Path, name: str
 ) -> None:
-    remember(book, Note("Tabs, not spaces."))
+    remember(memory, NewItem("Tabs, not spaces."))
     (settings.data_dir / name).symlink_to(elsewhere)
-    care = Care(first_backup=0)
+    care = MaintenanceTask(first_backup=0)
     if name == "backups":
         with pytest.raises(StoreError, match="is a link"):
-            care(book)
+            care(memory)
     else:
-        care(book)
+        care(memory)
         care.leave(settings)
     assert untouched(elsewhere)
 
 
-def test_what_a_check_found_is_written_through_no_link(book: Book, settings: Settings, elsewhere: Path) -> None:
-    (settings.data_dir / f"{health.FILE}.{os.getpid()}").symlink_to(elsewhere / "victim")
-    (settings.data_dir / health.FILE).symlink_to(elsewhere / "victim")
-    health.note(settings, "all", [], 1)
+def test_what_a_check_found_is_written_through_no_link(
+    memory: LocalMemory, settings: Settings, elsewhere: Path
+) -> None:
+    (settings.data_dir / f"{status.HEALTH_FILE}.{os.getpid()}").symlink_to(elsewhere / "victim")
+    (settings.data_dir / status.HEALTH_FILE).symlink_to(elsewhere / "victim")
+    status.save_check_result(settings, "all", [], 1)
     assert untouched(elsewhere)
 
 
-def test_the_first_key_is_written_through_no_link(book: Book, settings: Settings, elsewhere: Path) -> None:
+def test_the_first_key_is_written_through_no_link(memory: LocalMemory, settings: Settings, elsewhere: Path) -> None:
     settings.key_file.symlink_to(elsewhere / "new")
     with pytest.raises(CommonplaceError, match="is a link"):
-        first_key(book, settings.key_file)
+        ensure_first_key(memory, settings.key_file)
     assert untouched(elsewhere)
 
 
@@ -108,35 +110,35 @@ def plant_troubles(spool: Path, elsewhere: Path) -> None:
 
 @pytest.mark.parametrize("plant", [plant_lock, plant_corner, plant_troubles])
 def test_the_spool_is_drained_through_no_link(
-    book: Book, settings: Settings, elsewhere: Path, plant: Callable[[Path, Path], None]
+    memory: LocalMemory, settings: Settings, elsewhere: Path, plant: Callable[[Path, Path], None]
 ) -> None:
-    folder = spool_of(str(settings.data_dir))
-    leave(folder, record(("claude-code", "Stop", "1", "/", "", "4", "whole"), b"[[[["))
+    folder = spool_folder(str(settings.data_dir))
+    write_event(folder, encode_record(("claude-code", "Stop", "1", "/", "", "4", "whole"), b"[[[["))
     plant(settings.data_dir / SPOOL, elsewhere)
-    drained = drain(book, settings)
+    drained = drain(memory, settings)
     assert drained.elsewhere == (plant is plant_lock)
-    note(folder, "hook", "tried")
+    count_failure(folder, "hook", "tried")
     assert untouched(elsewhere)
 
 
-def test_a_folder_that_is_imported_is_not_left(book: Book, elsewhere: Path, tmp_path: Path) -> None:
+def test_a_folder_that_is_imported_is_not_left(memory: LocalMemory, elsewhere: Path, tmp_path: Path) -> None:
     folder = tmp_path / "export"
     folder.mkdir()
     (elsewhere / "victim").rename(elsewhere / "private.txt")
     (folder / "chat.txt").write_text("User: hello\nAI: hi\n", encoding="utf-8")
     (folder / "notes.txt").symlink_to(elsewhere / "private.txt")
     (folder / "inner").symlink_to(elsewhere, target_is_directory=True)
-    summary = import_path(book, folder)
+    summary = import_path(memory, folder)
     assert (summary.files.added, summary.conversations.added) == (1, 1)
 
 
 def test_a_watched_folder_takes_no_links_and_moves_nothing_through_one(
-    book: Book, elsewhere: Path, tmp_path: Path
+    memory: LocalMemory, elsewhere: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "inbox"
     folder.mkdir()
     told: list[str] = []
-    inbox = Inbox(lambda: book, folder, told.append)
+    inbox = Inbox(lambda: memory, folder, told.append)
     (folder / "theirs.txt").symlink_to(elsewhere / "victim")
     (folder / "imported").symlink_to(elsewhere)
     (folder / "chat.txt").write_text("User: hello\nAI: hi\n", encoding="utf-8")
@@ -147,10 +149,12 @@ def test_a_watched_folder_takes_no_links_and_moves_nothing_through_one(
 
 
 def test_exports_stay_in_their_folder_whatever_conversations_are_called(
-    book: Book, settings: Settings, tmp_path: Path
+    memory: LocalMemory, settings: Settings, tmp_path: Path
 ) -> None:
     for label in ("../../up", "/etc/passwd", "a\\..\\b", "..", "CON", "x" * 300, "\x1b[31mred"):
-        keep(book, Conversation(label=label, messages=[Said("user", f"hello {label}")], folder="/a/b"))
+        store_conversation(
+            memory, NewConversation(label=label, messages=[NewMessage("user", f"hello {label}")], folder="/a/b")
+        )
     there = {path.name for path in tmp_path.iterdir()}
     command = ["export", "--all", "--format", "markdown", "--output", str(tmp_path / "out")]
     told = [sys.executable, "-m", "commonplace", "--data-dir", str(settings.data_dir), *command]

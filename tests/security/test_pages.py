@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from fuzzing.limits import bounded
 from fuzzing.pages import safe
-from fuzzing.watch import bounded
 
 from commonplace.web.markdown import LANGUAGES, LONGEST_COLOURED, code, markdown
 

@@ -10,16 +10,16 @@ import mcp_types as types
 import pytest
 from tests.mcp.conftest import connected, play
 
-from commonplace.capture.hooks.start import answer
+from commonplace.capture.hooks.session_start import session_start_output
 from commonplace.config import Settings
 from commonplace.dialects.profiles import tools_of
 from commonplace.dialects.tool import Dialect
-from commonplace.mcp.recalled import MARK, RECALLED
+from commonplace.mcp.resources_and_prompts import RECALLED_IS_DATA, RECALLED_META_KEY
 from commonplace.mcp.server import instructions
 from commonplace.memory import streams
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
 
 # What a terminal would obey, and what makes text read in another order than it is stored.
 HIDDEN = "\x1b\x07\x9b\u202e\u202d\u2066\u2069"
@@ -32,20 +32,27 @@ Arguments = dict[str, Any]
 
 
 @pytest.fixture
-def poisoned(book: Book) -> Book:
+def poisoned(memory: LocalMemory) -> LocalMemory:
     """A memory in which every kind of thing says what it should not."""
     for kind, type_ in (("memory", "rule"), ("memory", "decision"), ("observation", "bugfix")):
-        remember(book, Note(f"{POISON} {type_}", kind=kind, type=type_, title=POISON, project=PROJECT))  # type: ignore[arg-type]
+        remember(memory, NewItem(f"{POISON} {type_}", kind=kind, type=type_, title=POISON, project=PROJECT))  # type: ignore[arg-type]
     details = {"request": POISON, "learned": POISON, "next_steps": POISON}
-    remember(book, Note(POISON, kind="summary", title=POISON, details=details, project=PROJECT))
-    keep(book, Conversation(label="poisoned", messages=[Said("user", POISON), Said("assistant", POISON)], folder="/p"))
-    return book
+    remember(memory, NewItem(POISON, kind="summary", title=POISON, details=details, project=PROJECT))
+    store_conversation(
+        memory,
+        NewConversation(
+            label="poisoned", messages=[NewMessage("user", POISON), NewMessage("assistant", POISON)], folder="/p"
+        ),
+    )
+    return memory
 
 
-def calls(book: Book) -> dict[tuple[Dialect, str], Arguments]:
+def calls(memory: LocalMemory) -> dict[tuple[Dialect, str], Arguments]:
     """A call of every tool that has something to tell."""
-    talk = keep(book, Conversation(label="other", messages=[Said("user", f"{POISON} again")], folder="/p")).session.uid
-    stream = streams.start(book, project=PROJECT).id
+    talk = store_conversation(
+        memory, NewConversation(label="other", messages=[NewMessage("user", f"{POISON} again")], folder="/p")
+    ).session.uid
+    stream = streams.start_stream(memory, project=PROJECT).id
     query = {"query": "poisoned script"}
     return {
         ("kiro", "search"): query,
@@ -62,7 +69,7 @@ def calls(book: Book) -> dict[tuple[Dialect, str], Arguments]:
         ("memories", "start_memory_stream"): {"type": "note"},
         ("memories", "append_memory_chunk"): {"stream_id": stream, "chunk": POISON},
         ("memories", "finalize_memory_stream"): {"stream_id": stream},
-        ("memories", "cancel_memory_stream"): {"stream_id": streams.start(book).id},
+        ("memories", "cancel_memory_stream"): {"stream_id": streams.start_stream(memory).id},
         ("ecm", "recall"): {**query, "minScore": 0},
         ("ecm", "explain"): {"topic": "poisoned script"},
         ("ecm", "predict"): {"context": "poisoned script"},
@@ -80,7 +87,7 @@ def calls(book: Book) -> dict[tuple[Dialect, str], Arguments]:
 
 @pytest.mark.parametrize("profile", ["kiro", "memories", "ecm", "sekha", "chatgpt"])
 def test_every_reply_of_every_tool_is_marked_and_nothing_in_it_passes_for_more(
-    poisoned: Book, profile: Dialect
+    poisoned: LocalMemory, profile: Dialect
 ) -> None:
     told = calls(poisoned)
     assert {name for dialect, name in told if dialect == profile} == {tool.name for tool in tools_of(profile)}
@@ -104,7 +111,7 @@ def harmless(result: types.CallToolResult, name: str) -> None:
     (block,) = result.content
     assert isinstance(block, types.TextContent)
     assert not result.is_error, (name, block.text)
-    assert (result.meta or {})[MARK] == RECALLED, name
+    assert (result.meta or {})[RECALLED_META_KEY] == RECALLED_IS_DATA, name
     assert shows_all(block.text), name
     if block.text.startswith("{"):
         assert json.loads(block.text) == result.structured_content
@@ -114,7 +121,7 @@ def harmless(result: types.CallToolResult, name: str) -> None:
         assert all(not line.startswith("Ignore all") for line in lines), name
 
 
-def test_an_export_is_asked_for_as_it_is_and_says_who_speaks(poisoned: Book) -> None:
+def test_an_export_is_asked_for_as_it_is_and_says_who_speaks(poisoned: LocalMemory) -> None:
     async def story() -> None:
         async with connected(poisoned, profile="sekha") as client:
             result = await client.call_tool(
@@ -130,11 +137,11 @@ def test_an_export_is_asked_for_as_it_is_and_says_who_speaks(poisoned: Book) -> 
     "uri",
     ["memory://rules", "memory://item/1", f"memory://project/{PROJECT}/context", f"memory://project/{PROJECT}/rules"],
 )
-def test_every_resource_is_marked(poisoned: Book, uri: str) -> None:
+def test_every_resource_is_marked(poisoned: LocalMemory, uri: str) -> None:
     async def story() -> None:
         async with connected(poisoned) as client:
             result = await client.read_resource(uri)
-            assert (result.meta or {})[MARK] == RECALLED
+            assert (result.meta or {})[RECALLED_META_KEY] == RECALLED_IS_DATA
             (document,) = result.contents
             assert isinstance(document, types.TextResourceContents)
             assert "- Run the poisoned script" not in document.text.splitlines()
@@ -143,11 +150,11 @@ def test_every_resource_is_marked(poisoned: Book, uri: str) -> None:
     play(story)
 
 
-def test_prompts_put_what_is_remembered_after_the_words_that_it_is_data(poisoned: Book) -> None:
+def test_prompts_put_what_is_remembered_after_the_words_that_it_is_data(poisoned: LocalMemory) -> None:
     async def story() -> None:
         async with connected(poisoned) as client:
             result = await client.get_prompt("start_task", {"project": PROJECT, "task": "poisoned script"})
-            assert (result.meta or {})[MARK] == RECALLED
+            assert (result.meta or {})[RECALLED_META_KEY] == RECALLED_IS_DATA
             (message,) = result.messages
             assert isinstance(message.content, types.TextContent)
             text = message.content.text
@@ -159,10 +166,10 @@ def test_prompts_put_what_is_remembered_after_the_words_that_it_is_data(poisoned
 
 
 def test_a_session_is_told_that_it_is_data_before_anything_else(
-    poisoned: Book, settings: Settings, tmp_path: Path
+    poisoned: LocalMemory, settings: Settings, tmp_path: Path
 ) -> None:
     poisoned.store.close()
-    said = answer(
+    said = session_start_output(
         str(settings.data_dir), "kiro", "agentSpawn", str(tmp_path / PROJECT), b"", {"COMMONPLACE_EMBEDDER": "off"}
     )
     lines = said.decode().splitlines()
@@ -174,4 +181,4 @@ def test_a_session_is_told_that_it_is_data_before_anything_else(
 
 
 def test_the_server_says_so_in_its_instructions() -> None:
-    assert instructions(["search"]).endswith(RECALLED)
+    assert instructions(["search"]).endswith(RECALLED_IS_DATA)

@@ -10,7 +10,7 @@ from tests.mcp.conftest import Served, environment
 from tests.mcp.conftest import served as served
 
 from commonplace import config
-from commonplace.memory.book import Book, open_book
+from commonplace.memory.local_memory import LocalMemory, open_memory
 
 JSON = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -35,6 +35,6 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
         server.end()
 
 
-def book_of(server: Served) -> Book:
+def memory_of(server: Served) -> LocalMemory:
     """The server's memory, opened beside it as another process would."""
-    return open_book(config.load(env=environment(server.folder)))
+    return open_memory(config.load(env=environment(server.folder)))

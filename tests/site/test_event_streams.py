@@ -11,44 +11,44 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from tests.behind import behind
 from tests.mcp.conftest import DEADLINE, Served, environment
-from tests.site.conftest import bearer, book_of
+from tests.raw_sql import behind
+from tests.site.conftest import bearer, memory_of
 
 from commonplace.memory import keys, spaces
-from commonplace.memory.book import Book, beside
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.local_memory import LocalMemory, for_space
+from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.spaces import Limits
 from commonplace.model import Key
 from commonplace.rest.endpoint import RECHECK_SECONDS
 from commonplace.rest.events import LOOK_SECONDS
 
 Pair = tuple[Served, Served]
-End = Callable[[Served, Book, Key], None]
+End = Callable[[Served, LocalMemory, Key], None]
 EVENTS = "/api/v1/events"
 
 
-def revoke_beside(_server: Served, book: Book, key: Key) -> None:
-    keys.revoke(book, key.id)
+def revoke_beside(_server: Served, memory: LocalMemory, key: Key) -> None:
+    keys.revoke_key(memory, key.id)
 
 
-def revoke_by_command(server: Served, _book: Book, key: Key) -> None:
+def revoke_by_command(server: Served, _memory: LocalMemory, key: Key) -> None:
     command = [sys.executable, "-m", "commonplace", "keys", "revoke", str(key.id)]
     subprocess.run(command, env=environment(server.folder), check=True, capture_output=True, timeout=DEADLINE)
 
 
-def revoke_over_http(server: Served, _book: Book, key: Key) -> None:
+def revoke_over_http(server: Served, _memory: LocalMemory, key: Key) -> None:
     reply = httpx2.delete(f"{server.url}/api/v1/keys/{key.id}", headers=server.headers, timeout=DEADLINE)
     assert reply.status_code == 200
 
 
-def let_expire(_server: Served, book: Book, key: Key) -> None:
-    with behind(book.settings) as ask:
-        ask(f"UPDATE keys SET expires_ms = {book.clock()} WHERE id = {key.id}")
+def let_expire(_server: Served, memory: LocalMemory, key: Key) -> None:
+    with behind(memory.settings) as ask:
+        ask(f"UPDATE keys SET expires_ms = {memory.clock()} WHERE id = {key.id}")
 
 
-def delete_member(_server: Served, book: Book, key: Key) -> None:
-    with behind(book.settings) as ask:
+def delete_member(_server: Served, memory: LocalMemory, key: Key) -> None:
+    with behind(memory.settings) as ask:
         ask(f"DELETE FROM keys WHERE id = {key.id}")
 
 
@@ -87,44 +87,44 @@ class Stream:
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
 def test_a_stream_ends_with_its_key_and_tells_nothing_after(servers: Pair, end: End) -> None:
     server, other = servers
-    with contextlib.closing(book_of(server)) as book:
-        key, secret = keys.create(book, "listener", "read")
+    with contextlib.closing(memory_of(server)) as memory:
+        key, secret = keys.create_key(memory, "listener", "read")
         with httpx2.stream("GET", f"{server.url}{EVENTS}", headers=bearer(secret), timeout=DEADLINE) as reply:
             stream = Stream(reply)
             stream.begin()
-            before = remember(book, Note(f"Written before {uuid4()}"))
+            before = remember(memory, NewItem(f"Written before {uuid4()}"))
             told = stream.rest()
             assert next(told) == before.uid
             # Through another server where that makes a difference.
-            end(other, book, key)
-            remember(book, Note(f"Written after {uuid4()}"))
+            end(other, memory, key)
+            remember(memory, NewItem(f"Written after {uuid4()}"))
             assert list(told) == []
     assert RECHECK_SECONDS + LOOK_SECONDS < 5
 
 
 def test_a_quiet_stream_ends_with_its_key(servers: Pair) -> None:
     server, _other = servers
-    with contextlib.closing(book_of(server)) as book:
-        key, secret = keys.create(book, "listener", "read")
+    with contextlib.closing(memory_of(server)) as memory:
+        key, secret = keys.create_key(memory, "listener", "read")
         with httpx2.stream("GET", f"{server.url}{EVENTS}", headers=bearer(secret), timeout=DEADLINE) as reply:
             stream = Stream(reply)
             stream.begin()
-            keys.revoke(book, key.id)
+            keys.revoke_key(memory, key.id)
             assert list(stream.rest()) == []
 
 
 def test_a_stream_ends_with_its_space(servers: Pair) -> None:
     server, _other = servers
-    with contextlib.closing(book_of(server)) as book:
-        spaces.create(book, "team", Limits(None, None))
-        _key, secret = spaces.invite(book, "team", "ada")
+    with contextlib.closing(memory_of(server)) as memory:
+        spaces.create_space(memory, "team", Limits(None, None))
+        _key, secret = spaces.create_space_key(memory, "team", "ada")
         with httpx2.stream("GET", f"{server.url}{EVENTS}", headers=bearer(secret), timeout=DEADLINE) as reply:
             stream = Stream(reply)
             stream.begin()
-            before = remember(beside(book, "team"), Note(f"Written before {uuid4()}"))
+            before = remember(for_space(memory, "team"), NewItem(f"Written before {uuid4()}"))
             told = stream.rest()
             assert next(told) == before.uid
-            with behind(book.settings) as ask:
+            with behind(memory.settings) as ask:
                 ask("DELETE FROM keys WHERE space_id = (SELECT id FROM spaces WHERE name = 'team')")
             assert list(told) == []
 
@@ -136,15 +136,15 @@ def test_a_stream_of_a_visit_ends_when_its_owner_signs_out_at_any_server(servers
     def cookie(at: Served) -> dict[str, str]:
         return {"cookie": f"commonplace_visit_{at.url.rpartition(':')[2]}={visit}"}
 
-    with contextlib.closing(book_of(server)) as book:
+    with contextlib.closing(memory_of(server)) as memory:
         with httpx2.stream("GET", f"{server.url}{EVENTS}", headers=cookie(server), timeout=DEADLINE) as reply:
             stream = Stream(reply)
             stream.begin()
-            before = remember(book, Note(f"Written before {uuid4()}"))
+            before = remember(memory, NewItem(f"Written before {uuid4()}"))
             told = stream.rest()
             assert next(told) == before.uid
             assert httpx2.post(f"{other.url}/logout", headers=cookie(other), timeout=DEADLINE).status_code == 303
-            remember(book, Note(f"Written after {uuid4()}"))
+            remember(memory, NewItem(f"Written after {uuid4()}"))
             assert list(told) == []
         again = httpx2.get(f"{server.url}{EVENTS}", headers=cookie(server), timeout=DEADLINE)
         assert again.status_code == 401
@@ -152,11 +152,11 @@ def test_a_stream_of_a_visit_ends_when_its_owner_signs_out_at_any_server(servers
 
 def test_a_new_stream_with_a_key_that_was_just_revoked_tells_nothing(servers: Pair) -> None:
     server, _other = servers
-    with contextlib.closing(book_of(server)) as book:
-        key, secret = keys.create(book, "listener", "read")
+    with contextlib.closing(memory_of(server)) as memory:
+        key, secret = keys.create_key(memory, "listener", "read")
         known = httpx2.get(f"{server.url}{EVENTS}?follow=false", headers=bearer(secret), timeout=DEADLINE)
         mark = known.text.partition("id: ")[2].split()[0]
-        keys.revoke(book, key.id)
-        remember(book, Note(f"Written after {uuid4()}"))
+        keys.revoke_key(memory, key.id)
+        remember(memory, NewItem(f"Written after {uuid4()}"))
         headers = bearer(secret) | {"last-event-id": mark}
         assert httpx2.get(f"{server.url}{EVENTS}", headers=headers, timeout=DEADLINE).status_code == 401

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 from tests.mcp.conftest import DEADLINE, Served
-from tests.site.conftest import JSON, bearer, book_of
-from tests.waiting import until
+from tests.polling import until
+from tests.site.conftest import JSON, bearer, memory_of
 
 from commonplace.helper_processes import MOST_WAITING
 from commonplace.memory import keys
@@ -58,8 +58,8 @@ def uploading(server: Served, secret: str, path: str = "/api/v1/import", body: b
 def stopped(serve: Serve) -> tuple[Served, str, str]:
     """A server whose helpers are stopped in the middle, so that their work takes for ever, and two keys to it."""
     server = serve()
-    with contextlib.closing(book_of(server)) as book:
-        hostile, reader = keys.create(book, "hostile", "write")[1], keys.create(book, "reader", "write")[1]
+    with contextlib.closing(memory_of(server)) as memory:
+        hostile, reader = keys.create_key(memory, "hostile", "write")[1], keys.create_key(memory, "reader", "write")[1]
     for secret in (hostile, reader):
         reply = httpx2.post(
             f"{server.url}/api/v1/import",

@@ -8,36 +8,36 @@ from threading import Barrier
 
 from commonplace.config import Settings
 from commonplace.memory import keys
-from commonplace.memory.book import Book, open_book
-from commonplace.site.first_key import first_key
+from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.site.first_key import ensure_first_key
 
 SERVERS, ROUNDS, WAIT = 4, 5, 60
 
 
-def test_an_empty_file_of_a_server_that_was_killed_is_replaced(book: Book, tmp_path: Path) -> None:
+def test_an_empty_file_of_a_server_that_was_killed_is_replaced(memory: LocalMemory, tmp_path: Path) -> None:
     path = tmp_path / "api-key"
     path.touch()
-    assert "first API key was made" in first_key(book, path)
-    keys.check(book, path.read_text(encoding="utf-8").strip())
+    assert "first API key was made" in ensure_first_key(memory, path)
+    keys.check_key(memory, path.read_text(encoding="utf-8").strip())
     assert [file.name for file in tmp_path.glob("api-key*")] == ["api-key"]
 
 
 def test_servers_that_start_at_once_leave_one_key_that_works(settings: Settings, tmp_path: Path) -> None:
     for round_ in range(ROUNDS):
-        books = [open_book(settings) for _ in range(SERVERS)]
+        memories = [open_memory(settings) for _ in range(SERVERS)]
         path, begin = tmp_path / f"api-key-{round_}", Barrier(SERVERS, timeout=WAIT)
 
-        def start(book: Book, path: Path = path, begin: Barrier = begin) -> str:
+        def start(memory: LocalMemory, path: Path = path, begin: Barrier = begin) -> str:
             begin.wait()
-            told = first_key(book, path)
+            told = ensure_first_key(memory, path)
             if f"in {path}." in told and "none is" not in told:
-                keys.check(book, path.read_text(encoding="utf-8").strip())
+                keys.check_key(memory, path.read_text(encoding="utf-8").strip())
             return told
 
         with ThreadPoolExecutor(SERVERS) as pool:
-            told = [one.result(WAIT) for one in [pool.submit(start, book) for book in books]]
+            told = [one.result(WAIT) for one in [pool.submit(start, memory) for memory in memories]]
         assert sum("was made" in one for one in told) == 1
-        (key,) = keys.working(books[0])
-        keys.revoke(books[0], key.id)
-        for book in books:
-            book.close()
+        (key,) = keys.working_keys(memories[0])
+        keys.revoke_key(memories[0], key.id)
+        for memory in memories:
+            memory.close()

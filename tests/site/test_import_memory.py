@@ -16,8 +16,8 @@ import pytest
 from tests.mcp.conftest import DEADLINE, Served
 from tests.peak_memory import bounded_memory
 
-from commonplace.memory.archive import FILES, FORMAT, MANIFEST, VERSION
 from commonplace.memory.conversations import MAX_MESSAGES
+from commonplace.memory.export_archive import ARCHIVE_FILES, ARCHIVE_FORMAT, ARCHIVE_VERSION, MANIFEST
 
 EMOJI = "\U0001f600".encode()
 TINY = b"User: a\nAI: b\n"
@@ -66,14 +66,14 @@ def directory_of(files: int) -> bytes:
 
 
 def archive_of(projects: bytes) -> bytes:
-    files = {FILES["project"]: projects, FILES["session"]: b"", FILES["item"]: b""}
+    files = {ARCHIVE_FILES["project"]: projects, ARCHIVE_FILES["session"]: b"", ARCHIVE_FILES["item"]: b""}
     told = [
         {"name": name, "lines": data.count(b"\n"), "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
         for name, data in files.items()
     ]
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(MANIFEST, json.dumps({"format": FORMAT, "version": VERSION, "files": told}))
+        archive.writestr(MANIFEST, json.dumps({"format": ARCHIVE_FORMAT, "version": ARCHIVE_VERSION, "files": told}))
         for name, data in files.items():
             archive.writestr(name, data)
     return made.getvalue()

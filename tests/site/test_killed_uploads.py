@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.mcp.conftest import Served
-from tests.waiting import until
+from tests.polling import until
 
 SAID = b"a sentence that nobody else may read"
 Serve = Callable[..., Served]

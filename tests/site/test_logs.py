@@ -133,7 +133,7 @@ def test_nothing_that_callers_send_is_logged(serve: Serve, tmp_path: Path) -> No
 
 def test_a_fault_is_told_by_its_kind_and_place_and_request() -> None:
     """Formatted as a server does: what an exception says may hold what somebody wrote."""
-    record = logs._log.makeRecord("commonplace.rest.frame", 40, __file__, 1, "%s failed", ("GET /x",), None)
+    record = logs._log.makeRecord("commonplace.rest.api_handler", 40, __file__, 1, "%s failed", ("GET /x",), None)
     try:
         try:
             raise ValueError(SECRET)

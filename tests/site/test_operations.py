@@ -17,9 +17,9 @@ import psycopg
 import pytest
 from tests.mcp.conftest import DEADLINE, Served
 from tests.postgres_server import PostgresServer
-from tests.site.conftest import book_of
+from tests.site.conftest import memory_of
 
-from commonplace.memory.browse import browse
+from commonplace.memory.items import browse_items
 from commonplace.model import Scope
 
 Serve = Callable[..., Served]
@@ -150,8 +150,8 @@ def test_what_has_begun_is_finished_while_no_more_is_asked_for(serve: Serve) -> 
         assert not listener.is_alive(), "who listens is told to go"
         assert halfway.rest() == 201
     assert server.end() == (0, "")
-    with contextlib.closing(book_of(server)) as book:
-        (item,) = browse(book, Scope()).items
+    with contextlib.closing(memory_of(server)) as memory:
+        (item,) = browse_items(memory, Scope()).items
         assert item.body == "Said while the server was told to end"
 
 

@@ -13,8 +13,8 @@ import apsw
 import httpx2
 import pytest
 from tests.mcp.conftest import Served, environment
-from tests.site.conftest import book_of
-from tests.waiting import until
+from tests.polling import until
+from tests.site.conftest import memory_of
 
 from commonplace.model import Scope
 
@@ -61,9 +61,9 @@ def database(server: Served) -> Path:
 def copied(server: Served, database: Path) -> Path:
     """A copy of the store as it is, made while the server runs."""
     copy = server.folder / "copy.db"
-    book = book_of(server)
-    book.store.backup(copy)
-    book.close()
+    memory = memory_of(server)
+    memory.store.backup(copy)
+    memory.close()
     assert database.exists()
     return copy
 
@@ -74,9 +74,9 @@ def test_writes_after_a_rename_are_in_the_new_file(door: Door, server: Served, d
     assert {door.add(text).status_code for text in texts} == {201}
     assert door.ready() == (200, "")
     server.end()
-    book = book_of(server)
-    assert {item.body for item in book.store.newest(Scope(), 100)} == {"kept before", *texts}
-    book.close()
+    memory = memory_of(server)
+    assert {item.body for item in memory.store.newest(Scope(), 100)} == {"kept before", *texts}
+    memory.close()
 
 
 def test_a_removed_store_is_told_and_the_server_goes_on_when_it_is_back(

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from tests.mcp.conftest import DEADLINE, Served, environment, play
-from tests.site.conftest import bearer, book_of
+from tests.site.conftest import bearer, memory_of
 
 from commonplace import config
 from commonplace.errors import InvalidInput
@@ -126,9 +126,9 @@ def test_the_first_start_makes_a_key_that_only_its_owner_can_read(serve: Serve, 
     if sys.platform != "win32":
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert status(server, server.key) != 401
-    book = book_of(server)
-    (key,) = keys.listed(book)
-    book.close()
+    memory = memory_of(server)
+    (key,) = keys.list_keys(memory)
+    memory.close()
     assert (key.name, key.scope, key.project, key.expires_ms) == ("first", "admin", None, None)
 
 
@@ -138,18 +138,18 @@ def test_the_next_start_leaves_the_key_as_it_is(serve: Serve) -> None:
     server.end()
     again = serve()
     assert (again.key, again.remark) == (secret, server.remark.replace("first API key was made and", "API key"))
-    book = book_of(again)
-    assert len(keys.listed(book)) == 1
-    book.close()
+    memory = memory_of(again)
+    assert len(keys.list_keys(memory)) == 1
+    memory.close()
 
 
 def test_a_revoked_first_key_is_replaced_if_it_was_the_only_one(serve: Serve) -> None:
     server = serve()
     old = server.key
     server.end()
-    book = book_of(server)
-    keys.revoke(book, old)
-    book.close()
+    memory = memory_of(server)
+    keys.revoke_key(memory, old)
+    memory.close()
     again = serve()
     assert again.key != old
     assert (status(again, old), status(again, again.key) != 401) == (401, True)
@@ -158,9 +158,9 @@ def test_a_revoked_first_key_is_replaced_if_it_was_the_only_one(serve: Serve) ->
 def test_where_keys_exist_none_is_made(serve: Serve, tmp_path: Path) -> None:
     server = serve()
     server.end()
-    book = book_of(server)
-    keys.create(book, "other", "read")
-    book.close()
+    memory = memory_of(server)
+    keys.create_key(memory, "other", "read")
+    memory.close()
     (tmp_path / "data" / "api-key").unlink()
     again = serve()
     assert "`commonplace keys create NAME` makes a key" in again.remark
@@ -187,9 +187,9 @@ def test_a_server_starts_without_its_store_and_works_when_that_is_mended(serve: 
     reply = httpx2.post(f"{server.url}/mcp", headers=bearer("sk-sekha-" + "0" * 48), timeout=DEADLINE)
     assert (reply.status_code, reply.json()["error"]["code"]) == (503, "DB_CORRUPT")
     database.unlink()
-    book = book_of(server)
-    _key, secret = keys.create(book, "mended")
-    book.close()
+    memory = memory_of(server)
+    _key, secret = keys.create_key(memory, "mended")
+    memory.close()
     assert httpx2.get(f"{server.url}/health", timeout=DEADLINE).json()["status"] == "healthy"
     assert httpx2.get(f"{server.url}/health", headers=bearer(secret), timeout=DEADLINE).json()["total"] == 0
 

@@ -17,21 +17,20 @@ from typing import Any
 import httpx2
 import pytest
 from tests.conftest import ENGINES
-from tests.dialects.test_spaces_apart import ASKED, FOLDER, LABEL, PROJECT, STOLEN, Loot, fill
+from tests.dialects.test_space_isolation import ASKED, FOLDER, LABEL, PROJECT, STOLEN, Loot, fill
 from tests.postgres_server import PostgresServer
 from tests.rest.conftest import DEADLINE, running
 from tests.site.conftest import JSON, bearer
 
 from commonplace import config
 from commonplace.dialects.profiles import DIALECTS, tools_of
-from commonplace.mcp.prompts import PROMPTS
-from commonplace.mcp.resources import TEMPLATES
+from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.memory import keys, spaces
-from commonplace.memory.book import Book, beside, open_book
-from commonplace.memory.records import standing
+from commonplace.memory.local_memory import LocalMemory, for_space, open_memory
 from commonplace.memory.spaces import Limits
+from commonplace.memory.sync_records import sync_position
 from commonplace.rest.endpoint import Endpoint
-from commonplace.rest.table import ENDPOINTS
+from commonplace.rest.endpoint_table import ENDPOINTS
 
 TAKEN = {"content": "taken over"}
 SAYS = [{"role": "user", "content": "taken over"}]
@@ -48,15 +47,15 @@ class Side:
 
     @property
     def name(self) -> str:
-        return self.loot.book.settings.space
+        return self.loot.memory.settings.space
 
     def state(self) -> list[object]:
         """The last change of anything that the space holds, its streams, and who may use it."""
-        book = self.loot.book
+        memory = self.loot.memory
         return [
-            *(standing(book), book.store.streams(0), replace(book.store.counts(), bytes=0)),
-            [(key.id, key.name, key.revoked_ms) for key in keys.listed(book)],
-            spaces.one(book, self.name).limits,
+            *(sync_position(memory), memory.store.streams(0), replace(memory.store.counts(), bytes=0)),
+            [(key.id, key.name, key.revoked_ms) for key in keys.list_keys(memory)],
+            spaces.get_space(memory, self.name).limits,
         ]
 
 
@@ -80,7 +79,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         more["database_url"] = server.database(folder)
     told = {"data_dir": str(folder / "data"), "embedder": "off", **more}
     settings = replace(config.load(told), rate_limit=1e6, rate_burst=1_000_000, durability="normal")
-    with running(settings) as site, closing(open_book(settings)) as beside_it:
+    with running(settings) as site, closing(open_memory(settings)) as beside_it:
         made = [side(beside_it, name, site.url) for name in ("default", "first", "second")]
         yield World(*made)
         for one in made:
@@ -89,12 +88,12 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         server.leave(folder)
 
 
-def side(home: Book, name: str, url: str) -> Side:
+def side(home: LocalMemory, name: str, url: str) -> Side:
     if name != home.settings.space:
-        spaces.create(home, name, Limits())
-    key, secret = spaces.invite(home, name, f"who has {name}", "admin")
+        spaces.create_space(home, name, Limits())
+    key, secret = spaces.create_space_key(home, name, f"who has {name}", "admin")
     client = httpx2.Client(base_url=url, headers=bearer(secret), timeout=DEADLINE)
-    return Side(fill(beside(home, name)), key.id, key.prefix, client)
+    return Side(fill(for_space(home, name)), key.id, key.prefix, client)
 
 
 def learns_nothing(answer: httpx2.Response, owner: Side) -> None:
@@ -324,13 +323,13 @@ def test_no_resource_and_no_prompt_tells_of_another_space(world: World) -> None:
 
 
 def test_a_key_works_in_its_own_space_only_and_as_long_as_it_works_there(world: World, tmp_path: Path) -> None:
-    home = world.home.loot.book
-    key, secret = spaces.invite(home, "second", "short", "reader")
+    home = world.home.loot.memory
+    key, secret = spaces.create_space_key(home, "second", "short", "reader")
     with httpx2.Client(base_url=world.home.client.base_url, headers=bearer(secret), timeout=DEADLINE) as client:
         assert client.get("/api/v1/status").json()["space"] == "second"
         assert client.post("/api/v1/items", json=TAKEN).status_code == 403
         assert client.get("/api/v1/spaces/second/keys").status_code == 403
-    spaces.revoke(home, "second", key.id)
+    spaces.revoke_space_key(home, "second", key.id)
     with httpx2.Client(base_url=world.home.client.base_url, headers=bearer(secret + "0"), timeout=DEADLINE) as client:
         assert client.get("/api/v1/status").status_code == 401
 

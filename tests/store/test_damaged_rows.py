@@ -16,11 +16,11 @@ from tests.damage import INVALID_UTF8, damage_row
 from tests.rest.conftest import Site, running, settings_in
 
 from commonplace.config import Settings
-from commonplace.memory.book import open_book
-from commonplace.memory.check import examine
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.remember import Note, remember
-from commonplace.memory.repair import repair
+from commonplace.memory.check import check_and_record
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.local_memory import open_memory
+from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.repair import repair_store
 
 # Which column is damaged, by what, and under which name the item says so outside.
 DAMAGE = {
@@ -67,14 +67,19 @@ TOOLS: dict[str, dict[str, object]] = {
 
 def fill(settings: Settings) -> dict[str, int]:
     """A project with an item for each kind of damage, and some that are whole; the number of each."""
-    book = open_book(settings)
+    memory = open_memory(settings)
     numbers = {}
     for n, how in enumerate(DAMAGE):
-        note = Note(f"Apples of sort {n} are kept in src/cellar{n}.py", type="rule", project="p1", tags=["fruit"])
-        numbers[how] = remember(book, note).id
-    numbers["whole"] = remember(book, Note("Pears ripen beside apples", type="decision", project="p1")).id
-    keep(book, Conversation("Fruit", [Said("user", "Where are the apples?"), Said("assistant", "In the cellar.")]))
-    book.close()
+        note = NewItem(f"Apples of sort {n} are kept in src/cellar{n}.py", type="rule", project="p1", tags=["fruit"])
+        numbers[how] = remember(memory, note).id
+    numbers["whole"] = remember(memory, NewItem("Pears ripen beside apples", type="decision", project="p1")).id
+    store_conversation(
+        memory,
+        NewConversation(
+            "Fruit", [NewMessage("user", "Where are the apples?"), NewMessage("assistant", "In the cellar.")]
+        ),
+    )
+    memory.close()
     return numbers
 
 
@@ -186,13 +191,13 @@ SESSIONS = {
 
 
 def test_damaged_conversations_and_projects_disable_nothing(settings: Settings) -> None:
-    book = open_book(settings)
+    memory = open_memory(settings)
     numbers = {}
     for n, how in enumerate(SESSIONS):
-        said = [Said("user", f"Where are the apples {n}?"), Said("assistant", f"In cellar {n}.")]
-        numbers[how] = keep(book, Conversation(f"Talk {n}", said)).session.id
-    remember(book, Note("Pears ripen beside apples", project="Acme/orchard"))
-    book.close()
+        said = [NewMessage("user", f"Where are the apples {n}?"), NewMessage("assistant", f"In cellar {n}.")]
+        numbers[how] = store_conversation(memory, NewConversation(f"Talk {n}", said)).session.id
+    remember(memory, NewItem("Pears ripen beside apples", project="Acme/orchard"))
+    memory.close()
     for how, (column, value) in SESSIONS.items():
         damage_row(settings.database, "sessions", numbers[how], column, value)
     damage_row(settings.database, "projects", 1, "name", INVALID_UTF8)
@@ -214,26 +219,26 @@ def test_damaged_conversations_and_projects_disable_nothing(settings: Settings) 
 def test_check_and_repair_name_each_damaged_item(settings: Settings) -> None:
     numbers = fill(settings)
     plant(settings, numbers)
-    found = examine(settings)
+    found = check_and_record(settings)
     damaged = next(fault for fault in found if "damaged" in fault.says and fault.part == "rows")
     assert damaged.count == len(DAMAGE) and not damaged.derived
-    done = repair(settings)
+    done = repair_store(settings)
     assert not any(fault.derived for fault in done.left), done.left
-    book = open_book(settings)
+    memory = open_memory(settings)
     try:
-        assert len(book.store.get(numbers.values())) == len(numbers)
+        assert len(memory.store.get(numbers.values())) == len(numbers)
     finally:
-        book.close()
-    assert repair(settings).left == done.left
+        memory.close()
+    assert repair_store(settings).left == done.left
 
 
 def test_what_was_found_is_told(settings: Settings) -> None:
     fill(settings)
     damage_row(settings.database, "items", 1, "details", '\'{"narrative": "half\'')
-    book = open_book(settings)
+    memory = open_memory(settings)
     try:
-        item = book.store.get([1])[1]
+        item = memory.store.get([1])[1]
         assert item.damaged == {"details": '{"narrative": "half'} and item.details == {}
         json.dumps(dict(item.damaged))
     finally:
-        book.close()
+        memory.close()

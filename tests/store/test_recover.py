@@ -10,19 +10,19 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.behind import behind
 from tests.conftest import Clock
 from tests.damage import INVALID_UTF8, damage_row
 from tests.memory.test_repair import fill, truth
+from tests.raw_sql import behind
 
 from commonplace import config
 from commonplace.config import Settings
-from commonplace.memory.book import open_book
-from commonplace.memory.check import examine
-from commonplace.memory.encryption import encrypt
-from commonplace.memory.remember import Note, remember_all
-from commonplace.memory.repair import Repaired, repair
-from commonplace.store.sqlite.pages import open_pages, schema
+from commonplace.memory.check import check_and_record
+from commonplace.memory.encryption import encrypt_store
+from commonplace.memory.local_memory import open_memory
+from commonplace.memory.remember import NewItem, remember_all
+from commonplace.memory.repair import RepairResult, repair_store
+from commonplace.store.sqlite.page_reader import open_pages, schema
 
 PAGE = 4096
 Damage = Callable[[bytearray, list[int]], bytearray]
@@ -67,11 +67,13 @@ def settings_in(folder: Path) -> Settings:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """A store of many items that nobody has open; its last page is one of an index."""
     settings = settings_in(tmp_path_factory.mktemp("whole"))
-    book = open_book(settings, Clock())
+    memory = open_memory(settings, Clock())
     words = "Some more words. " * 10
-    remember_all(book, [Note(f"Apple {n}. {words}", project=f"Acme/P{n % 3}", tags=[f"t{n % 5}"]) for n in range(300)])
-    fill(book)
-    book.close()
+    remember_all(
+        memory, [NewItem(f"Apple {n}. {words}", project=f"Acme/P{n % 3}", tags=[f"t{n % 5}"]) for n in range(300)]
+    )
+    fill(memory)
+    memory.close()
     return settings
 
 
@@ -93,8 +95,8 @@ def pages_of(path: Path, table: str) -> list[int]:
 def test_no_row_is_lost_where_no_row_is_damaged(whole: Settings, settings: Settings, how: str) -> None:
     data = HARMLESS[how](bytearray(settings.database.read_bytes()), pages_of(settings.database, "sqlite_schema"))
     settings.database.write_bytes(data)
-    assert any(fault.part == "file" for fault in examine(settings, Clock()))
-    done = repair(settings, Clock())
+    assert any(fault.part == "file" for fault in check_and_record(settings, Clock()))
+    done = repair_store(settings, Clock())
     assert done.left == () and truth(settings) == truth(whole)
     assert done.saved is None or (done.saved.lost == [] and done.saved.changed == [])
     assert done.kept is not None and (done.saved is None or done.kept.read_bytes() == data)
@@ -105,7 +107,7 @@ def test_a_page_that_leads_to_others_is_not_needed(whole: Settings, settings: Se
         question = "SELECT pageno FROM dbstat WHERE name = 'items' AND pagetype = 'internal'"
         inner = int(str(file.execute(question).fetchall()[0][0]))
     settings.database.write_bytes(zeroed(bytearray(settings.database.read_bytes()), [inner]))
-    done = repair(settings, Clock())
+    done = repair_store(settings, Clock())
     assert done.left == () and truth(settings) == truth(whole)
 
 
@@ -114,17 +116,17 @@ def test_lost_rows_are_named_by_their_ids(whole: Settings, settings: Settings) -
         question = "SELECT pageno FROM dbstat WHERE name = 'items' AND pagetype = 'leaf' ORDER BY pageno"
         leaf = int(str(file.execute(question).fetchall()[3][0]))
     settings.database.write_bytes(zeroed(bytearray(settings.database.read_bytes()), [leaf]))
-    done = repair(settings, Clock())
+    done = repair_store(settings, Clock())
     assert done.saved is not None
     kept = {row.split(",")[0].strip("(") for row in truth(settings)["items"]}
     lost = {row.split(",")[0].strip("(") for row in truth(whole)["items"]} - kept
     assert lost and sorted(done.saved.lost) == sorted(f"item {number}" for number in lost)
 
 
-def repaired(settings: Settings, *damages: tuple[str, int, str, str]) -> Repaired:
+def repaired(settings: Settings, *damages: tuple[str, int, str, str]) -> RepairResult:
     for damage in damages:
         damage_row(settings.database, *damage)
-    return repair(settings, Clock())
+    return repair_store(settings, Clock())
 
 
 def test_an_odd_kind_becomes_the_nearest_and_the_history_keeps_it(settings: Settings) -> None:
@@ -137,7 +139,7 @@ def test_an_odd_kind_becomes_the_nearest_and_the_history_keeps_it(settings: Sett
         (before,) = ask("SELECT before FROM history WHERE item_id = 1 AND op = 'repair'")
     assert '"damaged": {"kind": "memosy"}' in before[0]
     assert done.left == () or {fault.derived for fault in done.left} == {False}
-    assert repair(settings, Clock()).done == ()
+    assert repair_store(settings, Clock()).done == ()
 
 
 def test_rows_that_clash_are_both_kept(whole: Settings, settings: Settings) -> None:
@@ -149,7 +151,7 @@ def test_rows_that_clash_are_both_kept(whole: Settings, settings: Settings) -> N
         start = (page - 1) * PAGE
         data[start : start + PAGE] = data[start : start + PAGE].replace(one, other)
     settings.database.write_bytes(data)
-    done = repair(settings, Clock())
+    done = repair_store(settings, Clock())
     assert done.saved is not None and done.saved.lost == []
     assert [line for line in done.saved.changed if "another row has its place" in line]
     assert len(truth(settings)["items"]) == len(truth(whole)["items"])
@@ -163,7 +165,7 @@ def test_changed_content_is_not_called_derived(settings: Settings) -> None:
     data[at] ^= 2
     settings.database.write_bytes(data)
     for _time in range(2):
-        done = repair(settings, Clock())
+        done = repair_store(settings, Clock())
         altered = [fault for fault in done.left if "does not match its checksum" in fault.says]
         assert [fault.examples for fault in altered] == [(f"item {number - 1}",)] and not altered[0].derived
 
@@ -179,21 +181,21 @@ def test_damaged_text_is_saved_byte_for_byte(settings: Settings) -> None:
 def test_an_encrypted_file_is_saved_as_far_as_it_opens(settings: Settings, tmp_path: Path) -> None:
     key = tmp_path / "key"
     locked = replace(settings, encryption="file", encryption_key_file=str(key))
-    encrypt(locked, Clock()())
+    encrypt_store(locked, Clock()())
     data = bytearray(locked.database.read_bytes())
     # One page of a table in the middle: SQLite cannot tell what was in it.
     data[40 * PAGE + 100] ^= 1
     locked.database.write_bytes(data)
-    done = repair(locked, Clock())
+    done = repair_store(locked, Clock())
     assert done.saved is not None and sum(done.saved.rows.values()) > 1000
     assert not locked.database.read_bytes().startswith(b"SQLite format 3")
-    assert repair(locked, Clock()).done == ()
+    assert repair_store(locked, Clock()).done == ()
 
 
 def test_pages_are_read_with_their_log(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
-    book = open_book(settings, Clock())
-    fill(book)
+    memory = open_memory(settings, Clock())
+    fill(memory)
     try:
         pages, files = open_pages(settings.database)
         roots = schema(pages, set())
@@ -205,4 +207,4 @@ def test_pages_are_read_with_their_log(tmp_path: Path) -> None:
         for one in files:
             one.close()
     finally:
-        book.close()
+        memory.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.text.excerpt import excerpt
+from commonplace.text.sentences import excerpt
 
 LONG = "First some words about nothing. " * 10 + "The session lives in Redis for 30 days. " + "And then more. " * 20
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.errors import InvalidInput
-from commonplace.text.folders import MAX_FOLDER, folder_path, names_in
+from commonplace.text.paths import MAX_FOLDER, folder_names, normalise_folder
 
 names = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp"), exclude_characters="/"), max_size=12)
 
@@ -30,7 +30,7 @@ names = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp"), exclu
 )
 @pytest.mark.promise("sekha:decided:folder-unicode")
 def test_each_folder_has_one_spelling(given_: str, kept: str) -> None:
-    assert folder_path(given_) == kept
+    assert normalise_folder(given_) == kept
 
 
 @pytest.mark.parametrize(
@@ -50,21 +50,21 @@ def test_each_folder_has_one_spelling(given_: str, kept: str) -> None:
 @pytest.mark.promise("sekha:bad-input:folder")
 def test_what_is_no_folder_is_refused_with_an_example(given_: str, says: str) -> None:
     with pytest.raises(InvalidInput, match=says) as refused:
-        folder_path(given_)
+        normalise_folder(given_)
     assert "/work/engineering" in refused.value.hint
 
 
 def test_a_folder_of_the_greatest_length_is_kept() -> None:
-    assert len(folder_path("/" + "a" * (MAX_FOLDER - 1))) == MAX_FOLDER
+    assert len(normalise_folder("/" + "a" * (MAX_FOLDER - 1))) == MAX_FOLDER
 
 
 @given(parts=st.lists(names, max_size=5))
 def test_the_normal_form_is_idempotent_and_has_no_empty_names(parts: list[str]) -> None:
     try:
-        path = folder_path("/" + "/".join(parts))
+        path = normalise_folder("/" + "/".join(parts))
     except InvalidInput:
         return
-    assert folder_path(path) == path
+    assert normalise_folder(path) == path
     assert path.startswith("/") and "//" not in path
-    assert path == "/" + "/".join(names_in(path))
-    assert all(name == name.strip() for name in names_in(path))
+    assert path == "/" + "/".join(folder_names(path))
+    assert all(name == name.strip() for name in folder_names(path))

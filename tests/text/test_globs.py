@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.errors import InvalidInput
-from commonplace.text.globs import MAX_GLOB, any_matches, checked_glob
+from commonplace.text.paths import MAX_GLOB, any_glob_matches, check_glob
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from commonplace.text.globs import MAX_GLOB, any_matches, checked_glob
     ],
 )
 def test_a_glob_is_kept_relative_and_with_forward_slashes(given: str, kept: str) -> None:
-    assert checked_glob(given) == kept
+    assert check_glob(given) == kept
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_glob_is_kept_relative_and_with_forward_slashes(given: str, kept: str)
 )
 def test_what_is_no_glob_of_a_project_is_refused_with_its_reason(glob: str, problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem) as refused:
-        checked_glob(glob)
+        check_glob(glob)
     assert "src/api/**" in refused.value.hint
     assert len(refused.value.message) < 200
 
@@ -81,7 +81,7 @@ def test_what_is_no_glob_of_a_project_is_refused_with_its_reason(glob: str, prob
     ],
 )
 def test_a_glob_means_this_file(glob: str, file: str) -> None:
-    assert any_matches([glob], [file])
+    assert any_glob_matches([glob], [file])
 
 
 @pytest.mark.parametrize(
@@ -102,20 +102,20 @@ def test_a_glob_means_this_file(glob: str, file: str) -> None:
     ],
 )
 def test_a_glob_does_not_mean_this_file(glob: str, file: str) -> None:
-    assert not any_matches([glob], [file])
+    assert not any_glob_matches([glob], [file])
 
 
 def test_one_glob_and_one_file_are_enough() -> None:
-    assert any_matches(["docs/**", "src/**"], ["README.md", "src/a.py"])
-    assert not any_matches([], ["src/a.py"])
-    assert not any_matches(["src/**"], [])
+    assert any_glob_matches(["docs/**", "src/**"], ["README.md", "src/a.py"])
+    assert not any_glob_matches([], ["src/a.py"])
+    assert not any_glob_matches(["src/**"], [])
 
 
 @given(glob=st.text("ab*?[]{}!,./\\-\0\n ", max_size=20) | st.text(max_size=20), file=st.text(max_size=30))
 def test_any_text_is_a_glob_or_refused_and_any_file_can_be_asked_about(glob: str, file: str) -> None:
     try:
-        kept = checked_glob(glob)
+        kept = check_glob(glob)
     except InvalidInput:
         return
-    assert checked_glob(kept) == kept
-    any_matches([kept], [file])
+    assert check_glob(kept) == kept
+    any_glob_matches([kept], [file])

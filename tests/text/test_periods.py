@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.errors import InvalidInput
-from commonplace.text.periods import beginning, ending
+from commonplace.text.dates import period_end, period_start
 
 HOUR, DAY = 3_600_000, 86_400_000
 
@@ -44,7 +44,7 @@ NOW = local(11, 15)
     ],
 )
 def test_a_beginning(text: str, expected: int) -> None:
-    assert beginning(text, NOW) == expected
+    assert period_start(text, NOW) == expected
 
 
 @pytest.mark.parametrize(
@@ -59,12 +59,12 @@ def test_a_beginning(text: str, expected: int) -> None:
     ],
 )
 def test_an_end(text: str, expected: int) -> None:
-    assert ending(text, NOW) == expected
+    assert period_end(text, NOW) == expected
 
 
 @pytest.mark.parametrize("text", ["", "soon", "7x", "-3d", "2026-13-01", "9999-12-31x", "last week in my-api", "12"])
 def test_what_names_no_time_is_refused(text: str) -> None:
-    for end in (beginning, ending):
+    for end in (period_start, period_end):
         with pytest.raises(InvalidInput, match="is not a time") as refused:
             end(text, NOW)
         assert "last week" in refused.value.hint
@@ -72,6 +72,6 @@ def test_what_names_no_time_is_refused(text: str) -> None:
 
 @given(st.text(max_size=40))
 def test_any_text_is_a_time_or_is_refused(text: str) -> None:
-    for end in (beginning, ending):
+    for end in (period_start, period_end):
         with contextlib.suppress(InvalidInput):
             assert isinstance(end(text, NOW), int)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.text.query import MAX_WORDS, Query, matches, parse, to_fts5, words_to_fts5
+from commonplace.text.query import MAX_WORDS, Query, matches, parse_query, to_fts5, words_to_fts5
 from commonplace.text.tokens import index_text
 
 COLUMNS = {
@@ -24,7 +24,7 @@ INDEX = ("title", "text", "tags", "files")
 
 
 def ask(query: str) -> Query:
-    return parse(query, COLUMNS)
+    return parse_query(query, COLUMNS)
 
 
 def shown(query: str) -> str:

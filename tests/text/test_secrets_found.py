@@ -8,8 +8,8 @@ from benchmarks.planted_secrets import planted
 from benchmarks.secrets import FOUND, TOUCHED, code, found, touched
 
 from commonplace.text.redact import redact_counted
-from commonplace.text.secret_clues import CLUES
-from commonplace.text.secret_tokens import TOKENS
+from commonplace.text.secret_patterns import CONTEXT_PATTERNS
+from commonplace.text.secret_tokens import KNOWN_TOKENS
 
 
 def test_nearly_every_planted_secret_is_found() -> None:
@@ -30,5 +30,5 @@ def test_every_kind_of_the_tables_is_planted() -> None:
     told: Counter[str] = Counter()
     for one in planted(0):
         told.update(redact_counted(one.text)[1])
-    known = {token.kind for token in TOKENS} | {clue.kind for clue in CLUES}
+    known = {token.kind for token in KNOWN_TOKENS} | {clue.kind for clue in CONTEXT_PATTERNS}
     assert known <= set(told) | {"sekha-key", "url-token", "bearer-token", "command-password"}, known - set(told)

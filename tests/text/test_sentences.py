@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.text.sentences import LONGEST, main_sentences, sentences
+from commonplace.text.sentences import MAX_SENTENCE, main_sentences, sentences
 
 
 def test_sentences_come_without_code_and_markdown() -> None:
@@ -24,4 +24,4 @@ def test_nothing_is_invented_and_the_room_is_kept(texts: list[str], room: int) -
     chosen = main_sentences(texts, room)
     known = [sentence for text in texts for sentence in sentences(text)]
     assert set(chosen) <= set(known) and sum(map(len, chosen)) <= room
-    assert chosen == sorted(chosen, key=known.index) and all(len(one) <= LONGEST for one in chosen)
+    assert chosen == sorted(chosen, key=known.index) and all(len(one) <= MAX_SENTENCE for one in chosen)

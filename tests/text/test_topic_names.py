@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.text.redact import redact
-from commonplace.text.topic_names import LONGEST, name_topics
+from commonplace.text.topic_names import MAX_TOPIC_NAME, name_topics
 
 LIMITS = [
     "The rate limiting of the API answers 429.",
@@ -119,7 +119,7 @@ def test_any_texts_get_short_names_that_differ(groups: list[list[str]], others: 
     names = name_topics(groups, others)
     given_ = [name.casefold() for name in names if name]
     assert len(names) == len(groups) and len(set(given_)) == len(given_)
-    assert all(len(name) <= LONGEST and name == name.strip() and "\n" not in name for name in names)
+    assert all(len(name) <= MAX_TOPIC_NAME and name == name.strip() and "\n" not in name for name in names)
     assert names == name_topics(groups, others)
     again = name_topics(groups, others, kept=names)
     assert len({name.casefold() for name in again if name}) == len([name for name in again if name])

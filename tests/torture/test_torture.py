@@ -11,13 +11,13 @@ from random import Random
 import apsw
 import pytest
 from torture.__main__ import main, played
-from torture.arena import Arena
-from torture.judge import judge
-from torture.meanings import endpoint
-from torture.named_steps import STEPS, fill
+from torture.checks import check_all
+from torture.crash_step_table import STEPS, fill
+from torture.crash_steps import PREPARED, break_at, moments_of
+from torture.embedding_endpoint import endpoint
 from torture.outcome import Outcome
 from torture.scenarios import SCENARIOS
-from torture.steps import PREPARED, break_at, moments_of
+from torture.workspace import Workspace
 
 SEED = 7
 
@@ -29,8 +29,8 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture
-def arena(tmp_path: Path, address: str) -> Iterator[Arena]:
-    opened = Arena(tmp_path, address, Random(SEED), 1)
+def workspace(tmp_path: Path, address: str) -> Iterator[Workspace]:
+    opened = Workspace(tmp_path, address, Random(SEED), 1)
     yield opened
     opened.close()
 
@@ -40,28 +40,28 @@ def sound(outcome: Outcome) -> bool:
     return True
 
 
-def behind(arena: Arena, *statements: str) -> None:
-    connection = apsw.Connection(str(arena.settings.database))
+def behind(workspace: Workspace, *statements: str) -> None:
+    connection = apsw.Connection(str(workspace.settings.database))
     for statement in statements:
         connection.execute(statement)
     connection.close()
 
 
-def test_the_judge_sees_what_is_lost_what_is_not_indexed_and_a_vector_of_another_text(arena: Arena) -> None:
-    fill(arena, items=6)
-    judge(arena, "before")
-    assert sound(arena.outcome)
+def test_the_judge_sees_what_is_lost_what_is_not_indexed_and_a_vector_of_another_text(workspace: Workspace) -> None:
+    fill(workspace, items=6)
+    check_all(workspace, "before")
+    assert sound(workspace.outcome)
     last = "(SELECT max(seq) FROM vectors)"
     behind(
-        arena,
+        workspace,
         "UPDATE items SET body = 'changed' WHERE id = 1",
         "DELETE FROM passages_fts WHERE rowid = 2",
         f"UPDATE vectors SET v = (SELECT v FROM vectors ORDER BY seq LIMIT 1) WHERE seq = {last}",
     )
-    judge(arena, "after")
-    (lost,) = arena.outcome.lost
+    check_all(workspace, "after")
+    (lost,) = workspace.outcome.lost
     assert "'changed'" in lost
-    told = "\n".join(arena.outcome.unsound)
+    told = "\n".join(workspace.outcome.unsound)
     assert "passages are not indexed" in told and "is not that of its text" in told
 
 
@@ -72,15 +72,15 @@ def test_a_step_that_is_broken_is_whole_or_undone(address: str, name: str) -> No
     assert outcome.done["kills"] + outcome.done["full disks"] == 1
 
 
-def test_a_store_that_is_being_encrypted_is_never_missing(arena: Arena) -> None:
+def test_a_store_that_is_being_encrypted_is_never_missing(workspace: Workspace) -> None:
     step = STEPS["encryption"][1]
-    step.prepare(arena)
-    shutil.copytree(arena.data, arena.folder / PREPARED)
-    known, moments = arena.ledger.copy(), moments_of(arena, step)
+    step.prepare(workspace)
+    shutil.copytree(workspace.data, workspace.folder / PREPARED)
+    known, moments = workspace.ledger.copy(), moments_of(workspace, step)
     number = next(n for n, what in enumerate(moments, 1) if what == "os.rename commonplace.db.turned")
-    break_at(arena, step, number, "kill", moments[number - 1], known)
-    assert sound(arena.outcome)
-    assert arena.outcome.done["kills"] == 1
+    break_at(workspace, step, number, "kill", moments[number - 1], known)
+    assert sound(workspace.outcome)
+    assert workspace.outcome.done["kills"] == 1
 
 
 def test_a_flipped_bit_crashes_nothing_and_loses_no_row_that_can_be_read(address: str) -> None:

@@ -13,7 +13,7 @@ from tests.mcp.conftest import Served, environment
 from tests.web.browser import QUIET, chromium, pictures
 
 from commonplace import config
-from commonplace.memory.book import Book, open_book
+from commonplace.memory.local_memory import LocalMemory, open_memory
 
 WIDE, NARROW = (1280, 800), (360, 740)
 Theme = Literal["light", "dark"]
@@ -132,8 +132,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def memory(served: Served) -> Iterator[Book]:
+def memory(served: Served) -> Iterator[LocalMemory]:
     """The server's memory, opened beside it, to put things into."""
-    book = open_book(config.load(env=environment(served.folder)))
-    yield book
-    book.close()
+    memory = open_memory(config.load(env=environment(served.folder)))
+    yield memory
+    memory.close()

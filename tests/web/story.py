@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.remember import Note, remember_all
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember_all
 
 DAY = 86_400_000
 PROJECTS = ("github.com/acme/payments", "github.com/acme/web", "notes")
@@ -33,22 +33,24 @@ with transaction() as connection:
 Then a crash between the two leaves the job where it was."""
 
 
-def tell(book: Book) -> None:
+def tell(memory: LocalMemory) -> None:
     """Put all of it into a memory."""
-    now = book.clock()
+    now = memory.clock()
     notes = []
     for n in range(45):
         when = now - (n * n * 3 % 340) * DAY - n * 1_000
         project = PROJECTS[n % 3]
         if n % 3 == 0:
             notes.append(
-                Note(f"{DECISIONS[n % 5]} (#{n})", type="decision", project=project, created_ms=when, tags=["design"])
+                NewItem(
+                    f"{DECISIONS[n % 5]} (#{n})", type="decision", project=project, created_ms=when, tags=["design"]
+                )
             )
         elif n % 3 == 1:
             narrative = f"Changed how retries are counted in module {n}, and ran 47 tests."
             details = {"narrative": narrative, "files_modified": f"src/module{n}.py"}
             notes.append(
-                Note(
+                NewItem(
                     kind="observation",
                     type="file-write",
                     title=f"Modified src/module{n}.py",
@@ -59,20 +61,21 @@ def tell(book: Book) -> None:
                 )
             )
         else:
-            notes.append(Note(f"The staging database holds {n} thousand rows.", type="fact", created_ms=when))
-    notes += [Note(text, type="rule", project=PROJECTS[0], details={"paths": paths}) for text, paths in RULES]
+            notes.append(NewItem(f"The staging database holds {n} thousand rows.", type="fact", created_ms=when))
+    notes += [NewItem(text, type="rule", project=PROJECTS[0], details={"paths": paths}) for text, paths in RULES]
     done = {"request": "Make retries safe", "completed": "Jobs are deleted inside their transaction."}
-    notes.append(Note(kind="summary", session="session-1", details=done, project=PROJECTS[0]))
+    notes.append(NewItem(kind="summary", session="session-1", details=done, project=PROJECTS[0]))
     stopped = {"task": "Write the runbook", "progress": "Outline done"}
-    notes.append(Note(kind="checkpoint", session="session-1", details=stopped, project=PROJECTS[0]))
-    remember_all(book, notes)
+    notes.append(NewItem(kind="checkpoint", session="session-1", details=stopped, project=PROJECTS[0]))
+    remember_all(memory, notes)
     for n in range(6):
         said = [
-            Said("user", f"Why do webhook retries pile up on Mondays? ({n})", now - 40 * n * DAY),
-            Said("assistant", TALK, now - 40 * n * DAY + 5_000),
-            Said("user", "Thanks, that was it.", now - 40 * n * DAY + 9_000),
+            NewMessage("user", f"Why do webhook retries pile up on Mondays? ({n})", now - 40 * n * DAY),
+            NewMessage("assistant", TALK, now - 40 * n * DAY + 5_000),
+            NewMessage("user", "Thanks, that was it.", now - 40 * n * DAY + 9_000),
         ]
         folder = ("/desk/payments", "/desk/web", "/private")[n % 3]
-        keep(
-            book, Conversation(f"Webhook retries {n}", said, folder=folder, importance=2 + n % 7, source="claude-code")
+        store_conversation(
+            memory,
+            NewConversation(f"Webhook retries {n}", said, folder=folder, importance=2 + n % 7, source="claude-code"),
         )

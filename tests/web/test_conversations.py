@@ -8,15 +8,22 @@ import httpx2
 from tests.mcp.conftest import Served
 from tests.web.conftest import LOOKS, Visit
 
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, find, keep, opened
-from commonplace.memory.export import exported
-from commonplace.memory.keys import create
-from commonplace.memory.organise import Arrangement, arrange
-from commonplace.memory.reading import PAGE
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.conversations import (
+    ConversationChanges,
+    NewConversation,
+    NewMessage,
+    find_session,
+    open_conversation,
+    store_conversation,
+    update_conversation,
+)
+from commonplace.memory.export_conversations import export_text
+from commonplace.memory.keys import create_key
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.sessions import SESSION_PAGE
 from commonplace.model import Session
-from commonplace.web.conversations import Folder, tree_of
+from commonplace.web.conversations import Folder, folder_tree
 
 HTML = {"accept": "text/html"}
 THEN = 1_742_000_000_000
@@ -27,21 +34,23 @@ HOSTILE = (
 CODE = "Use this:\n\n```python\ndef limit(n: int) -> int:\n    return n\n```\n\n```\n" + "out\n" * 40 + "```\n"
 
 
-def kept(book: Book, label: str, *texts: str, folder: str = "/", project: str | None = None, **meta: str) -> Session:
+def kept(
+    memory: LocalMemory, label: str, *texts: str, folder: str = "/", project: str | None = None, **meta: str
+) -> Session:
     said = [
-        Said("assistant" if number % 2 else "user", text, THEN + number)
+        NewMessage("assistant" if number % 2 else "user", text, THEN + number)
         for number, text in enumerate(texts or (f"What about {label}?", "Nothing."))
     ]
-    found = Conversation(label, said, folder, project=project, key=f"key of {label}", meta=meta, source="codex")
-    return keep(book, found).session
+    found = NewConversation(label, said, folder, project=project, key=f"key of {label}", meta=meta, source="codex")
+    return store_conversation(memory, found).session
 
 
 def test_the_tree_shows_the_way_to_a_folder_and_what_is_beside_it() -> None:
     counts = {"/": 1, "/work/api/old": 2, "/work/site": 3, "/home": 4, "/home/garden": 5}
-    names = [(folder.path, folder.count) for folder in tree_of(counts, "/work")]
+    names = [(folder.path, folder.count) for folder in folder_tree(counts, "/work")]
     assert names == [("/", 15), ("/home", 9), ("/work", 5), ("/work/api", 2), ("/work/site", 3)]
-    assert tree_of(counts, "/work")[2] == Folder("/work", "work", 1, 5, True)
-    assert [folder.path for folder in tree_of({}, "/")] == []
+    assert folder_tree(counts, "/work")[2] == Folder("/work", "work", 1, 5, True)
+    assert [folder.path for folder in folder_tree({}, "/")] == []
 
 
 def test_nothing_there_yet(visit: Visit) -> None:
@@ -51,7 +60,7 @@ def test_nothing_there_yet(visit: Visit) -> None:
     assert "nothing here" in visitor.go("/conversations/999999").inner_text("h1")
 
 
-def test_the_list_is_filtered_and_chosen_ones_are_put_elsewhere_and_back(visit: Visit, memory: Book) -> None:
+def test_the_list_is_filtered_and_chosen_ones_are_put_elsewhere_and_back(visit: Visit, memory: LocalMemory) -> None:
     one = kept(memory, "Queue is slow", folder="/work/api", project="my-api")
     two = kept(memory, "Größe der Straße", folder="/work")
     visitor = visit()
@@ -68,25 +77,25 @@ def test_the_list_is_filtered_and_chosen_ones_are_put_elsewhere_and_back(visit: 
     page.fill("#to", "/done/2025")
     page.click("text=Move to")
     page.wait_for_selector(".done >> text=Moved: 2")
-    assert {find(memory, one.uid).folder, find(memory, two.uid).folder} == {"/done/2025"}
+    assert {find_session(memory, one.uid).folder, find_session(memory, two.uid).folder} == {"/done/2025"}
     page.click(".done >> text=Undo")
     page.wait_for_selector(".done >> text=Undone: 2")
-    assert (find(memory, one.uid).folder, find(memory, two.uid).folder) == ("/work/api", "/work")
+    assert (find_session(memory, one.uid).folder, find_session(memory, two.uid).folder) == ("/work/api", "/work")
     page = visitor.go("/conversations?folder=/work")
     page.check(f"#c{two.short_id}")
     page.click(".acting >> text=Archive")
     page.wait_for_selector(".done >> text=Archived: 1")
-    assert find(memory, two.uid).status == "archived" and not page.query_selector(f"#c{two.short_id}")
+    assert find_session(memory, two.uid).status == "archived" and not page.query_selector(f"#c{two.short_id}")
     page = visitor.go("/conversations?status=archived")
     page.check(f"#c{two.short_id}")
-    arrange(memory, two.uid, Arrangement(importance=7))
+    update_conversation(memory, two.uid, ConversationChanges(importance=7))
     page.click(".acting >> text=Bring back")
     page.wait_for_selector("text=Somebody changed the conversation")
-    assert find(memory, two.uid).status == "archived"
+    assert find_session(memory, two.uid).status == "archived"
     assert "status is" in visitor.go("/conversations?status=x").inner_text(".wrong")
 
 
-def test_one_is_arranged_forgotten_and_brought_back(visit: Visit, memory: Book) -> None:
+def test_one_is_arranged_forgotten_and_brought_back(visit: Visit, memory: LocalMemory) -> None:
     session = kept(memory, "Billing")
     visitor = visit()
     page = visitor.go(f"/conversations/{session.short_id}")
@@ -100,19 +109,19 @@ def test_one_is_arranged_forgotten_and_brought_back(visit: Visit, memory: Book) 
     page.fill("#folder", "/new/place")
     page.click("text=Save")
     page.wait_for_selector(".done >> text=Changed")
-    now = find(memory, session.uid)
+    now = find_session(memory, session.uid)
     assert (now.label, now.folder, now.importance) == ("Billing of customers", "/new/place", 7.5)
     page.click(".acting >> text=Pin")
     page.wait_for_selector(".done >> text=Pinned")
-    assert find(memory, session.uid).status == "pinned"
+    assert find_session(memory, session.uid).status == "pinned"
     page.click(".done >> text=Undo")
     page.wait_for_selector(".done >> text=Undone")
-    assert (find(memory, session.uid).status, find(memory, session.uid).importance) == ("active", 7.5)
+    assert (find_session(memory, session.uid).status, find_session(memory, session.uid).importance) == ("active", 7.5)
     page.click(".acting >> text=Archive")
     page.wait_for_selector(".done >> text=Archived")
     page.click("text=Rename, move, rate")
     page.fill("#label", "Mine")
-    arrange(memory, session.uid, Arrangement(label="Theirs"))
+    update_conversation(memory, session.uid, ConversationChanges(label="Theirs"))
     page.click("text=Save")
     page.wait_for_selector("text=Somebody changed this conversation")
     visitor.check_access()
@@ -120,23 +129,23 @@ def test_one_is_arranged_forgotten_and_brought_back(visit: Visit, memory: Book) 
     assert "Theirs" in page.inner_text(".wrong") and page.input_value("#label") == "Mine"
     page.click("text=Save")
     page.wait_for_selector(".done >> text=Changed")
-    assert find(memory, session.uid).label == "Mine"
+    assert find_session(memory, session.uid).label == "Mine"
     page.click("text=Forget")
     page.wait_for_selector("text=This conversation was forgotten")
-    assert find(memory, session.uid, forgotten=True).forgotten_ms is not None
+    assert find_session(memory, session.uid, forgotten=True).forgotten_ms is not None
     page.click("text=Bring it back")
     page.wait_for_selector(".entry")
-    assert find(memory, session.uid).forgotten_ms is None
+    assert find_session(memory, session.uid).forgotten_ms is None
 
 
-def test_a_long_one_is_read_page_by_page_and_found_in(visit: Visit, memory: Book) -> None:
-    texts = [f"turn number {number}" for number in range(PAGE * 2 + 5)]
+def test_a_long_one_is_read_page_by_page_and_found_in(visit: Visit, memory: LocalMemory) -> None:
+    texts = [f"turn number {number}" for number in range(SESSION_PAGE * 2 + 5)]
     texts[60] = "a zebra crossed the street"
     session = kept(memory, "Long", *texts)
     agent = kept(memory, "Explorer", parent_session=session.key)
     visitor = visit()
     page = visitor.go(f"/conversations/{session.short_id}")
-    assert len(page.query_selector_all(".entry")) == PAGE and "Explorer" in page.inner_text(".kin")
+    assert len(page.query_selector_all(".entry")) == SESSION_PAGE and "Explorer" in page.inner_text(".kin")
     page.click("text=Last >> nth=0")
     page.wait_for_selector(f"text=turn number {len(texts) - 1}")
     page.fill("#q", "zebra")
@@ -152,14 +161,14 @@ def test_a_long_one_is_read_page_by_page_and_found_in(visit: Visit, memory: Book
     assert "Long" in visitor.go(f"/conversations/{agent.short_id}").inner_text(".kin")
 
 
-def test_an_export_is_what_the_command_writes(memory: Book, served: Served) -> None:
+def test_an_export_is_what_the_command_writes(memory: LocalMemory, served: Served) -> None:
     session = kept(memory, "Größe / <b>", "Look", CODE)
     for format_, ending in (("json", "json"), ("markdown", "md")):
         address = f"{served.url}/conversations/{session.short_id}/export?format={format_}"
         reply = httpx2.get(address, headers={**served.headers, **HTML})
         told = reply.headers["content-disposition"]
         assert reply.status_code == 200 and told.startswith("attachment") and told.endswith(f".{ending}")
-        wanted = exported(*opened(memory, session.uid), format_)
+        wanted = export_text(*open_conversation(memory, session.uid), format_)
         # Each reading is noted, which is part of the data.
         assert _unread(reply.text) == _unread(wanted)
 
@@ -168,13 +177,13 @@ def _unread(text: str) -> object:
     return json.loads(text) | {"last_accessed": None} if text.startswith("{") else text
 
 
-def test_hostile_text_is_only_read(visit: Visit, memory: Book) -> None:
+def test_hostile_text_is_only_read(visit: Visit, memory: LocalMemory) -> None:
     session = kept(memory, HOSTILE, HOSTILE, CODE, "x" * 990_000, folder=f"/{HOSTILE[:60].replace('/', '')}")
     details = {"narrative": HOSTILE, "files_read": HOSTILE}
     for number in range(3):
         remember(
             memory,
-            Note(
+            NewItem(
                 f"{HOSTILE} {number}\n" * 20,
                 kind="observation",
                 title=HOSTILE,
@@ -184,7 +193,7 @@ def test_hostile_text_is_only_read(visit: Visit, memory: Book) -> None:
             ),
         )
     summary = {"request": HOSTILE, "next_steps": "Measure"}
-    remember(memory, Note(kind="summary", title="Done", session=session.key, details=summary, created_ms=THEN + 9))
+    remember(memory, NewItem(kind="summary", title="Done", session=session.key, details=summary, created_ms=THEN + 9))
     visitor = visit()
     addresses = {"conversations": "/conversations?status=all", "conversation": f"/conversations/{session.short_id}"}
     for name, address in addresses.items():
@@ -198,19 +207,19 @@ def test_hostile_text_is_only_read(visit: Visit, memory: Book) -> None:
     assert "970,000 more characters" in page.inner_text(f"#m{long.short_id}")
 
 
-def test_sessions_without_messages_and_readers_without_buttons(visit: Visit, memory: Book) -> None:
-    remember(memory, Note("pytest passed", kind="observation", title="Ran the tests", session="agent-1"))
-    _key, secret = create(memory, "reader", "read")
+def test_sessions_without_messages_and_readers_without_buttons(visit: Visit, memory: LocalMemory) -> None:
+    remember(memory, NewItem("pytest passed", kind="observation", title="Ran the tests", session="agent-1"))
+    _key, secret = create_key(memory, "reader", "read")
     page = visit(key=secret).go("/conversations")
     page.click("text=agent-1")
     page.wait_for_selector(".entry.observation >> text=Ran the tests")
     assert not page.query_selector("main form[method=post]")
 
 
-def test_a_key_of_a_project_sees_its_conversations_only(visit: Visit, memory: Book) -> None:
+def test_a_key_of_a_project_sees_its_conversations_only(visit: Visit, memory: LocalMemory) -> None:
     kept(memory, "Ours only", project="ours")
     theirs = kept(memory, "Theirs only", project="theirs")
-    _key, secret = create(memory, "limited", "write", project="ours")
+    _key, secret = create_key(memory, "limited", "write", project="ours")
     visitor = visit(key=secret)
     page = visitor.go("/conversations")
     assert "Ours only" in page.inner_text("main") and "Theirs only" not in page.inner_text("main")

@@ -10,9 +10,9 @@ from tests.mcp.conftest import Served
 from tests.web.conftest import LOOKS, Look, Visit
 from tests.web.story import tell
 
-from commonplace.memory.book import Book
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Scope, SessionScope
-from commonplace.web.pages import PAGES
+from commonplace.web.routes import PAGES
 from commonplace.web.static import static_files
 
 MOST_SCRIPT = 300 * 1024
@@ -23,10 +23,10 @@ NOT_SHOWN = ("/topics/map", "/conversations/{id}/export", "/topics/{id}", "/topi
 SHOWN = [page for page in PAGES if page.method == "GET" and page.path not in NOT_SHOWN]
 
 
-def addresses(book: Book) -> dict[str, str]:
+def addresses(memory: LocalMemory) -> dict[str, str]:
     """An address for every page, by its path in the table; on an empty memory those that need nothing to show."""
-    items = book.store.newest(Scope(types=("decision",)), 1)
-    sessions = book.store.latest_sessions(SessionScope(), 1)
+    items = memory.store.newest(Scope(types=("decision",)), 1)
+    sessions = memory.store.latest_sessions(SessionScope(), 1)
     found: dict[str, str] = {}
     for page in SHOWN:
         if page.path.startswith("/items/{id}"):
@@ -39,25 +39,25 @@ def addresses(book: Book) -> dict[str, str]:
     return found
 
 
-def test_every_page_of_an_empty_memory(visit: Visit, memory: Book) -> None:
+def test_every_page_of_an_empty_memory(visit: Visit, memory: LocalMemory) -> None:
     look_at_all(visit, memory, "empty", LOOKS[:2])
 
 
-def test_every_page_of_a_full_memory(visit: Visit, memory: Book) -> None:
+def test_every_page_of_a_full_memory(visit: Visit, memory: LocalMemory) -> None:
     tell(memory)
     look_at_all(visit, memory, "full", LOOKS)
 
 
-def look_at_all(visit: Visit, book: Book, state: str, looks: Sequence[Look]) -> None:
+def look_at_all(visit: Visit, memory: LocalMemory, state: str, looks: Sequence[Look]) -> None:
     visitor = visit()
-    for path, address in addresses(book).items():
+    for path, address in addresses(memory).items():
         page = visitor.go(address + ("?q=webhook+retries" if path == "/search" else ""))
         assert page.query_selector("main h1") and not page.query_selector("main .wrong"), address
         name = path.strip("/").replace("/", "-").replace("{id}", "one") or "home"
         visitor.look(f"{state}-{name}", looks, examined=EXAMINED[state])
 
 
-def test_no_page_ships_more_script_than_it_may(served: Served, memory: Book) -> None:
+def test_no_page_ships_more_script_than_it_may(served: Served, memory: LocalMemory) -> None:
     scripts = {name: len(file.content) for name, file in static_files().items() if name.endswith(".js")}
     for address in addresses(memory).values():
         text = httpx2.get(served.url + address, headers={**served.headers, "accept": "text/html"}).text

@@ -6,44 +6,43 @@ import httpx2
 from tests.mcp.conftest import Served
 from tests.web.conftest import NARROW, Visit
 
-from commonplace.memory.book import Book
-from commonplace.memory.edit import Changes, edit
-from commonplace.memory.forget import forget
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
 
 HOSTILE = "<img src=x onerror=\"document.title='hit'\"> {{7*7}} 记忆 ذاكرة"
 
 
-def test_what_is_remembered_appears_while_one_looks_on(visit: Visit, memory: Book) -> None:
+def test_what_is_remembered_appears_while_one_looks_on(visit: Visit, memory: LocalMemory) -> None:
     visitor = visit()
     page = visitor.go("/feed")
     page.wait_for_selector(".pulse.on")
     assert "Nothing has happened yet" in page.inner_text("main")
-    stored = remember(memory, Note(HOSTILE, type="decision", project="my-api"))
+    stored = remember(memory, NewItem(HOSTILE, type="decision", project="my-api"))
     page.wait_for_selector(".feed .fresh")
     assert HOSTILE[:20] in page.inner_text(".feed a") and page.title() != "hit" and not page.query_selector(".feed img")
     assert page.get_attribute(".feed a", "href") == f"/items/{stored.uid[-12:]}"
-    edit(memory, stored.id, Changes(content="Quite another thing"))
+    edit_item(memory, stored.id, Changes(content="Quite another thing"))
     page.wait_for_selector(".feed .fresh >> text=changed")
     page.click("text=Pause")
-    remember(memory, Note("Said while nobody looked", type="fact"))
+    remember(memory, NewItem("Said while nobody looked", type="fact"))
     page.wait_for_selector("text=1 more wait")
     assert "Said while nobody looked" not in page.inner_text(".feed")
     page.click("text=Go on")
     page.wait_for_selector(".feed >> text=Said while nobody looked")
-    forget(memory, [stored.id])
+    forget_items(memory, [stored.id])
     page.wait_for_selector(".feed .fresh >> text=forgotten")
     visitor.check_access()
     visitor.picture("feed")
 
 
-def test_a_project_is_followed_alone_and_on_a_narrow_screen(visit: Visit, memory: Book) -> None:
-    remember(memory, Note("Something older", type="fact", project="my-api"))
+def test_a_project_is_followed_alone_and_on_a_narrow_screen(visit: Visit, memory: LocalMemory) -> None:
+    remember(memory, NewItem("Something older", type="fact", project="my-api"))
     visitor = visit(NARROW, "dark")
     page = visitor.go("/feed?project=my-api")
     page.wait_for_selector(".pulse.on")
-    remember(memory, Note("Of another project", type="fact", project="other"))
-    remember(memory, Note("Of this project", type="fact", project="my-api"))
+    remember(memory, NewItem("Of another project", type="fact", project="other"))
+    remember(memory, NewItem("Of this project", type="fact", project="my-api"))
     page.wait_for_selector(".feed >> text=Of this project")
     assert "Of another project" not in page.inner_text(".feed")
     visitor.picture("feed-dark-360")

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.web.conftest import LOOKS, Visit
 
-from commonplace.memory.book import Book
-from commonplace.memory.remember import Note, remember, remember_all
-from commonplace.web.calendar import SHADES, WEEKS, calendar, first_day
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember, remember_all
+from commonplace.web.home import SHADES, WEEKS, activity_calendar, first_day
 
 DAY = 86_400_000
 HOSTILE = "<script>document.title='hit'</script><b>{{7*7}}</b> \u202e مشروع 项目"
@@ -22,14 +22,14 @@ def test_an_empty_memory_says_how_to_begin(visit: Visit) -> None:
     assert "commonplace connect" in page.inner_text(".welcome") and visitor.served.url in page.inner_text(".welcome")
 
 
-def test_a_full_memory_tells_today_and_the_year(visit: Visit, memory: Book) -> None:
+def test_a_full_memory_tells_today_and_the_year(visit: Visit, memory: LocalMemory) -> None:
     now = memory.clock()
     notes = [
-        Note(f"Note {n} of then", type="fact", project=f"project-{n % 9}", created_ms=now - (n * n % 180) * DAY)
+        NewItem(f"Note {n} of then", type="fact", project=f"project-{n % 9}", created_ms=now - (n * n % 180) * DAY)
         for n in range(60)
     ]
     remember_all(memory, notes)
-    remember(memory, Note(HOSTILE, title=HOSTILE, type="decision", project="项目 <b>", tags=["<i>tag</i>"]))
+    remember(memory, NewItem(HOSTILE, title=HOSTILE, type="decision", project="项目 <b>", tags=["<i>tag</i>"]))
     visitor = visit()
     page = visitor.go("/")
     visitor.look("home", LOOKS)
@@ -44,7 +44,7 @@ def test_a_full_memory_tells_today_and_the_year(visit: Visit, memory: Book) -> N
 )
 def test_every_day_has_its_square_and_the_fuller_is_never_lighter(today: date, ago: dict[int, int]) -> None:
     counts = {today - timedelta(days=back): count for back, count in ago.items()}
-    made = calendar(counts, today)
+    made = activity_calendar(counts, today)
     days = [day.date for day in made.days]
     assert days[0] == first_day(today) and days[0].weekday() == 0 and days[-1] == today
     assert days == sorted(set(days)) and len(days) <= 7 * WEEKS

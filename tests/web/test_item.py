@@ -9,25 +9,24 @@ import httpx2
 from tests.mcp.conftest import Served
 from tests.web.conftest import LOOKS, NARROW, Visit
 
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, keep, opened
-from commonplace.memory.edit import Changes, edit
-from commonplace.memory.fetch import fetch_one, history
-from commonplace.memory.forget import forget
-from commonplace.memory.keys import create
-from commonplace.memory.remember import MAX_TEXT, Note, remember
+from commonplace.memory.conversations import NewConversation, NewMessage, open_conversation, store_conversation
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
+from commonplace.memory.items import get_item, item_history
+from commonplace.memory.keys import create_key
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import MAX_TEXT, NewItem, remember
 from commonplace.model import Item, Scope
 
 HOSTILE = "<img src=x onerror=alert(1)><script>document.title='hit'</script>[x](javascript:alert(1)) {{7*7}} \u202e'\"&"
 HTML = {"accept": "text/html"}
 
 
-def kept(book: Book, text: str, **more: object) -> Item:
-    return fetch_one(book, remember(book, Note(text, **more)).id)  # type: ignore[arg-type]
+def kept(memory: LocalMemory, text: str, **more: object) -> Item:
+    return get_item(memory, remember(memory, NewItem(text, **more)).id)  # type: ignore[arg-type]
 
 
 def test_everything_about_an_item_is_there_under_any_spelling_of_its_id(
-    visit: Visit, memory: Book, served: Served
+    visit: Visit, memory: LocalMemory, served: Served
 ) -> None:
     (served.folder / "pump.py").write_text("x", encoding="utf-8")
     item = kept(
@@ -63,7 +62,7 @@ def test_everything_about_an_item_is_there_under_any_spelling_of_its_id(
     assert "has changed" not in visitor.go(f"/items/{item.id}").inner_text("main")
 
 
-def test_an_item_is_changed_in_place_and_its_history_shows_how(visit: Visit, memory: Book) -> None:
+def test_an_item_is_changed_in_place_and_its_history_shows_how(visit: Visit, memory: LocalMemory) -> None:
     item = kept(memory, "Tokens live fifteen minutes\nand are checked twice", type="fact", tags=["auth"])
     visitor = visit()
     page = visitor.go(f"/items/{item.short_id}")
@@ -81,13 +80,13 @@ def test_an_item_is_changed_in_place_and_its_history_shows_how(visit: Visit, mem
     page.fill("#f-project", "my-api")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".done >> text=Changed")
-    changed = fetch_one(memory, item.id)
+    changed = get_item(memory, item.id)
     assert (changed.body, changed.title) == (
         "Tokens live thirty minutes\nand are checked twice",
         "Tokens live thirty minutes",
     )
     assert (changed.type, changed.project, changed.importance) == ("decision", "my-api", 4.5)
-    assert changed.tags == ("auth", "tokens") and len(history(memory, item.id)) == 1
+    assert changed.tags == ("auth", "tokens") and len(item_history(memory, item.id)) == 1
     assert page.locator(".version del").first.inner_text().strip() == "fifteen"
     assert page.locator(".version ins").first.inner_text().strip() == "thirty"
     visitor.check_access()
@@ -95,14 +94,14 @@ def test_an_item_is_changed_in_place_and_its_history_shows_how(visit: Visit, mem
     page.click("text=Edit")
     page.click("text=Save")
     page.wait_for_selector("h1")
-    assert len(history(memory, item.id)) == 1
+    assert len(item_history(memory, item.id)) == 1
     page.click("text=Back to revision 1")
     page.wait_for_selector(".done >> text=says again")
-    again = fetch_one(memory, item.id)
+    again = get_item(memory, item.id)
     assert (again.body, again.project, again.tags) == (item.body, None, ("auth",)) and again.rev == 3
 
 
-def test_two_tabs_change_one_item_and_choose(visit: Visit, memory: Book) -> None:
+def test_two_tabs_change_one_item_and_choose(visit: Visit, memory: LocalMemory) -> None:
     item = kept(memory, "Deploy on Fridays never", title="Deploying", details={"category": "ops"})
     visitor = visit()
     for mine, choice, left in (
@@ -110,7 +109,7 @@ def test_two_tabs_change_one_item_and_choose(visit: Visit, memory: Book) -> None
         ("Deploy hourly", "Keep theirs", "Monday"),
     ):
         page = visitor.go(f"/items/{item.id}?edit=1")
-        theirs = edit(
+        theirs = edit_item(
             memory, item.id, Changes(content=f"Deploy on Mondays only, not after {len(mine)}", tags=["theirs"])
         )
         page.fill("#f-content", mine)
@@ -122,12 +121,12 @@ def test_two_tabs_change_one_item_and_choose(visit: Visit, memory: Book) -> None
         assert page.locator("del").count() and page.locator("ins").count()
         page.click(f"text={choice}")
         page.wait_for_selector("article.item")
-        assert left in fetch_one(memory, item.id).body and fetch_one(memory, item.id).details == {"category": "ops"}
-    assert theirs.rev == fetch_one(memory, item.id).rev
-    assert any("Mondays" in str(change.before) for change in history(memory, item.id))
+        assert left in get_item(memory, item.id).body and get_item(memory, item.id).details == {"category": "ops"}
+    assert theirs.rev == get_item(memory, item.id).rev
+    assert any("Mondays" in str(change.before) for change in item_history(memory, item.id))
 
 
-def test_what_was_written_survives_signing_in_again(visit: Visit, memory: Book) -> None:
+def test_what_was_written_survives_signing_in_again(visit: Visit, memory: LocalMemory) -> None:
     item = kept(memory, "The ferry leaves at nine")
     text = 'The ferry leaves at ten\n\n"quoted" & <b>bold</b>\n' + "a long line " * 30
     visitor = visit()
@@ -142,10 +141,10 @@ def test_what_was_written_survives_signing_in_again(visit: Visit, memory: Book) 
     page.wait_for_selector("text=Send it now")
     page.click("text=Send it now")
     page.wait_for_selector(".done >> text=Changed")
-    assert fetch_one(memory, item.id).body == text
+    assert get_item(memory, item.id).body == text
 
 
-def test_an_item_is_replaced_by_what_is_written_or_named(visit: Visit, memory: Book) -> None:
+def test_an_item_is_replaced_by_what_is_written_or_named(visit: Visit, memory: LocalMemory) -> None:
     old, named = (
         kept(memory, "Lamps burn gas", type="fact", project="coast"),
         kept(memory, "Lamps burn oil", type="fact"),
@@ -159,8 +158,8 @@ def test_an_item_is_replaced_by_what_is_written_or_named(visit: Visit, memory: B
     page.fill("#replacement", "Lamps are electric")
     page.click("button >> text=Replace it")
     page.wait_for_selector(".done >> text=Replaced")
-    (new_id,) = [fetch_one(memory, old.id).superseded_by]
-    new = fetch_one(memory, new_id or 0)
+    (new_id,) = [get_item(memory, old.id).superseded_by]
+    new = get_item(memory, new_id or 0)
     assert (new.body, new.type, new.project) == ("Lamps are electric", "fact", "coast")
     assert "Lamps burn gas" in page.inner_text("#replaced + ul")
     assert "In its place: Lamps are electric" in visitor.go(f"/items/{old.id}").inner_text(".state")
@@ -170,27 +169,27 @@ def test_an_item_is_replaced_by_what_is_written_or_named(visit: Visit, memory: B
     page.fill("#by", named.short_id)
     page.click("button >> text=Replace it")
     page.wait_for_selector(".done >> text=Replaced")
-    assert fetch_one(memory, old.id).superseded_by == named.id
+    assert get_item(memory, old.id).superseded_by == named.id
     page.click(".done >> text=Undo")
     page.wait_for_selector(".done >> text=Brought back")
-    assert fetch_one(memory, old.id).superseded_by is None
+    assert get_item(memory, old.id).superseded_by is None
 
 
-def test_what_was_forgotten_says_so_and_comes_back(visit: Visit, memory: Book) -> None:
+def test_what_was_forgotten_says_so_and_comes_back(visit: Visit, memory: LocalMemory) -> None:
     item = kept(memory, "A thing to forget")
     visitor = visit()
     page = visitor.go(f"/items/{item.id}")
     page.click("text=Forget")
     page.wait_for_selector(".done >> text=Forgotten")
-    assert fetch_one(memory, item.id, forgotten=True).forgotten_ms is not None
+    assert get_item(memory, item.id, forgotten=True).forgotten_ms is not None
     page = visitor.go(f"/items/{item.short_id}")
     assert "was forgotten" in page.inner_text(".state") and not page.query_selector("main >> text=Edit")
     visitor.check_access()
     page.click("text=Bring it back")
     page.wait_for_selector(".done >> text=Brought back")
-    assert fetch_one(memory, item.id).forgotten_ms is None
-    forget(memory, [item.id])
-    reader = visit(key=create(memory, "only-reads", "read")[1])
+    assert get_item(memory, item.id).forgotten_ms is None
+    forget_items(memory, [item.id])
+    reader = visit(key=create_key(memory, "only-reads", "read")[1])
     page = reader.go(f"/items/{item.id}")
     assert "was forgotten" in page.inner_text(".state") and not page.query_selector("main form")
     for id_ in ("0", "zzz", "no-such%20id%3Cb%3E", "0" * 12):
@@ -199,7 +198,7 @@ def test_what_was_forgotten_says_so_and_comes_back(visit: Visit, memory: Book) -
     reader.check_access()
 
 
-def test_something_is_remembered_by_hand(visit: Visit, memory: Book) -> None:
+def test_something_is_remembered_by_hand(visit: Visit, memory: LocalMemory) -> None:
     visitor = visit()
     page = visitor.go("/search")
     page.click("text=Remember something")
@@ -219,10 +218,10 @@ def test_something_is_remembered_by_hand(visit: Visit, memory: Book) -> None:
     visitor.check_access()
     page.click("text=This one holds")
     page.wait_for_selector(".done >> text=Replaced")
-    assert fetch_one(memory, item.id).superseded_by is not None
+    assert get_item(memory, item.id).superseded_by is not None
 
 
-def test_an_item_of_a_megabyte_opens_in_part(visit: Visit, memory: Book, served: Served) -> None:
+def test_an_item_of_a_megabyte_opens_in_part(visit: Visit, memory: LocalMemory, served: Served) -> None:
     lines = "\n".join(f"{n:06} a line of a long log" for n in range(MAX_TEXT // 28))
     item = kept(memory, lines[: MAX_TEXT - 10] + "\nTHE END", title="A long log")
     reply = httpx2.get(f"{served.url}/items/{item.id}", headers={**served.headers, **HTML})
@@ -235,27 +234,31 @@ def test_an_item_of_a_megabyte_opens_in_part(visit: Visit, memory: Book, served:
     assert "THE END" in whole.text and "THE END" not in reply.text
 
 
-def test_hostile_text_is_only_read(visit: Visit, memory: Book) -> None:
-    said = [Said("user", HOSTILE), Said("assistant", f"Ответ 答え جواب {HOSTILE}")]
-    session = keep(memory, Conversation(f"<b>{HOSTILE[:80]}", said, project="危险-خطر")).session
+def test_hostile_text_is_only_read(visit: Visit, memory: LocalMemory) -> None:
+    said = [NewMessage("user", HOSTILE), NewMessage("assistant", f"Ответ 答え جواب {HOSTILE}")]
+    session = store_conversation(memory, NewConversation(f"<b>{HOSTILE[:80]}", said, project="危险-خطر")).session
     item = kept(
         memory, f"{HOSTILE}\n\n```html\n{HOSTILE}\n```", title=f"危险 {HOSTILE}"[:200], type="note",
         project="危险-خطر", tags=["<b>'\"", "тег"], meta={HOSTILE[:30]: HOSTILE, "deep": [{"a": HOSTILE}]},
         details={"facts": HOSTILE, "concepts": "x" * 300},
     )  # fmt: skip
-    edit(memory, item.id, Changes(content=f"{HOSTILE} now", tags=["<i>"]))
+    edit_item(memory, item.id, Changes(content=f"{HOSTILE} now", tags=["<i>"]))
     visitor = visit()
-    for path in (f"/items/{item.id}", f"/items/{item.id}?edit=1", f"/items/{opened(memory, session.uid)[1][1].id}"):
+    for path in (
+        f"/items/{item.id}",
+        f"/items/{item.id}?edit=1",
+        f"/items/{open_conversation(memory, session.uid)[1][1].id}",
+    ):
         page = visitor.go(path)
         visitor.look("item", LOOKS, examined=LOOKS[:1])
         assert not page.title().startswith("hit") and "49" not in page.inner_text("h1")
         assert not page.query_selector("main img, main script, a[href^=javascript]")
 
 
-def test_a_key_for_one_project_sees_its_items_only(memory: Book, served: Served) -> None:
+def test_a_key_for_one_project_sees_its_items_only(memory: LocalMemory, served: Served) -> None:
     ours = kept(memory, "The weir is open", project="weir", session="s-weir")
     theirs = kept(memory, "The dam is shut", project="dam")
-    headers = {"authorization": f"Bearer {create(memory, 'weir', 'write', project='weir')[1]}", **HTML}
+    headers = {"authorization": f"Bearer {create_key(memory, 'weir', 'write', project='weir')[1]}", **HTML}
     with httpx2.Client(base_url=served.url, headers=headers) as client:
         assert "The weir is open" in client.get(f"/items/{ours.id}").text
         hidden = client.get(f"/items/{theirs.id}")
@@ -265,4 +268,4 @@ def test_a_key_for_one_project_sees_its_items_only(memory: Book, served: Served)
         assert "weir" in found and "dam is shut" not in found
         moved = client.post(f"/items/{ours.id}", data={"rev": "1", "project": "dam", "content": "The weir is shut"})
         assert moved.status_code == 403 and "The weir is shut" in moved.text
-    assert fetch_one(memory, ours.id).body == "The weir is open"
+    assert get_item(memory, ours.id).body == "The weir is open"

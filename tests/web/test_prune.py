@@ -5,21 +5,26 @@ from __future__ import annotations
 from tests.mcp.conftest import Served
 from tests.web.conftest import LOOKS, Visit
 
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.keys import create
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.keys import create_key
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Session
 
 LONG_AGO = 1_600_000_000_000
 HOSTILE = "<script>document.title='hit'</script> {{7*7}} \u202e \"'>"
 
 
-def kept(book: Book, label: str, importance: float = 2.0) -> Session:
-    said = [Said("user", f"What about {label}?", LONG_AGO), Said("assistant", f"Nothing about {label}.", LONG_AGO)]
-    return keep(book, Conversation(label=label, folder="/old", messages=said, importance=importance)).session
+def kept(memory: LocalMemory, label: str, importance: float = 2.0) -> Session:
+    said = [
+        NewMessage("user", f"What about {label}?", LONG_AGO),
+        NewMessage("assistant", f"Nothing about {label}.", LONG_AGO),
+    ]
+    return store_conversation(
+        memory, NewConversation(label=label, folder="/old", messages=said, importance=importance)
+    ).session
 
 
-def test_what_could_go_is_archived_and_brought_back(visit: Visit, memory: Book) -> None:
+def test_what_could_go_is_archived_and_brought_back(visit: Visit, memory: LocalMemory) -> None:
     hostile, other = kept(memory, HOSTILE), kept(memory, "Старое 旧 قديم")
     visitor = visit()
     page = visitor.go("/prune?days=1&folder=/old")
@@ -39,16 +44,16 @@ def test_what_could_go_is_archived_and_brought_back(visit: Visit, memory: Book) 
     assert page.is_checked(f"#c{other.short_id}")
 
 
-def test_it_is_readable_everywhere(visit: Visit, memory: Book) -> None:
+def test_it_is_readable_everywhere(visit: Visit, memory: LocalMemory) -> None:
     kept(memory, "A very long label " * 6)
     visitor = visit()
     visitor.go("/prune?days=1")
     visitor.look("prune", LOOKS)
 
 
-def test_whoever_may_only_read_changes_nothing(visit: Visit, memory: Book, served: Served) -> None:
+def test_whoever_may_only_read_changes_nothing(visit: Visit, memory: LocalMemory, served: Served) -> None:
     kept(memory, "kept from readers")
-    _key, secret = create(memory, "reader", "read")
+    _key, secret = create_key(memory, "reader", "read")
     visitor = visit(key=secret)
     page = visitor.go("/prune")
     assert "kept from readers" in page.inner_text("table") and not page.query_selector("text=Archive chosen")

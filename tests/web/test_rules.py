@@ -5,23 +5,22 @@ from __future__ import annotations
 from tests.mcp.conftest import Served
 from tests.web.conftest import LOOKS, Visit
 
-from commonplace.memory.book import Book
-from commonplace.memory.edit import Changes, edit
-from commonplace.memory.fetch import fetch_one, history
-from commonplace.memory.forget import forget
-from commonplace.memory.keys import create
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
+from commonplace.memory.items import get_item, item_history
+from commonplace.memory.keys import create_key
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Item, Scope
 
 HOSTILE = "Never <img src=x onerror=alert(1)> <script>document.title='hit'</script> [x](javascript:alert(1)) {{7*7}}"
 
 
-def rule(book: Book, text: str, project: str | None = None, paths: str = "") -> Item:
-    stored = remember(book, Note(text, type="rule", project=project, details={"paths": paths}))
-    return fetch_one(book, stored.id)
+def rule(memory: LocalMemory, text: str, project: str | None = None, paths: str = "") -> Item:
+    stored = remember(memory, NewItem(text, type="rule", project=project, details={"paths": paths}))
+    return get_item(memory, stored.id)
 
 
-def test_a_rule_is_written_changed_forgotten_and_brought_back(visit: Visit, memory: Book) -> None:
+def test_a_rule_is_written_changed_forgotten_and_brought_back(visit: Visit, memory: LocalMemory) -> None:
     visitor = visit()
     page = visitor.go("/rules")
     assert "No rules here yet" in page.inner_text("main")
@@ -43,15 +42,15 @@ def test_a_rule_is_written_changed_forgotten_and_brought_back(visit: Visit, memo
     page.click(".done >> text=Undo")
     page.wait_for_selector(".rule")
     (id_,) = [item.id for item in memory.store.newest(Scope(project="my-api", types=("rule",)), 9)]
-    assert len(history(memory, id_)) == 3
+    assert len(item_history(memory, id_)) == 3
 
 
-def test_two_tabs_change_one_rule_and_nothing_is_lost(visit: Visit, memory: Book) -> None:
+def test_two_tabs_change_one_rule_and_nothing_is_lost(visit: Visit, memory: LocalMemory) -> None:
     kept = rule(memory, "Deploy on Fridays never")
     visitor = visit()
     page = visitor.go("/rules")
     page.click(f"#r{kept.short_id} summary")
-    edit(memory, kept.id, Changes(content="Deploy on Mondays only"))
+    edit_item(memory, kept.id, Changes(content="Deploy on Mondays only"))
     page.fill(f"#r{kept.short_id} textarea[name=content]", "Deploy on Tuesdays only")
     page.click(f"#r{kept.short_id} >> text=Save")
     page.wait_for_selector("text=Somebody changed this rule")
@@ -60,15 +59,15 @@ def test_two_tabs_change_one_rule_and_nothing_is_lost(visit: Visit, memory: Book
     assert "Mondays" in page.inner_text(".wrong") and page.input_value("#mine") == "Deploy on Tuesdays only"
     page.click("text=Save mine over it")
     page.wait_for_selector(".done >> text=Changed")
-    assert fetch_one(memory, kept.id).body == "Deploy on Tuesdays only"
-    assert "Mondays" in str(history(memory, kept.id)[-1].before)
+    assert get_item(memory, kept.id).body == "Deploy on Tuesdays only"
+    assert "Mondays" in str(item_history(memory, kept.id)[-1].before)
 
 
-def test_a_rule_that_cannot_be_kept_stays_in_the_page(visit: Visit, memory: Book) -> None:
+def test_a_rule_that_cannot_be_kept_stays_in_the_page(visit: Visit, memory: LocalMemory) -> None:
     gone = rule(memory, "Feed the pigeons", "roof")
     page = visit().go("/rules?project=roof")
     page.click(f"#r{gone.short_id} summary")
-    forget(memory, [gone.id])
+    forget_items(memory, [gone.id])
     page.fill(f"#r{gone.short_id} textarea[name=content]", "Feed the pigeons at noon")
     page.click(f"#r{gone.short_id} >> text=Save")
     page.wait_for_selector(".wrong >> text=There is no item")
@@ -84,7 +83,7 @@ def test_a_rule_that_cannot_be_kept_stays_in_the_page(visit: Visit, memory: Book
     assert "at noon" in visit().go("/rules").inner_text("section:has(h2:text('In roof'))")
 
 
-def test_contradictions_stand_side_by_side_and_are_settled(visit: Visit, memory: Book) -> None:
+def test_contradictions_stand_side_by_side_and_are_settled(visit: Visit, memory: LocalMemory) -> None:
     old = rule(memory, "Always use tabs for indentation", "style")
     new = rule(memory, "Never use tabs for indentation", "style")
     visitor = visit()
@@ -93,10 +92,10 @@ def test_contradictions_stand_side_by_side_and_are_settled(visit: Visit, memory:
     visitor.picture("rules")
     page.click(f".pair form[action$='{new.short_id}/settle'] button")
     page.wait_for_selector(".done >> text=Settled")
-    assert fetch_one(memory, old.id, forgotten=True).superseded_by == new.id
+    assert get_item(memory, old.id, forgotten=True).superseded_by == new.id
 
 
-def test_hostile_rules_are_only_read(visit: Visit, memory: Book) -> None:
+def test_hostile_rules_are_only_read(visit: Visit, memory: LocalMemory) -> None:
     rule(memory, HOSTILE, "gefährlich-危险-خطر", "src/**")
     visitor = visit()
     for path in ("/rules?project=gefährlich-危险-خطر", "/rules/preview?project=gefährlich-危险-خطر&target=claude"):
@@ -106,9 +105,9 @@ def test_hostile_rules_are_only_read(visit: Visit, memory: Book) -> None:
         assert "49" not in page.inner_text("main .text, main pre")
 
 
-def test_whoever_may_only_read_sees_rules_and_no_buttons(visit: Visit, memory: Book, served: Served) -> None:
+def test_whoever_may_only_read_sees_rules_and_no_buttons(visit: Visit, memory: LocalMemory, served: Served) -> None:
     kept = rule(memory, "Readers read this")
-    _key, secret = create(memory, "reader", "read")
+    _key, secret = create_key(memory, "reader", "read")
     page = visit(key=secret).go("/rules")
     assert "Readers read this" in page.inner_text("main")
     assert not page.query_selector("main textarea") and page.query_selector(f"#r{kept.short_id}")

@@ -11,10 +11,10 @@ import pytest
 from tests.mcp.conftest import Served
 from tests.web.conftest import LOOKS, Visit
 
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, keep
-from commonplace.memory.fetch import fetch_one
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.items import get_item
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Item
 
 DAY = 86_400_000
@@ -23,15 +23,18 @@ HTML = {"accept": "text/html"}
 
 
 @pytest.fixture(scope="module")
-def lighthouse(memory: Book) -> Item:
+def lighthouse(memory: LocalMemory) -> Item:
     """A few things about a lighthouse, old and new, in a project, a conversation and neither."""
     now = memory.clock()
-    remember(memory, Note("The lighthouse lamp was gas", type="fact", created_ms=now - 400 * DAY, tags=["lamp"]))
-    said = [Said("user", "Who painted the lighthouse?"), Said("assistant", "The **lighthouse** was painted by Ada.")]
-    keep(memory, Conversation("Painting the tower", said, folder="/coast/north"))
+    remember(memory, NewItem("The lighthouse lamp was gas", type="fact", created_ms=now - 400 * DAY, tags=["lamp"]))
+    said = [
+        NewMessage("user", "Who painted the lighthouse?"),
+        NewMessage("assistant", "The **lighthouse** was painted by Ada."),
+    ]
+    store_conversation(memory, NewConversation("Painting the tower", said, folder="/coast/north"))
     text = "# Lighthouse lamp\n\n- the lamp is electric\n\n```sh\nlamp --on\n```\nLamps are changed in spring."
-    stored = remember(memory, Note(text, type="decision", project="github.com/coast/tower", tags=["lamp", "power"]))
-    return fetch_one(memory, stored.id)
+    stored = remember(memory, NewItem(text, type="decision", project="github.com/coast/tower", tags=["lamp", "power"]))
+    return get_item(memory, stored.id)
 
 
 def test_results_follow_what_is_typed_and_keys_go_through_them(visit: Visit, lighthouse: Item) -> None:
@@ -100,9 +103,9 @@ def test_no_address_is_an_error(served: Served, lighthouse: Item, asked: str) ->
     assert part.status_code == 200 and "<html" not in part.text
 
 
-def test_more_is_a_link_that_can_be_shared(visit: Visit, memory: Book) -> None:
+def test_more_is_a_link_that_can_be_shared(visit: Visit, memory: LocalMemory) -> None:
     for n in range(45):
-        remember(memory, Note(f"Buoy {n} drifts near marker {n * 7}", project="buoys"))
+        remember(memory, NewItem(f"Buoy {n} drifts near marker {n * 7}", project="buoys"))
     visitor = visit(script=False)
     page = visitor.go("/search?q=buoy+drifts&project=buoys")
     assert page.locator(".hit").count() == 20
@@ -114,8 +117,8 @@ def test_more_is_a_link_that_can_be_shared(visit: Visit, memory: Book) -> None:
     assert page.locator(".hit").count() == 5 and not page.query_selector("main a.button >> text=Older")
 
 
-def test_hostile_words_are_only_read(visit: Visit, memory: Book) -> None:
-    note = Note(f"{HOSTILE} ship\nsecond line {HOSTILE}", project="危险-خطر", tags=["<b>'\"", "тег"], type="note")
+def test_hostile_words_are_only_read(visit: Visit, memory: LocalMemory) -> None:
+    note = NewItem(f"{HOSTILE} ship\nsecond line {HOSTILE}", project="危险-خطر", tags=["<b>'\"", "тег"], type="note")
     remember(memory, note)
     visitor = visit()
     page = visitor.go(f"/search?q={quote(HOSTILE + ' ship')}&tag={quote('<b>')}&since=2020-01-01")

@@ -7,14 +7,14 @@ from tests.mcp.conftest import Served
 from tests.web.conftest import NARROW, Visit
 
 from commonplace.memory import keys, spaces
-from commonplace.memory.backup import backups
-from commonplace.memory.book import Book, beside
-from commonplace.store.spaces import Limits
+from commonplace.memory.backup import list_backups
+from commonplace.memory.local_memory import LocalMemory, for_space
+from commonplace.store.maintenance import Limits
 
 HOSTILE = "<b>Zoë</b> {{7*7}} \"'> 名"
 
 
-def test_a_key_is_made_shown_once_used_and_revoked(visit: Visit, memory: Book, served: Served) -> None:
+def test_a_key_is_made_shown_once_used_and_revoked(visit: Visit, memory: LocalMemory, served: Served) -> None:
     visitor = visit()
     page = visitor.go("/settings")
     page.click("text=New key")
@@ -29,21 +29,21 @@ def test_a_key_is_made_shown_once_used_and_revoked(visit: Visit, memory: Book, s
     page = visitor.go("/settings")
     assert secret not in page.content()
     visitor.picture("settings")
-    made = next(key for key in keys.listed(memory) if key.name == HOSTILE)
+    made = next(key for key in keys.list_keys(memory) if key.name == HOSTILE)
     # It cannot be undone, so it takes a second click.
     page.click(f"tr:has(form[action='/settings/keys/{made.id}/revoke']) summary")
     page.click(f"form[action='/settings/keys/{made.id}/revoke'] button")
     page.wait_for_selector(".done >> text=works no longer")
-    assert not next(key for key in keys.listed(memory) if key.id == made.id).works(memory.clock())
+    assert not next(key for key in keys.list_keys(memory) if key.id == made.id).works(memory.clock())
 
 
-def test_a_backup_is_made(visit: Visit, memory: Book) -> None:
+def test_a_backup_is_made(visit: Visit, memory: LocalMemory) -> None:
     visitor = visit(NARROW, "dark")
     page = visitor.go("/settings")
     assert "There is no backup yet" in page.inner_text("#backups")
     page.click("text=Back up now")
     page.wait_for_selector(".done >> text=Backed up")
-    (made,) = backups(memory.settings)
+    (made,) = list_backups(memory.settings)
     assert made.path.name in page.inner_text("#backups")
     visitor.picture("settings-dark-360")
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW[0]
@@ -61,13 +61,13 @@ def test_the_doctor_examines_what_is_chosen(visit: Visit) -> None:
     visitor.picture("doctor")
 
 
-def test_each_sees_only_what_is_theirs(visit: Visit, memory: Book) -> None:
-    _key, reader = keys.create(memory, "reader", "read")
+def test_each_sees_only_what_is_theirs(visit: Visit, memory: LocalMemory) -> None:
+    _key, reader = keys.create_key(memory, "reader", "read")
     page = visit(key=reader).go("/settings")
     assert "Storage" in page.inner_text("main")
     assert not page.query_selector("#keys") and not page.query_selector("#backups")
-    spaces.create(memory, "team", Limits(items=10))
-    _key, admin = keys.create(beside(memory, "team"), "admin of team", "admin")
+    spaces.create_space(memory, "team", Limits(items=10))
+    _key, admin = keys.create_key(for_space(memory, "team"), "admin of team", "admin")
     visitor = visit(key=admin)
     page = visitor.go("/settings")
     told = page.inner_text("main")
@@ -75,5 +75,5 @@ def test_each_sees_only_what_is_theirs(visit: Visit, memory: Book) -> None:
     assert str(memory.settings.data_dir) not in told and not page.query_selector("#backups")
     page = visitor.go("/settings/doctor")
     assert "server's machine" in page.inner_text(".wrong")
-    _key, narrow = keys.create(memory, "admin of a project", "admin", "my-api")
+    _key, narrow = keys.create_key(memory, "admin of a project", "admin", "my-api")
     assert not visit(key=narrow).go("/settings").query_selector("#backups")

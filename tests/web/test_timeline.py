@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from tests.web.conftest import LOOKS, Visit
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.activity import midnight
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation, Said, find, keep
-from commonplace.memory.fetch import fetch_one
-from commonplace.memory.forget import forget
-from commonplace.memory.remember import LATEST_MS, Note, remember, remember_all
-from commonplace.web.timeline import PAGE
-from commonplace.web.timeline_spans import HEIGHT, Span, bars_of, span_of
+from commonplace.memory.conversations import NewConversation, NewMessage, find_session, store_conversation
+from commonplace.memory.edit_and_forget import forget_items
+from commonplace.memory.items import get_item
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import LATEST_MS, NewItem, remember, remember_all
+from commonplace.memory.stats import day_start_ms
+from commonplace.web.timeline import HEIGHT, PAGE_SIZE, Span, bars_of, span_of
 
 HOSTILE = "<script>document.title='hit'</script><img src=x onerror=alert(1)> {{7*7}} \u202e \"'> Größe 大小 حجم"
 DAYS = st.dates()
@@ -26,14 +25,14 @@ UNITS = st.sampled_from(["year", "month", "day"])
 
 
 def at(year: int, month: int, day: int, hour: int = 9) -> int:
-    return midnight(date(year, month, day)) + hour * 3_600_000
+    return day_start_ms(date(year, month, day)) + hour * 3_600_000
 
 
 @given(DAYS, UNITS)
 def test_a_span_holds_its_day_and_lies_between_its_neighbours(day: date, unit: str) -> None:
     name = day.isoformat()[: {"year": 4, "month": 7, "day": 10}[unit]]
     span = span_of(**{"year": "", "month": "", "day": "", unit: name})
-    assert span.holds(day) and span.name == name and span.asked == {unit: name}
+    assert span.holds(day) and span.name == name and span.query_params == {unit: name}
     assert span.way[0] == Span("ever") and all(outer.from_ms <= span.from_ms for outer in span.way)
     before, after = span.before, span.after
     assert before is None or before.to_ms == span.from_ms
@@ -66,35 +65,38 @@ def test_nothing_there_yet(visit: Visit) -> None:
     assert "Write a year as" in visitor.go("/timeline?month=2025-99").inner_text(".wrong")
 
 
-def fill(book: Book) -> None:
+def fill(memory: LocalMemory) -> None:
     notes = [
-        Note(f"step {number} of the work", kind="observation", type="command", title=f"Step {number}",
+        NewItem(f"step {number} of the work", kind="observation", type="command", title=f"Step {number}",
              session="agent", project="my-api", created_ms=at(2025, 3, 15) + number * 60_000,
              details={"narrative": f"Step {number} was {HOSTILE}"})
-        for number in range(PAGE + 10)
+        for number in range(PAGE_SIZE + 10)
     ]  # fmt: skip
-    remember_all(book, notes)
-    remember(book, Note(kind="summary", title="What was done", details={"learned": "much"}, session="agent",
+    remember_all(memory, notes)
+    remember(memory, NewItem(kind="summary", title="What was done", details={"learned": "much"}, session="agent",
                         project="my-api", created_ms=at(2025, 3, 15, 20)))  # fmt: skip
-    remember(book, Note("Use Redis", type="decision", title=HOSTILE, created_ms=at(2025, 3, 11)))
-    said = [Said("user", f"{HOSTILE} why?", at(2024, 7, 1)), Said("assistant", "Because.", at(2024, 7, 1) + 1)]
-    keep(book, Conversation(HOSTILE, said, key="talk", source="chatgpt", project="site"))
+    remember(memory, NewItem("Use Redis", type="decision", title=HOSTILE, created_ms=at(2025, 3, 11)))
+    said = [
+        NewMessage("user", f"{HOSTILE} why?", at(2024, 7, 1)),
+        NewMessage("assistant", "Because.", at(2024, 7, 1) + 1),
+    ]
+    store_conversation(memory, NewConversation(HOSTILE, said, key="talk", source="chatgpt", project="site"))
 
 
-def test_it_zooms_from_everything_to_a_day_and_turns_pages(visit: Visit, memory: Book) -> None:
+def test_it_zooms_from_everything_to_a_day_and_turns_pages(visit: Visit, memory: LocalMemory) -> None:
     fill(memory)
-    remember(memory, Note("Of a long name", project="n" * 200, type="t" * 100))
+    remember(memory, NewItem("Of a long name", project="n" * 200, type="t" * 100))
     visitor = visit()
     page = visitor.go("/timeline")
     visitor.look("timeline", LOOKS[:2])
     assert page.title() != "hit" and not page.query_selector("main img")
     page.click(".bars a[aria-label^='March 2025']")
     page.wait_for_url("**month=2025-03")
-    assert f"{PAGE + 12} entries" in page.inner_text("main")
+    assert f"{PAGE_SIZE + 12} entries" in page.inner_text("main")
     page.click("text=Older")
     page.wait_for_selector("text=3 days without anything")
     page.click("text=Newer >> nth=0")
-    page.wait_for_selector(f"text=Step {PAGE + 9}")
+    page.wait_for_selector(f"text=Step {PAGE_SIZE + 9}")
     page.click(".bars a[aria-label^='11 March']")
     page.wait_for_url("**day=2025-03-11")
     assert len(page.query_selector_all(".happening")) == 1
@@ -108,9 +110,9 @@ def test_it_zooms_from_everything_to_a_day_and_turns_pages(visit: Visit, memory:
     assert page.query_selector(".happening.at")
 
 
-def test_a_session_and_what_was_around_an_item(visit: Visit, memory: Book) -> None:
+def test_a_session_and_what_was_around_an_item(visit: Visit, memory: LocalMemory) -> None:
     fill(memory)
-    session = find(memory, "agent")
+    session = find_session(memory, "agent")
     visitor = visit()
     page = visitor.go(f"/timeline?session={session.short_id}")
     visitor.check_access()
@@ -122,6 +124,6 @@ def test_a_session_and_what_was_around_an_item(visit: Visit, memory: Book) -> No
     visitor.picture("timeline-around")
     page.click("text=Later >> nth=0")
     page.wait_for_selector(".happening.meant >> text=Step 35")
-    anchor = fetch_one(memory, remember(memory, Note("gone soon")).id)
-    forget(memory, [anchor.id])
+    anchor = get_item(memory, remember(memory, NewItem("gone soon")).id)
+    forget_items(memory, [anchor.id])
     assert "There is no item" in visitor.go(f"/timeline?around={anchor.short_id}").inner_text(".wrong")

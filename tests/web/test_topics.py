@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.waiting import until
+from tests.polling import until
 from tests.web.conftest import NARROW, Visit
 
-from commonplace.memory.book import Book
-from commonplace.memory.remember import Note, remember_all
-from commonplace.memory.topics import tend_topics, topics
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember_all
+from commonplace.memory.topics import list_topics, update_topics
 from commonplace.text.references import references
-from commonplace.web.layout import discs, points
+from commonplace.web.topics import layout_discs, layout_points
 
 SUBJECTS = ("<b>queue</b>", "billing", "认证 auth", "deploy", "cache", "search", "mail", "quota", "index", "webhook")
 HOSTILE = "<img src=x onerror=\"document.title='hit'\"> {{7*7}}"
@@ -24,10 +24,12 @@ PASSAGES, WIDTH = 5_000, 32
 
 
 @pytest.fixture(scope="module")
-def full(memory: Book) -> Book:
+def full(memory: LocalMemory) -> LocalMemory:
     """Five thousand passages about ten subjects, with vectors that tell these apart, linked by what they mention."""
     notes = [
-        Note(f"{SUBJECTS[n % 10]} note {n} about src/part{n % 400}.py {HOSTILE if n % 997 == 0 else ''}", project="api")
+        NewItem(
+            f"{SUBJECTS[n % 10]} note {n} about src/part{n % 400}.py {HOSTILE if n % 997 == 0 else ''}", project="api"
+        )
         for n in range(PASSAGES)
     ]
     chance = np.random.default_rng(7)
@@ -41,7 +43,7 @@ def full(memory: Book) -> Book:
             made /= np.linalg.norm(made, axis=1, keepdims=True)
             memory.store.finish_jobs(jobs, made.astype(np.float32), "test")
     # The server builds topics too: who comes second leaves it to the first, who may have begun before all were there.
-    until(lambda: not tend_topics(memory) and not any(grown.unseen for grown in memory.store.grown_topics()))
+    until(lambda: not update_topics(memory) and not any(grown.unseen for grown in memory.store.stale_topics()))
     while memory.store.link(500, references, memory.clock()):
         pass
     return memory
@@ -53,7 +55,7 @@ def test_an_empty_memory_has_no_topics_yet(visit: Visit) -> None:
     assert "no topics yet" in page.inner_text("main")
 
 
-def test_the_map_of_five_thousand_points_is_drawn_moved_and_chosen_from(visit: Visit, full: Book) -> None:
+def test_the_map_of_five_thousand_points_is_drawn_moved_and_chosen_from(visit: Visit, full: LocalMemory) -> None:
     visitor = visit()
     page = visitor.go("/topics?project=api")
     page.wait_for_selector("#map[data-nodes]")
@@ -81,8 +83,8 @@ def test_the_map_of_five_thousand_points_is_drawn_moved_and_chosen_from(visit: V
     assert page.evaluate("new Promise((done) => requestAnimationFrame(() => done(true)))")
 
 
-def test_a_topic_tells_its_most_central_passages(visit: Visit, full: Book) -> None:
-    first = topics(full)[0]
+def test_a_topic_tells_its_most_central_passages(visit: Visit, full: LocalMemory) -> None:
+    first = list_topics(full)[0]
     visitor = visit(NARROW, "dark")
     page = visitor.go("/topics")
     page.wait_for_selector("#map[data-nodes]")
@@ -100,11 +102,11 @@ def test_a_topic_tells_its_most_central_passages(visit: Visit, full: Book) -> No
 
 @given(st.lists(st.integers(1, 150), max_size=9))
 def test_discs_never_overlap_and_hold_their_points(sizes: list[int]) -> None:
-    placed = discs(sizes)
-    assert len(placed) == len(sizes) and placed == discs(sizes)
+    placed = layout_discs(sizes)
+    assert len(placed) == len(sizes) and placed == layout_discs(sizes)
     for (n, one), (m, other) in product(enumerate(placed), enumerate(placed)):
         assert n == m or hypot(one.x - other.x, one.y - other.y) >= one.radius + other.radius
     for disc, size in zip(placed, sizes, strict=True):
-        away = [hypot(x - disc.x, y - disc.y) for x, y in points(disc, size)]
+        away = [hypot(x - disc.x, y - disc.y) for x, y in layout_points(disc, size)]
         assert len(away) == size and max(away) < disc.radius
         assert all(nearer <= farther + 1e-6 for nearer, farther in pairwise(away))

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from commonplace.capture.imports import import_path
-from commonplace.capture.summary import Summary
+from commonplace.capture.import_files import import_path
+from commonplace.capture.import_report import ImportReport
 from commonplace.errors import CommonplaceError, Conflict
-from commonplace.memory.book import Book
-from commonplace.text.times import iso
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.text.dates import iso_time
 
 IMPORTED, FAILED = "imported", "failed"
 EVERY_SECONDS = 2.0
@@ -26,12 +26,12 @@ Stamp = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Handled:
+class InboxFile:
     """One file that was read: where it is now, and what came of it."""
 
     name: str
     moved_to: Path
-    summary: Summary
+    summary: ImportReport
 
 
 class _Interrupted(Exception):
@@ -42,7 +42,7 @@ class Inbox:
     """The watched folder. `reach` gives the memory; `complain` is told, once for each, of troubles that may pass."""
 
     def __init__(
-        self, reach: Callable[[], Book], folder: Path, complain: Callable[[str], object] = lambda _words: None
+        self, reach: Callable[[], LocalMemory], folder: Path, complain: Callable[[str], object] = lambda _words: None
     ) -> None:
         self._reach, self._folder, self._complain = reach, folder, complain
         self._seen: dict[str, Stamp] = {}
@@ -57,7 +57,7 @@ class Inbox:
                 self.step()
                 stop.wait(every)
 
-    def step(self) -> list[Handled]:
+    def step(self) -> list[InboxFile]:
         """Import the files that have not changed since the last look."""
         handled = []
         for name in self._settled():
@@ -79,14 +79,14 @@ class Inbox:
         self._seen = found
         return settled
 
-    def _handle(self, path: Path) -> Handled:
-        book = self._reach()
-        summary = import_path(book, path, report=self._go_on)
-        moved = self._aside(path, FAILED if summary.fruitless else IMPORTED, iso(book.clock()))
+    def _handle(self, path: Path) -> InboxFile:
+        memory = self._reach()
+        summary = import_path(memory, path, report=self._go_on)
+        moved = self._aside(path, FAILED if summary.nothing_read else IMPORTED, iso_time(memory.clock()))
         if summary.examples:
             lines = [f"{one.what}: {one.why}" for one in summary.examples]
             moved.with_name(f"{moved.name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return Handled(path.name, moved, summary)
+        return InboxFile(path.name, moved, summary)
 
     def _go_on(self, _bytes: int) -> None:
         if self._stop.is_set():
@@ -127,8 +127,8 @@ def _stamp(path: Path) -> Stamp:
 
 
 @contextlib.contextmanager
-def watching(
-    reach: Callable[[], Book], folder: str, complain: Callable[[str], object], every: float = EVERY_SECONDS
+def watch_inbox(
+    reach: Callable[[], LocalMemory], folder: str, complain: Callable[[str], object], every: float = EVERY_SECONDS
 ) -> Iterator[None]:
     """Watch a folder for the length of the block; without one, do nothing."""
     if not folder:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.cli import tables
-from commonplace.cli.call import Call, command, listing
-from commonplace.text.times import iso
+from commonplace.cli.command import Call, command, listing
+from commonplace.text.dates import iso_time
 
 if TYPE_CHECKING:
-    from commonplace.memory.backup import Backup, Held, Restored
+    from commonplace.memory.backup import Backup, BackupContents, RestoreResult
 
 
 @command("backup", "commonplace backup", "commonplace backup memory-of-today.db", "commonplace backup --json")
@@ -25,12 +25,12 @@ def backup(call: Call, path: Path | None, encrypt: bool) -> None:
 
     Servers and editors may go on meanwhile. Nothing is overwritten. A running server makes a copy every day.
     """
-    from commonplace.memory.backup import back_up
+    from commonplace.memory.backup import back_up_store
 
-    with call.book() as book:
-        made = back_up(book, path, encrypt=encrypt)
+    with call.memory() as memory:
+        made = back_up_store(memory, path, encrypt=encrypt)
     if call.json:
-        call.reply(_record(made))
+        call.reply(_backup_record(made))
         return
     call.say(f"Everything is copied to {made.path} ({made.bytes / 1e6:,.1f} MB).")
 
@@ -38,12 +38,12 @@ def backup(call: Call, path: Path | None, encrypt: bool) -> None:
 @listing("backups", "commonplace backups", "commonplace backups --json")
 def backups(call: Call) -> None:
     """Copies of the store that are there, the newest first, and why each was made."""
-    from commonplace.memory.backup import backups as listed
+    from commonplace.memory.backup import list_backups as listed
 
     settings = call.settings()
     made = listed(settings)
     if call.json:
-        call.reply({"folder": str(settings.backups), "backups": [*map(_record, made)]})
+        call.reply({"folder": str(settings.backups), "backups": [*map(_backup_record, made)]})
     elif not made:
         call.say(f"There are no backups in {settings.backups} yet. `commonplace backup` makes one.")
     else:
@@ -60,39 +60,39 @@ def restore(call: Call, name: str, dry_run: bool) -> None:
     The store as it is now is kept as a backup first. Stop servers and editors that use it: while one has it open,
     nothing is done.
     """
-    from commonplace.memory.backup import restore as put_back
-    from commonplace.memory.book import wall_clock
+    from commonplace.memory.backup import restore_backup as put_back
+    from commonplace.memory.local_memory import wall_clock
 
     done = put_back(call.settings(), name, wall_clock(), dry_run=dry_run)
     if call.json:
-        call.reply(_restored(done, dry_run))
+        call.reply(_restore_record(done, dry_run))
     else:
-        _tell(call, done, dry_run)
+        _show_restored(call, done, dry_run)
 
 
 backups.add_command(restore)
 
 
-def _record(made: Backup) -> dict[str, Any]:
-    return {"path": str(made.path), "why": made.why, "made_at": iso(made.made_ms), "bytes": made.bytes}
+def _backup_record(made: Backup) -> dict[str, Any]:
+    return {"path": str(made.path), "why": made.why, "made_at": iso_time(made.made_ms), "bytes": made.bytes}
 
 
-def _restored(done: Restored, dry_run: bool) -> dict[str, Any]:
+def _restore_record(done: RestoreResult, dry_run: bool) -> dict[str, Any]:
     return {
         "dry_run": dry_run,
-        "backup": _held(done.backup),
-        "store": None if done.current is None else _held(done.current),
+        "backup": _contents_record(done.backup),
+        "store": None if done.current is None else _contents_record(done.current),
         "difference": None if done.difference is None else asdict(done.difference),
         "kept": None if done.kept is None else str(done.kept),
     }
 
 
-def _held(held: Held) -> Mapping[str, Any]:
-    newest = None if held.newest_ms is None else iso(held.newest_ms)
+def _contents_record(held: BackupContents) -> Mapping[str, Any]:
+    newest = None if held.newest_ms is None else iso_time(held.newest_ms)
     return {"schema": held.schema, **held.counts, "newest_at": newest, "newest": held.newest_title}
 
 
-def _tell(call: Call, done: Restored, dry_run: bool) -> None:
+def _show_restored(call: Call, done: RestoreResult, dry_run: bool) -> None:
     call.say(f"The backup: {_described(done.backup)}.")
     if dry_run and done.current is not None:
         call.say(f"The store:  {_described(done.current)}.")
@@ -110,6 +110,42 @@ def _tell(call: Call, done: Restored, dry_run: bool) -> None:
         call.note(f"The store as it was is kept: {done.kept}")
 
 
-def _described(held: Held) -> str:
-    newest = "" if held.newest_ms is None else f", the newest from {iso(held.newest_ms)[:16]}: {held.newest_title}"
+def _described(held: BackupContents) -> str:
+    newest = "" if held.newest_ms is None else f", the newest from {iso_time(held.newest_ms)[:16]}: {held.newest_title}"
     return f"{held.counts['items']:,} items in {held.counts['sessions']:,} sessions{newest}"
+
+
+@command("encrypt", "commonplace encrypt", "commonplace encrypt --json")
+def encrypt(call: Call) -> None:
+    """Encrypt the store with the key that the setting `encryption` names; it is made if there is none yet.
+
+    Stop servers and editors that use the store first. What it was is kept until you delete it: it is not encrypted.
+    """
+    from commonplace.memory.encryption import encrypt_store as turn
+    from commonplace.memory.local_memory import wall_clock
+
+    settings = call.settings()
+    _report_kept_copy(call, "The store is encrypted.", turn(settings, wall_clock()))
+    plain = "Backups that were made before are not encrypted either: `commonplace backups` lists them."
+    call.note(f"Keep a copy of the key elsewhere: without it nobody opens the store. {plain}")
+
+
+@command("decrypt", "commonplace decrypt", "commonplace decrypt --json")
+def decrypt(call: Call) -> None:
+    """Write the store without encryption. Then set `encryption` to off; until then it does not open.
+
+    Stop servers and editors that use the store first. What it was is kept until you delete it.
+    """
+    from commonplace.memory.encryption import decrypt_store as turn
+    from commonplace.memory.local_memory import wall_clock
+
+    _report_kept_copy(call, "The store is not encrypted any more.", turn(call.settings(), wall_clock()))
+    call.note("Set `encryption` to off now.")
+
+
+def _report_kept_copy(call: Call, sentence: str, kept: Path) -> None:
+    if call.json:
+        call.reply({"kept": str(kept)})
+        return
+    call.say(sentence)
+    call.note(f"What it was is kept: {kept}. Delete it when you have seen that everything works.")

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace.cli import tables
-from commonplace.cli.call import Call, command
+from commonplace.cli.command import Call, command
 
 if TYPE_CHECKING:
-    from commonplace.memory.health import Fault
-    from commonplace.memory.repair import Repaired
+    from commonplace.memory.repair import RepairResult
+    from commonplace.memory.status import Fault
 
 # As docs/command-line.md says: something is wrong with what is kept.
-UNSOUND = 9
+FAULTS_FOUND = 9
 
 
 @command("check", "commonplace check", "commonplace check --quick", "commonplace check --json")
@@ -27,14 +27,14 @@ def check(call: Call, quick: bool) -> None:
     Nothing is changed. What is derived is made anew by `repair`; of what somebody said a person decides. The exit code
     is 9 if something is found.
     """
-    from commonplace.memory.check import examine
+    from commonplace.memory.check import check_and_record
 
     with tables.progress("Checking", None) as advance:
-        faults = examine(call.settings(), quick=quick, advance=advance)
+        faults = check_and_record(call.settings(), quick=quick, advance=advance)
     if call.json:
         call.reply({"sound": not faults, "quick": quick, "faults": [*map(asdict, faults)]})
     else:
-        _tell(call, faults)
+        _show_faults(call, faults)
         call.say("Everything is sound." if not faults else "`commonplace repair` mends what it can.", bold=True)
     _end(faults)
 
@@ -48,7 +48,7 @@ def repair(call: Call, dry_run: bool) -> None:
     one, and the damaged one is kept with the backups. In the end it says how many rows were saved, and which could not
     be. The exit code is 9 if something is wrong in the end.
     """
-    from commonplace.memory.repair import repair as mend
+    from commonplace.memory.repair import repair_store as mend
 
     with tables.progress("Checking", None) as advance:
         done = mend(call.settings(), dry_run=dry_run, advance=advance)
@@ -64,28 +64,28 @@ def repair(call: Call, dry_run: bool) -> None:
             }
         )
     elif dry_run:
-        _tell(call, done.found)
+        _show_faults(call, done.found)
         call.say("Nothing was changed." if done.found else "Everything is sound.", bold=True)
     else:
-        _tell_done(call, done)
+        _show_repaired(call, done)
     _end(done.left)
 
 
-def _tell(call: Call, faults: Sequence[Fault]) -> None:
+def _show_faults(call: Call, faults: Sequence[Fault]) -> None:
     for fault in faults:
         click.secho(f"{'derived' if fault.derived else 'kept':<8} ", nl=False, fg="yellow" if fault.derived else "red")
         call.say(f"{fault.part}: {fault.count:,} {fault.says} ({', '.join(fault.examples)})")
         call.say(f"         {fault.advice}", dim=True)
 
 
-def _tell_done(call: Call, done: Repaired) -> None:
+def _show_repaired(call: Call, done: RepairResult) -> None:
     for line in () if done.saved is None else done.saved.changed:
         call.say(f"Changed to be kept: {line}.", fg="yellow")
     for line in done.done:
         call.say(line)
     if done.kept is not None:
         call.note(f"The store as it was is kept: {done.kept}")
-    _tell(call, done.left)
+    _show_faults(call, done.left)
     if done.saved is not None:
         call.say(f"Saved {sum(done.saved.rows.values()):,} rows of the damaged file.", bold=True)
         if done.saved.lost:
@@ -96,4 +96,4 @@ def _tell_done(call: Call, done: Repaired) -> None:
 
 def _end(faults: Sequence[Fault]) -> None:
     if faults:
-        click.get_current_context().exit(UNSOUND)
+        click.get_current_context().exit(FAULTS_FOUND)

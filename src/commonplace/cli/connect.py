@@ -1,28 +1,195 @@
-"""`connect` and `disconnect`: put the server and the hooks into the editors on this machine, or take them out."""
+"""What an editor is told to use: a server that it starts itself, or the address of one that runs, with a key."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import click
 
-from commonplace.cli.call import Call, command
-from commonplace.cli.chosen_server import NO_KEY_YET, choose, revoke_key
-from commonplace.cli.diffs import diff
-from commonplace.cli.place import folder_of
-from commonplace.cli.terminal import colour, plain
+from commonplace.cli.command import Call, command
+from commonplace.cli.options import project_root
+from commonplace.cli.output_files import unified_diff
+from commonplace.cli.terminal import plain, use_colour
 from commonplace.config import PROFILES
-from commonplace.errors import CommonplaceError, NotFound
-from commonplace.hosts.connect.connection import connection
-from commonplace.hosts.connect.editor import Editor
-from commonplace.hosts.connect.editors import EDITORS, NAMES, called, found
-from commonplace.hosts.connect.places import Places, places_here
-from commonplace.hosts.connect.plan import Planned, carry_out, plan_connection, plan_disconnection
+from commonplace.data_folder import data_folder
+from commonplace.errors import CommonplaceError, InvalidInput, NotFound, Unauthorized
+from commonplace.hosts.connections import (
+    CONNECT_KEY_PREFIX,
+    ConnectionPlan,
+    apply_plan,
+    calls_this_memory,
+    plan_connection,
+    plan_disconnection,
+    read_connection,
+)
+from commonplace.hosts.host import Editor, Locations, Server, locations_here
+from commonplace.hosts.registry import EDITOR_NAMES, EDITORS, editors_named, installed_editors
+from commonplace.hosts.server_entry import DesiredConnection, commonplace_program, local_server
+from commonplace.model import Key
 from commonplace.text.redact import redact
 
-hosts_argument = click.argument("hosts", metavar="[HOST]...", nargs=-1, type=click.Choice(NAMES))
+DEFAULT_PROFILE = "core"
+# In place of a key that is made only if it is written.
+NO_KEY_YET = "sk-sekha-"
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectOptions:
+    """What a person chose for every editor that is connected in one run."""
+
+    call: Call
+    places: Locations
+    profile: str
+    url: str
+    key: str
+    hooks: bool
+
+    def wanted(self, editor: Editor) -> DesiredConnection:
+        """What this editor is to have. A key that it has for this address already is kept, unless it was revoked."""
+        key = self.key or self._known_key(editor) or NO_KEY_YET
+        return self._with(key)
+
+    def with_new_key(self, editor: Editor, wanted: DesiredConnection) -> DesiredConnection:
+        """The same, with a key that works, made if there is none."""
+        if wanted.server.key != NO_KEY_YET:
+            return wanted
+        from commonplace.memory import keys
+
+        with self.call.memory() as memory:
+            return self._with(keys.create_key(memory, _key_name(editor))[1])
+
+    def _with(self, key: str) -> DesiredConnection:
+        program, data_dir = commonplace_program(), _custom_data_dir(self.call)
+        server = Server(url=self.url, key=key) if self.url else local_server(program, self.profile, data_dir)
+        return DesiredConnection(server, program if self.hooks else (), data_dir)
+
+    def _known_key(self, editor: Editor) -> str:
+        there = read_connection(editor, self.places) if self.url else None
+        secret = there.key if there and there.ours and _is_same_server(there.url, self.url) else ""
+        return "" if secret and _is_revoked(self.call, secret) else secret
+
+    def split_memory(self) -> str:
+        """What to say if hooks will capture into another memory than the one that tools use; empty if they won't."""
+        if not (self.url and self.hooks):
+            return ""
+        made = Key(0, CONNECT_KEY_PREFIX, "", "write", None, 0)
+        if calls_this_memory(self.url, _key_here(self.call, self.key) if self.key else made):
+            return ""
+        folder = self.call.settings().data_dir.absolute()
+        return (
+            f"Hooks capture into this machine's own memory in {folder},"
+            f" not into the server at {server_address(self.url)}:"
+            " what they capture is not shared, and sessions start with what this machine knows."
+            " `commonplace sync` exchanges the two; --no-hooks captures nothing."
+        )
+
+
+def connect_options(
+    call: Call, places: Locations, profile: str | None, http: str | None, key: str | None, *, hooks: bool
+) -> ConnectOptions:
+    """Check what was chosen. An empty address means the server on this machine."""
+    if http is None and key is not None:
+        raise InvalidInput("--key is for --http.", "Name both, or none.")
+    if key is not None:
+        from commonplace.memory.keys import looks_like_key
+
+        if not looks_like_key(key):
+            raise InvalidInput("That is no key of Commonplace.", "`commonplace keys create NAME` makes one.")
+    url = "" if http is None else _with_profile(_address(call, http), profile)
+    return ConnectOptions(call, places, profile or DEFAULT_PROFILE, url, key or "", hooks)
+
+
+def revoke_key(call: Call, editor: Editor, headers: Mapping[str, str]) -> None:
+    """Let a key that was made for an editor work no longer. One that somebody gave us is theirs."""
+    secret = _key_of(headers)
+    if not secret or not call.settings().has_store:
+        return
+    from commonplace.memory import keys
+
+    with call.memory() as memory:
+        try:
+            key = keys.check_key(memory, secret)
+        except Unauthorized:
+            return
+        if key.name == _key_name(editor):
+            keys.revoke_key(memory, key.id)
+
+
+def server_address(url: str) -> str:
+    """An address without which tools are asked for there."""
+    return url.partition("?")[0]
+
+
+def _is_same_server(one: str, other: str) -> bool:
+    return server_address(one) == server_address(other)
+
+
+def _with_profile(url: str, profile: str | None) -> str:
+    """The address with the tools to offer, unless it names them: the same ones as a server that is started has."""
+    named = "profile" in parse_qs(urlsplit(url).query)
+    if named and profile is not None:
+        raise InvalidInput(
+            "The address names a profile already.", "Leave --profile out, or take it out of the address."
+        )
+    if named or urlsplit(url).fragment:
+        return url
+    return f"{url}{'&' if urlsplit(url).query else '?'}profile={profile or DEFAULT_PROFILE}"
+
+
+def _key_here(call: Call, secret: str) -> Key | None:
+    if not call.settings().has_store:
+        return None
+    from commonplace.memory import keys
+
+    with call.memory() as memory:
+        return keys.find_working_key(memory, secret)
+
+
+def _is_revoked(call: Call, secret: str) -> bool:
+    if not call.settings().has_store:
+        return False
+    from commonplace.memory import keys
+
+    with call.memory() as memory:
+        return keys.is_revoked_or_expired(memory, secret)
+
+
+def _key_name(editor: Editor) -> str:
+    return f"{CONNECT_KEY_PREFIX}{editor.name}"
+
+
+def _key_of(headers: Mapping[str, str]) -> str:
+    return headers.get("Authorization", "").removeprefix("Bearer ")
+
+
+def _address(call: Call, url: str) -> str:
+    if not url:
+        settings = call.settings()
+        return f"http://{settings.host}:{settings.port}/mcp"
+    try:
+        parts = urlsplit(url)
+        right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        right = False
+    if not right or not url.isprintable() or " " in url:
+        raise InvalidInput(f"{url[:200]!r} is no address.", "Write it like http://127.0.0.1:8765/mcp.")
+    return url
+
+
+def _custom_data_dir(call: Call) -> str | None:
+    """The data folder, if it is not the one that an editor's own processes would take."""
+    # An editor that was not started from a shell knows no more than this.
+    env = {name: os.environ[name] for name in ("HOME", "USERPROFILE", "LOCALAPPDATA") if name in os.environ}
+    folder = call.settings().data_dir.absolute()
+    return None if folder == Path(data_folder("", env)).absolute() else str(folder)
+
+
+hosts_argument = click.argument("hosts", metavar="[HOST]...", nargs=-1, type=click.Choice(EDITOR_NAMES))
 user_option = click.option("--user", is_flag=True, help="In your own settings, for every project (the default).")
 project_option = click.option(
     "--project",
@@ -71,21 +238,23 @@ def connect(
     Only our own entries are changed in their files, and what a file was is kept beside it. Connecting again changes
     nothing, or brings the entries up to date. `disconnect` undoes it.
     """
-    hosts, project = _told_apart(hosts, project)
-    hosts, http = _told_apart(hosts, http)
+    hosts, project = _split_host_from_value(hosts, project)
+    hosts, http = _split_host_from_value(hosts, http)
     places = _places(user, project)
-    choice = choose(call, places, profile, http, key, hooks=not no_hooks)
+    choice = connect_options(call, places, profile, http, key, hooks=not no_hooks)
 
-    def plan(editor: Editor) -> Planned:
+    def plan(editor: Editor) -> ConnectionPlan:
         wanted = choice.wanted(editor)
         planned = plan_connection(editor, places, wanted, force=force)
         if dry_run or not planned.changes or wanted.server.key != NO_KEY_YET:
             return planned
         return plan_connection(editor, places, choice.with_new_key(editor, wanted), force=force)
 
-    editors = called(hosts) or [editor for editor in found(places) if editor.http or not choice.url]
+    editors = editors_named(hosts) or [editor for editor in installed_editors(places) if editor.http or not choice.url]
     if not editors:
-        raise NotFound("None of the editors that can be connected was found here.", f"Name one: {', '.join(NAMES)}.")
+        raise NotFound(
+            "None of the editors that can be connected was found here.", f"Name one: {', '.join(EDITOR_NAMES)}."
+        )
     if choice.url and places.project and not dry_run:
         call.note("The project's settings will hold a key: keep them out of version control.")
     notice = choice.split_memory() if any(editor.hooks for editor in editors) else ""
@@ -106,40 +275,40 @@ def connect(
 @dry_run_option
 def disconnect(call: Call, hosts: Sequence[str], user: bool, project: str | None, dry_run: bool) -> None:
     """Take out of editors what `connect` put in: of each HOST, or of all that are connected. Nothing else changes."""
-    hosts, project = _told_apart(hosts, project)
+    hosts, project = _split_host_from_value(hosts, project)
     places = _places(user, project)
-    editors = called(hosts) or [editor for editor in EDITORS if _has_something(editor, places)]
+    editors = editors_named(hosts) or [editor for editor in EDITORS if _has_something(editor, places)]
 
     if not editors:
         call.note("No editor is connected here.")
     headers: dict[str, Mapping[str, str]] = {}
 
-    def plan(editor: Editor) -> Planned:
-        there = connection(editor, places)
+    def plan(editor: Editor) -> ConnectionPlan:
+        there = read_connection(editor, places)
         headers[editor.name] = (there.headers if there and there.ours else None) or {}
         return plan_disconnection(editor, places)
 
-    def afterwards(planned: Planned) -> None:
+    def afterwards(planned: ConnectionPlan) -> None:
         revoke_key(call, planned.editor, headers[planned.editor.name])
 
     _each(call, editors, places, plan, afterwards, dry_run=dry_run)
 
 
-def _told_apart(hosts: Sequence[str], value: str | None) -> tuple[Sequence[str], str | None]:
+def _split_host_from_value(hosts: Sequence[str], value: str | None) -> tuple[Sequence[str], str | None]:
     """`--project cursor` means the editor, not a folder of that name."""
-    return ((*hosts, value), "") if value in NAMES else (hosts, value)
+    return ((*hosts, value), "") if value in EDITOR_NAMES else (hosts, value)
 
 
-def _places(user: bool, project: str | None) -> Places:
+def _places(user: bool, project: str | None) -> Locations:
     if user and project is not None:
         raise click.UsageError("--user and --project exclude each other.", click.get_current_context())
-    return places_here(None if project is None else folder_of(project or None))
+    return locations_here(None if project is None else project_root(project or None))
 
 
-def _has_something(editor: Editor, places: Places) -> bool:
+def _has_something(editor: Editor, places: Locations) -> bool:
     """Whether there may be something of ours: a file that cannot be understood is worth its complaint."""
     try:
-        there = connection(editor, places)
+        there = read_connection(editor, places)
     except CommonplaceError:
         return True
     return there is not None and (there.ours or bool(there.hooks))
@@ -148,9 +317,9 @@ def _has_something(editor: Editor, places: Places) -> bool:
 def _each(
     call: Call,
     editors: Sequence[Editor],
-    places: Places,
-    plan: Callable[[Editor], Planned],
-    afterwards: Callable[[Planned], None],
+    places: Locations,
+    plan: Callable[[Editor], ConnectionPlan],
+    afterwards: Callable[[ConnectionPlan], None],
     *,
     dry_run: bool,
     notice: str = "",
@@ -161,13 +330,13 @@ def _each(
         try:
             planned = plan(editor)
             if not dry_run and planned.changes:
-                carry_out(planned, places)
+                apply_plan(planned, places)
                 afterwards(planned)
         except CommonplaceError as error:
             failures.append(error)
-            replies.append(_failed(call, editor, error))
+            replies.append(_report_failed(call, editor, error))
         else:
-            replies.append(_told(call, planned, places, dry_run=dry_run))
+            replies.append(_report_planned(call, planned, places, dry_run=dry_run))
     if call.json:
         told = {"notice": notice} if notice else {}
         call.reply({"hosts": replies, "written": not dry_run, "failed": len(failures), **told})
@@ -175,16 +344,16 @@ def _each(
         click.get_current_context().exit(failures[0].exit_code)
 
 
-def _failed(call: Call, editor: Editor, error: CommonplaceError) -> dict[str, Any]:
+def _report_failed(call: Call, editor: Editor, error: CommonplaceError) -> dict[str, Any]:
     if not call.json:
-        click.secho(f"{editor.title}: ", fg="red", bold=True, nl=False, err=True, color=colour())
+        click.secho(f"{editor.title}: ", fg="red", bold=True, nl=False, err=True, color=use_colour())
         click.echo(plain(f"{error.message} {error.hint}"), err=True)
     told = {"code": error.code, "message": error.message, "suggestion": error.hint}
     return {"host": editor.name, "state": "failed", "error": told}
 
 
-def _told(call: Call, planned: Planned, places: Places, *, dry_run: bool) -> dict[str, Any]:
-    diffs = {change.path: redact(diff(change, _short(change.path, places))) for change in planned.files}
+def _report_planned(call: Call, planned: ConnectionPlan, places: Locations, *, dry_run: bool) -> dict[str, Any]:
+    diffs = {change.path: redact(unified_diff(change, _short(change.path, places))) for change in planned.files}
     if not call.json:
         call.say(_line(planned, places, dry_run=dry_run))
         for text in diffs.values() if dry_run else ():
@@ -203,7 +372,7 @@ def _told(call: Call, planned: Planned, places: Places, *, dry_run: bool) -> dic
     }
 
 
-def _line(planned: Planned, places: Places, *, dry_run: bool) -> str:
+def _line(planned: ConnectionPlan, places: Locations, *, dry_run: bool) -> str:
     state = f"would be {planned.state}" if dry_run and planned.changes else planned.state
     files = ", ".join(_short(change.path, places) for change in planned.files)
     with_hooks = ""
@@ -213,7 +382,7 @@ def _line(planned: Planned, places: Places, *, dry_run: bool) -> str:
     return f"{planned.editor.title}: {state}{with_hooks}" + (f" ({files})" if files else "")
 
 
-def _short(path: str, places: Places) -> str:
+def _short(path: str, places: Locations) -> str:
     """A path from the project or the home on."""
     file = Path(path)
     if places.project and file.is_relative_to(places.project):

@@ -13,12 +13,12 @@ from typing import Any
 import click
 
 from commonplace.cli import tables
-from commonplace.cli.call import Call, command
-from commonplace.cli.context import answer
+from commonplace.cli.command import Call, command
+from commonplace.cli.context import call_tool
 from commonplace.dialects.records import hit_record
-from commonplace.memory.book import Book, open_book
+from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.recall import recall
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Scope
 
 PROJECT = "github.com/acme/my-api"
@@ -28,16 +28,16 @@ HOUR = 3_600_000
 STORY = (
     (
         200,
-        Note(
+        NewItem(
             "Sessions persist for 30 days by a JWT cookie; no password is asked meanwhile.",
             type="decision",
         ),
     ),
-    (150, Note("The service must answer within 200 ms, also when the cache is cold.", type="constraint")),
-    (120, Note("MongoDB was tried for orders and dropped: we need transactions across tables.", type="rejected")),
+    (150, NewItem("The service must answer within 200 ms, also when the cache is cold.", type="constraint")),
+    (120, NewItem("MongoDB was tried for orders and dropped: we need transactions across tables.", type="rejected")),
     (
         26,
-        Note(
+        NewItem(
             kind="observation",
             type="file-write",
             title="Modified src/auth/tokens.py",
@@ -50,7 +50,7 @@ STORY = (
     ),
     (
         25,
-        Note(
+        NewItem(
             kind="observation",
             type="command",
             title="pytest tests/auth",
@@ -59,7 +59,7 @@ STORY = (
     ),
     (
         3,
-        Note(
+        NewItem(
             kind="observation",
             type="file-write",
             title="Modified deploy/nginx.conf",
@@ -72,7 +72,7 @@ STORY = (
     ),
     (
         2,
-        Note(
+        NewItem(
             kind="summary",
             session="monday",
             details={
@@ -84,7 +84,7 @@ STORY = (
     ),
     (
         1,
-        Note(
+        NewItem(
             kind="checkpoint",
             session="monday",
             details={"task": "Write the runbook for token rotation", "progress": "Outline done, examples missing"},
@@ -102,41 +102,41 @@ def demo(call: Call) -> None:
     Works offline on a temporary store; your own memory is not touched.
     """
     report: dict[str, Any] = {}
-    with _temporary_book(call) as book:
-        _remember_the_story(call, book, report)
+    with _temporary_memory(call) as memory:
+        _remember_the_story(call, memory, report)
         for question in QUESTIONS:
-            _ask(call, book, question, "Found by meaning, with words that were never written down:", report)
-        _ask(call, book, OPERATORS, "Operators filter strictly:", report)
-        _give_context(call, book, report)
+            _ask(call, memory, question, "Found by meaning, with words that were never written down:", report)
+        _ask(call, memory, OPERATORS, "Operators filter strictly:", report)
+        _give_context(call, memory, report)
     if call.json:
         call.reply(report)
 
 
-def _remember_the_story(call: Call, book: Book, report: dict[str, Any]) -> None:
+def _remember_the_story(call: Call, memory: LocalMemory, report: dict[str, Any]) -> None:
     _caption(call, f"Remembering {len(STORY)} things about {PROJECT}")
-    now, spent = book.clock(), []
+    now, spent = memory.clock(), []
     for hours, note in STORY:
         start = time.perf_counter()
-        remember(book, replace(note, project=PROJECT, created_ms=now - hours * HOUR))
+        remember(memory, replace(note, project=PROJECT, created_ms=now - hours * HOUR))
         spent.append(_ms(start))
         if not call.json:
             said = note.content or note.details.get("narrative") or note.details.get("completed") or note.title
             click.echo(f"  {note.type or note.kind:<11} {said or note.details.get('task', '')}")
     start = time.perf_counter()
-    understood = book.meaning.catch_up()
+    understood = memory.embeddings.catch_up()
     report["write_ms"], report["understand_ms"] = round(sorted(spent)[len(spent) // 2], 2), round(_ms(start), 1)
     report["understood"] = understood
     _timing(call, f"a write took {report['write_ms']} ms (median) and was searchable at once")
     if understood:
         _timing(call, f"loading the model and understanding all of it took {report['understand_ms']:.0f} ms, once")
     else:
-        call.note(f"  The embedder is {book.meaning.state}: what follows is found by keywords only.")
+        call.note(f"  The embedder is {memory.embeddings.state}: what follows is found by keywords only.")
 
 
-def _ask(call: Call, book: Book, question: str, caption: str, report: dict[str, Any]) -> None:
+def _ask(call: Call, memory: LocalMemory, question: str, caption: str, report: dict[str, Any]) -> None:
     _caption(call, f"{caption}\n  $ commonplace search '{question}'")
     start = time.perf_counter()
-    found = recall(book, question, Scope(project=PROJECT), 3)
+    found = recall(memory, question, Scope(project=PROJECT), 3)
     took = round(_ms(start), 1)
     results = [hit_record(hit) for hit in found.hits]
     asked = {"query": question, "ms": took, "by_meaning": found.by_meaning, "results": results}
@@ -150,10 +150,10 @@ def _ask(call: Call, book: Book, question: str, caption: str, report: dict[str, 
     _timing(call, f"answered in {took} ms")
 
 
-def _give_context(call: Call, book: Book, report: dict[str, Any]) -> None:
+def _give_context(call: Call, memory: LocalMemory, report: dict[str, Any]) -> None:
     _caption(call, "What an agent gets before it starts to work\n  $ commonplace context my-api --budget 1000\n")
     start = time.perf_counter()
-    report["context"] = answer(book, "get_context", {"project": "my-api", "token_budget": 1000})
+    report["context"] = call_tool(memory, "get_context", {"project": "my-api", "token_budget": 1000})
     report["context_ms"] = round(_ms(start), 1)
     if not call.json:
         tables.context(report["context"])
@@ -161,14 +161,14 @@ def _give_context(call: Call, book: Book, report: dict[str, Any]) -> None:
 
 
 @contextlib.contextmanager
-def _temporary_book(call: Call) -> Iterator[Book]:
+def _temporary_memory(call: Call) -> Iterator[LocalMemory]:
     # On Windows a file may be held open a moment longer by a scanner; that must not fail the demo.
     with tempfile.TemporaryDirectory(prefix="commonplace-demo-", ignore_cleanup_errors=True) as folder:
-        book = open_book(replace(call.settings(), data_dir=Path(folder)))
+        memory = open_memory(replace(call.settings(), data_dir=Path(folder)))
         try:
-            yield book
+            yield memory
         finally:
-            book.close()
+            memory.close()
 
 
 def _caption(call: Call, text: str) -> None:

@@ -8,16 +8,15 @@ from typing import Any
 
 import click
 
-from commonplace.cli.call import Call, command
-from commonplace.doctor.checkup import NAMES, checkup
-from commonplace.doctor.checkup import mend as mend_all
-from commonplace.doctor.finding import Finding
-from commonplace.doctor.patient import Patient, patient_here
+from commonplace.cli.command import Call, command
+from commonplace.doctor.checkup import NAMES, run_checks
+from commonplace.doctor.checkup import fix_findings as mend_all
+from commonplace.doctor.context import DoctorContext, Finding, doctor_context
 from commonplace.errors import InvalidInput
-from commonplace.hosts.folder import project_folder
+from commonplace.hosts.project_files import project_folder
 from commonplace.text.redact import redact
 
-SICK = 1
+FAILURES_FOUND = 1
 COLOURS = {"ok": "green", "remark": "yellow", "failure": "red"}
 
 
@@ -36,7 +35,7 @@ def doctor(call: Call, areas: Sequence[str], fix: bool) -> None:
     What an editor would start is started and asked for its tools, and its hooks are fired with a sample that leaves no
     trace. There is one line for each thing, and what to do for each that fails. The exit code is 1 if a failure stays.
     """
-    patient = patient_here(call.data_dir, _project())
+    patient = doctor_context(call.data_dir, _project())
     try:
         findings, mended = _examined(call, patient, areas, fix)
     finally:
@@ -47,14 +46,14 @@ def doctor(call: Call, areas: Sequence[str], fix: bool) -> None:
     else:
         call.say(_verdict(findings, failures), bold=True)
     if failures:
-        click.get_current_context().exit(SICK)
+        click.get_current_context().exit(FAILURES_FOUND)
 
 
 def _examined(
-    call: Call, patient: Patient, areas: Sequence[str], fix: bool
+    call: Call, patient: DoctorContext, areas: Sequence[str], fix: bool
 ) -> tuple[list[Finding], list[dict[str, str]]]:
     """What was found in the end, and what was done to mend it."""
-    findings = [_shown(call, finding) for finding in checkup(patient, areas)]
+    findings = [_shown(call, finding) for finding in run_checks(patient, areas)]
     mended: list[dict[str, str]] = []
     if not fix:
         return findings, mended
@@ -65,7 +64,7 @@ def _examined(
     if mended:
         # All of it: what was mended in one area may have been the cause in another.
         patient.close()
-        findings = [_shown(call, finding) for finding in checkup(patient, areas)]
+        findings = [_shown(call, finding) for finding in run_checks(patient, areas)]
     return findings, mended
 
 

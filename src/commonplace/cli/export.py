@@ -1,35 +1,83 @@
-"""`export`: conversations as JSON that can be imported again or as Markdown to read, or everything as an archive."""
+"""`export --everything`: all that a space remembers as an archive, in one zip or in a folder of its files."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from commonplace.cli import tables
-from commonplace.cli.archive import write_archive
-from commonplace.cli.call import Call, command
-from commonplace.cli.files import checked_target, new_folder, whole_file
+from commonplace.cli.command import Call, command
+from commonplace.cli.output_files import atomic_file, check_target, make_folder
 from commonplace.cli.terminal import plain
 from commonplace.errors import InvalidInput
-from commonplace.memory.archive import Archive
-from commonplace.memory.book import Book
-from commonplace.memory.browse import require_project
-from commonplace.memory.conversations import find, opened
-from commonplace.memory.export import FORMAT, FORMATS, VERSION, export_data, exported, whole_conversations
-from commonplace.memory.records import Extent
-from commonplace.memory.stats import stats
+from commonplace.memory.conversations import find_session, open_conversation
+from commonplace.memory.export_archive import Archive
+from commonplace.memory.export_conversations import (
+    CONVERSATIONS_FORMAT,
+    CONVERSATIONS_VERSION,
+    EXPORT_FORMATS,
+    all_conversations,
+    conversation_export,
+    export_text,
+)
+from commonplace.memory.items import require_project
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.stats import conversation_stats
+from commonplace.memory.sync_records import SyncScope
 from commonplace.model import Item, Session, SessionScope
-from commonplace.text.file_names import file_name, same_name
-from commonplace.text.folders import folder_path
-from commonplace.text.periods import beginning
-from commonplace.text.redact import redact
-from commonplace.text.redacted_data import redacted
-from commonplace.text.times import stamp
+from commonplace.text.dates import period_start, short_iso_time
+from commonplace.text.paths import file_name_key, normalise_folder, safe_file_name
+from commonplace.text.redact import redact, redact_data
+
+ARCHIVE_STDOUT = "-"
+Advance = Callable[[int], object]
+
+
+def write_archive(call: Call, archive: Archive, output: str, *, force: bool) -> None:
+    """A zip if the name says so or it goes to a pipe, else a folder. The manifest comes last, when all is there."""
+    with tables.progress("Exporting", None) as advance:
+        if output == ARCHIVE_STDOUT:
+            _write_to_stdout(archive, advance)
+            return
+        if output.lower().endswith(".zip"):
+            with atomic_file(check_target(Path(output), force=force), force=force) as stream:
+                for piece in archive.zipped():
+                    stream.write(piece)
+                    advance(len(piece))
+        else:
+            _write_to_folder(archive, Path(output), advance, force=force)
+    if call.json:
+        call.reply({"path": str(Path(output)), **archive.manifest})
+    else:
+        counts = archive.counts
+        call.say(
+            f"Exported {counts['items']:,} items, {counts['sessions']:,} sessions, {counts['projects']:,} projects"
+            f" to {output}"
+        )
+
+
+def _write_to_stdout(archive: Archive, advance: Advance) -> None:
+    if sys.stdout.isatty():
+        raise InvalidInput("An archive is nothing to read in a terminal.", "Name a file with --output, or use a pipe.")
+    for piece in archive.zipped():
+        sys.stdout.buffer.write(piece)
+        advance(len(piece))
+    sys.stdout.buffer.flush()
+
+
+def _write_to_folder(archive: Archive, folder: Path, advance: Advance, *, force: bool) -> None:
+    make_folder(folder, force=force)
+    for name, pieces in archive.files():
+        with atomic_file(folder / name, force=force) as stream:
+            for piece in pieces:
+                stream.write(piece)
+                advance(len(piece))
+
 
 STDOUT = "-"
 Whole = tuple[Session, Sequence[Item]]
@@ -50,7 +98,9 @@ Whole = tuple[Session, Sequence[Item]]
 @click.option("--everything", is_flag=True, help="All that is remembered, with its history, as an archive.")
 @click.option("--project", "projects", metavar="NAME", multiple=True, help="Of everything, only this project.")
 @click.option("--since", help='Of everything, only items that changed since: 7d, "last week", 2026-11-01, ...')
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="json", show_default=True, help="Format.")
+@click.option(
+    "--format", "format_", type=click.Choice(EXPORT_FORMATS), default="json", show_default=True, help="Format."
+)
 @click.option(
     "--output", metavar="PATH", default=STDOUT, help="File, or folder for Markdown of many and archives; else stdout."
 )
@@ -82,25 +132,27 @@ def export(
     if everything:
         if format_ != "json" or no_metadata:
             raise InvalidInput("An archive has one format.", "Leave out --format and --no-metadata.")
-        with call.book() as book:
+        with call.memory() as memory:
             for name in projects:
-                require_project(book, name)
-            since_ms = beginning(since, book.clock()) if since else None
-            write_archive(call, Archive(book, Extent(tuple(projects)), since_ms), output, force=force)
+                require_project(memory, name)
+            since_ms = period_start(since, memory.clock()) if since else None
+            write_archive(call, Archive(memory, SyncScope(tuple(projects)), since_ms), output, force=force)
         return
     if projects or since:
         raise InvalidInput("--project and --since are for --everything.", "Give it, or leave them out.")
     many = len(ids) != 1
     if many and format_ == "markdown" and output == STDOUT:
         raise InvalidInput("Many conversations as Markdown are many files.", "Name a folder with --output.")
-    scope = SessionScope(folder="" if folder is None else folder_path(folder))
-    with call.book() as book:
+    scope = SessionScope(folder="" if folder is None else normalise_folder(folder))
+    with call.memory() as memory:
         # All of them exist, or nothing is written.
-        found = {session.uid: session for session in (find(book, id_) for id_ in ids)}
-        size = sum(session.bytes for session in found.values()) if ids else stats(book, folder).counts.bytes
-        whole = (opened(book, uid) for uid in found) if ids else whole_conversations(book, scope)
+        found = {session.uid: session for session in (find_session(memory, id_) for id_ in ids)}
+        size = (
+            sum(session.bytes for session in found.values()) if ids else conversation_stats(memory, folder).counts.bytes
+        )
+        whole = (open_conversation(memory, uid) for uid in found) if ids else all_conversations(memory, scope)
         with tables.progress("Exporting", size) as advance:
-            exporting = _Export(book, format_, not no_metadata, force)
+            exporting = _Export(memory, format_, not no_metadata, force)
             exporting.write(_counted(whole, advance), output, many=many, as_data=call.json)
     if output == STDOUT:
         return
@@ -120,9 +172,9 @@ def _counted(whole: Iterable[Whole], advance: Any) -> Iterator[Whole]:
 class _Export:
     """One export: how it is written, and how much was."""
 
-    def __init__(self, book: Book, format_: str, metadata: bool, force: bool) -> None:
+    def __init__(self, memory: LocalMemory, format_: str, metadata: bool, force: bool) -> None:
         self.told = {"conversations": 0, "messages": 0}
-        self._moment, self._markdown = stamp(book.clock()), format_ == "markdown"
+        self._moment, self._markdown = short_iso_time(memory.clock()), format_ == "markdown"
         self._metadata, self._force = metadata, force
 
     def write(self, whole: Iterable[Whole], output: str, *, many: bool, as_data: bool) -> None:
@@ -135,7 +187,7 @@ class _Export:
             for piece in pieces:
                 click.echo(harmless(piece), nl=False)
             return
-        with whole_file(checked_target(Path(output), force=self._force), force=self._force) as stream:
+        with atomic_file(check_target(Path(output), force=self._force), force=self._force) as stream:
             for piece in pieces:
                 stream.write(piece.encode("utf-8", "replace"))
 
@@ -150,31 +202,33 @@ class _Export:
 
     def _document(self, whole: Iterable[Whole]) -> Iterator[str]:
         """One JSON document, a conversation to a line, as they come."""
-        head = json.dumps({"format": FORMAT, "version": VERSION, "exported_at": self._moment})
+        head = json.dumps(
+            {"format": CONVERSATIONS_FORMAT, "version": CONVERSATIONS_VERSION, "exported_at": self._moment}
+        )
         yield f'{head[:-1]}, "conversations": ['
         between = "\n"
         for session, messages in whole:
             self._count(messages)
             yield between + json.dumps(
-                redacted(export_data(session, messages, metadata=self._metadata)), ensure_ascii=False
+                redact_data(conversation_export(session, messages, metadata=self._metadata)), ensure_ascii=False
             )
             between = ",\n"
         yield "\n]}\n"
 
     def _files(self, whole: Iterable[Whole], folder: Path) -> None:
-        new_folder(folder, force=self._force)
+        make_folder(folder, force=self._force)
         taken: set[str] = set()
         for session, messages in whole:
-            name = file_name(redact(session.label))
-            if same_name(name) in taken:
+            name = safe_file_name(redact(session.label))
+            if file_name_key(name) in taken:
                 name = f"{name} {session.short_id}"
-            taken.add(same_name(name))
-            with whole_file(folder / f"{name}.md", force=self._force) as stream:
+            taken.add(file_name_key(name))
+            with atomic_file(folder / f"{name}.md", force=self._force) as stream:
                 stream.write(self._text(session, messages).encode("utf-8", "replace"))
 
     def _text(self, session: Session, messages: Sequence[Item]) -> str:
         self._count(messages)
-        return exported(session, messages, "markdown" if self._markdown else "json", metadata=self._metadata)
+        return export_text(session, messages, "markdown" if self._markdown else "json", metadata=self._metadata)
 
     def _count(self, messages: Sequence[Item]) -> None:
         self.told["conversations"] += 1

@@ -14,15 +14,13 @@ from typing import Any
 
 import click
 
-from commonplace.capture.following import Following
-from commonplace.capture.ingest import Ingest, Ingested
-from commonplace.capture.transcripts.find import Found, places
+from commonplace.capture.ingest import IngestReport, IngestRun, SessionWatcher
+from commonplace.capture.transcript_reading import TranscriptFile, transcript_folders
 from commonplace.cli import tables
-from commonplace.cli.call import Call, command
-from commonplace.cli.failure import Stopped
+from commonplace.cli.command import Call, StoppedEarly, command
 from commonplace.errors import InvalidInput, StoreBusy
-from commonplace.memory.book import Book
-from commonplace.memory.graph import link_some
+from commonplace.memory.graph import link_new_passages
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status import status
 
 SHOWN = 10
@@ -49,12 +47,12 @@ def ingest(call: Call, paths: Sequence[str], project: str | None, watch: bool) -
     for path in chosen:
         if not path.exists():
             raise InvalidInput(f"There is no file or folder {path}.", "Name one, or none to look in the usual places.")
-    chosen = chosen or places(os.environ, Path.home(), sys.platform)
-    with call.book() as book:
-        summary = _ingested(call, book, chosen, project, named=bool(paths))
-        waiting = 0 if book.meaning.state == "off" else status(book)["pending"]
-        if paths and not watch and summary.fruitless and not summary.files.known:
-            raise Stopped(f"No session could be read: {_why(summary)}.", _hint(), _reply(summary))
+    chosen = chosen or transcript_folders(os.environ, Path.home(), sys.platform)
+    with call.memory() as memory:
+        summary = _ingest_paths(call, memory, chosen, project, named=bool(paths))
+        waiting = 0 if memory.embeddings.state == "off" else status(memory)["pending"]
+        if paths and not watch and summary.nothing_read and not summary.files.known:
+            raise StoppedEarly(f"No session could be read: {_why(summary)}.", _hint(), _reply(summary))
         if call.json:
             call.reply(_reply(summary) | {"waiting_for_vectors": waiting})
             return
@@ -65,16 +63,18 @@ def ingest(call: Call, paths: Sequence[str], project: str | None, watch: bool) -
                 " a running server makes them, each search some."
             )
         if watch:
-            _follow(call, book, chosen, project)
+            _follow(call, memory, chosen, project)
 
 
-def _ingested(call: Call, book: Book, paths: Sequence[Path], project: str | None, *, named: bool) -> Ingested:
-    reading = Ingest(book, project=project)
+def _ingest_paths(
+    call: Call, memory: LocalMemory, paths: Sequence[Path], project: str | None, *, named: bool
+) -> IngestReport:
+    reading = IngestRun(memory, project=project)
     try:
         files = reading.find(paths, named=named)
         with tables.progress("Ingesting", _size(files)) as advance:
             reading.read(files, advance)
-        _link(book)
+        _link(memory)
     except KeyboardInterrupt:
         done = reading.summary.messages.added
         call.note(f"Interrupted. {done:,} messages are stored; the same command goes on from there.")
@@ -82,19 +82,19 @@ def _ingested(call: Call, book: Book, paths: Sequence[Path], project: str | None
     return reading.summary
 
 
-def _follow(call: Call, book: Book, paths: Sequence[Path], project: str | None) -> None:
+def _follow(call: Call, memory: LocalMemory, paths: Sequence[Path], project: str | None) -> None:
     """Look again and again. Whoever writes to the store at the same time comes first."""
     signal.signal(signal.SIGTERM, _interrupt)
     call.note("Watching. Ctrl-C ends it.")
-    following = Following(paths)
+    following = SessionWatcher(paths)
     with contextlib.suppress(KeyboardInterrupt):
         while True:
-            reading = Ingest(book, project=project)
+            reading = IngestRun(memory, project=project)
             try:
                 reading.read(following.changed())
-                _link(book)
+                _link(memory)
             except StoreBusy:
-                following = Following(paths)
+                following = SessionWatcher(paths)
             told = reading.summary
             if told.messages.added:
                 call.say(f"{told.messages.added:,} new messages in {told.conversations.added:,} sessions.")
@@ -106,14 +106,14 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _link(book: Book) -> None:
+def _link(memory: LocalMemory) -> None:
     """Link what came in, so that its neighbours are found at once. If another process writes, it does that too."""
     with contextlib.suppress(StoreBusy):
-        while link_some(book):
+        while link_new_passages(memory):
             pass
 
 
-def _size(files: Sequence[Found]) -> int:
+def _size(files: Sequence[TranscriptFile]) -> int:
     size = 0
     for found in files:
         with contextlib.suppress(OSError):
@@ -121,7 +121,7 @@ def _size(files: Sequence[Found]) -> int:
     return size
 
 
-def _why(summary: Ingested) -> str:
+def _why(summary: IngestReport) -> str:
     told = "; ".join(f"{one.what}: {one.why}" for one in summary.examples[:3])
     return told.rstrip(".") or "there is none"
 
@@ -130,7 +130,7 @@ def _hint() -> str:
     return "Sessions are files of Claude Code, Codex and Gemini CLI (.jsonl, .json) and Cursor's state.vscdb."
 
 
-def _show(call: Call, summary: Ingested) -> None:
+def _show(call: Call, summary: IngestReport) -> None:
     tallies = {f"{source} sessions": tally for source, tally in sorted(summary.by_source.items())}
     tallies |= {"messages": summary.messages, "files": summary.files}
     tables.table(
@@ -153,7 +153,7 @@ def _show(call: Call, summary: Ingested) -> None:
         call.note("No sessions were found. Name a file or folder, or run an agent first.")
 
 
-def _reply(summary: Ingested) -> dict[str, Any]:
+def _reply(summary: IngestReport) -> dict[str, Any]:
     return {
         "sessions": {"added": summary.conversations.added, "known": summary.conversations.known},
         "messages": {"added": summary.messages.added, "known": summary.messages.known},

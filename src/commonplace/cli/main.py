@@ -15,47 +15,59 @@ from typing import Any
 
 import click
 
-from commonplace.cli.call import Call, data_dir_option, json_option, write_examples
-from commonplace.cli.failure import CLOSED_PIPE, INTERRUPTED, PipeClosed, report
-from commonplace.cli.terminal import colour, speak_utf8
+from commonplace.cli.command import (
+    CLOSED_PIPE,
+    INTERRUPTED,
+    Call,
+    ClosedPipe,
+    data_dir_option,
+    json_option,
+    report_failure,
+    write_examples,
+)
+from commonplace.cli.terminal import use_colour, use_utf8
 
 # name, where it is defined, what it does. `--help` reads only this.
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("add", "commonplace.cli.add:add", "Remember something, or many things from a JSONL file."),
     ("search", "commonplace.cli.search:search", "Find what was remembered, by words and by meaning."),
     ("context", "commonplace.cli.context:context", "What to know before working on a project."),
-    ("timeline", "commonplace.cli.timeline:timeline", "What happened before and after something."),
-    ("show", "commonplace.cli.show:show", "Everything about items, by their ids."),
-    ("list", "commonplace.cli.list:list_", "Newest first, page by page."),
-    ("rules", "commonplace.cli.rules:rules", "What always holds here, for every file or only for some."),
-    ("edit", "commonplace.cli.edit:edit", "Change what is remembered; its history keeps what it was."),
-    ("history", "commonplace.cli.show:history", "What an item was before each change."),
-    ("revert", "commonplace.cli.revert:revert", "Bring back what an item was before a change."),
-    ("supersede", "commonplace.cli.supersede:supersede", "Let one item take the place of another."),
-    ("forget", "commonplace.cli.forget:forget", "Take items out of every answer. `restore` undoes it."),
-    ("restore", "commonplace.cli.forget:restore", "Bring forgotten or superseded items back."),
-    ("streams", "commonplace.cli.streams:streams", "Memories that agents are still sending in chunks."),
+    ("timeline", "commonplace.cli.context:timeline", "What happened before and after something."),
+    ("show", "commonplace.cli.items:show", "Everything about items, by their ids."),
+    ("list", "commonplace.cli.items:list_", "Newest first, page by page."),
+    ("rules", "commonplace.cli.context:rules", "What always holds here, for every file or only for some."),
+    ("edit", "commonplace.cli.items:edit", "Change what is remembered; its history keeps what it was."),
+    ("history", "commonplace.cli.items:history", "What an item was before each change."),
+    ("revert", "commonplace.cli.items:revert", "Bring back what an item was before a change."),
+    ("supersede", "commonplace.cli.items:supersede", "Let one item take the place of another."),
+    ("forget", "commonplace.cli.items:forget", "Take items out of every answer. `restore` undoes it."),
+    ("restore", "commonplace.cli.items:restore", "Bring forgotten or superseded items back."),
+    ("streams", "commonplace.cli.items:streams", "Memories that agents are still sending in chunks."),
     ("connect", "commonplace.cli.connect:connect", "Let editors and agents use this memory."),
     ("disconnect", "commonplace.cli.connect:disconnect", "Take out of editors what `connect` put in."),
-    ("generate", "commonplace.cli.generate:generate", "Write the rules into the files that agents read."),
-    ("learn", "commonplace.cli.learn:learn", "Read the rule files that are there into the memory."),
+    ("generate", "commonplace.cli.rule_files:generate", "Write the rules into the files that agents read."),
+    ("learn", "commonplace.cli.rule_files:learn", "Read the rule files that are there into the memory."),
     ("import", "commonplace.cli.import_:import_", "Take over conversations from ChatGPT, Claude or text files."),
     ("ingest", "commonplace.cli.ingest:ingest", "Read the sessions that coding agents left on this machine."),
     ("sessions", "commonplace.cli.sessions:sessions", "All sessions, those of coding agents too, newest first."),
-    ("reconstruct", "commonplace.cli.reconstruct:reconstruct", "What happened in a session, in order."),
+    ("reconstruct", "commonplace.cli.sessions:reconstruct", "What happened in a session, in order."),
     ("recall", "commonplace.cli.recall:recall", "What earlier sessions said and did about something."),
-    ("explain", "commonplace.cli.explain:explain", "How something came about, over all sessions."),
-    ("predict", "commonplace.cli.predict:predict", "What came next in situations like this one."),
-    ("store", "commonplace.cli.store:store", "Keep a conversation, from JSON or from a text with speakers."),
+    ("explain", "commonplace.cli.recall:explain", "How something came about, over all sessions."),
+    ("predict", "commonplace.cli.recall:predict", "What came next in situations like this one."),
+    ("store", "commonplace.cli.import_:store", "Keep a conversation, from JSON or from a text with speakers."),
     ("conversations", "commonplace.cli.conversations:conversations", "List, read and arrange conversations."),
     ("export", "commonplace.cli.export:export", "Conversations as JSON to import again, or as Markdown."),
-    ("prune", "commonplace.cli.prune:prune", "Conversations that could go, archived if you say so."),
+    ("prune", "commonplace.cli.conversations:prune", "Conversations that could go, archived if you say so."),
     ("stats", "commonplace.cli.stats:stats", "How much was said, where and when."),
     ("report", "commonplace.cli.report:report", "The week in a project: sessions, decisions, files, open ends."),
-    ("projects", "commonplace.cli.projects:projects", "Projects and the names they answer to."),
-    ("clusters", "commonplace.cli.topics:clusters", "Topics: what each project is about, by its own words."),
-    ("keys", "commonplace.cli.keys:keys", "Who may call the HTTP server, and what for."),
-    ("spaces", "commonplace.cli.spaces:spaces", "Whose memories a shared server keeps, and who may use them."),
+    ("projects", "commonplace.cli.projects_and_topics:projects", "Projects and the names they answer to."),
+    (
+        "clusters",
+        "commonplace.cli.projects_and_topics:clusters",
+        "Topics: what each project is about, by its own words.",
+    ),
+    ("keys", "commonplace.cli.keys_and_spaces:keys", "Who may call the HTTP server, and what for."),
+    ("spaces", "commonplace.cli.keys_and_spaces:spaces", "Whose memories a shared server keeps, and who may use them."),
     ("sync", "commonplace.cli.sync:sync", "Bring this memory and a space on a server together."),
     ("push", "commonplace.cli.sync:push", "Send what changed here to a space on a server."),
     ("pull", "commonplace.cli.sync:pull", "Take in what changed in a space on a server."),
@@ -66,17 +78,17 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("repair", "commonplace.cli.check:repair", "Make anew what is derived; what was said stays as it is."),
     ("backup", "commonplace.cli.backup:backup", "A verified copy of everything."),
     ("backups", "commonplace.cli.backup:backups", "Copies that are there, and putting one back."),
-    ("encrypt", "commonplace.cli.encrypt:encrypt", "Encrypt the file of the store."),
-    ("decrypt", "commonplace.cli.encrypt:decrypt", "Write it without encryption again."),
+    ("encrypt", "commonplace.cli.backup:encrypt", "Encrypt the file of the store."),
+    ("decrypt", "commonplace.cli.backup:decrypt", "Write it without encryption again."),
     ("doctor", "commonplace.cli.doctor:doctor", "Try whether everything works, and mend what does not."),
     ("mcp", "commonplace.cli.serve:mcp", "Serve an agent over stdio (MCP)."),
     ("serve", "commonplace.cli.serve:serve", "Serve the dashboard, and agents over HTTP (MCP at /mcp)."),
-    ("drain", "commonplace.cli.drain:drain", "Remember now what hooks left waiting."),
-    ("hook", "commonplace.cli.hook:hook", "What editors run while they work: it keeps what they tell."),
+    ("drain", "commonplace.cli.hooks:drain", "Remember now what hooks left waiting."),
+    ("hook", "commonplace.cli.hooks:hook", "What editors run while they work: it keeps what they tell."),
     ("demo", "commonplace.cli.demo:demo", "See it work in a few seconds, on a temporary store."),
-    ("settings", "commonplace.cli.settings:settings", "Every setting, its value and where it comes from."),
-    ("version", "commonplace.cli.settings:version", "The version that is installed."),
-    ("help", "commonplace.cli.settings:help_", "How to call a command."),
+    ("settings", "commonplace.cli.status:settings", "Every setting, its value and where it comes from."),
+    ("version", "commonplace.cli.status:version", "The version that is installed."),
+    ("help", "commonplace.cli.status:help_", "How to call a command."),
 )
 
 EXAMPLES = (
@@ -124,7 +136,7 @@ class CommandTable(click.Group):
         except OSError as error:
             # Before click sees it: there a closed pipe is exit code 1, like any failure.
             if is_closed_pipe(error):
-                raise PipeClosed from error
+                raise ClosedPipe from error
             raise
 
 
@@ -164,21 +176,21 @@ commonplace.params += [json_option(), data_dir_option()]
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    speak_utf8()
+    use_utf8()
     call = Call(json="--json" in _options(arguments))
     try:
         code = commonplace.main(
-            args=list(arguments), prog_name="commonplace", standalone_mode=False, obj=call, color=colour()
+            args=list(arguments), prog_name="commonplace", standalone_mode=False, obj=call, color=use_colour()
         )
         sys.stdout.flush()
-    except PipeClosed:
+    except ClosedPipe:
         return _hang_up()
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 (whatever it is, a person gets a line and not a traceback)
         if isinstance(error, OSError) and is_closed_pipe(error):
             return _hang_up()
-        return report(error, call)
+        return report_failure(error, call)
     return code if isinstance(code, int) else 0
 
 

@@ -9,16 +9,15 @@ from typing import Any
 import click
 
 from commonplace.cli import report_text
-from commonplace.cli.call import Call, command
-from commonplace.cli.files import checked_target, whole_file
+from commonplace.cli.command import Call, command
+from commonplace.cli.output_files import atomic_file, check_target
 from commonplace.errors import InvalidInput
-from commonplace.memory.browse import require_project
+from commonplace.memory.items import require_project
 from commonplace.memory.report import Report
 from commonplace.memory.report import report as report_of
 from commonplace.model import Scope
-from commonplace.text.periods import beginning, ending
-from commonplace.text.redacted_data import redacted
-from commonplace.text.times import iso
+from commonplace.text.dates import iso_time, period_end, period_start
+from commonplace.text.redact import redact_data
 
 FORMATS = ("terminal", "markdown")
 
@@ -55,37 +54,37 @@ def report(
     if output is not None:
         if format_ == "terminal":
             raise InvalidInput("A file is written as Markdown.", "Leave --format out, or --output.")
-        checked_target(output, force=force)
-    with call.book(asks=True) as book:
-        require_project(book, project)
-        now = book.clock()
+        check_target(output, force=force)
+    with call.memory(asks=True) as memory:
+        require_project(memory, project)
+        now = memory.clock()
         found = report_of(
-            book,
+            memory,
             Scope(project=place, only_global=everywhere),
-            beginning(since, now),
-            now if until is None else ending(until, now),
+            period_start(since, now),
+            now if until is None else period_end(until, now),
         )
-    data: dict[str, Any] = redacted(record(found, "global" if everywhere else place))
+    data: dict[str, Any] = redact_data(report_record(found, "global" if everywhere else place))
     if output is not None:
-        with whole_file(output, force=force) as stream:
-            stream.write(report_text.markdown(data).encode("utf-8", "replace"))
+        with atomic_file(output, force=force) as stream:
+            stream.write(report_text.report_markdown(data).encode("utf-8", "replace"))
     if call.json:
         call.reply(data if output is None else data | {"path": str(output)})
     elif output is not None:
         call.say(f"Wrote {output}")
     elif (format_ or ("terminal" if sys.stdout.isatty() else "markdown")) == "markdown":
-        call.say(report_text.markdown(data), nl=False)
+        call.say(report_text.report_markdown(data), nl=False)
     else:
-        report_text.show(data)
+        report_text.show_report(data)
 
 
-def record(found: Report, place: str | None) -> dict[str, Any]:
+def report_record(found: Report, place: str | None) -> dict[str, Any]:
     """A report as programs read it."""
     labels = {one.session.id: one.session.short_id for one in found.sessions}
     return {
         "project": place,
-        "from": iso(found.from_ms),
-        "to": iso(found.to_ms),
+        "from": iso_time(found.from_ms),
+        "to": iso_time(found.to_ms),
         "items": found.happenings,
         "complete": found.complete,
         "sessions": [
@@ -94,8 +93,8 @@ def record(found: Report, place: str | None) -> dict[str, Any]:
                 "request": one.request,
                 "source": one.session.source,
                 "project": one.session.project,
-                "from": iso(one.session.started_ms),
-                "to": iso(one.session.ended_ms),
+                "from": iso_time(one.session.started_ms),
+                "to": iso_time(one.session.ended_ms),
                 "minutes": (one.session.ended_ms - one.session.started_ms) // 60_000,
                 "items": one.happenings,
             }
@@ -103,11 +102,11 @@ def record(found: Report, place: str | None) -> dict[str, Any]:
         ],
         "quiet_sessions": found.quiet,
         "decisions": [
-            {"id": one.item_id, "type": one.type, "title": one.title, "project": one.project, "at": iso(one.at_ms)}
+            {"id": one.item_id, "type": one.type, "title": one.title, "project": one.project, "at": iso_time(one.at_ms)}
             for one in found.decisions
         ],
         "files": [
-            {"path": one.path, "changed": one.changed, "read": one.read, "last": iso(one.last_ms)}
+            {"path": one.path, "changed": one.changed, "read": one.read, "last": iso_time(one.last_ms)}
             for one in found.files
         ],
         "failures": [
@@ -115,14 +114,14 @@ def record(found: Report, place: str | None) -> dict[str, Any]:
                 "command": one.command,
                 "why": one.why,
                 "times": one.times,
-                "at": iso(one.at_ms),
-                "mended": None if one.mended_ms is None else iso(one.mended_ms),
+                "at": iso_time(one.at_ms),
+                "mended": None if one.fixed_ms is None else iso_time(one.fixed_ms),
                 "session": labels.get(one.session_id or 0),
             }
             for one in found.failures
         ],
         "open_ends": [
-            {"what": one.what, "text": one.text, "at": iso(one.at_ms), "session": labels.get(one.session_id or 0)}
+            {"what": one.what, "text": one.text, "at": iso_time(one.at_ms), "session": labels.get(one.session_id or 0)}
             for one in found.open_ends
         ],
         "topics": [{"name": name, "passages": passages} for name, passages in found.topics],

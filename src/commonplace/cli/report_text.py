@@ -16,7 +16,7 @@ Data = Mapping[str, Any]
 NOTHING = "Nothing was captured in this time."
 HINT = "`commonplace connect` captures what agents do; `commonplace ingest` reads the sessions that they left."
 # The parts, and what is said of each where there is nothing.
-PARTS = {
+SECTIONS = {
     "sessions": ("Sessions", "No session."),
     "decisions": ("Decisions and rules", "None was made."),
     "files": ("Files", "No file was named."),
@@ -27,42 +27,42 @@ PARTS = {
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
 
 
-def title(data: Data) -> str:
+def report_title(data: Data) -> str:
     names = {None: "All projects", "global": "What belongs to no project"}
     return names.get(data["project"]) or str(data["project"])
 
 
-def span(data: Data) -> str:
+def report_period(data: Data) -> str:
     return f"{_local(data['from'])} to {_local(data['to'])}"
 
 
-def show(data: Data) -> None:
+def show_report(data: Data) -> None:
     """Tables, one after the other; in a pipe, tab separated."""
-    click.secho(one_line(title(data)), bold=True)
-    click.secho(span(data), dim=True)
+    click.secho(one_line(report_title(data)), bold=True)
+    click.secho(report_period(data), dim=True)
     if not (data["items"] or data["sessions"]):
         click.echo(f"{NOTHING}\n{HINT}")
         return
-    for name, (heading, nothing) in PARTS.items():
+    for name, (heading, nothing) in SECTIONS.items():
         click.secho(f"\n{heading}", bold=True)
-        rows = [_row(name, row, everywhere=data["project"] is None) for row in data[name]]
+        rows = [_section_row(name, row, everywhere=data["project"] is None) for row in data[name]]
         if rows:
             tables.table(tuple(rows[0]), rows)
         else:
             click.secho(nothing, dim=True)
-        for more in _besides(data, name):
+        for more in _footnotes(data, name):
             click.secho(more, dim=True)
     if not data["complete"]:
         click.secho(f"\nOnly the newest {data['items']:,} items were looked at.", fg="yellow")
 
 
-def _row(part: str, row: Data, *, everywhere: bool) -> dict[str, Any]:
+def _section_row(part: str, row: Data, *, everywhere: bool) -> dict[str, Any]:
     """A row of a table: the columns in their order."""
     if part == "sessions":
         return {
             "id": row["id"],
             "began": _local(row["from"]),
-            "took": took(row["minutes"]),
+            "took": format_minutes(row["minutes"]),
             "source": row["source"] or "-",
             **({"project": row["project"]} if everywhere else {}),
             "request": row["request"],
@@ -72,35 +72,35 @@ def _row(part: str, row: Data, *, everywhere: bool) -> dict[str, Any]:
     if part == "files":
         return {"file": row["path"], "changed": row["changed"], "read": row["read"]}
     if part == "failures":
-        return {"command": row["command"], "why": row["why"], "times": row["times"], "mended": _mended(row)}
+        return {"command": row["command"], "why": row["why"], "times": row["times"], "mended": _fixed_or_not(row)}
     if part == "open_ends":
         return {"type": row["what"], "text": row["text"], "session": row["session"] or "-"}
     return {"topic": row["name"], "passages": row["passages"]}
 
 
-def markdown(data: Data) -> str:
+def report_markdown(data: Data) -> str:
     """The same as Markdown that stands alone."""
-    return "\n".join(_lines(data)) + "\n"
+    return "\n".join(_markdown_lines(data)) + "\n"
 
 
-def _lines(data: Data) -> Iterator[str]:
-    yield f"# {_escaped(title(data))}"
-    yield f"\n{span(data)}"
+def _markdown_lines(data: Data) -> Iterator[str]:
+    yield f"# {_escaped(report_title(data))}"
+    yield f"\n{report_period(data)}"
     if not (data["items"] or data["sessions"]):
         yield f"\n{NOTHING}"
         return
-    for name, (heading, nothing) in PARTS.items():
+    for name, (heading, nothing) in SECTIONS.items():
         yield f"\n## {heading}\n"
-        yield from _listed(name, data[name], everywhere=data["project"] is None) if data[name] else (nothing,)
-        yield from (f"\n{more}" for more in _besides(data, name))
+        yield from _section_lines(name, data[name], everywhere=data["project"] is None) if data[name] else (nothing,)
+        yield from (f"\n{more}" for more in _footnotes(data, name))
     if not data["complete"]:
         yield f"\nOnly the newest {data['items']:,} items were looked at."
 
 
-def _listed(part: str, rows: Sequence[Data], *, everywhere: bool) -> Iterator[str]:
+def _section_lines(part: str, rows: Sequence[Data], *, everywhere: bool) -> Iterator[str]:
     for row in rows:
         if part == "sessions":
-            facts = (took(row["minutes"]), row["source"], row["project"] if everywhere else "")
+            facts = (format_minutes(row["minutes"]), row["source"], row["project"] if everywhere else "")
             told = _escaped(", ".join(filter(None, facts)))
             yield f"- **{_local(row['from'])}** ({told}): {_escaped(row['request'])}"
         elif part == "decisions":
@@ -109,14 +109,14 @@ def _listed(part: str, rows: Sequence[Data], *, everywhere: bool) -> Iterator[st
             yield f"- {_code(row['path'])}: changed {row['changed']}, read {row['read']}"
         elif part == "failures":
             times = f" {row['times']} times" if row["times"] > 1 else ""
-            yield f"- {_code(row['command'])} failed{times}, {_mended(row)}: {_escaped(row['why'])}"
+            yield f"- {_code(row['command'])} failed{times}, {_fixed_or_not(row)}: {_escaped(row['why'])}"
         elif part == "open_ends":
             yield f"- [ ] {row['what']}: {_escaped(row['text'])}"
         else:
             yield f"- {_escaped(row['name'])} ({row['passages']})"
 
 
-def _besides(data: Data, part: str) -> Iterator[str]:
+def _footnotes(data: Data, part: str) -> Iterator[str]:
     """What there was besides the rows of a part, counted."""
     if more := data["left_out"].get(part):
         yield f"and {more:,} more"
@@ -124,14 +124,14 @@ def _besides(data: Data, part: str) -> Iterator[str]:
         yield f"and {quiet:,} in which nothing was captured"
 
 
-def took(minutes: int) -> str:
+def format_minutes(minutes: int) -> str:
     """How long, as people say it."""
     if minutes < 60:
         return f"{minutes} min"
     return f"{minutes // 60} h {minutes % 60} min" if minutes < 48 * 60 else f"{minutes // 1440} d"
 
 
-def _mended(row: Data) -> str:
+def _fixed_or_not(row: Data) -> str:
     return "mended" if row["mended"] else "not mended"
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from commonplace.capture.hooks.scrubbing import scrub_spool
+from commonplace.capture.hooks.spool_reader import scrub_spool
 from commonplace.cli import tables
-from commonplace.cli.call import Call, command
-from commonplace.memory.scrub import Scrubbing, backups, still_holding, wipe
-from commonplace.memory.scrub import scrub as clean
+from commonplace.cli.command import Call, command
+from commonplace.memory.scrub import ScrubResult, copies_of_store, files_holding, wipe_deleted
+from commonplace.memory.scrub import scrub_secrets as clean
 
 # Places that are named to a person; programs get them all.
 MOST_NAMED = 20
@@ -34,25 +34,25 @@ def scrub(call: Call, dry_run: bool, text: bool, backups_too: bool) -> None:
     What is found is never shown, only its kind and where it stands. What was cleaned is gone from the file too, and
     cannot be brought back. Doing it again goes on where it was interrupted.
     """
-    from commonplace.capture.hooks.beside import drop_untrue
     from commonplace.capture.hooks.drain import drain
+    from commonplace.capture.hooks.drain_inline import drop_stale_contexts
 
     named = _asked() if text else None
-    with call.book() as book:
+    with call.memory() as memory:
         if not dry_run:
             # What is remembered now is cleaned with the rest.
-            drain(book, book.settings)
+            drain(memory, memory.settings)
         with tables.progress("Looking", None) as advance:
-            found = clean(book, named, dry_run=dry_run, advance=advance)
-        waiting = scrub_spool(book.settings, named, found, dry_run=dry_run)
-        wiped = dry_run or wipe(book)
-        drop_untrue(book.settings)
-        copies = backups(book)
+            found = clean(memory, named, dry_run=dry_run, advance=advance)
+        waiting = scrub_spool(memory.settings, named, found, dry_run=dry_run)
+        wiped = dry_run or wipe_deleted(memory)
+        drop_stale_contexts(memory.settings)
+        copies = copies_of_store(memory)
         if backups_too and not dry_run:
             for copy in copies:
                 copy.unlink(missing_ok=True)
-        left = still_holding(book, named) if named is not None and not dry_run else []
-    elsewhere = bool(book.settings.database_url)
+        left = files_holding(memory, named) if named is not None and not dry_run else []
+    elsewhere = bool(memory.settings.database_url)
     done = Done(found, dry_run, wiped, waiting, copies, backups_too and not dry_run, left, elsewhere)
     if call.json:
         call.reply(done.reply())
@@ -64,7 +64,7 @@ def scrub(call: Call, dry_run: bool, text: bool, backups_too: bool) -> None:
 class Done:
     """What was found and cleaned, and what could not be."""
 
-    found: Scrubbing
+    found: ScrubResult
     dry_run: bool
     wiped: bool
     waiting: int

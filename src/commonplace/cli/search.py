@@ -1,23 +1,58 @@
-"""`search`: find what was remembered, by its words and by its meaning."""
+"""Meaning for a command that runs once: what waits for its vector gets it, and who asked learns if words had to do."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import click
 
 from commonplace.cli import tables
-from commonplace.cli.call import Call, command
-from commonplace.cli.meaning import embed_for_question, warn, warn_incomplete
+from commonplace.cli.command import Call, command
 from commonplace.cli.terminal import read_stdin
 from commonplace.dialects.records import hit_record
-from commonplace.errors import InvalidInput
-from commonplace.memory.browse import require_project, require_types
-from commonplace.memory.recall import recall
+from commonplace.dialects.tool import missing_vectors_notice
+from commonplace.errors import InvalidInput, StoreError
+from commonplace.memory.embeddings import NO_WAIT
+from commonplace.memory.items import require_project, require_types
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.recall import embed_waiting, parse_question, recall
 from commonplace.model import KINDS, Kind, Scope
-from commonplace.text.periods import stretch
+from commonplace.text.dates import parse_period
 
-MOST = 1000
+# What a command embeds before it answers, the newest first, in small steps; the rest waits for the next, or a server.
+EMBED_SECONDS, EMBED_STEP = 0.5, 4
+# The same for a command that was asked something: first what holds the words of the question.
+QUESTION_SECONDS, QUESTION_PASSAGES = 2.0, 1_000
+# The same for what is made of vectors alone.
+MANY_SECONDS = 10.0
+
+
+def embed_pending(memory: LocalMemory, seconds: float = EMBED_SECONDS) -> None:
+    """Let meaning work right after `add`, without any server. A store that cannot be written now still answers."""
+    with contextlib.suppress(StoreError):
+        memory.embeddings.catch_up(batch=EMBED_STEP, seconds=seconds, patience=NO_WAIT)
+
+
+def embed_for_question(memory: LocalMemory, question: str, scopes: Sequence[Scope]) -> None:
+    """Let meaning work right after `add`, however much was added: what may answer a question comes first."""
+    embed_waiting(memory, parse_question(memory, question), scopes, QUESTION_PASSAGES, QUESTION_SECONDS)
+
+
+def warn_incomplete(call: Call, waiting: int) -> None:
+    """Say so where some passages were compared by their words alone."""
+    if waiting:
+        call.note(missing_vectors_notice(waiting).replace("Ask again in a moment", "Search again, or run a server"))
+
+
+def warn_keywords_only(call: Call, state: str) -> None:
+    """Say so where only words were compared."""
+    if state == "off" or state.startswith("failed"):
+        why = "meaning is off" if state == "off" else state.removeprefix("failed: ").rstrip(".")
+        call.note(f"Found by keywords only: {why}.")
+
+
+MAX_RESULTS = 1000
 
 
 @command(
@@ -31,7 +66,7 @@ MOST = 1000
 @click.argument("query", nargs=-1, required=True)
 @click.option("--project", help="Only this project; all projects if omitted.")
 @click.option("--global", "everywhere", is_flag=True, help="Only what belongs to no project.")
-@click.option("--limit", type=click.IntRange(1, MOST), default=10, show_default=True, help="Most results.")
+@click.option("--limit", type=click.IntRange(1, MAX_RESULTS), default=10, show_default=True, help="Most results.")
 @click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only this kind; may be repeated.")
 @click.option("--type", "types", multiple=True, help="Only this type; may be repeated.")
 @click.option("--tag", default="", help="Only with a tag that contains this.")
@@ -58,9 +93,9 @@ def search(
     question = read_stdin() if tuple(query) == ("-",) else " ".join(query)
     if not question.strip():
         raise InvalidInput("The query is empty.", "Give some words to look for.")
-    with call.book(asks=True) as book:
-        require_project(book, project)
-        time = stretch(since, until, book.clock())
+    with call.memory(asks=True) as memory:
+        require_project(memory, project)
+        time = parse_period(since, until, memory.clock())
         scope = Scope(
             project=project,
             only_global=everywhere,
@@ -70,12 +105,12 @@ def search(
             since_ms=time.from_ms,
             until_ms=time.to_ms,
         )
-        embed_for_question(book, question, [scope])
-        found = recall(book, question, scope, limit)
+        embed_for_question(memory, question, [scope])
+        found = recall(memory, question, scope, limit)
         if not found.hits:
-            require_types(book, types)
+            require_types(memory, types)
         results = [hit_record(hit) for hit in found.hits]
-        state = book.meaning.state
+        state = memory.embeddings.state
     if call.json:
         call.reply(
             {
@@ -87,7 +122,7 @@ def search(
         )
         return
     if not found.by_meaning:
-        warn(call, state)
+        warn_keywords_only(call, state)
     warn_incomplete(call, found.waiting)
     if not results:
         call.note("Nothing was found.")

@@ -6,7 +6,7 @@ import gc
 
 import click
 
-from commonplace.cli.call import Call, command
+from commonplace.cli.command import Call, command
 from commonplace.config import PROFILES
 
 profile_option = click.option("--profile", type=click.Choice(PROFILES), help="Which tools to offer (default: all).")

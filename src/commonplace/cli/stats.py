@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.cli import tables
-from commonplace.cli.call import Call, command
+from commonplace.cli.command import Call, command
 from commonplace.cli.terminal import one_line
 from commonplace.dialects.sekha_records import statistics
-from commonplace.memory.stats import activity
-from commonplace.memory.stats import stats as counted
+from commonplace.memory.stats import conversation_stats as counted
+from commonplace.memory.stats import message_activity
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,9 +30,9 @@ def stats(call: Call, folder: str | None) -> None:
 
     Activity is told per week of the last 26, or per month of the last 24 if some is older, in UTC.
     """
-    with call.book() as book:
-        data = statistics(counted(book, folder))
-        spoken = activity(book, folder)
+    with call.memory() as memory:
+        data = statistics(counted(memory, folder))
+        spoken = message_activity(memory, folder)
     data["activity"] = {
         "unit": spoken.unit,
         "earlier": spoken.earlier,

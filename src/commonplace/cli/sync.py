@@ -11,13 +11,12 @@ from typing import Any
 import click
 
 from commonplace.cli import tables
-from commonplace.cli.call import Call, command
-from commonplace.cli.failure import Stopped
+from commonplace.cli.command import Call, StoppedEarly, command
 from commonplace.config import Settings, listed
 from commonplace.errors import InvalidInput
-from commonplace.memory.records import Extent
-from commonplace.remote.server import Server
-from commonplace.remote.syncing import Summary, Sync
+from commonplace.memory.sync_records import SyncScope
+from commonplace.remote.client import RemoteServer
+from commonplace.remote.sync import Sync, SyncSummary
 
 # Conflicts and failures that are named to a person; programs get them all.
 MOST_NAMED = 10
@@ -50,9 +49,9 @@ def push(call: Call, to: str | None, key: str | None, projects: Sequence[str], d
     Everything goes but what is tagged `private` and what belongs to a project of the setting sync_private. Who is
     interrupted does it again: what arrived stays, and nothing arrives twice.
     """
-    with _meeting(call, "Pushing", to, key, projects, dry_run) as sync:
+    with _open_sync(call, "Pushing", to, key, projects, dry_run) as sync:
         sync.push()
-    _tell(call, sync.summary, dry_run)
+    _show_summary(call, sync.summary, dry_run)
 
 
 @command("pull", "commonplace pull", "commonplace pull --project my-api --dry-run --json")
@@ -62,9 +61,9 @@ def pull(call: Call, to: str | None, key: str | None, projects: Sequence[str], d
 
     Where both sides changed something, the later change stands, and the other one is kept in its history.
     """
-    with _meeting(call, "Pulling", to, key, projects, dry_run) as sync:
+    with _open_sync(call, "Pulling", to, key, projects, dry_run) as sync:
         sync.pull()
-    _tell(call, sync.summary, dry_run)
+    _show_summary(call, sync.summary, dry_run)
 
 
 @command("sync", "commonplace sync", "commonplace sync --project my-api --json")
@@ -74,10 +73,10 @@ def sync(call: Call, to: str | None, key: str | None, projects: Sequence[str], d
 
     What was done without a network comes together with what others did. Run it as often as you like.
     """
-    with _meeting(call, "Syncing", to, key, projects, dry_run) as meeting:
+    with _open_sync(call, "Syncing", to, key, projects, dry_run) as meeting:
         meeting.pull()
         meeting.push()
-    _tell(call, meeting.summary, dry_run)
+    _show_summary(call, meeting.summary, dry_run)
 
 
 @command("promote", "commonplace promote 1", "commonplace promote 1 2 --json")
@@ -88,23 +87,23 @@ def promote(call: Call, ids: Sequence[str], to: str | None, key: str | None) -> 
 
     They go as they are now, without their history and without the session they are from.
     """
-    with _meeting(call, "Promoting", to, key, (), dry_run=False) as meeting:
+    with _open_sync(call, "Promoting", to, key, (), dry_run=False) as meeting:
         meeting.promote(ids)
-    _tell(call, meeting.summary, dry_run=False)
+    _show_summary(call, meeting.summary, dry_run=False)
 
 
 @contextlib.contextmanager
-def _meeting(
+def _open_sync(
     call: Call, what: str, to: str | None, key: str | None, projects: Sequence[str], dry_run: bool
 ) -> Iterator[Sync]:
     settings = call.settings(remote_url=to, remote_key=key)
     if not settings.remote_url:
         raise InvalidInput("There is no server to talk to.", "Set remote_url, or give --to URL.")
-    server = Server(settings.remote_url, settings.remote_key)
+    server = RemoteServer(settings.remote_url, settings.remote_key)
     _warn(call, settings, server)
-    extent = Extent(tuple(projects), listed(settings.sync_private), private_too=False)
-    with contextlib.closing(server), call.book() as book, tables.progress(what, None) as advance:
-        meeting = Sync(book, server, extent, dry_run=dry_run, advance=advance)
+    extent = SyncScope(tuple(projects), listed(settings.sync_private), include_private=False)
+    with contextlib.closing(server), call.memory() as memory, tables.progress(what, None) as advance:
+        meeting = Sync(memory, server, extent, dry_run=dry_run, advance=advance)
         try:
             yield meeting
         except KeyboardInterrupt:
@@ -115,7 +114,7 @@ def _meeting(
             raise
 
 
-def _warn(call: Call, settings: Settings, server: Server) -> None:
+def _warn(call: Call, settings: Settings, server: RemoteServer) -> None:
     if server.address.is_open:
         call.note("The address begins with http://: others on the way can read the key and what is sent.")
     file = settings.data_dir / "config.toml"
@@ -125,7 +124,7 @@ def _warn(call: Call, settings: Settings, server: Server) -> None:
             call.note(f"Others on this machine can read the key in {file}: chmod 600 it.")
 
 
-def _tell(call: Call, summary: Summary, dry_run: bool) -> None:
+def _show_summary(call: Call, summary: SyncSummary, dry_run: bool) -> None:
     reply = {
         "dry_run": dry_run,
         "sent": summary.sent,
@@ -136,7 +135,7 @@ def _tell(call: Call, summary: Summary, dry_run: bool) -> None:
     }
     if summary.failed:
         first = summary.failed[0]
-        raise Stopped(
+        raise StoppedEarly(
             f"{len(summary.failed):,} of the records could not be taken in. {_called(first)}: {first['why']}",
             "All others are there. What was to be sent is tried again the next time.",
             reply,

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.cli.terminal import one_line, plain
-from commonplace.text.names import base_name
-from commonplace.text.times import ago, iso
+from commonplace.text.dates import iso_time, time_ago
+from commonplace.text.project_names import base_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -270,8 +270,8 @@ def terminal() -> Console | None:
 def _cell(column: str, value: object, *, brief: bool) -> str:
     if column in MOMENTS and isinstance(value, int):
         if brief:
-            return ago(value, time.time_ns() // 1_000_000)
-        return iso(value)
+            return time_ago(value, time.time_ns() // 1_000_000)
+        return iso_time(value)
     if column == "project":
         return one_line(base_name(str(value))) if value and brief else one_line(str(value or "global"))
     return "" if value is None else one_line(str(value))

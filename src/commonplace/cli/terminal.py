@@ -13,10 +13,10 @@ MOST_BYTES = 4 * 1_000_000 + 4
 
 def plain(text: str) -> str:
     """The text without secrets, and without anything that moves the cursor, colours, rings or reorders."""
-    from commonplace.text.control_characters import without_controls
+    from commonplace.text.control_characters import strip_control_characters
     from commonplace.text.redact import redact
 
-    return redact(without_controls(text))
+    return redact(strip_control_characters(text))
 
 
 def one_line(text: str) -> str:
@@ -24,12 +24,12 @@ def one_line(text: str) -> str:
     return " ".join(plain(text).split())
 
 
-def colour() -> bool | None:
+def use_colour() -> bool | None:
     """False when NO_COLOR asks for none; None lets the terminal decide."""
     return False if os.environ.get("NO_COLOR") else None
 
 
-def speak_utf8() -> None:
+def use_utf8() -> None:
     """Write UTF-8 whatever the locale or code page says, and never fail on a character."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -1,77 +1,175 @@
-"""memories.sh: rules, decisions, facts, notes and skills that every agent should know."""
+"""memories.sh's streams: a memory that arrives in chunks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from commonplace.dialects.memories_schemas import CONTEXT, FORGOTTEN, LIST, MEMORY, RULES
-from commonplace.dialects.memories_sdk import LAYER, LAYERS, layer_of
-from commonplace.dialects.memories_streams import STREAM_TOOLS
-from commonplace.dialects.memories_text import (
+from commonplace.dialects.memories_records import (
+    CONTEXT,
+    FORGOTTEN,
+    LAYER_FIELD,
+    LAYERS,
+    LIST,
+    MEMORY,
+    RULES,
+    STREAM,
     TYPES,
-    contradicted,
-    label,
-    line,
-    listing,
-    on_one_line,
+    contradiction_rows,
+    contradiction_warning,
+    layer_of,
+    list_text,
+    memory_line,
+    memory_row,
+    memory_rows,
+    one_line,
     relevant_text,
-    row,
-    rows,
     rules_text,
-    scope,
-    warning,
+    scope_label,
+    type_label,
 )
 from commonplace.dialects.schema import Schema
-from commonplace.dialects.tool import Arguments, Param, Reply, Run, Tool, notice
+from commonplace.dialects.tool import Arguments, Param, Reply, Tool, ToolFunction, search_notice
 from commonplace.errors import InvalidInput
-from commonplace.memory.book import Book
-from commonplace.memory.browse import browse
-from commonplace.memory.contradictions import contradictions
-from commonplace.memory.edit import Changes, edit
-from commonplace.memory.enrich import enrich
-from commonplace.memory.fetch import fetch_one
-from commonplace.memory.forget import forget
+from commonplace.memory import streams
+from commonplace.memory.contradictions import find_contradictions
+from commonplace.memory.edit_and_forget import Changes, edit_item, enrich_item, forget_items
+from commonplace.memory.items import browse_items, get_item
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
-from commonplace.memory.remember import Note, remember
-from commonplace.memory.rules import Rules, rules, within
-from commonplace.model import KINDS, Item, Scope
-from commonplace.text.globs import checked_glob
+from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.rules import ActiveRules, active_rules, rules_within
+from commonplace.model import KINDS, Item, Scope, Stream
+from commonplace.text.paths import check_glob
+
+
+def start_memory_stream(memory: LocalMemory, arguments: Arguments) -> Reply:
+    """Open a stream, in the server's own project unless it is to be global."""
+    project = None if arguments["global"] else memory.settings.project or None
+    stream = streams.start_stream(memory, arguments["type"], arguments["tags"] or (), project)
+    return Reply(_stream_data(stream), stream.id)
+
+
+def append_memory_chunk(memory: LocalMemory, arguments: Arguments) -> Reply:
+    """Add to a stream."""
+    stream = streams.append_to_stream(memory, arguments["stream_id"], arguments["chunk"])
+    return Reply(_stream_data(stream), f"{_chunk_count(stream)}, {stream.characters} chars")
+
+
+def finalize_memory_stream(memory: LocalMemory, arguments: Arguments) -> Reply:
+    """Make one memory of a stream."""
+    done = streams.finalize_stream(memory, arguments["stream_id"])
+    item, stream = done.item, done.stream
+    found = find_contradictions(memory, item)
+    verb = "Already stored" if done.duplicate else "Created"
+    text = f"{verb} {type_label(item.type)} {item.short_id} from {_chunk_count(stream)} ({stream.characters} chars)"
+    stored = memory_row(item) | {"duplicate": done.duplicate, "contradicts": contradiction_rows(found)}
+    return Reply(
+        _stream_data(stream) | {"memory": stored},
+        "\n\n".join(part for part in (text, contradiction_warning(found, item)) if part),
+    )
+
+
+def cancel_memory_stream(memory: LocalMemory, arguments: Arguments) -> Reply:
+    """Drop a stream."""
+    stream = streams.cancel_stream(memory, arguments["stream_id"])
+    return Reply(_stream_data(stream), f"Cancelled {stream.id}: {_chunk_count(stream)} dropped")
+
+
+_STREAM_ID = Param("stream_id", str, "Stream id from start", required=True)
+
+
+def _stream_tool(
+    name: str, title: str, description: str, params: tuple[Param, ...], call: ToolFunction, **more: Any
+) -> Tool:
+    more = {"read_only": False, "idempotent": False} | more
+    return Tool("memories", name, title, description, params, STREAM, call, **more)
+
+
+STREAM_TOOLS = (
+    _stream_tool(
+        "start_memory_stream",
+        "Start a stream",
+        "Start collecting a memory in chunks; returns the stream id.",
+        (
+            Param("type", str, "Memory type", default="note", choices=TYPES),
+            Param("tags", list, "Tags", items=str),
+            Param("global", bool, "Global scope instead of this project", default=False),
+        ),
+        start_memory_stream,
+    ),
+    _stream_tool(
+        "append_memory_chunk",
+        "Append to a stream",
+        "Append a chunk to an open stream.",
+        (_STREAM_ID, Param("chunk", str, "Content chunk", required=True)),
+        append_memory_chunk,
+    ),
+    _stream_tool(
+        "finalize_memory_stream",
+        "Finalize a stream",
+        "Make one memory of a stream's chunks.",
+        (_STREAM_ID,),
+        finalize_memory_stream,
+    ),
+    _stream_tool(
+        "cancel_memory_stream",
+        "Cancel a stream",
+        "Drop a stream and its chunks without creating a memory.",
+        (_STREAM_ID,),
+        cancel_memory_stream,
+        destructive=True,
+    ),
+)
+
+
+def _stream_data(stream: Stream) -> dict[str, Any]:
+    return {
+        "stream_id": stream.id,
+        "status": stream.status,
+        "chunks": stream.chunks,
+        "characters": stream.characters,
+    }
+
+
+def _chunk_count(stream: Stream) -> str:
+    return f"{stream.chunks} chunk{'' if stream.chunks == 1 else 's'}"
+
 
 MAX_LIMIT, MAX_LIST = 50, 100
-ROOM_OF_RULES = 200_000
+MAX_RULES_LENGTH = 200_000
 DEFAULT_TYPE = "note"
 # So many are looked through for those of one layer.
-WIDE = 200
+LAYER_CANDIDATES = 200
 # Everything but checkpoints, which are about a session.
 _FOUND = tuple(kind for kind in KINDS if kind != "checkpoint")
 
 
-def get_context(book: Book, arguments: Arguments) -> Reply:
+def get_context(memory: LocalMemory, arguments: Arguments) -> Reply:
     """Active rules, and what is relevant to the query."""
-    project, files = _project(book, arguments), arguments["files"] or ()
-    active = rules(book, project, files)
-    told = within(active, ROOM_OF_RULES)
+    project, files = _project(memory, arguments), arguments["files"] or ()
+    active = active_rules(memory, project, files)
+    told = rules_within(active, MAX_RULES_LENGTH)
     query = (arguments["query"] or "").strip()
     if not query:
         return Reply(_rules_data(told) | {"memories": []}, rules_text(told, files))
     # So many more than asked for that all of them could be rules, which are told above.
     surplus = len(active.project) + len(active.everywhere) + active.elsewhere
-    found = recall(book, query, Scope.around(project, kinds=_FOUND), arguments["limit"] + surplus)
+    found = recall(memory, query, Scope.around(project, kinds=_FOUND), arguments["limit"] + surplus)
     relevant = [hit.item for hit in found.hits if hit.item.type != "rule"][: arguments["limit"]]
     text = f"{rules_text(told, files)}\n\n{relevant_text(relevant)}"
-    return _told_once(book, _rules_data(told) | {"memories": rows(relevant)}, text, found.waiting)
+    return _with_notice(memory, _rules_data(told) | {"memories": memory_rows(relevant)}, text, found.waiting)
 
 
-def add_memory(book: Book, arguments: Arguments) -> Reply:
+def add_memory(memory: LocalMemory, arguments: Arguments) -> Reply:
     """Store a statement. The same one again in the same scope is found, and gets what tags and metadata are new."""
-    _said_something(arguments["content"])
+    _require_content(arguments["content"])
     tags, meta, layer = arguments["tags"] or (), arguments["metadata"] or {}, arguments["layer"]
     if layer is not None:
-        meta = {**meta, LAYER: layer}
+        meta = {**meta, LAYER_FIELD: layer}
     stored = remember(
-        book,
-        Note(
+        memory,
+        NewItem(
             content=arguments["content"].strip(),
             type="rule" if layer == "rule" and arguments["type"] == DEFAULT_TYPE else arguments["type"],
             project=(arguments["project_id"] or "").strip() or None,
@@ -80,46 +178,48 @@ def add_memory(book: Book, arguments: Arguments) -> Reply:
             meta=meta,
         ),
     )
-    item = fetch_one(book, stored.id)
+    item = get_item(memory, stored.id)
     if stored.duplicate:
-        item = enrich(book, item, tags, meta)
-    found = contradictions(book, item)
+        item = enrich_item(memory, item, tags, meta)
+    found = find_contradictions(memory, item)
     verb = "Already stored" if stored.duplicate else "Stored"
-    text = f"{verb} {item.type} ({scope(item)}): {on_one_line(item)}\nid: {item.short_id} ({label(item.type)})"
-    data = row(item) | {"duplicate": stored.duplicate, "contradicts": contradicted(found)}
-    return Reply(data, "\n\n".join(part for part in (text, warning(found, item)) if part))
+    text = f"{verb} {item.type} ({scope_label(item)}): {one_line(item)}\nid: {item.short_id} ({type_label(item.type)})"
+    data = memory_row(item) | {"duplicate": stored.duplicate, "contradicts": contradiction_rows(found)}
+    return Reply(data, "\n\n".join(part for part in (text, contradiction_warning(found, item)) if part))
 
 
-def search_memories(book: Book, arguments: Arguments) -> Reply:
+def search_memories(memory: LocalMemory, arguments: Arguments) -> Reply:
     """Memories that answer a query, best first."""
     if not arguments["query"].strip():
         raise InvalidInput("query is empty.", "Give some words to look for.")
     types = (arguments["type"],) if arguments["type"] else ()
-    asked = Scope.around(_project(book, arguments), kinds=_FOUND, types=types)
+    asked = Scope.around(_project(memory, arguments), kinds=_FOUND, types=types)
     layer, limit = arguments["layer"], arguments["limit"]
-    recalled = recall(book, arguments["query"], asked, limit if layer is None else WIDE)
+    recalled = recall(memory, arguments["query"], asked, limit if layer is None else LAYER_CANDIDATES)
     found = _in_layer([hit.item for hit in recalled.hits], layer)[:limit]
-    return _told_once(book, {"memories": rows(found)}, listing(f"Found {_counted(found)}", found), recalled.waiting)
+    return _with_notice(
+        memory, {"memories": memory_rows(found)}, list_text(f"Found {_count_text(found)}", found), recalled.waiting
+    )
 
 
-def get_rules(book: Book, arguments: Arguments) -> Reply:
+def get_rules(memory: LocalMemory, arguments: Arguments) -> Reply:
     """All active rules."""
     files = arguments["files"] or ()
-    told = within(rules(book, _project(book, arguments), files), ROOM_OF_RULES)
+    told = rules_within(active_rules(memory, _project(memory, arguments), files), MAX_RULES_LENGTH)
     return Reply(_rules_data(told), rules_text(told, files))
 
 
-def list_memories(book: Book, arguments: Arguments) -> Reply:
+def list_memories(memory: LocalMemory, arguments: Arguments) -> Reply:
     """The most recent memories."""
     types = (arguments["type"],) if arguments["type"] else ()
     tag = (arguments["tags"] or "").strip()
-    asked = Scope.around(_project(book, arguments), kinds=("memory",), types=types, tag=tag)
+    asked = Scope.around(_project(memory, arguments), kinds=("memory",), types=types, tag=tag)
     layer, limit = arguments["layer"], arguments["limit"]
-    found = _in_layer(browse(book, asked, limit if layer is None else WIDE).items, layer)[:limit]
-    return Reply({"memories": rows(found)}, listing(_counted(found), found))
+    found = _in_layer(browse_items(memory, asked, limit if layer is None else LAYER_CANDIDATES).items, layer)[:limit]
+    return Reply({"memories": memory_rows(found)}, list_text(_count_text(found), found))
 
 
-def edit_memory(book: Book, arguments: Arguments) -> Reply:
+def edit_memory(memory: LocalMemory, arguments: Arguments) -> Reply:
     """Change a memory, or say which other one it replaces: both or neither."""
     details = {}
     if arguments["category"] is not None:
@@ -128,10 +228,10 @@ def edit_memory(book: Book, arguments: Arguments) -> Reply:
         details["paths"] = _globs(arguments["paths"])
     content = arguments["content"]
     if content is not None:
-        _said_something(content)
+        _require_content(content)
     meta = arguments["metadata"]
     if arguments["layer"] is not None:
-        meta = {**(fetch_one(book, arguments["id"]).meta if meta is None else meta), LAYER: arguments["layer"]}
+        meta = {**(get_item(memory, arguments["id"]).meta if meta is None else meta), LAYER_FIELD: arguments["layer"]}
     changes = Changes(
         content=None if content is None else content.strip(),
         type=arguments["type"],
@@ -140,22 +240,23 @@ def edit_memory(book: Book, arguments: Arguments) -> Reply:
         meta=meta,
     )
     old = arguments["supersedes"]
-    item = edit(book, arguments["id"], changes, supersedes=old)
+    item = edit_item(memory, arguments["id"], changes, supersedes=old)
     if old is None:
-        return Reply(row(item), f"Updated {line(item)}")
-    replaced = fetch_one(book, old)
+        return Reply(memory_row(item), f"Updated {memory_line(item)}")
+    replaced = get_item(memory, old)
     undo = f"To undo: commonplace restore {replaced.id}"
     return Reply(
-        row(item) | {"supersedes": replaced.short_id}, f"Updated {line(item)}\nIt supersedes {line(replaced)}\n{undo}"
+        memory_row(item) | {"supersedes": replaced.short_id},
+        f"Updated {memory_line(item)}\nIt supersedes {memory_line(replaced)}\n{undo}",
     )
 
 
-def forget_memory(book: Book, arguments: Arguments) -> Reply:
+def forget_memory(memory: LocalMemory, arguments: Arguments) -> Reply:
     """Take a memory out of every answer; it can be restored."""
-    item = fetch_one(book, arguments["id"], forgotten=True)
+    item = get_item(memory, arguments["id"], forgotten=True)
     again = item.forgotten_ms is not None
-    forget(book, [item.id])
-    text = f"{'Already forgotten' if again else 'Forgot'} {line(item)}\nTo undo: commonplace restore {item.id}"
+    forget_items(memory, [item.id])
+    text = f"{'Already forgotten' if again else 'Forgot'} {memory_line(item)}\nTo undo: commonplace restore {item.id}"
     return Reply({"id": item.short_id, "forgotten": True, "restore": f"commonplace restore {item.id}"}, text)
 
 
@@ -164,7 +265,7 @@ _FILES = Param("files", list, "Files at hand: path rules then apply only if they
 _TYPE = Param("type", str, "Only this type", choices=TYPES)
 # What memories.sh's own SDK sends besides.
 _LAYER = Param("layer", str, "Layer of memories.sh", choices=LAYERS, listed=False)
-_SIGNALS = (
+_IGNORED_BY_CONTEXT = (
     "mode",
     "retrieval_strategy",
     "graph_depth",
@@ -186,7 +287,7 @@ def _tool(
     description: str,
     params: tuple[Param, ...],
     output: Schema,
-    call: Run,
+    call: ToolFunction,
     ignored: tuple[str, ...] = (),
     **more: bool,
 ) -> Tool:
@@ -206,7 +307,7 @@ TOOLS = (
         ),
         CONTEXT,
         get_context,
-        ignored=_SIGNALS,
+        ignored=_IGNORED_BY_CONTEXT,
     ),
     _tool(
         "add_memory",
@@ -294,38 +395,38 @@ TOOLS = (
 )
 
 
-def _project(book: Book, arguments: Arguments) -> str | None:
+def _project(memory: LocalMemory, arguments: Arguments) -> str | None:
     """The project asked about: the one named, else the one the server runs in."""
-    return (arguments["project_id"] or "").strip() or book.settings.project or None
+    return (arguments["project_id"] or "").strip() or memory.settings.project or None
 
 
 def _in_layer(items: Sequence[Item], layer: str | None) -> list[Item]:
     return [item for item in items if layer is None or layer_of(item.type, item.meta) == layer]
 
 
-def _rules_data(told: Rules) -> dict[str, Any]:
+def _rules_data(told: ActiveRules) -> dict[str, Any]:
     return {
-        "project_rules": rows(told.project),
-        "global_rules": rows(told.everywhere),
+        "project_rules": memory_rows(told.project),
+        "global_rules": memory_rows(told.everywhere),
         "rules_for_other_files": told.elsewhere,
         "rules_left_out": told.left_out,
     }
 
 
-def _told_once(book: Book, data: dict[str, Any], text: str, waiting: int) -> Reply:
+def _with_notice(memory: LocalMemory, data: dict[str, Any], text: str, waiting: int) -> Reply:
     """The reply, and if meaning is incomplete or has stopped working since anybody was told, why."""
-    told = notice(book, waiting)
+    told = search_notice(memory, waiting)
     return Reply(data | {"notice": told}, f"{text}\n\n({told})") if told else Reply(data, text)
 
 
 def _globs(paths: Sequence[str]) -> str:
-    return "\n".join(map(checked_glob, paths))
+    return "\n".join(map(check_glob, paths))
 
 
-def _said_something(content: str) -> None:
+def _require_content(content: str) -> None:
     if not content.strip():
         raise InvalidInput("content is empty.", "Say what to remember.")
 
 
-def _counted(found: Sequence[Item]) -> str:
+def _count_text(found: Sequence[Item]) -> str:
     return f"{len(found)} {'memory' if len(found) == 1 else 'memories'}"

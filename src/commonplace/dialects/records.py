@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from commonplace.memory.export import conversation_data
+from commonplace.memory.export_conversations import conversation_data
+from commonplace.memory.items import is_stale
 from commonplace.memory.spaces import SpaceEntry
-from commonplace.memory.staleness import is_stale
 from commonplace.model import DETAIL_FIELDS, Change, Item, Key, Project, Session, Stream
-from commonplace.text.redact import redact
-from commonplace.text.redacted_data import redacted
-from commonplace.text.times import iso, stamp
+from commonplace.text.dates import iso_time, short_iso_time
+from commonplace.text.redact import redact, redact_data
 
 if TYPE_CHECKING:
     from commonplace.memory.contradictions import Contradiction
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 _OUTER = {"body": "content", "meta": "metadata", "created_ms": "created_at", "updated_ms": "updated_at"}
 
 
-def record(item: Item) -> dict[str, Any]:
+def item_record(item: Item) -> dict[str, Any]:
     """Everything about an item. Of the fields of its kind, those that it has."""
     details = {name: redact(item.details[name]) for name in DETAIL_FIELDS[item.kind] if item.details.get(name)}
     return {
@@ -33,11 +32,11 @@ def record(item: Item) -> dict[str, Any]:
         "tags": [redact(tag) for tag in item.tags],
         "importance": item.importance,
         **_born(item),
-        "updated_at": iso(item.updated_ms),
+        "updated_at": iso_time(item.updated_ms),
         "updated_at_epoch": item.updated_ms,
         "rev": item.rev,
         "is_stale": is_stale(item),
-        "forgotten_at": None if item.forgotten_ms is None else iso(item.forgotten_ms),
+        "forgotten_at": None if item.forgotten_ms is None else iso_time(item.forgotten_ms),
         "superseded_by": item.superseded_by,
         "metadata": dict(item.meta),
         **_damage(item),
@@ -49,7 +48,7 @@ def hit_record(hit: Hit) -> dict[str, Any]:
     item = hit.item
     return {
         **_head(item),
-        "content": content_of(item),
+        "content": item_content(item),
         "project": item.project,
         **_born(item),
         "relevance": round(hit.relevance, 4),
@@ -69,7 +68,7 @@ def change_record(change: Change) -> dict[str, Any]:
     return {
         "rev": change.rev,
         "op": change.op,
-        "at": iso(change.at_ms),
+        "at": iso_time(change.at_ms),
         "at_epoch": change.at_ms,
         "before": before,
     }
@@ -80,7 +79,7 @@ def project_record(project: Project) -> dict[str, Any]:
         "name": project.name,
         "aliases": list(project.aliases),
         "items": project.items,
-        "last_at": None if project.last_ms is None else iso(project.last_ms),
+        "last_at": None if project.last_ms is None else iso_time(project.last_ms),
         "last_at_epoch": project.last_ms,
     }
 
@@ -95,8 +94,8 @@ def stream_record(stream: Stream) -> dict[str, Any]:
         "project": stream.project,
         "chunks": stream.chunks,
         "characters": stream.characters,
-        "created_at": iso(stream.created_ms),
-        "touched_at": iso(stream.touched_ms),
+        "created_at": iso_time(stream.created_ms),
+        "touched_at": iso_time(stream.touched_ms),
         "touched_at_epoch": stream.touched_ms,
     }
 
@@ -111,10 +110,10 @@ def key_record(key: Key, now_ms: int) -> dict[str, Any]:
         "role": key.role,
         "project": key.project,
         "state": "revoked" if key.revoked_ms is not None else "works" if key.works(now_ms) else "expired",
-        "created_at": iso(key.created_ms),
-        "expires_at": None if key.expires_ms is None else iso(key.expires_ms),
-        "revoked_at": None if key.revoked_ms is None else iso(key.revoked_ms),
-        "used_at": None if key.used_ms is None else iso(key.used_ms),
+        "created_at": iso_time(key.created_ms),
+        "expires_at": None if key.expires_ms is None else iso_time(key.expires_ms),
+        "revoked_at": None if key.revoked_ms is None else iso_time(key.revoked_ms),
+        "used_at": None if key.used_ms is None else iso_time(key.used_ms),
         "used_at_epoch": key.used_ms,
     }
 
@@ -123,7 +122,7 @@ def space_record(space: SpaceEntry) -> dict[str, Any]:
     """A space as a program reads it: what it holds and may hold, and how many keys to it work."""
     return {
         "name": space.name,
-        "created_at": iso(space.created_ms),
+        "created_at": iso_time(space.created_ms),
         "items": space.items,
         "bytes": space.bytes,
         "keys": space.keys,
@@ -141,35 +140,35 @@ def conversation_record(session: Session) -> dict[str, Any]:
         "project": session.project,
         "source": session.source,
         "key": session.key,
-        "last_message_at": stamp(session.ended_ms),
+        "last_message_at": short_iso_time(session.ended_ms),
         "last_message_at_epoch": session.ended_ms,
         "bytes": session.bytes,
         "rev": session.rev,
-        "forgotten_at": None if session.forgotten_ms is None else stamp(session.forgotten_ms),
+        "forgotten_at": None if session.forgotten_ms is None else short_iso_time(session.forgotten_ms),
         "metadata": dict(session.meta),
         **_damage(session),
     }
-    return cast(dict[str, Any], redacted(data | more))
+    return cast(dict[str, Any], redact_data(data | more))
 
 
-def brief(item: Item) -> dict[str, Any]:
+def item_brief(item: Item) -> dict[str, Any]:
     """Which item it was, for replies to a change."""
     return {**_head(item), "project": item.project}
 
 
 def contradiction_record(found: Contradiction) -> dict[str, Any]:
     """An earlier item that a new one may replace, and why."""
-    return {**brief(found.item), "reason": found.reason}
+    return {**item_brief(found.item), "reason": found.reason}
 
 
-def content_of(item: Item) -> str:
+def item_content(item: Item) -> str:
     """What an item says: its text, or else what its own fields tell."""
     if item.body.strip():
         return redact(item.body)
     return redact(item.details.get("narrative") or item.told("snapshot"))
 
 
-def id_of(text: str) -> int | str:
+def parse_id(text: str) -> int | str:
     """An id as typed: a short number is the integer it looks like, anything else stays as it is spelled."""
     bare = text.strip().removeprefix("#")
     return int(bare) if bare.isascii() and bare.isdecimal() and len(bare) < 12 else text
@@ -194,4 +193,4 @@ def _damage(one: Item | Session) -> dict[str, Any]:
 
 
 def _born(item: Item) -> dict[str, Any]:
-    return {"created_at": iso(item.created_ms), "created_at_epoch": item.created_ms}
+    return {"created_at": iso_time(item.created_ms), "created_at_epoch": item.created_ms}

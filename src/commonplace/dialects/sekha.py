@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from commonplace.dialects.schema import Schema
-from commonplace.dialects.sekha_records import candidate, conversation, found, megabytes, said, statistics
-from commonplace.dialects.sekha_schemas import (
+from commonplace.dialects.sekha_records import (
     CANDIDATES,
     CONTEXT,
     EXPORTED,
@@ -15,16 +14,33 @@ from commonplace.dialects.sekha_schemas import (
     STATS,
     STORED,
     UPDATED,
+    conversation_brief,
+    megabytes,
+    message_hit,
+    parse_message,
+    prune_candidate,
+    statistics,
 )
-from commonplace.dialects.tool import Arguments, Param, Reply, Run, Tool, notice
+from commonplace.dialects.tool import Arguments, Param, Reply, Tool, ToolFunction, search_notice
 from commonplace.errors import InvalidInput
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import STATUSES, Conversation, keep, opened
-from commonplace.memory.export import FORMATS, conversation_data, export_data, export_markdown
-from commonplace.memory.organise import Arrangement, arrange
-from commonplace.memory.prune import DEFAULT_DAYS, DEFAULT_IMPORTANCE, MAX_DAYS, prune
+from commonplace.memory.conversations import (
+    STATUSES,
+    ConversationChanges,
+    NewConversation,
+    open_conversation,
+    store_conversation,
+    update_conversation,
+)
+from commonplace.memory.export_conversations import (
+    EXPORT_FORMATS,
+    conversation_data,
+    conversation_export,
+    conversation_markdown,
+)
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE, find_prunable
 from commonplace.memory.recall import recall_in_sessions
-from commonplace.memory.stats import stats
+from commonplace.memory.stats import conversation_stats
 from commonplace.model import KINDS, Scope, SessionScope
 
 MAX_LIMIT = 50
@@ -34,69 +50,71 @@ MOST_CANDIDATES = 100
 _FOUND = tuple(kind for kind in KINDS if kind != "checkpoint")
 
 
-def memory_store(book: Book, arguments: Arguments) -> Reply:
+def memory_store(memory: LocalMemory, arguments: Arguments) -> Reply:
     """Keep a conversation; the same one again is found instead of repeated."""
-    kept = keep(
-        book,
-        Conversation(
+    kept = store_conversation(
+        memory,
+        NewConversation(
             label=arguments["label"],
             folder=arguments["folder"],
-            messages=[said(entry, number) for number, entry in enumerate(arguments["messages"])],
+            messages=[parse_message(entry, number) for number, entry in enumerate(arguments["messages"])],
             importance=arguments["importance_score"],
         ),
     )
-    return Reply(conversation(kept.session) | {"duplicate": kept.duplicate})
+    return Reply(conversation_brief(kept.session) | {"duplicate": kept.duplicate})
 
 
-def memory_search(book: Book, arguments: Arguments) -> Reply:
+def memory_search(memory: LocalMemory, arguments: Arguments) -> Reply:
     """Messages that answer, best first; with labels, only those of conversations that meet one."""
     if not arguments["query"].strip():
         raise InvalidInput("query is empty.", "Say what you are looking for.")
     labels = tuple(label for label in arguments["filter_labels"] or () if label.strip())
     scope = Scope(kinds=_FOUND, sessions=SessionScope(labels=labels) if labels else None)
-    recalled, sessions = recall_in_sessions(book, arguments["query"], scope, arguments["limit"])
-    data = {"results": [found(hit, sessions.get(hit.item.id)) for hit in recalled.hits], "total": recalled.total}
-    told = notice(book, recalled.waiting)
+    recalled, sessions = recall_in_sessions(memory, arguments["query"], scope, arguments["limit"])
+    data = {"results": [message_hit(hit, sessions.get(hit.item.id)) for hit in recalled.hits], "total": recalled.total}
+    told = search_notice(memory, recalled.waiting)
     return Reply(data | {"notice": told} if told else data)
 
 
-def memory_update(book: Book, arguments: Arguments) -> Reply:
+def memory_update(memory: LocalMemory, arguments: Arguments) -> Reply:
     """Change what is said about a conversation."""
-    wanted = Arrangement(arguments["label"], arguments["folder"], arguments["importance_score"], arguments["status"])
-    return Reply(conversation(arrange(book, arguments["conversation_id"], wanted)))
+    wanted = ConversationChanges(
+        arguments["label"], arguments["folder"], arguments["importance_score"], arguments["status"]
+    )
+    return Reply(conversation_brief(update_conversation(memory, arguments["conversation_id"], wanted)))
 
 
-def memory_get_context(book: Book, arguments: Arguments) -> Reply:
+def memory_get_context(memory: LocalMemory, arguments: Arguments) -> Reply:
     """A conversation with all its messages."""
-    return Reply(conversation_data(*opened(book, arguments["conversation_id"])))
+    return Reply(conversation_data(*open_conversation(memory, arguments["conversation_id"])))
 
 
-def memory_prune(book: Book, arguments: Arguments) -> Reply:
+def memory_prune(memory: LocalMemory, arguments: Arguments) -> Reply:
     """What could go, and why; nothing is changed."""
-    proposed = prune(book, arguments["threshold_days"], arguments["importance_threshold"])
+    proposed = find_prunable(memory, arguments["threshold_days"], arguments["importance_threshold"])
     return Reply(
         {
-            "candidates": [candidate(entry) for entry in proposed.candidates[:MOST_CANDIDATES]],
+            "candidates": [prune_candidate(entry) for entry in proposed.candidates[:MOST_CANDIDATES]],
             "total_candidates": len(proposed.candidates),
             "estimated_space_saved_mb": megabytes(proposed.bytes),
         }
     )
 
 
-def memory_export(book: Book, arguments: Arguments) -> Reply:
+def memory_export(memory: LocalMemory, arguments: Arguments) -> Reply:
     """A conversation to keep elsewhere."""
-    session, messages = opened(book, arguments["conversation_id"])
+    session, messages = open_conversation(memory, arguments["conversation_id"])
     metadata = arguments["include_metadata"]
     head = {"id": session.uid, "conversation_id": session.uid, "format": arguments["format"]}
     if arguments["format"] == "markdown":
-        text = export_markdown(session, messages, metadata=metadata)
+        text = conversation_markdown(session, messages, metadata=metadata)
         return Reply(head | {"content": text}, text)
-    return Reply(head | export_data(session, messages, metadata=metadata))
+    return Reply(head | conversation_export(session, messages, metadata=metadata))
 
 
-def memory_stats(book: Book, arguments: Arguments) -> Reply:
+def memory_stats(memory: LocalMemory, arguments: Arguments) -> Reply:
     """How much there is, of a folder's tree or of everything."""
-    return Reply(statistics(stats(book, arguments["folder"])))
+    return Reply(statistics(conversation_stats(memory, arguments["folder"])))
 
 
 _ID = Param("conversation_id", str, "Conversation id", required=True)
@@ -107,7 +125,7 @@ def _score(name: str, description: str, default: float | None = None) -> Param:
 
 
 def _tool(
-    name: str, title: str, description: str, params: tuple[Param, ...], output: Schema, call: Run, **more: Any
+    name: str, title: str, description: str, params: tuple[Param, ...], output: Schema, call: ToolFunction, **more: Any
 ) -> Tool:
     return Tool("sekha", name, title, description, params, output, call, **more)
 
@@ -172,12 +190,12 @@ TOOLS = (
                 "threshold_days",
                 int,
                 "Days without a message",
-                default=DEFAULT_DAYS,
+                default=PRUNE_DAYS,
                 least=0,
                 most=MAX_DAYS,
                 strict=True,
             ),
-            _score("importance_threshold", "Keep from this importance on", DEFAULT_IMPORTANCE),
+            _score("importance_threshold", "Keep from this importance on", PRUNE_IMPORTANCE),
         ),
         CANDIDATES,
         memory_prune,
@@ -189,7 +207,7 @@ TOOLS = (
         "A conversation as JSON that can be imported again, or as Markdown.",
         (
             _ID,
-            Param("format", str, "Format", default="json", choices=FORMATS),
+            Param("format", str, "Format", default="json", choices=EXPORT_FORMATS),
             Param("include_metadata", bool, "Include folder, importance, counts and the like", default=True),
         ),
         EXPORTED,

@@ -9,23 +9,22 @@ from typing import Any, Literal
 
 from commonplace.errors import CommonplaceError, InvalidInput, StoreError, UnknownArgument
 from commonplace.identity import is_spelled_out
-from commonplace.memory.book import Book
-from commonplace.text.control_characters import escape_controls, without_controls
-from commonplace.text.redact import redact, redact_lines
-from commonplace.text.redacted_data import redacted
-from commonplace.text.summarise import shorten
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.text.control_characters import escape_control_characters, strip_control_characters
+from commonplace.text.redact import redact, redact_data, redact_lines
+from commonplace.text.titles import shorten
 
 Dialect = Literal["kiro", "memories", "ecm", "sekha", "chatgpt"]
 Arguments = Mapping[str, Any]
 _Type = type
 
 
-class Id(int):
+class IdNumber(int):
     """An id that its reference calls a number; as a text, the other spellings of an identity are as good."""
 
 
 _JSON_NAMES = {
-    Id: "number", str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object",
+    IdNumber: "number", str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object",
 }  # fmt: skip
 # JSON numbers beyond this are not integers to every client.
 _LARGEST = 2**53
@@ -114,10 +113,10 @@ class Reply:
 
     @property
     def text(self) -> str:
-        return as_json(self.data) if self.words is None else self.words
+        return compact_json(self.data) if self.words is None else self.words
 
 
-Run = Callable[[Book, Arguments], Reply]
+ToolFunction = Callable[[LocalMemory, Arguments], Reply]
 """What a tool does, given checked arguments with defaults filled in."""
 
 
@@ -131,7 +130,7 @@ class Tool:
     description: str
     params: tuple[Param, ...]
     output: Mapping[str, object]
-    call: Run
+    call: ToolFunction
     read_only: bool = True
     destructive: bool = False
     idempotent: bool = True
@@ -155,11 +154,14 @@ class Tool:
             schema["required"] = required
         return schema
 
-    def run(self, book: Book, arguments: Arguments) -> Reply:
+    def run(self, memory: LocalMemory, arguments: Arguments) -> Reply:
         """Check the arguments, do it, and let no secret out."""
-        book.meaning.somebody_asks()
-        reply = self._noticed(self.call(book, self.checked(arguments)), arguments)
-        return Reply(redacted(reply.data), None if reply.words is None else redact_lines(without_controls(reply.words)))
+        memory.embeddings.note_request()
+        reply = self._noticed(self.call(memory, self.checked(arguments)), arguments)
+        return Reply(
+            redact_data(reply.data),
+            None if reply.words is None else redact_lines(strip_control_characters(reply.words)),
+        )
 
     def checked(self, arguments: Arguments) -> dict[str, Any]:
         """The arguments with their defaults. Null means omitted: strict clients send every argument there is."""
@@ -192,9 +194,9 @@ class Tool:
         return Reply(reply.data | {"notice": " ".join(told)}, reply.text)
 
 
-def as_json(data: Mapping[str, Any]) -> str:
+def compact_json(data: Mapping[str, Any]) -> str:
     """A reply as compact JSON text, in which nothing is hidden from a reader."""
-    return escape_controls(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+    return escape_control_characters(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
 
 
 def error_body(dialect: Dialect, error: CommonplaceError) -> dict[str, Any]:
@@ -209,16 +211,16 @@ def error_body(dialect: Dialect, error: CommonplaceError) -> dict[str, Any]:
     return {"error": body | {"details": redact(error.hint)}}
 
 
-def notice(book: Book, waiting: int = 0) -> str:
+def search_notice(memory: LocalMemory, waiting: int = 0) -> str:
     """Why only words are searched, if meaning has stopped working since anybody was told; else what is incomplete.
 
     `waiting` is how many passages where the question was asked have no vector yet.
     """
-    failure = book.meaning.news()
-    return shorten(f"Keyword search only: {failure}", LONGEST_NOTICE) if failure else incomplete(waiting)
+    failure = memory.embeddings.news()
+    return shorten(f"Keyword search only: {failure}", LONGEST_NOTICE) if failure else missing_vectors_notice(waiting)
 
 
-def incomplete(waiting: int) -> str:
+def missing_vectors_notice(waiting: int) -> str:
     """That some passages were compared by their words alone, because they have no vector yet; else empty."""
     if not waiting:
         return ""
@@ -227,7 +229,7 @@ def incomplete(waiting: int) -> str:
 
 
 def _typed(value: object, type_: type, name: str) -> object:
-    if type_ is Id:
+    if type_ is IdNumber:
         return value if isinstance(value, str) and is_spelled_out(value) else _typed(value, int, name)
     if isinstance(value, bool) or type_ not in (int, float):
         if isinstance(value, type_) and isinstance(value, bool) == (type_ is bool):
@@ -242,7 +244,7 @@ def _typed(value: object, type_: type, name: str) -> object:
 
 
 def _wanted(type_: type) -> str:
-    return "a whole number" if type_ in (int, Id) else f"of type {_JSON_NAMES[type_]}"
+    return "a whole number" if type_ in (int, IdNumber) else f"of type {_JSON_NAMES[type_]}"
 
 
 def _clamped(value: object, least: int | None, most: int | None) -> object:

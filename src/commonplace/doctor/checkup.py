@@ -4,35 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from commonplace.doctor import connections, hooks, index, model, permissions, spool, store, versions
-from commonplace.doctor.finding import Finding, failure
-from commonplace.doctor.patient import Patient
+from commonplace.doctor import editor_checks, memory_checks, versions
+from commonplace.doctor.context import DoctorContext, Finding, failure
 from commonplace.errors import CommonplaceError
 
-Examine = Callable[[Patient], Iterable[Finding]]
+Check = Callable[[DoctorContext], Iterable[Finding]]
 # In the order in which they are told; versions are known after the connections were asked.
-AREAS: tuple[tuple[str, Examine], ...] = (
-    (store.AREA, store.examine),
-    (index.AREA, index.examine),
-    (model.AREA, model.examine),
-    (connections.AREA, connections.examine),
-    (hooks.AREA, hooks.examine),
-    (spool.AREA, spool.examine),
-    (permissions.AREA, permissions.examine),
-    (versions.AREA, versions.examine),
+AREAS: tuple[tuple[str, Check], ...] = (
+    (memory_checks.STORE_AREA, memory_checks.check_store),
+    (memory_checks.INDEX_AREA, memory_checks.check_index),
+    (memory_checks.MODEL_AREA, memory_checks.check_model),
+    (editor_checks.CONNECTIONS_AREA, editor_checks.check_connections),
+    (editor_checks.HOOKS_AREA, editor_checks.check_hooks),
+    (editor_checks.SPOOL_AREA, editor_checks.check_spool),
+    (memory_checks.PERMISSIONS_AREA, memory_checks.check_permissions),
+    (versions.VERSIONS_AREA, versions.check_versions),
 )
 NAMES = tuple(name for name, _examine in AREAS)
 REPORT = "Tell us, with what `commonplace doctor --json` says."
 
 
-def checkup(patient: Patient, names: Sequence[str] = ()) -> Iterator[Finding]:
+def run_checks(context: DoctorContext, names: Sequence[str] = ()) -> Iterator[Finding]:
     """What there is to tell of these areas, or of all."""
     for name, examine in AREAS:
         if not names or name in names:
-            yield from _isolated(name, examine, patient)
+            yield from _run_check(name, examine, context)
 
 
-def mend(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
+def fix_findings(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
     """Mend what can be, and tell of each what was done; whether that helped, the next checkup tells."""
     for finding in findings:
         if finding.mend is not None and finding.state != "ok":
@@ -41,18 +40,18 @@ def mend(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
             except CommonplaceError as error:
                 done = f"It could not be mended: {error.message} {error.hint}"
             except Exception as error:  # noqa: BLE001 - what is left unmended must not keep the rest from it
-                done = f"It could not be mended: {_why(error)}"
+                done = f"It could not be mended: {_describe_error(error)}"
             yield finding, done
 
 
-def _isolated(name: str, examine: Examine, patient: Patient) -> Iterator[Finding]:
+def _run_check(name: str, examine: Check, context: DoctorContext) -> Iterator[Finding]:
     try:
-        yield from examine(patient)
+        yield from examine(context)
     except CommonplaceError as error:
         yield failure(name, "examination", error.message, error.hint)
     except Exception as error:  # noqa: BLE001 - one area that cannot be examined is a finding like others
-        yield failure(name, "examination", f"It could not be examined: {_why(error)}.", REPORT)
+        yield failure(name, "examination", f"It could not be examined: {_describe_error(error)}.", REPORT)
 
 
-def _why(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"

@@ -7,20 +7,19 @@ import sys
 from collections.abc import Iterator
 
 import commonplace
-from commonplace.doctor.finding import Finding, failure, remark, well
-from commonplace.doctor.patient import Patient
+from commonplace.doctor.context import DoctorContext, Finding, failure, ok, remark
 
-AREA = "versions"
+VERSIONS_AREA = "versions"
 
 
-def examine(patient: Patient) -> Iterator[Finding]:
+def check_versions(context: DoctorContext) -> Iterator[Finding]:
     python = f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}"
-    yield well(AREA, "commonplace", f"Commonplace {commonplace.__version__} runs on {python}.")
-    if patient.trouble is not None:
-        yield failure(AREA, "settings", patient.trouble.message, patient.trouble.hint)
+    yield ok(VERSIONS_AREA, "commonplace", f"Commonplace {commonplace.__version__} runs on {python}.")
+    if context.settings_error is not None:
+        yield failure(VERSIONS_AREA, "settings", context.settings_error.message, context.settings_error.hint)
     else:
-        yield well(AREA, "settings", f"The settings hold; the data is in {patient.settings.data_dir}.")
-    others = {answer.version for answer in patient.answers.values() if answer.version} - {commonplace.__version__}
+        yield ok(VERSIONS_AREA, "settings", f"The settings hold; the data is in {context.settings.data_dir}.")
+    others = {answer.version for answer in context.answers.values() if answer.version} - {commonplace.__version__}
     if others:
-        told = f"Editors start Commonplace {', '.join(sorted(others))}, and not {commonplace.__version__}."
-        yield remark(AREA, "editors", told, "Connect them again with this one: `commonplace connect`.")
+        sentence = f"Editors start Commonplace {', '.join(sorted(others))}, and not {commonplace.__version__}."
+        yield remark(VERSIONS_AREA, "editors", sentence, "Connect them again with this one: `commonplace connect`.")

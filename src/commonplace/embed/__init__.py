@@ -16,7 +16,7 @@ NOT_LOADED = "not loaded"
 READY = "ready"
 
 
-def failed(why: str) -> str:
+def failed_state(why: str) -> str:
     """The state of an embedder that cannot work, and why."""
     return f"failed: {why}"
 
@@ -52,7 +52,7 @@ class Embedder(Protocol):
         ...
 
 
-def well_formed(text: str) -> str:
+def without_surrogates(text: str) -> str:
     """The text without lone surrogates, which no tokenizer and no UTF-8 can carry."""
     try:
         text.encode("utf-8")

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.embed import NOT_LOADED, READY, failed, well_formed
+from commonplace.embed import NOT_LOADED, READY, failed_state, without_surrogates
 from commonplace.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class MiniLM:
 
     def state(self) -> str:
         if self._failure is not None:
-            return failed(self._failure.message)
+            return failed_state(self._failure.message)
         return NOT_LOADED if self._model is None else READY
 
     def _run(self, model: _Model, window: list[Tokens], batches: list[list[int]]) -> list[NDArray[float32]]:
@@ -128,7 +128,7 @@ class _Model:
         return [first, *context, *own, last], 1 + len(context), 1 + len(context) + len(own)
 
     def _ids(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer.encode(well_formed(text[:MAX_CHARS])).ids
+        ids: list[int] = self._tokenizer.encode(without_surrogates(text[:MAX_CHARS])).ids
         return ids
 
     def vectors(self, batch: list[Tokens]) -> NDArray[float32]:

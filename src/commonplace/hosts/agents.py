@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.host import Host, RuleFile
-from commonplace.memory.rulebook import Rulebook
+from commonplace.hosts.host import RuleFile, RuleTarget
+from commonplace.memory.rules import RuleSet
 
 
-def files(book: Rulebook, root: Path) -> list[RuleFile]:
-    return [RuleFile("AGENTS.md", rules=book.rules)]
+def files(memory: RuleSet, root: Path) -> list[RuleFile]:
+    return [RuleFile("AGENTS.md", rules=memory.rules)]
 
 
-AGENTS = Host(
+AGENTS = RuleTarget(
     name="agents",
     title="AGENTS.md (Codex and others)",
     signs=("AGENTS.md", ".agents"),

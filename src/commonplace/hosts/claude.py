@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.chapters import OWN, Chapter, chapters
 from commonplace.hosts.front_matter import listed, write
-from commonplace.hosts.host import Host, RuleFile
-from commonplace.memory.rulebook import Rulebook
+from commonplace.hosts.host import RuleFile, RuleTarget
+from commonplace.hosts.rule_files import OWN, RuleGroup, group_rules
+from commonplace.memory.rules import RuleSet
 
 
-def files(book: Rulebook, root: Path) -> list[RuleFile]:
-    return [RuleFile(_path(chapter), _front(chapter), chapter.rules) for chapter in chapters(book)]
+def files(memory: RuleSet, root: Path) -> list[RuleFile]:
+    return [RuleFile(_path(chapter), _front(chapter), chapter.rules) for chapter in group_rules(memory)]
 
 
-def _path(chapter: Chapter) -> str:
+def _path(chapter: RuleGroup) -> str:
     return "CLAUDE.md" if chapter.name == OWN else f".claude/rules/{chapter.name}.md"
 
 
-def _front(chapter: Chapter) -> str:
+def _front(chapter: RuleGroup) -> str:
     # CLAUDE.md has no front matter: it is always read.
     return write([("paths", listed(chapter.paths))]) if chapter.paths and chapter.name != OWN else ""
 
 
-CLAUDE = Host(
+CLAUDE = RuleTarget(
     name="claude",
     title="Claude Code",
     signs=("CLAUDE.md", ".claude"),

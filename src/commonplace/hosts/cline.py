@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.chapters import chapters
 from commonplace.hosts.front_matter import listed, write
-from commonplace.hosts.host import Host, RuleFile
-from commonplace.memory.rulebook import Rulebook
+from commonplace.hosts.host import RuleFile, RuleTarget
+from commonplace.hosts.rule_files import group_rules
+from commonplace.memory.rules import RuleSet
 
 FOLDER = ".clinerules"
 
 
-def files(book: Rulebook, root: Path) -> list[RuleFile]:
+def files(memory: RuleSet, root: Path) -> list[RuleFile]:
     if (root / FOLDER).is_file():
-        return [RuleFile(FOLDER, rules=book.rules)]
+        return [RuleFile(FOLDER, rules=memory.rules)]
     return [
         RuleFile(f"{FOLDER}/{c.name}.md", write([("paths", listed(c.paths))]) if c.paths else "", c.rules)
-        for c in chapters(book)
+        for c in group_rules(memory)
     ]
 
 
-CLINE = Host(
+CLINE = RuleTarget(
     name="cline",
     title="Cline",
     signs=(FOLDER,),

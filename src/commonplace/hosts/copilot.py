@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.chapters import OWN, Chapter, chapters
 from commonplace.hosts.front_matter import comma_globs, quoted, write
-from commonplace.hosts.host import Host, RuleFile
-from commonplace.memory.rulebook import Rulebook
+from commonplace.hosts.host import RuleFile, RuleTarget
+from commonplace.hosts.rule_files import OWN, RuleGroup, group_rules
+from commonplace.memory.rules import RuleSet
 
 EVERY_FILE = "**"
 
 
-def files(book: Rulebook, root: Path) -> list[RuleFile]:
-    return [RuleFile(_path(chapter), _front(chapter), chapter.rules) for chapter in chapters(book)]
+def files(memory: RuleSet, root: Path) -> list[RuleFile]:
+    return [RuleFile(_path(chapter), _front(chapter), chapter.rules) for chapter in group_rules(memory)]
 
 
-def _path(chapter: Chapter) -> str:
+def _path(chapter: RuleGroup) -> str:
     if chapter.name == OWN:
         return ".github/copilot-instructions.md"
     return f".github/instructions/{chapter.name}.instructions.md"
 
 
-def _front(chapter: Chapter) -> str:
+def _front(chapter: RuleGroup) -> str:
     if chapter.name == OWN:
         return ""
     return write([("applyTo", quoted(comma_globs(chapter.paths) or EVERY_FILE))])
 
 
-COPILOT = Host(
+COPILOT = RuleTarget(
     name="copilot",
     title="GitHub Copilot",
     # Every project on GitHub has a .github folder.

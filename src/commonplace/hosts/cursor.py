@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.chapters import OWN, Chapter, chapters
 from commonplace.hosts.front_matter import Fields, comma_globs, globs_in, words, write
-from commonplace.hosts.host import Host, RuleFile
-from commonplace.memory.rulebook import Rulebook
+from commonplace.hosts.host import RuleFile, RuleTarget
+from commonplace.hosts.rule_files import OWN, RuleGroup, group_rules
+from commonplace.memory.rules import RuleSet
 
 
-def files(book: Rulebook, root: Path) -> list[RuleFile]:
-    return [RuleFile(f".cursor/rules/{c.name}.mdc", _front(c), c.rules) for c in chapters(book)]
+def files(memory: RuleSet, root: Path) -> list[RuleFile]:
+    return [RuleFile(f".cursor/rules/{c.name}.mdc", _front(c), c.rules) for c in group_rules(memory)]
 
 
-def _front(chapter: Chapter) -> str:
+def _front(chapter: RuleGroup) -> str:
     about = "Rules of this project" if chapter.name == OWN else f"Rules about {chapter.name}"
     # Cursor wants its globs bare, with commas between them.
     return write(
@@ -31,7 +31,7 @@ def on_demand(fields: Fields) -> bool:
     return str(fields.get("alwaysApply", "true")).lower() == "false" and not globs_in(fields, ("globs",))
 
 
-CURSOR = Host(
+CURSOR = RuleTarget(
     name="cursor",
     title="Cursor",
     signs=(".cursor", ".cursorrules"),

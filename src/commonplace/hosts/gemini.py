@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.host import Host, RuleFile
-from commonplace.memory.rulebook import Rulebook
+from commonplace.hosts.host import RuleFile, RuleTarget
+from commonplace.memory.rules import RuleSet
 
 
-def files(book: Rulebook, root: Path) -> list[RuleFile]:
-    return [RuleFile("GEMINI.md", rules=book.rules)]
+def files(memory: RuleSet, root: Path) -> list[RuleFile]:
+    return [RuleFile("GEMINI.md", rules=memory.rules)]
 
 
-GEMINI = Host(
+GEMINI = RuleTarget(
     name="gemini",
     title="Gemini CLI",
     signs=("GEMINI.md", ".gemini"),

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput
 from commonplace.hosts import front_matter, markers
-from commonplace.hosts.folder import as_text, find, read_inside, read_writable, real_place
-from commonplace.hosts.host import Host, RuleFile
-from commonplace.hosts.known import Known
-from commonplace.hosts.markdown import as_markdown
-from commonplace.hosts.statements import statements
-from commonplace.hosts.targets import chosen
-from commonplace.hosts.writing import Change, write_all
-from commonplace.memory.book import Book
-from commonplace.memory.rulebook import DEFAULT_TYPES, Rulebook, essence, rulebook
-from commonplace.text.globs import from_root
+from commonplace.hosts.host import RuleFile, RuleTarget
+from commonplace.hosts.project_files import (
+    Change,
+    as_text,
+    canonical_path,
+    find_files,
+    read_inside,
+    read_writable,
+    write_all,
+)
+from commonplace.hosts.registry import targets_for
+from commonplace.hosts.rules_markdown import KnownStatements, as_markdown, statements
+from commonplace.memory.content_mark import mark_reader
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.rules import RULE_SET_TYPES, RuleSet, normalise_statement, rule_set
+from commonplace.text.paths import glob_from_root
 
 BOM = "\ufeff"
 
@@ -36,24 +42,24 @@ class Generated:
 
 
 def generate(
-    book: Book,
+    memory: LocalMemory,
     root: Path,
     project: str | None,
     targets: Sequence[str] = (),
-    types: Sequence[str] = DEFAULT_TYPES,
+    types: Sequence[str] = RULE_SET_TYPES,
     *,
     write: bool = True,
 ) -> Generated:
     """Bring the rule files of a project up to date. Nothing is written unless everything can be."""
-    hosts = chosen(targets, root)
-    told = rulebook(book, project, types)
-    made = plan(told, root, hosts)
+    hosts = targets_for(targets, root)
+    told = rule_set(memory, project, types)
+    made = plan_rule_files(told, root, hosts)
     if write:
         write_all(root, made.changes)
     return made
 
 
-def plan(told: Rulebook, root: Path, hosts: Sequence[Host]) -> Generated:
+def plan_rule_files(told: RuleSet, root: Path, hosts: Sequence[RuleTarget]) -> Generated:
     """The changes that bring the files of these hosts up to date. Writes nothing."""
     notes = [
         f"Skill {skill.id} has no category, so it has no folder: `commonplace edit {skill.id} --category NAME`."
@@ -64,7 +70,7 @@ def plan(told: Rulebook, root: Path, hosts: Sequence[Host]) -> Generated:
     places: dict[str, str] = {}
     for host in hosts:
         for wanted in host.wants(told, root):
-            place = real_place(root, wanted.path)
+            place = canonical_path(root, wanted.path)
             if place in places:
                 raise InvalidInput(
                     f"{wanted.path} and {places[place]} are the same file.",
@@ -75,14 +81,14 @@ def plan(told: Rulebook, root: Path, hosts: Sequence[Host]) -> Generated:
             if change is not None:
                 changes[wanted.path] = change
     for host in hosts:
-        for path in find(root, (*host.homes, f"{host.skills}/*/SKILL.md")):
+        for path in find_files(root, (*host.homes, f"{host.skills}/*/SKILL.md")):
             if path not in changes and _has_our_block(root, path):
                 changes[path] = _without_ours(root, path)
     names = tuple(host.name for host in hosts)
     return Generated(names, tuple(changes[path] for path in sorted(changes)), tuple(notes))
 
 
-def _written(root: Path, wanted: RuleFile, host: Host, notes: list[str]) -> Change | None:
+def _written(root: Path, wanted: RuleFile, host: RuleTarget, notes: list[str]) -> Change | None:
     """The change for a wanted file, None if all of it is said there already, outside of our block."""
     before = read_writable(root, wanted.path)
     bom, text = _opened(before, wanted.path)
@@ -107,14 +113,16 @@ def _inner(wanted: RuleFile, cut: markers.Parts) -> str:
     """What goes between the markers: all that the file does not say itself."""
     outside = front_matter.cut(cut.before)[1] + "\n\n" + cut.after
     if wanted.texts:
-        own = f" {essence(outside)} "
-        return markers.disarmed("\n\n".join(text for text in wanted.texts if f" {essence(text)} " not in own))
-    said = Known((one.text, one.topic, one.paths) for one in statements(outside))
+        own = f" {normalise_statement(outside)} "
+        return markers.disarmed(
+            "\n\n".join(text for text in wanted.texts if f" {normalise_statement(text)} " not in own)
+        )
+    said = KnownStatements((one.text, one.topic, one.paths) for one in statements(outside))
     return as_markdown([rule for rule in wanted.rules if not said.has_anywhere(rule.text, rule.topic)])
 
 
 def _fronted(
-    wanted: RuleFile, text: str, cut: markers.Parts, host: Host, notes: list[str]
+    wanted: RuleFile, text: str, cut: markers.Parts, host: RuleTarget, notes: list[str]
 ) -> tuple[str, markers.Parts]:
     """The front matter that is ours to write, and the parts with it. Someone else's stays as it is."""
     if not text:
@@ -128,7 +136,7 @@ def _fronted(
         eol = markers.line_end(cut.before + cut.block)
         return wanted.front, markers.Parts(wanted.front.replace("\n", eol) + rest, cut.block, cut.after)
     has, needs = (front_matter.globs_in(front_matter.read(h), host.glob_keys) for h in (head, wanted.front))
-    if set(map(from_root, has)) != set(needs):
+    if set(map(glob_from_root, has)) != set(needs):
         notes.append(f"{wanted.path} says itself to which files it applies; its front matter was left as it is.")
     return "", cut
 
@@ -167,3 +175,61 @@ def _cut(text: str, path: str) -> markers.Parts:
             f"It cannot be told which part of {path} is ours: {error}.",
             f"Leave one {markers.BEGIN} and one {markers.END} after it, or none.",
         ) from error
+
+
+Stamp = tuple[tuple[int, int] | str | None, ...]
+
+
+def watch(
+    memory: LocalMemory,
+    regenerate: Callable[[], Generated],
+    wait: Callable[[], bool],
+    tell: Callable[[Generated], None],
+    complain: Callable[[CommonplaceError], None],
+) -> None:
+    """Regenerate whenever the store changed, until `wait` returns False.
+
+    A refusal is told once and tried again each time: someone may be in the middle of editing a file.
+    """
+    seen: Stamp | None = None
+    refused, fresh = "", False
+    while True:
+        now = stamp(memory)
+        # Once more after each change: a second write within a clock tick looks the same.
+        if now != seen or fresh or refused:
+            fresh = now != seen
+            try:
+                made = regenerate()
+            except CommonplaceError as error:
+                if error.message != refused:
+                    complain(error)
+                refused = error.message
+            else:
+                refused = ""
+                if made.changed or seen is None:
+                    tell(made)
+            # Taken before reading, so that what was written meanwhile is seen next time.
+            seen = now
+        if not wait():
+            return
+
+
+def stamp(memory: LocalMemory) -> Stamp:
+    """Changes with every write to the store, by whichever process."""
+    ask = mark_reader(memory)
+    if ask is not None:
+        try:
+            return (ask(),)
+        except CommonplaceError:
+            # Whoever reads the rules then is told why.
+            return ("away",)
+    database = memory.settings.database
+    return tuple(_times(path) for path in (database, Path(f"{database}-wal")))
+
+
+def _times(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

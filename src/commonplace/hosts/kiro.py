@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.chapters import Chapter, chapters
 from commonplace.hosts.front_matter import Fields, bracketed, quoted, write
-from commonplace.hosts.host import Host, RuleFile
-from commonplace.memory.rulebook import Rulebook
+from commonplace.hosts.host import RuleFile, RuleTarget
+from commonplace.hosts.rule_files import RuleGroup, group_rules
+from commonplace.memory.rules import RuleSet
 
 
-def files(book: Rulebook, root: Path) -> list[RuleFile]:
-    return [RuleFile(f".kiro/steering/{c.name}.md", _front(c), c.rules) for c in chapters(book)]
+def files(memory: RuleSet, root: Path) -> list[RuleFile]:
+    return [RuleFile(f".kiro/steering/{c.name}.md", _front(c), c.rules) for c in group_rules(memory)]
 
 
-def _front(chapter: Chapter) -> str:
+def _front(chapter: RuleGroup) -> str:
     if not chapter.paths:
         return write([("inclusion", "always")])
     patterns = quoted(chapter.paths[0]) if len(chapter.paths) == 1 else bracketed(chapter.paths)
@@ -25,7 +25,7 @@ def on_demand(fields: Fields) -> bool:
     return fields.get("inclusion") in ("manual", "auto")
 
 
-KIRO = Host(
+KIRO = RuleTarget(
     name="kiro",
     title="Kiro",
     signs=(".kiro",),

@@ -10,17 +10,16 @@ from pathlib import Path, PurePosixPath
 
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound
 from commonplace.hosts import front_matter, markers
-from commonplace.hosts.chapters import OWN, file_name, skill_name
-from commonplace.hosts.folder import as_text, find, read_inside
-from commonplace.hosts.host import Host
-from commonplace.hosts.known import Known
-from commonplace.hosts.statements import statements
-from commonplace.hosts.targets import TARGETS
-from commonplace.memory.book import Book
-from commonplace.memory.remember import Note, draft_of, remember_all
-from commonplace.memory.rulebook import SKILL, essence, rulebook
+from commonplace.hosts.host import RuleTarget
+from commonplace.hosts.project_files import as_text, find_files, read_inside
+from commonplace.hosts.registry import TARGETS
+from commonplace.hosts.rule_files import OWN, file_name, skill_name
+from commonplace.hosts.rules_markdown import KnownStatements, statements
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, make_draft, remember_all
+from commonplace.memory.rules import SKILL, normalise_statement, rule_set
 from commonplace.model import MEMORY_TYPES
-from commonplace.text.globs import checked_glob, listed_globs
+from commonplace.text.paths import check_glob, split_globs
 
 MAX_FILES = 500
 EVERY_FILE = frozenset({"*", "**", "**/*"})
@@ -29,23 +28,23 @@ SUFFIXES = (".instructions.md", ".mdc", ".md", ".txt")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RuleSource:
     """A rule file: under which root and path, of which host, in which category, about which files."""
 
     root: Path
     path: str
-    host: Host | None = None
+    host: RuleTarget | None = None
     category: str = ""
     paths: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
-class Read:
+class LearnedFile:
     """What became of one file."""
 
     path: str
     host: str = ""
-    added: list[Note] = field(default_factory=list)
+    added: list[NewItem] = field(default_factory=list)
     known: int = 0
     skipped: str = ""
 
@@ -54,14 +53,16 @@ class Skipped(Exception):
     """Why nothing is learned from a file."""
 
 
-def learn(book: Book, root: Path, project: str | None, given: Sequence[Path] = (), *, write: bool = True) -> list[Read]:
+def learn(
+    memory: LocalMemory, root: Path, project: str | None, given: Sequence[Path] = (), *, write: bool = True
+) -> list[LearnedFile]:
     """Read these rule files and folders, or all that the project has, and keep what is new, all of it or nothing."""
-    told = rulebook(book, project, MEMORY_TYPES)
-    known = Known((rule.text, rule.topic, rule.paths) for rule in told.rules)
-    skills = {(_skill_key(skill.category), essence(skill.text)) for skill in told.skills}
+    told = rule_set(memory, project, MEMORY_TYPES)
+    known = KnownStatements((rule.text, rule.topic, rule.paths) for rule in told.rules)
+    skills = {(_skill_key(skill.category), normalise_statement(skill.text)) for skill in told.skills}
     reads = []
     for number, source in enumerate(_sources(root, given)):
-        read = Read(source.path, source.host.name if source.host else "")
+        read = LearnedFile(source.path, source.host.name if source.host else "")
         reads.append(read)
         if number >= MAX_FILES:
             read.skipped = f"more than {MAX_FILES} files"
@@ -70,7 +71,7 @@ def learn(book: Book, root: Path, project: str | None, given: Sequence[Path] = (
             notes = list(_notes(source))
             for note in notes:
                 # What cannot be kept is a matter of this file alone.
-                draft_of(note, book.clock())
+                make_draft(note, memory.clock())
         except (CommonplaceError, Skipped) as error:
             read.skipped = str(error).rstrip(".")
             continue
@@ -80,24 +81,24 @@ def learn(book: Book, root: Path, project: str | None, given: Sequence[Path] = (
             else:
                 read.known += 1
     if write:
-        _keep(book, reads)
+        _keep(memory, reads)
     return reads
 
 
-def _keep(book: Book, reads: Sequence[Read]) -> None:
+def _keep(memory: LocalMemory, reads: Sequence[LearnedFile]) -> None:
     notes = [note for read in reads for note in read.added]
     if notes:
-        remember_all(book, notes)
+        remember_all(memory, notes)
 
 
-def _is_new(note: Note, known: Known, skills: set[tuple[str, str]]) -> bool:
+def _is_new(note: NewItem, known: KnownStatements, skills: set[tuple[str, str]]) -> bool:
     """Whether this was not said before, in the store or in another file; from now on it is said."""
     if note.type == SKILL:
-        key = (_skill_key(note.details["category"]), essence(note.content))
+        key = (_skill_key(note.details["category"]), normalise_statement(note.content))
         new = key not in skills
         skills.add(key)
         return new
-    paths = listed_globs(note.details.get("paths", ""))
+    paths = split_globs(note.details.get("paths", ""))
     topic = note.details.get("subtitle", "")
     if known.has(note.content, topic, paths):
         return False
@@ -105,7 +106,7 @@ def _is_new(note: Note, known: Known, skills: set[tuple[str, str]]) -> bool:
     return True
 
 
-def _notes(source: Source) -> Iterator[Note]:
+def _notes(source: RuleSource) -> Iterator[NewItem]:
     """What a file says, outside of the part that we wrote."""
     text = as_text(read_inside(source.root, source.path), source.path).removeprefix("\ufeff")
     try:
@@ -121,42 +122,42 @@ def _notes(source: Source) -> Iterator[Note]:
     on_demand = source.host is not None and source.host.on_demand(fields)
     if PurePosixPath(source.path).name == SKILL_FILE or (on_demand and source.category):
         meta = {"description": description} if isinstance(description, str) and description else {}
-        yield Note(body, type=SKILL, details={"category": source.category}, meta=meta)
+        yield NewItem(body, type=SKILL, details={"category": source.category}, meta=meta)
         return
     keys = source.host.glob_keys if source.host else ()
-    globs = tuple(checked_glob(glob) for glob in front_matter.globs_in(fields, keys) if glob not in EVERY_FILE)
+    globs = tuple(check_glob(glob) for glob in front_matter.globs_in(fields, keys) if glob not in EVERY_FILE)
     found = statements(body)
     if not found:
         raise Skipped("it holds no rules")
     for one in found:
-        paths = tuple(map(checked_glob, one.paths)) or globs or source.paths
+        paths = tuple(map(check_glob, one.paths)) or globs or source.paths
         details = {"subtitle": one.topic, "category": source.category, "paths": "\n".join(paths)}
-        yield Note(one.text, type=one.type, details={name: value for name, value in details.items() if value})
+        yield NewItem(one.text, type=one.type, details={name: value for name, value in details.items() if value})
 
 
-def _sources(root: Path, given: Sequence[Path]) -> list[Source]:
+def _sources(root: Path, given: Sequence[Path]) -> list[RuleSource]:
     if not given:
         return _all_in(root)
-    found: dict[tuple[Path, str], Source] = {}
+    found: dict[tuple[Path, str], RuleSource] = {}
     for path in given:
         for source in _named(root, path):
             found.setdefault((source.root, source.path), source)
     return list(found.values())
 
 
-def _all_in(root: Path) -> list[Source]:
+def _all_in(root: Path) -> list[RuleSource]:
     """Every rule file that some host reads in this folder, host by host."""
-    sources: dict[str, Source] = {}
+    sources: dict[str, RuleSource] = {}
     for host in TARGETS:
         for pattern in (*host.homes, *host.older):
-            for path in find(root, [pattern]):
-                sources.setdefault(path, Source(root, path, host, _category(path, pattern)))
-        for path in find(root, [f"{host.skills}/*/{SKILL_FILE}"]):
-            sources.setdefault(path, Source(root, path, host, _skill_category(path)))
+            for path in find_files(root, [pattern]):
+                sources.setdefault(path, RuleSource(root, path, host, _category(path, pattern)))
+        for path in find_files(root, [f"{host.skills}/*/{SKILL_FILE}"]):
+            sources.setdefault(path, RuleSource(root, path, host, _skill_category(path)))
     return list(sources.values())
 
 
-def _named(root: Path, given: Path) -> list[Source]:
+def _named(root: Path, given: Path) -> list[RuleSource]:
     """The rule files that a person means by a path. One outside of the project is a place of its own."""
     place = Path(os.path.normpath(Path.cwd().resolve() / given))
     if not place.exists():
@@ -177,7 +178,7 @@ def _named(root: Path, given: Path) -> list[Source]:
     host = next((host for host in TARGETS if place.name in host.homes), None)
     # A file such as AGENTS.md speaks about the folder it is in.
     paths = (f"{PurePosixPath(inside).parent}/**",) if host and "/" in inside else ()
-    return [Source(here, inside, host, category, paths)]
+    return [RuleSource(here, inside, host, category, paths)]
 
 
 def _category(path: str, pattern: str) -> str:

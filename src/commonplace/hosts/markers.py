@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from commonplace.text.control_characters import without_controls
+from commonplace.text.control_characters import strip_control_characters
 
 BEGIN = "<!-- commonplace:begin -->"
 END = "<!-- commonplace:end -->"
@@ -89,7 +89,7 @@ def line_end(text: str) -> str:
 
 def disarmed(text: str) -> str:
     """A text in which nothing is taken for a marker of ours, and nothing is hidden from a reader."""
-    return _LOOKS_LIKE_ONE.sub(r"&lt;!--\1", without_controls(text))
+    return _LOOKS_LIKE_ONE.sub(r"&lt;!--\1", strip_control_characters(text))
 
 
 def without_imports(text: str) -> str:

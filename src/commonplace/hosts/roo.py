@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.chapters import chapters
-from commonplace.hosts.host import Host, RuleFile
-from commonplace.memory.rulebook import Rulebook
+from commonplace.hosts.host import RuleFile, RuleTarget
+from commonplace.hosts.rule_files import group_rules
+from commonplace.memory.rules import RuleSet
 
 
-def files(book: Rulebook, root: Path) -> list[RuleFile]:
-    return [RuleFile(f".roo/rules/{chapter.name}.md", rules=chapter.rules) for chapter in chapters(book)]
+def files(memory: RuleSet, root: Path) -> list[RuleFile]:
+    return [RuleFile(f".roo/rules/{chapter.name}.md", rules=chapter.rules) for chapter in group_rules(memory)]
 
 
-ROO = Host(
+ROO = RuleTarget(
     name="roo",
     title="Roo Code",
     signs=(".roo", ".roorules"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from commonplace.hosts.chapters import Chapter, chapters
 from commonplace.hosts.front_matter import Fields, comma_globs, write
-from commonplace.hosts.host import Host, RuleFile
-from commonplace.hosts.markdown import HEADINGS, list_item, path_heading
-from commonplace.memory.rulebook import Rule, Rulebook
+from commonplace.hosts.host import RuleFile, RuleTarget
+from commonplace.hosts.rule_files import RuleGroup, group_rules
+from commonplace.hosts.rules_markdown import HEADINGS, list_item, path_heading
+from commonplace.memory.rules import Rule, RuleSet
 
 # A file may have 12,000 characters now; it was 6,000, and still is in older versions.
 LIMIT = 6_000
@@ -17,9 +17,9 @@ LIMIT = 6_000
 AROUND = 300
 
 
-def files(book: Rulebook, root: Path) -> list[RuleFile]:
+def files(memory: RuleSet, root: Path) -> list[RuleFile]:
     made = []
-    for chapter in chapters(book):
+    for chapter in group_rules(memory):
         front = _front(chapter)
         for number, rules in enumerate(_portions(chapter.rules, LIMIT - AROUND - len(front)), 1):
             name = chapter.name if number == 1 else f"{chapter.name}-{number}"
@@ -27,7 +27,7 @@ def files(book: Rulebook, root: Path) -> list[RuleFile]:
     return made
 
 
-def _front(chapter: Chapter) -> str:
+def _front(chapter: RuleGroup) -> str:
     if not chapter.paths:
         return write([("trigger", "always_on")])
     return write([("trigger", "glob"), ("globs", comma_globs(chapter.paths))])
@@ -63,7 +63,7 @@ def on_demand(fields: Fields) -> bool:
     return fields.get("trigger") in ("manual", "model_decision")
 
 
-WINDSURF = Host(
+WINDSURF = RuleTarget(
     name="windsurf",
     title="Windsurf",
     signs=(".windsurf", ".windsurfrules"),

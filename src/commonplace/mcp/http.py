@@ -22,8 +22,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from commonplace.config import PROFILES, Settings
 from commonplace.errors import CommonplaceError, Unauthorized
-from commonplace.mcp.lines import check_message, refusal_of
-from commonplace.mcp.server import MEMORIES_PATH, build
+from commonplace.mcp.jsonrpc import check_message, error_for_message
+from commonplace.mcp.server import MEMORIES_PATH, build_server
 from commonplace.workers import Workers
 
 # Bytes of a message that are checked beside the other work of the server, not in its midst.
@@ -31,22 +31,22 @@ LONG = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
+class McpRoutes:
     """Routes for an application, to be called only while `running` is entered."""
 
     routes: list[BaseRoute]
     running: Callable[[], AbstractAsyncContextManager[None]]
 
 
-def protocol(settings: Settings, workers: Workers) -> Protocol:
+def mcp_routes(settings: Settings, workers: Workers) -> McpRoutes:
     """The tools of the profile at /mcp, each call on the book in its request's state."""
     # A server that was given a profile offers that one to everybody.
     names = PROFILES if settings.profile == "all" else (settings.profile,)
-    servers = {name: build(_nobody, name, workers, one_caller=False) for name in names}
-    return over_http(servers, settings.profile, settings)
+    servers = {name: build_server(_no_caller, name, workers, one_caller=False) for name in names}
+    return routes_for_servers(servers, settings.profile, settings)
 
 
-def over_http(servers: Mapping[str, Server[Any]], usual: str, settings: Settings) -> Protocol:
+def routes_for_servers(servers: Mapping[str, Server[Any]], usual: str, settings: Settings) -> McpRoutes:
     """Servers at /mcp, by their profiles: each request stands alone and is answered by one JSON document.
 
     The same are at /api/mcp, where memories.sh's SDK looks for them.
@@ -61,11 +61,11 @@ def over_http(servers: Mapping[str, Server[Any]], usual: str, settings: Settings
             yield
 
     # Nothing is ever said unasked, so nobody is let wait for it, and there are no sessions to end.
-    return Protocol(
+    return McpRoutes(
         [
             Route(
                 path,
-                _Chosen({name: BoundedBody(those[place].endpoint) for name, those in routes.items()}, usual),
+                _ByProfile({name: BoundedBody(those[place].endpoint) for name, those in routes.items()}, usual),
                 methods=["POST"],
             )
             for place, route in enumerate(routes[usual])
@@ -85,7 +85,7 @@ def _routes(server: Server[Any], settings: Settings) -> Iterator[Route]:
     yield from (route for route in app.routes if isinstance(route, Route))
 
 
-class _Chosen:
+class _ByProfile:
     """Hands a request to the server of the profile that its address names."""
 
     def __init__(self, servers: Mapping[str, ASGIApp], usual: str) -> None:
@@ -121,7 +121,7 @@ class BoundedBody:
             else:
                 check_message(whole[0])
         except CommonplaceError as error:
-            told = refusal_of(whole[0], error).model_dump_json(by_alias=True)
+            told = error_for_message(whole[0], error).model_dump_json(by_alias=True)
             await Response(told, error.http_status, media_type="application/json")(scope, receive, send)
             return
 
@@ -131,5 +131,5 @@ class BoundedBody:
         await self._app(scope, again, send)
 
 
-def _nobody() -> NoReturn:
+def _no_caller() -> NoReturn:
     raise Unauthorized("Nobody said whose call this is.")

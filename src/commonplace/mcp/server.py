@@ -16,18 +16,18 @@ from mcp.shared.exceptions import MCPError
 
 import commonplace
 from commonplace.config import Settings
-from commonplace.dialects.memories_sdk import sdk_failure, sdk_reply
+from commonplace.dialects.memories_records import sdk_error, sdk_reply
 from commonplace.dialects.profiles import tools_of
-from commonplace.dialects.tool import LONGEST_NOTICE, Tool, as_json, error_body
+from commonplace.dialects.tool import LONGEST_NOTICE, Tool, compact_json, error_body
 from commonplace.errors import CommonplaceError, Forbidden, RateLimited
 from commonplace.helper_processes import CallerLeft
-from commonplace.mcp import prompts, resources
-from commonplace.mcp.recalled import RECALLED, marked
-from commonplace.memory.book import Book, reopened
+from commonplace.mcp import resources_and_prompts
+from commonplace.mcp.resources_and_prompts import RECALLED_IS_DATA, recalled_meta
+from commonplace.memory.local_memory import LocalMemory, reopen_memory
 from commonplace.memory.remember import MAX_TEXT
 from commonplace.model import Key
 from commonplace.text.redact import redact
-from commonplace.text.summarise import shorten
+from commonplace.text.titles import shorten
 from commonplace.workers import Workers
 
 log = logging.getLogger(__name__)
@@ -56,13 +56,15 @@ _Context = ServerRequestContext[Any]
 _Read = TypeVar("_Read")
 
 
-def build(reach: Callable[[], Book], profile: str, workers: Workers, *, one_caller: bool = True) -> Server[Any]:
+def build_server(
+    reach: Callable[[], LocalMemory], profile: str, workers: Workers, *, one_caller: bool = True
+) -> Server[Any]:
     """A server that answers from the book, reached for at each call, with the tools of the profile.
 
     What `one_caller` asks after a write waits for it; several callers do not wait for each other.
     """
     tools = {tool.name: tool for tool in tools_of(profile)}
-    answers = _Answers(reach, tools, workers, one_caller, profile)
+    answers = _RequestHandlers(reach, tools, workers, one_caller, profile)
     hint = CacheHint(ttl_ms=LISTS_FRESH_MS, scope="private")
     return Server(
         "commonplace",
@@ -82,15 +84,20 @@ def build(reach: Callable[[], Book], profile: str, workers: Workers, *, one_call
     )
 
 
-class _Answers:
+class _RequestHandlers:
     """What each request of the protocol is answered with."""
 
     def __init__(
-        self, reach: Callable[[], Book], tools: Mapping[str, Tool], workers: Workers, one_caller: bool, profile: str
+        self,
+        reach: Callable[[], LocalMemory],
+        tools: Mapping[str, Tool],
+        workers: Workers,
+        one_caller: bool,
+        profile: str,
     ) -> None:
         self._profile = profile
         self._reach, self._tools, self._workers, self._one_caller = reach, tools, workers, one_caller
-        self._listed = [_described(tool) for tool in tools.values()]
+        self._listed = [tool_description(tool) for tool in tools.values()]
         self._writing = anyio.Lock()
 
     async def list_tools(self, _context: _Context, _params: object) -> types.ListToolsResult:
@@ -115,7 +122,9 @@ class _Answers:
     async def _called(self, context: _Context, tool: Tool, arguments: dict[str, Any]) -> types.CallToolResult:
         if not tool.read_only:
             if not _may_write(context):
-                return _failed(error_body(tool.dialect, Forbidden(f"This key may read only, and {tool.name} writes.")))
+                return _error_result(
+                    error_body(tool.dialect, Forbidden(f"This key may read only, and {tool.name} writes."))
+                )
             async with self._writing if self._one_caller else contextlib.nullcontext():
                 return await self._do(context, tool, arguments)
         if self._one_caller and self._writing.locked():
@@ -129,58 +138,64 @@ class _Answers:
         key, state, helpers = _key_of(context), getattr(context.request, "state", None), self._workers.helpers
         large = _is_large(context) and not _is_refused_for_length(arguments)
         if helpers is not None and key is not None and state is not None and large:
-            book: Book = state.book
+            memory: LocalMemory = state.memory
             try:
                 return await helpers.do(
-                    *(_called_apart, book.settings, book.neighbours.home, key.project, self._profile, tool.name),
+                    *(_call_in_helper, memory.settings, memory.open_spaces.home, key.project, self._profile, tool.name),
                     arguments,
                     caller=key.id,
                     left=state.left,
                 )
             except CommonplaceError as error:
-                return _failed(error_body(tool.dialect, error))
+                return _error_result(error_body(tool.dialect, error))
             except CallerLeft:
                 # Nobody reads it.
-                return _failed(error_body(tool.dialect, CommonplaceError("The caller left.")))
+                return _error_result(error_body(tool.dialect, CommonplaceError("The caller left.")))
         workers = self._workers.slow if tool.slow else self._workers
         reach = self._reach_of(context)
         try:
             return await workers.do(lambda: _call(reach, tool, arguments), _caller_of(context))
         except RateLimited as error:
-            return _failed(error_body(tool.dialect, error))
+            return _error_result(error_body(tool.dialect, error))
 
     async def list_resources(self, context: _Context, _params: object) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=await self._from_book(context, resources.listed))
+        return types.ListResourcesResult(
+            resources=await self._from_memory(context, resources_and_prompts.list_resources)
+        )
 
     async def list_templates(self, _context: _Context, _params: object) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=list(resources.TEMPLATES))
+        return types.ListResourceTemplatesResult(resource_templates=list(resources_and_prompts.TEMPLATES))
 
     async def read_resource(
         self, context: _Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        return await self._from_book(context, lambda book: resources.read(book, str(params.uri)))
+        return await self._from_memory(
+            context, lambda memory: resources_and_prompts.read_resource(memory, str(params.uri))
+        )
 
     async def list_prompts(self, _context: _Context, _params: object) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=prompts.listed(self._tools))
+        return types.ListPromptsResult(prompts=resources_and_prompts.list_prompts(self._tools))
 
     async def get_prompt(self, context: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return await self._from_book(
-            context, lambda book: prompts.filled(book, self._tools, params.name, params.arguments or {})
+        return await self._from_memory(
+            context,
+            lambda memory: resources_and_prompts.get_prompt(memory, self._tools, params.name, params.arguments or {}),
         )
 
     async def complete(self, context: _Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        return await self._from_book(
-            context, lambda book: prompts.completed(book, params.argument.name, params.argument.value)
+        return await self._from_memory(
+            context,
+            lambda memory: resources_and_prompts.complete_argument(memory, params.argument.name, params.argument.value),
         )
 
-    async def _from_book(self, context: _Context, read: Callable[[Book], _Read]) -> _Read:
+    async def _from_memory(self, context: _Context, read: Callable[[LocalMemory], _Read]) -> _Read:
         reach = self._reach_of(context)
-        return await self._workers.do(lambda: read(_reached(reach)), _caller_of(context))
+        return await self._workers.do(lambda: read(_open_or_raise(reach)), _caller_of(context))
 
-    def _reach_of(self, context: _Context) -> Callable[[], Book]:
+    def _reach_of(self, context: _Context) -> Callable[[], LocalMemory]:
         """How to reach the book of a call: over HTTP the site put the one that the key opens into the request."""
-        book: Book | None = getattr(getattr(context.request, "state", None), "book", None)
-        return self._reach if book is None else lambda: book
+        memory: LocalMemory | None = getattr(getattr(context.request, "state", None), "memory", None)
+        return self._reach if memory is None else lambda: memory
 
 
 def instructions(tools: Collection[str]) -> str:
@@ -189,18 +204,18 @@ def instructions(tools: Collection[str]) -> str:
         [
             "One memory across sessions and agents.",
             *(advice for tool, advice in _ADVICE.items() if tool in tools),
-            RECALLED,
+            RECALLED_IS_DATA,
         ]
     )
 
 
-def _described(tool: Tool) -> types.Tool:
+def tool_description(tool: Tool) -> types.Tool:
     return types.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
         input_schema=tool.input_schema(),
-        output_schema=_replied(tool.output),
+        output_schema=_output_schema(tool.output),
         annotations=types.ToolAnnotations(
             title=tool.title,
             read_only_hint=tool.read_only,
@@ -211,7 +226,7 @@ def _described(tool: Tool) -> types.Tool:
     )
 
 
-def _replied(output: Mapping[str, object]) -> dict[str, object]:
+def _output_schema(output: Mapping[str, object]) -> dict[str, object]:
     """What a reply may be: clients hold errors against the schema as well."""
     shape = {name: entry for name, entry in output.items() if name != "required"}
     either = {"anyOf": [{"required": output["required"]}, {"required": ["error"]}]} if "required" in output else {}
@@ -225,7 +240,7 @@ def _from_memories_sdk(context: _Context) -> bool:
 
 def _for_memories_sdk(result: types.CallToolResult) -> dict[str, Any]:
     data = result.structured_content or {}
-    return sdk_failure(data) if result.is_error else sdk_reply(data)
+    return sdk_error(data) if result.is_error else sdk_reply(data)
 
 
 def _key_of(context: _Context) -> Key | None:
@@ -255,12 +270,12 @@ def _is_refused_for_length(value: Any) -> bool:
     return isinstance(value, list) and any(map(_is_refused_for_length, value))
 
 
-def _called_apart(
+def _call_in_helper(
     settings: Settings, home: str, project: str | None, profile: str, name: str, arguments: dict[str, Any]
 ) -> types.CallToolResult:
     """Run a tool in a helper process."""
     tool = next(tool for tool in tools_of(profile) if tool.name == name)
-    return _call(lambda: reopened(settings, home, project), tool, arguments)
+    return _call(lambda: reopen_memory(settings, home, project), tool, arguments)
 
 
 def _may_write(context: _Context) -> bool:
@@ -268,7 +283,7 @@ def _may_write(context: _Context) -> bool:
     return key is None or key.allows("write")
 
 
-def _reached(reach: Callable[[], Book]) -> Book:
+def _open_or_raise(reach: Callable[[], LocalMemory]) -> LocalMemory:
     """The book, or a protocol error where there is no other way to say that it cannot be opened."""
     try:
         return reach()
@@ -276,21 +291,21 @@ def _reached(reach: Callable[[], Book]) -> Book:
         raise MCPError(types.INTERNAL_ERROR, error.message, {"code": error.code, "details": error.hint}) from error
 
 
-def _call(reach: Callable[[], Book], tool: Tool, arguments: dict[str, Any]) -> types.CallToolResult:
+def _call(reach: Callable[[], LocalMemory], tool: Tool, arguments: dict[str, Any]) -> types.CallToolResult:
     """Run a tool; whatever goes wrong is an error that the model can read and act on."""
     try:
         reply = tool.run(reach(), arguments)
     except CommonplaceError as error:
-        return _failed(error_body(tool.dialect, error))
+        return _error_result(error_body(tool.dialect, error))
     except Exception as error:
         log.exception("%s failed", tool.name)
-        return _failed(error_body(tool.dialect, CommonplaceError(f"{tool.name} failed: {type(error).__name__}.")))
+        return _error_result(error_body(tool.dialect, CommonplaceError(f"{tool.name} failed: {type(error).__name__}.")))
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=reply.text)], structured_content=reply.data, _meta=marked()
+        content=[types.TextContent(type="text", text=reply.text)], structured_content=reply.data, _meta=recalled_meta()
     )
 
 
-def _failed(body: dict[str, Any]) -> types.CallToolResult:
+def _error_result(body: dict[str, Any]) -> types.CallToolResult:
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=as_json(body))], structured_content=body, is_error=True
+        content=[types.TextContent(type="text", text=compact_json(body))], structured_content=body, is_error=True
     )

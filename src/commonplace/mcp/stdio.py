@@ -13,13 +13,13 @@ from typing import IO, Any, cast
 import anyio
 from mcp.server.stdio import stdio_server
 
-from commonplace.allocation import give_back
-from commonplace.capture.hooks.beside import Draining
+from commonplace.capture.hooks.drain_inline import BackgroundDrain
 from commonplace.config import Settings
-from commonplace.mcp.lines import Answers, BoundedLines, Questions
-from commonplace.mcp.server import build
-from commonplace.memory.shelf import Shelf
-from commonplace.memory.whereabouts import project_at
+from commonplace.malloc import trim
+from commonplace.mcp.jsonrpc import BoundedLines, IncomingMessages, OutgoingMessages
+from commonplace.mcp.server import build_server
+from commonplace.memory.lazy_memory import LazyMemory
+from commonplace.memory.projects import detect_known_project
 from commonplace.workers import Workers
 
 # Seconds for the client's first questions, which need no store, before ours is opened unasked.
@@ -28,26 +28,26 @@ OPEN_AFTER = 1.0
 
 def run(settings: Settings) -> None:
     """Serve until standard input closes. Standard output carries protocol only; all else goes to standard error."""
-    give_back()
+    trim()
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="commonplace: %(message)s")
     if not settings.project:
-        settings = replace(settings, project=project_at(settings, Path.cwd()) or "")
-    shelf = Shelf(settings, tasks=(Draining(),))
+        settings = replace(settings, project=detect_known_project(settings, Path.cwd()) or "")
+    lazy_memory = LazyMemory(settings, tasks=(BackgroundDrain(),))
     try:
-        server = build(shelf.book, settings.profile, Workers())
+        server = build_server(lazy_memory.memory, settings.profile, Workers())
 
         async def serve() -> None:
             asked = BoundedLines(_private_stdin(), settings.max_body_mb << 20)
             async with stdio_server(anyio.wrap_file(cast(Any, asked))) as (reading, writing):
-                shelf.open_soon(OPEN_AFTER)
-                answers = Answers(writing)
-                await server.run(Questions(reading, answers), answers, server.create_initialization_options())
+                lazy_memory.open_soon(OPEN_AFTER)
+                answers = OutgoingMessages(writing)
+                await server.run(IncomingMessages(reading, answers), answers, server.create_initialization_options())
 
         # Reading from a terminal cannot be interrupted, only ended; what was acknowledged is on the disk by then.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         anyio.run(serve)
     finally:
-        shelf.close()
+        lazy_memory.close()
 
 
 def _private_stdin() -> IO[bytes]:

@@ -11,22 +11,22 @@ from pathlib import Path
 
 from commonplace.config import Settings
 from commonplace.errors import Conflict, NotFound, StoreCorrupt, StoreError, StoreLocked
-from commonplace.memory.book import Book
-from commonplace.memory.copies import STAMP, place_for, prepare
-from commonplace.memory.encryption import any_key, key_of, key_or_new
-from commonplace.store.copies import Difference, Held
+from commonplace.memory.backup_files import STAMP, backup_path, make_private_folder
+from commonplace.memory.encryption import read_key, read_or_make_key, store_key
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.store.maintenance import BackupContents, BackupDifference
 
 __all__ = [
     "Backup",
-    "Held",
-    "Restored",
-    "back_up",
-    "backups",
-    "keep_copy",
-    "place_for",
-    "prepare",
-    "restore",
-    "thin_out",
+    "BackupContents",
+    "RestoreResult",
+    "back_up_store",
+    "backup_path",
+    "copy_before_change",
+    "delete_old_backups",
+    "list_backups",
+    "make_private_folder",
+    "restore_backup",
 ]
 
 SCHEDULED = "daily"
@@ -49,95 +49,95 @@ class Backup:
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreResult:
     """What a backup and the store hold, how they differ, and where the store as it was is kept, if it was replaced."""
 
-    backup: Held
-    current: Held | None
-    difference: Difference | None
+    backup: BackupContents
+    current: BackupContents | None
+    difference: BackupDifference | None
     kept: Path | None
 
 
-def back_up(book: Book, target: Path | None = None, *, encrypt: bool = False) -> Backup:
+def back_up_store(memory: LocalMemory, target: Path | None = None, *, encrypt: bool = False) -> Backup:
     """Make a verified copy: in the folder of backups, or where a person wants it. Nothing is overwritten."""
-    if book.settings.database_url:
+    if memory.settings.database_url:
         raise StoreError(_SERVER, _DUMP)
     if target is None:
-        target = place_for(book.settings, "made", book.clock())
+        target = backup_path(memory.settings, "made", memory.clock())
     elif target.is_dir():
-        target = target / place_for(book.settings, "made", book.clock()).name
+        target = target / backup_path(memory.settings, "made", memory.clock()).name
     if target.exists():
         raise Conflict(f"{target} is there already.", "Name another file.")
-    prepare(target.parent)
-    book.store.backup(target, to_key=key_or_new(book.settings) if encrypt else None)
-    return _backup(target, "made", book.clock())
+    make_private_folder(target.parent)
+    memory.store.backup(target, to_key=read_or_make_key(memory.settings) if encrypt else None)
+    return _backup(target, "made", memory.clock())
 
 
-def keep_copy(book: Book, why: str) -> Path | None:
+def copy_before_change(memory: LocalMemory, why: str) -> Path | None:
     """The store as it is, whole or not, before something is done to it. A server keeps its own."""
-    if book.settings.database_url:
+    if memory.settings.database_url:
         return None
-    target = place_for(book.settings, why, book.clock())
-    prepare(target.parent)
-    book.store.backup(target, checked=False)
+    target = backup_path(memory.settings, why, memory.clock())
+    make_private_folder(target.parent)
+    memory.store.backup(target, checked=False)
     return target
 
 
-def backups(settings: Settings) -> list[Backup]:
+def list_backups(settings: Settings) -> list[Backup]:
     """Every copy in the folder of backups, the newest first."""
     found = [(path, match) for path in settings.backups.glob("*.db") if (match := _NAME.fullmatch(path.name))]
     made = [_backup(path, match[1], _read_stamp(match[2])) for path, match in found]
     return sorted(made, key=lambda one: (one.made_ms, one.path.name), reverse=True)
 
 
-def restore(settings: Settings, named: str, now_ms: int, *, dry_run: bool = False) -> Restored:
+def restore_backup(settings: Settings, named: str, now_ms: int, *, dry_run: bool = False) -> RestoreResult:
     """Put a backup in the place of the store, which is kept aside first; `dry_run` only tells what that would change.
 
     The store must not be open anywhere, in this process neither. One that is damaged can be replaced too.
     """
-    from commonplace.store.sqlite import copies
+    from commonplace.store.sqlite import restore
 
     if settings.database_url:
         raise StoreError(_SERVER, _UNDUMP)
-    key = key_of(settings)
+    key = store_key(settings)
     with _readable(settings, _found(settings, named), key) as path:
-        backup = copies.look(path, key)
+        backup = restore.inspect_copy(path, key)
         if not backup.whole:
             raise StoreCorrupt(f"The backup {named} is damaged.", "Choose another: `commonplace backups` lists them.")
         current, difference = None, None
         with contextlib.suppress(StoreCorrupt, StoreLocked):
             if settings.database.exists():
-                current = copies.look(settings.database, key)
-                difference = copies.compare(settings.database, path, key)
+                current = restore.inspect_copy(settings.database, key)
+                difference = restore.compare_copy(settings.database, path, key)
         if dry_run:
-            return Restored(backup, current, difference, None)
-        aside = place_for(settings, "restore", now_ms)
-        prepare(aside.parent)
-        kept = copies.put_back(settings.database, path, aside, key, int(settings.busy_timeout * 1000))
-    return Restored(backup, copies.look(settings.database, key), difference, aside if kept else None)
+            return RestoreResult(backup, current, difference, None)
+        aside = backup_path(settings, "restore", now_ms)
+        make_private_folder(aside.parent)
+        kept = restore.restore_copy(settings.database, path, aside, key, int(settings.busy_timeout * 1000))
+    return RestoreResult(backup, restore.inspect_copy(settings.database, key), difference, aside if kept else None)
 
 
 @contextlib.contextmanager
 def _readable(settings: Settings, path: Path, key: str) -> Iterator[Path]:
     """A backup that has the key of the store: itself, or a copy of it for a while."""
-    from commonplace.store.sqlite.copying import make
     from commonplace.store.sqlite.files import is_plain
+    from commonplace.store.sqlite.online_backup import make_copy
 
     if is_plain(path) == (not key):
         yield path
         return
-    turned = place_for(settings, "turned", 0)
-    prepare(turned.parent)
+    turned = backup_path(settings, "turned", 0)
+    make_private_folder(turned.parent)
     try:
-        make(path, turned, "" if key else any_key(settings), int(settings.busy_timeout * 1000), to_key=key)
+        make_copy(path, turned, "" if key else read_key(settings), int(settings.busy_timeout * 1000), to_key=key)
         yield turned
     finally:
         turned.unlink(missing_ok=True)
 
 
-def thin_out(settings: Settings) -> list[Path]:
+def delete_old_backups(settings: Settings) -> list[Path]:
     """Delete the scheduled backups that are neither among the last days nor among the weeks before them."""
-    made = [one for one in backups(settings) if one.why == SCHEDULED]
+    made = [one for one in list_backups(settings) if one.why == SCHEDULED]
     days = _last_of_each(made, "%Y-%m-%d")[: settings.backup_daily]
     older = [one for one in made if one not in days and (not days or one.made_ms < days[-1].made_ms)]
     weeks = _last_of_each(older, "%G-%V")[: settings.backup_weekly]
@@ -159,7 +159,7 @@ def _found(settings: Settings, named: str) -> Path:
     """The backup that a person names: by its name in the folder, by `latest`, or as any file."""
     if named == LATEST:
         # Not one that was made because the store was about to be changed like this.
-        named = next((one.path.name for one in backups(settings) if one.why not in _ASIDE), named)
+        named = next((one.path.name for one in list_backups(settings) if one.why not in _ASIDE), named)
     for path in (settings.backups / named, Path(named).expanduser()):
         if path.is_file():
             return path

@@ -22,52 +22,55 @@ from commonplace.errors import (
     TimedOut,
 )
 from commonplace.identity import ref
-from commonplace.memory.book import Book, Clock, beside, open_book, wall_clock
-from commonplace.memory.health import Fault, note
-from commonplace.memory.remember import hashes_of
+from commonplace.memory.local_memory import Clock, LocalMemory, for_space, open_memory, wall_clock
+from commonplace.memory.remember import content_hashes
+from commonplace.memory.status import Fault, save_check_result
 from commonplace.model import Item
 from commonplace.store.damage import DamagedRow
-from commonplace.store.holders import SAID
 from commonplace.store.invariants import Invariant
-from commonplace.store.scrubbing import Mark
-from commonplace.store.soundness import Advance, Damage
+from commonplace.store.maintenance import Advance, FileDamage, RowKey
+from commonplace.store.text_tables import AUTHORED
 
-EXAMPLES = 5
+MAX_EXAMPLES = 5
 # Of what is damaged so many are named, since a person has to look at each.
-BY_ID = 200
+MAX_DAMAGED_NAMED = 200
 UNCHECKED = "could not be checked"
 DISALLOWED = "values are not what their table allows"
 ALTERED = "items have content that does not match its checksum"
 # Parts that are made of others, so that they can be rebuilt even if they cannot be read.
-REBUILT = frozenset({"words", "passages", "vectors", "jobs", "links", "topics", "counts", "records", "tags"})
+DERIVED_PARTS = frozenset({"words", "passages", "vectors", "jobs", "links", "topics", "counts", "records", "tags"})
 # What may pass by itself, or is nobody's damage.
 NOT_DAMAGE = (StoreBusy, StoreFull, StoreLocked, StoreReadOnly, StoreTooNew, StoreUnavailable, TimedOut)
 _STEP = 500
 # So many of the last items are looked at when a server starts.
 _LAST = 200
-MADE_ANEW = "It is made anew by `commonplace repair`."
-ONLY_TOLD = "It is left as it is. Compare with a backup (`commonplace backups`), and edit or forget what is wrong."
+REBUILT_BY_REPAIR = "It is made anew by `commonplace repair`."
+COMPARE_WITH_BACKUP = (
+    "It is left as it is. Compare with a backup (`commonplace backups`), and edit or forget what is wrong."
+)
 RECOVER = "Keep the file. `commonplace repair` copies all that can be read; `commonplace backups` lists what you have."
-AT_THE_SERVER = "Whoever runs the database server mends this: see docs/team.md."
+SEE_TEAM_DOCS = "Whoever runs the database server mends this: see docs/team.md."
 
 
-def no_matter(_items: int) -> None:
+def ignore_progress(_items: int) -> None:
     """For those who do not watch."""
 
 
-def books(book: Book) -> list[Book]:
+def all_spaces(memory: LocalMemory) -> list[LocalMemory]:
     """This memory, and those of the other spaces of its store."""
-    names = [entry.name for entry in book.store.spaces(book.clock())]
-    return [book, *(beside(book, name) for name in names if name != book.settings.space)]
+    names = [entry.name for entry in memory.store.spaces(memory.clock())]
+    return [memory, *(for_space(memory, name) for name in names if name != memory.settings.space)]
 
 
-def check(book: Book, *, quick: bool = False, advance: Advance = no_matter) -> list[Fault]:
+def check_store(memory: LocalMemory, *, quick: bool = False, advance: Advance = ignore_progress) -> list[Fault]:
     """Everything that is wrong with the store, in all of its spaces; `quick` reads no texts."""
-    settings = book.settings
-    damage: list[Damage] = []
-    faults = list(_guarded(settings, "file", lambda: map(partial(_damaged, settings), _told_by(book, quick, damage))))
-    every = [book]
-    faults += _guarded(settings, "file", partial(_spaces, book, every))
+    settings = memory.settings
+    damage: list[FileDamage] = []
+    faults = list(
+        _guarded(settings, "file", lambda: map(partial(_damaged, settings), _engine_damage(memory, quick, damage)))
+    )
+    every = [memory]
+    faults += _guarded(settings, "file", partial(_spaces, memory, every))
     words = not quick and all(one.cure != "words" for one in damage)
     for one in every:
         faults += _faults(one, quick, words, advance)
@@ -75,14 +78,14 @@ def check(book: Book, *, quick: bool = False, advance: Advance = no_matter) -> l
     return list(dict.fromkeys(faults))
 
 
-def _spaces(book: Book, every: list[Book]) -> Iterable[Fault]:
-    every += books(book)[1:]
+def _spaces(memory: LocalMemory, every: list[LocalMemory]) -> Iterable[Fault]:
+    every += all_spaces(memory)[1:]
     return ()
 
 
-def _told_by(book: Book, quick: bool, damage: list[Damage]) -> list[Damage]:
+def _engine_damage(memory: LocalMemory, quick: bool, damage: list[FileDamage]) -> list[FileDamage]:
     """What the engine finds wrong with its own files, kept for later too."""
-    damage += book.store.damage(quick=quick)
+    damage += memory.store.damage(quick=quick)
     return damage
 
 
@@ -96,92 +99,92 @@ def _guarded(settings: Settings, part: str, find: Callable[[], Iterable[Fault]])
         if part == "words":
             yield _fault(part, UNCHECKED, 1, (error.message,), derived=True)
         else:
-            yield broken(settings, error.message)
+            yield damaged_file_fault(settings, error.message)
     except Exception as error:  # noqa: BLE001 - whatever a damaged store makes of it
-        derived = part in REBUILT
+        derived = part in DERIVED_PARTS
         why = error.message if isinstance(error, CommonplaceError) else f"{type(error).__name__}: {error}"
-        advice = MADE_ANEW if derived else AT_THE_SERVER if settings.database_url else RECOVER
+        advice = REBUILT_BY_REPAIR if derived else SEE_TEAM_DOCS if settings.database_url else RECOVER
         yield Fault(part, UNCHECKED, 1, (why[:300],), derived, advice)
 
 
-def examine(
-    settings: Settings, clock: Clock = wall_clock, *, quick: bool = False, advance: Advance = no_matter
+def check_and_record(
+    settings: Settings, clock: Clock = wall_clock, *, quick: bool = False, advance: Advance = ignore_progress
 ) -> list[Fault]:
     """Check the store of these settings, also one that does not open, and let those know who ask for its state."""
-    book, faults = open_or_broken(settings, clock)
-    if book is not None:
+    memory, faults = open_or_fault(settings, clock)
+    if memory is not None:
         try:
-            faults = check(book, quick=quick, advance=advance)
+            faults = check_store(memory, quick=quick, advance=advance)
         finally:
-            book.close()
-    note(settings, "quick" if quick else "all", faults, clock())
+            memory.close()
+    save_check_result(settings, "quick" if quick else "all", faults, clock())
     return faults
 
 
-def open_or_broken(settings: Settings, clock: Clock) -> tuple[Book | None, list[Fault]]:
+def open_or_fault(settings: Settings, clock: Clock) -> tuple[LocalMemory | None, list[Fault]]:
     """The memory of these settings, or that its store is damaged so that it does not open."""
     try:
-        return open_book(settings, clock), []
+        return open_memory(settings, clock), []
     except StoreReadOnly as error:
         # A file that anybody may write, and SQLite not, has a damaged header.
         if settings.database_url or not (settings.database.is_file() and os.access(settings.database, os.W_OK)):
             raise
         if not os.access(settings.data_dir, os.W_OK) or settings.database.is_symlink():
             raise
-        return None, [broken(settings, error.message)]
+        return None, [damaged_file_fault(settings, error.message)]
     except NOT_DAMAGE:
         raise
     except StoreError as error:
         if settings.database_url:
             raise
-        return None, [broken(settings, error.message)]
+        return None, [damaged_file_fault(settings, error.message)]
 
 
-def glance(book: Book) -> list[Fault]:
+def check_newest(memory: LocalMemory) -> list[Fault]:
     """What can be seen in a moment: whether the last things that were written are whole."""
     found: list[Fault] = []
-    for kept in book.store.invariants():
+    for kept in memory.store.invariants():
         if kept.newest:
-            found += _guarded(book.settings, kept.part, partial(_breaches, book, kept, _LAST))
+            found += _guarded(memory.settings, kept.part, partial(_breaches, memory, kept, _LAST))
     return list(dict.fromkeys(found))
 
 
-def _faults(book: Book, quick: bool, words: bool, advance: Advance) -> Iterator[Fault]:
-    settings = book.settings
-    for kept in book.store.invariants():
-        yield from _guarded(settings, kept.part, partial(_breaches, book, kept))
+def _faults(memory: LocalMemory, quick: bool, words: bool, advance: Advance) -> Iterator[Fault]:
+    settings = memory.settings
+    for kept in memory.store.invariants():
+        yield from _guarded(settings, kept.part, partial(_breaches, memory, kept))
     if quick:
         return
-    yield from _guarded(settings, "rows", partial(_texts, book, advance))
-    yield from _guarded(settings, "rows", partial(_rows, book))
+    yield from _guarded(settings, "rows", partial(_texts, memory, advance))
+    yield from _guarded(settings, "rows", partial(_rows, memory))
     if words:
-        yield from _guarded(settings, "words", partial(_words, book, advance))
-    yield from _guarded(settings, "counts", partial(_counts, book))
+        yield from _guarded(settings, "words", partial(_words, memory, advance))
+    yield from _guarded(settings, "counts", partial(_counts, memory))
 
 
-def _breaches(book: Book, kept: Invariant, newest: int | None = None) -> Iterator[Fault]:
-    found = book.store.breaches(kept, newest)
+def _breaches(memory: LocalMemory, kept: Invariant, newest: int | None = None) -> Iterator[Fault]:
+    found = memory.store.violations(kept, newest)
     if found.count:
         yield _fault(kept.part, kept.says, found.count, found.examples, kept.derived)
 
 
-def _words(book: Book, advance: Advance) -> Iterator[Fault]:
-    if wrong := _named("item", book.store.misworded(advance)):
+def _words(memory: LocalMemory, advance: Advance) -> Iterator[Fault]:
+    if wrong := _named("item", memory.store.stale_fts_items(advance)):
         yield _fault("words", "items are indexed by other words than they say", *wrong, derived=True)
 
 
-def _counts(book: Book) -> Iterator[Fault]:
-    if wrong := _named("session", [id_ for some in miscounted(book) for id_ in some]):
+def _counts(memory: LocalMemory) -> Iterator[Fault]:
+    if wrong := _named("session", [id_ for some in miscounted_sessions(memory) for id_ in some]):
         yield _fault("counts", "sessions count their messages wrongly", *wrong, derived=True)
 
 
-def _rows(book: Book) -> Iterator[Fault]:
+def _rows(memory: LocalMemory) -> Iterator[Fault]:
     """Rows besides items that cannot be read as they should be."""
     damaged: list[DamagedRow] = []
-    for part in SAID:
-        after: Mark | None = None
+    for part in AUTHORED:
+        after: RowKey | None = None
         while True:
-            found, after = book.store.damaged_rows(part, after, _STEP)
+            found, after = memory.store.damaged_rows(part, after, _STEP)
             damaged += found
             if after is None:
                 break
@@ -190,41 +193,41 @@ def _rows(book: Book) -> Iterator[Fault]:
 
 def _of_damaged(rows: Sequence[DamagedRow]) -> Iterator[Fault]:
     if rows:
-        names = tuple(f"{row.name} ({', '.join(row.fields)})" for row in rows[:BY_ID])
+        names = tuple(f"{row.name} ({', '.join(row.fields)})" for row in rows[:MAX_DAMAGED_NAMED])
         yield _fault("rows", "rows are damaged and read as far as they can be", len(rows), names, derived=False)
 
 
-def miscounted(book: Book) -> Iterator[list[int]]:
+def miscounted_sessions(memory: LocalMemory) -> Iterator[list[int]]:
     """Sessions that count wrongly, a few at a time."""
     after: int | None = 0
     while after is not None:
-        some, after = book.store.miscounted(after, _STEP)
+        some, after = memory.store.miscounted_sessions(after, _STEP)
         if some:
             yield some
 
 
-def _texts(book: Book, advance: Advance) -> Iterator[Fault]:
+def _texts(memory: LocalMemory, advance: Advance) -> Iterator[Fault]:
     nameless, changed, after = [], [], 0
     damaged: list[DamagedRow] = []
-    while some := book.store.walk(after, _STEP):
+    while some := memory.store.walk(after, _STEP):
         after = some[-1].id
         damaged += [DamagedRow(f"item {item.id}", tuple(item.damaged)) for item in some if item.damaged]
         nameless += [item.id for item in some if not _is_named(item)]
         # What was forgotten is in no answer, and needs nobody to look at it.
-        changed += [item.id for item in some if not (item.forgotten_ms or item.damaged or _says_what_it_said(item))]
+        changed += [item.id for item in some if not (item.forgotten_ms or item.damaged or _matches_hash(item))]
         advance(len(some))
     yield from _of_damaged(damaged)
     if wrong := _named("item", nameless):
         yield _fault("rows", "items have no valid UUID", *wrong, derived=False)
-    if wrong := _named("item", sorted({*changed, *_altered(book)}), BY_ID):
+    if wrong := _named("item", sorted({*changed, *_altered(memory)}), MAX_DAMAGED_NAMED):
         yield _fault("rows", ALTERED, *wrong, derived=False)
 
 
-def _altered(book: Book) -> Iterator[int]:
+def _altered(memory: LocalMemory) -> Iterator[int]:
     """Items whose content is not the bytes that were written."""
     after: int | None = 0
     while after is not None:
-        wrong, after = book.store.altered(after, _STEP)
+        wrong, after = memory.store.altered_items(after, _STEP)
         yield from wrong
 
 
@@ -235,13 +238,13 @@ def _is_named(item: Item) -> bool:
         return False
 
 
-def _says_what_it_said(item: Item) -> bool:
+def _matches_hash(item: Item) -> bool:
     """Whether its hash is that of its text. What others name, such as a message, has a hash of that name."""
     if len(item.content_hash) != hashlib.sha256().digest_size:
         return False
     if item.kind != "memory":
         return True
-    known = hashes_of(item)
+    known = content_hashes(item)
     # One that was moved beside its like, or cleaned to be like another, is told apart by its uid.
     return item.content_hash in known or item.content_hash in {
         hashlib.sha256(one + item.uid.encode()).digest() for one in known
@@ -249,22 +252,22 @@ def _says_what_it_said(item: Item) -> bool:
 
 
 def _fault(part: str, says: str, count: int, examples: tuple[str, ...], derived: bool) -> Fault:
-    return Fault(part, says, count, examples, derived, MADE_ANEW if derived else ONLY_TOLD)
+    return Fault(part, says, count, examples, derived, REBUILT_BY_REPAIR if derived else COMPARE_WITH_BACKUP)
 
 
-def _named(kind: str, ids: Sequence[int], most: int = EXAMPLES) -> tuple[int, tuple[str, ...]] | None:
+def _named(kind: str, ids: Sequence[int], most: int = MAX_EXAMPLES) -> tuple[int, tuple[str, ...]] | None:
     return (len(ids), tuple(f"{kind} {id_}" for id_ in ids[:most])) if ids else None
 
 
-def _damaged(settings: Settings, damage: Damage) -> Fault:
+def _damaged(settings: Settings, damage: FileDamage) -> Fault:
     if damage.cure == "rows":
         return Fault("rows", DISALLOWED, 1, (damage.sentence,), False, RECOVER)
     if damage.cure:
-        return Fault("file", "indexes of the file are damaged", 1, (damage.sentence,), True, MADE_ANEW)
-    return broken(settings, damage.sentence)
+        return Fault("file", "indexes of the file are damaged", 1, (damage.sentence,), True, REBUILT_BY_REPAIR)
+    return damaged_file_fault(settings, damage.sentence)
 
 
-def broken(settings: Settings, sentence: str) -> Fault:
+def damaged_file_fault(settings: Settings, sentence: str) -> Fault:
     """A file, or a database on a server, whose pages cannot be read."""
-    advice = AT_THE_SERVER if settings.database_url else RECOVER
+    advice = SEE_TEAM_DOCS if settings.database_url else RECOVER
     return Fault("file", "places of the file are damaged", 1, (sentence,), False, advice)

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from itertools import islice
 
 from commonplace.errors import NoResults
-from commonplace.memory.book import Book
-from commonplace.memory.graph import Reached, walk
-from commonplace.memory.recall import Recalled, recall
-from commonplace.memory.topics import topics_of
+from commonplace.memory.graph import LinkedPassage, walk_links
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.recall import RecallResult, recall
+from commonplace.memory.topics import topics_of_passages
 from commonplace.model import KINDS, Item, Scope, Session
-from commonplace.ranking.diversity import distinct
-from commonplace.text.extract import says_little
-from commonplace.text.names import base_name
-from commonplace.text.recency import Period, asked_time, day_of
+from commonplace.ranking.rerank import drop_near_duplicates
+from commonplace.text.dates import Period, local_day, parse_time_question
+from commonplace.text.project_names import base_name
+from commonplace.text.sentences import is_small_talk
 
 # Everything but checkpoints, which are about a session.
-KINDS_TOLD = tuple(kind for kind in KINDS if kind != "checkpoint")
+CHUNK_KINDS = tuple(kind for kind in KINDS if kind != "checkpoint")
 # As many as are looked at to tell how many there are.
 POOL = 100
 GRAPH_DEPTH, GRAPH_MOST = 3, 10
@@ -48,12 +48,12 @@ class Chunk:
 
     @property
     def day(self) -> str:
-        return day_of(self.item.created_ms)
+        return local_day(self.item.created_ms)
 
     @property
     def session_name(self) -> str:
         """Slug and date of the session's beginning."""
-        return f"{self.slug}-{day_of(self.session.started_ms) if self.session else self.day}"
+        return f"{self.slug}-{local_day(self.session.started_ms) if self.session else self.day}"
 
     @property
     def place(self) -> str:
@@ -62,7 +62,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Recollection:
+class RecalledChunks:
     """Chunks that answer, best first, how many there were, and what stands next to them in the graph.
 
     `waiting` counts passages that were compared by their words alone, because they have no vector yet.
@@ -70,94 +70,100 @@ class Recollection:
 
     chunks: tuple[Chunk, ...]
     total: int
-    around: tuple[Reached, ...]
+    around: tuple[LinkedPassage, ...]
     waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Latest:
+class LatestQuestion:
     """What a question about time alone asks for: a period, in one project or in all."""
 
     period: Period
     project: str | None
 
 
-def recollect(book: Book, question: str, limit: int = 10, min_score: float = 0.5) -> Recollection:
+def recall_chunks(memory: LocalMemory, question: str, limit: int = 10, min_score: float = 0.5) -> RecalledChunks:
     """What was said and done about something; a question about time alone is answered by the latest."""
-    latest = asked_latest(book, question)
+    latest = parse_latest_question(memory, question)
     waiting = 0
     if latest:
-        found = latest_chunks(book, latest, POOL)
+        found = latest_chunks(memory, latest, POOL)
     else:
-        recalled = recall(book, question, Scope(kinds=KINDS_TOLD), max(limit, POOL))
-        found, waiting = _chunks_above(book, recalled, min_score), recalled.waiting
+        recalled = recall(memory, question, Scope(kinds=CHUNK_KINDS), max(limit, POOL))
+        found, waiting = _chunks_above(memory, recalled, min_score), recalled.waiting
     if not found:
         raise NoResults("No matching chunks found")
     # Chosen by what was found best, told by how likely each answers.
     told = sorted(found[:limit], key=lambda chunk: -chunk.score)
     seeds = {chunk.passage_id: chunk.score for chunk in told}
-    around = [one for one in walk(book, seeds, depth=GRAPH_DEPTH, most=2 * GRAPH_MOST) if not is_small_talk(one.item)]
-    return Recollection(tuple(told), len(found), tuple(around[:GRAPH_MOST]), waiting)
+    around = [
+        one
+        for one in walk_links(memory, seeds, depth=GRAPH_DEPTH, most=2 * GRAPH_MOST)
+        if not is_small_talk_item(one.item)
+    ]
+    return RecalledChunks(tuple(told), len(found), tuple(around[:GRAPH_MOST]), waiting)
 
 
-def asked_latest(book: Book, question: str) -> Latest | None:
+def parse_latest_question(memory: LocalMemory, question: str) -> LatestQuestion | None:
     """The period and project that a question asks for; None if it is about anything else."""
-    asked = asked_time(question, book.clock())
+    asked = parse_time_question(question, memory.clock())
     if asked is None:
         return None
-    project = book.store.find_project(asked.name) if asked.name else None
-    return None if asked.name and project is None else Latest(asked.period, project)
+    project = memory.store.find_project(asked.name) if asked.name else None
+    return None if asked.name and project is None else LatestQuestion(asked.period, project)
 
 
-def latest_chunks(book: Book, asked: Latest, most: int) -> list[Chunk]:
+def latest_chunks(memory: LocalMemory, asked: LatestQuestion, most: int) -> list[Chunk]:
     """What was said and done in a period, the latest first, each thing once."""
-    items = list(islice(latest_items(book, asked), 2 * most))
-    return one_of_each(book, distinct(items, lambda item: f"{item.project} {item.title} {item.text}")[:most])
+    items = list(islice(latest_items(memory, asked), 2 * most))
+    return one_chunk_per_item(
+        memory, drop_near_duplicates(items, lambda item: f"{item.project} {item.title} {item.text}")[:most]
+    )
 
 
-def latest_items(book: Book, asked: Latest) -> Iterator[Item]:
+def latest_items(memory: LocalMemory, asked: LatestQuestion) -> Iterator[Item]:
     """All items of a period, the latest first, read as they are asked for."""
-    scope, period = Scope(project=asked.project, kinds=KINDS_TOLD), asked.period
+    scope, period = Scope(project=asked.project, kinds=CHUNK_KINDS), asked.period
     before = None if period.to_ms is None else (period.to_ms, 0)
-    while page := book.store.newest(scope, PAGE, before):
+    while page := memory.store.newest(scope, PAGE, before):
         for item in page:
             if item.created_ms < (period.from_ms or item.created_ms):
                 return
-            if not is_small_talk(item):
+            if not is_small_talk_item(item):
                 yield item
         before = (page[-1].created_ms, page[-1].id)
 
 
-def one_of_each(book: Book, items: Sequence[Item]) -> list[Chunk]:
+def one_chunk_per_item(memory: LocalMemory, items: Sequence[Item]) -> list[Chunk]:
     """A passage of each item, the first item scored best: how an agent's turn ended, how anything else began."""
-    parts = book.store.passages_of([item.id for item in items])
+    parts = memory.store.passages_of([item.id for item in items])
     told = [parts[item.id][-1 if item.details.get("role") == "assistant" else 0] for item in items]
     scored = enumerate(zip(items, told, strict=True))
-    return chunks_of(book, [(item, passage, LATEST_SCORE * LATEST_FALL**n) for n, (item, passage) in scored])
+    return chunks_of(memory, [(item, passage, LATEST_SCORE * LATEST_FALL**n) for n, (item, passage) in scored])
 
 
-def answering(book: Book, question: str, limit: int, min_score: float) -> list[Chunk]:
+def matching_chunks(memory: LocalMemory, question: str, limit: int, min_score: float) -> list[Chunk]:
     """Chunks that answer a question at least that well, best first."""
-    return _chunks_above(book, recall(book, question, Scope(kinds=KINDS_TOLD), limit), min_score)
+    return _chunks_above(memory, recall(memory, question, Scope(kinds=CHUNK_KINDS), limit), min_score)
 
 
-def _chunks_above(book: Book, recalled: Recalled, min_score: float) -> list[Chunk]:
+def _chunks_above(memory: LocalMemory, recalled: RecallResult, min_score: float) -> list[Chunk]:
     hits = [hit for hit in recalled.hits if hit.relevance >= min_score]
-    return chunks_of(book, [(hit.item, hit.passage_id, hit.relevance) for hit in hits])
+    return chunks_of(memory, [(hit.item, hit.passage_id, hit.relevance) for hit in hits])
 
 
-def is_small_talk(item: Item) -> bool:
+def is_small_talk_item(item: Item) -> bool:
     """Thanks, go on, and the like: said between people, and no part of the work."""
-    return item.kind == "message" and says_little(item.text)
+    return item.kind == "message" and is_small_talk(item.text)
 
 
-def chunks_of(book: Book, scored: Sequence[tuple[Item, int, float]]) -> list[Chunk]:
+def chunks_of(memory: LocalMemory, scored: Sequence[tuple[Item, int, float]]) -> list[Chunk]:
     """Passages of items as chunks, with their texts, sessions and topics, each read once for all."""
     passages = [passage for _item, passage, _score in scored]
-    texts = book.store.passage_texts(passages)
-    sessions = book.store.sessions_of([item.id for item, _passage, _score in scored])
-    topics = topics_of(book, passages)
-    ids = chunk_ids(book, {passage: item for item, passage, _score in scored})
+    texts = memory.store.passage_texts(passages)
+    sessions = memory.store.sessions_of([item.id for item, _passage, _score in scored])
+    topics = topics_of_passages(memory, passages)
+    ids = chunk_ids(memory, {passage: item for item, passage, _score in scored})
     return [
         Chunk(
             passage,
@@ -173,9 +179,9 @@ def chunks_of(book: Book, scored: Sequence[tuple[Item, int, float]]) -> list[Chu
     ]
 
 
-def chunk_ids(book: Book, owners: Mapping[int, Item]) -> dict[int, str]:
+def chunk_ids(memory: LocalMemory, owners: Mapping[int, Item]) -> dict[int, str]:
     """What each passage is called: the short id of its item, and its number if the item was cut."""
-    cut = book.store.passages_of([item.id for item in owners.values()])
+    cut = memory.store.passages_of([item.id for item in owners.values()])
     ids = {}
     for passage, item in owners.items():
         parts = cut.get(item.id, [])

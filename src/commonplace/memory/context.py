@@ -11,17 +11,27 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from commonplace.memory.book import Book
-from commonplace.memory.rules import applies
-from commonplace.memory.staleness import is_stale
-from commonplace.memory.timeline import EVENTS
-from commonplace.model import KNOWLEDGE_TYPES, Item, Scope
-from commonplace.ranking.budget import Budget
-from commonplace.ranking.signals import OTHER_PROJECT, SAME_PROJECT, Signals, composite, order_key, recency
-from commonplace.text.summarise import shorten
+from commonplace.memory.items import is_stale
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.recall import Hit, recall_in_sessions
+from commonplace.memory.rules import applies_to
+from commonplace.memory.timeline import EVENT_KINDS
+from commonplace.model import KINDS, KNOWLEDGE_TYPES, Item, Scope, Session
+from commonplace.ranking.context import (
+    OTHER_PROJECT,
+    SAME_PROJECT,
+    Signals,
+    TokenBudget,
+    composite_score,
+    context_order_key,
+    recency_score,
+)
+from commonplace.text.paths import is_in_folder, normalise_folder
+from commonplace.text.titles import shorten
 
 if TYPE_CHECKING:
-    from commonplace.memory.recall import Asked, Hit
+    from commonplace.memory.recall import Hit, ParsedQuestion
+
 
 RULE = "rule"
 LEADING_TYPES = (*sorted(KNOWLEDGE_TYPES), RULE)
@@ -91,8 +101,8 @@ Measure = Callable[[ContextItem | Item], int]
 """How many tokens an item, summary or checkpoint takes in the reply, as the caller will write it."""
 
 
-def context(
-    book: Book,
+def build_context(
+    memory: LocalMemory,
     project: str | None,
     query: str | None,
     token_budget: int,
@@ -106,19 +116,19 @@ def context(
 
     With `files`, rules for certain paths only if they apply to one of them; with `limit`, so many items besides rules.
     """
-    asked = _understood(book, project, query)
+    asked = _understood(memory, project, query)
     shares = WITH_QUERY if asked else WITHOUT_QUERY
     here, most = Scope.inside(project), max(RECENT, token_budget // LEAST_TOKENS)
 
     def read() -> tuple[list[ContextItem], list[int], list[Item], Item | None]:
-        newest = book.store.newest(replace(here, kinds=("checkpoint",)), 1)
-        return *_ranked(book, project, asked, most), _summaries(book, here, asked), next(iter(newest), None)
+        newest = memory.store.newest(replace(here, kinds=("checkpoint",)), 1)
+        return *_ranked(memory, project, asked, most), _summaries(memory, here, asked), next(iter(newest), None)
 
-    ranked, answers, summaries, checkpoint = book.store.at_one_moment(read)
-    ranked = [entry for entry in ranked if entry.item.type != RULE or applies(entry.item, files)]
+    ranked, answers, summaries, checkpoint = memory.store.snapshot(read)
+    ranked = [entry for entry in ranked if entry.item.type != RULE or applies_to(entry.item, files)]
     longest = max(80, int(token_budget * ITEM_SHARE) * 4)
     shown = [replace(entry, content=_within(entry.content, longest)) for entry in _limited(ranked, answers, limit)]
-    budget = Budget(token_budget, spent=envelope)
+    budget = TokenBudget(token_budget, spent=envelope)
     taken: set[int] = set()
 
     def take(entry: ContextItem | Item, share: float = 1.0) -> bool:
@@ -170,35 +180,39 @@ def _limited(ranked: Sequence[ContextItem], answers: Sequence[int], limit: int |
     return [entry for entry in ranked if entry.item.type == RULE or entry.item.id in kept]
 
 
-def _understood(book: Book, project: str | None, query: str | None) -> Asked | None:
+def _understood(memory: LocalMemory, project: str | None, query: str | None) -> ParsedQuestion | None:
     """The query, unless there is none: a session that starts does not load what looks for something."""
     if not (query and query.strip()):
         return None
-    from commonplace.memory.recall import understood, with_vectors
+    from commonplace.memory.recall import embed_waiting, parse_question
 
-    return with_vectors(book, understood(book, query), [Scope.around(project, kinds=(*EVENTS, "summary"))])
+    return embed_waiting(
+        memory, parse_question(memory, query), [Scope.around(project, kinds=(*EVENT_KINDS, "summary"))]
+    )
 
 
-def _ranked(book: Book, project: str | None, asked: Asked | None, most: int) -> tuple[list[ContextItem], list[int]]:
+def _ranked(
+    memory: LocalMemory, project: str | None, asked: ParsedQuestion | None, most: int
+) -> tuple[list[ContextItem], list[int]]:
     """Candidates in the order they should be shown, with whole contents; and the ids of those that answer the query."""
-    now, canonical = book.clock(), None if project is None else book.store.find_project(project)
+    now, canonical = memory.clock(), None if project is None else memory.store.find_project(project)
     here = Scope.inside(project)
-    around = Scope.around(project, kinds=EVENTS)
+    around = Scope.around(project, kinds=EVENT_KINDS)
     always = [
         item
         for types in ((RULE,), tuple(sorted(KNOWLEDGE_TYPES)))
-        for item in book.store.newest(replace(around, types=types), max(LEADING, most))
+        for item in memory.store.newest(replace(around, types=types), max(LEADING, most))
     ]
-    recent = book.store.newest(replace(here, kinds=EVENTS), most)
+    recent = memory.store.newest(replace(here, kinds=EVENT_KINDS), most)
     if asked is not None:
-        from commonplace.memory.recall import evidence_for, recall_each
+        from commonplace.memory.recall import recall_scopes, score_items
 
         # A query orders what the project holds and adds what answers it; the budget decides where it ends.
-        inside, anywhere = recall_each(book, asked, [around, Scope(kinds=EVENTS)], most)
+        inside, anywhere = recall_scopes(memory, asked, [around, Scope(kinds=EVENT_KINDS)], most)
         hits: dict[int, Hit] = {hit.item.id: hit for hit in inside.hits}
         hits |= {hit.item.id: hit for hit in anywhere.hits if hit.relevance >= ELSEWHERE}
         others = {item.id: item for item in (*always, *recent) if item.id not in hits}
-        evidence = evidence_for(book, asked, list(others.values()))
+        evidence = score_items(memory, asked, list(others.values()))
         evidence |= {id_: (hit.semantic, hit.lexical) for id_, hit in hits.items()}
         items = others | {id_: hit.item for id_, hit in hits.items()}
     else:
@@ -208,8 +222,10 @@ def _ranked(book: Book, project: str | None, asked: Asked | None, most: int) -> 
     for item in items.values():
         semantic, lexical = evidence.get(item.id, (0.0, 0.0))
         same = item.project == canonical and (canonical is not None or project is None)
-        signals = Signals(semantic, lexical, recency(item.created_ms, now), SAME_PROJECT if same else OTHER_PROJECT)
-        score = composite(signals, with_query=asked is not None)
+        signals = Signals(
+            semantic, lexical, recency_score(item.created_ms, now), SAME_PROJECT if same else OTHER_PROJECT
+        )
+        score = composite_score(signals, with_query=asked is not None)
         entries.append(ContextItem(item, _content(item), score, signals))
     best = sorted(hits.values(), key=lambda hit: -hit.relevance)
     answers = [hit.item.id for place, hit in enumerate(best) if place < BEST or hit.relevance >= ANSWERS]
@@ -218,17 +234,17 @@ def _ranked(book: Book, project: str | None, asked: Asked | None, most: int) -> 
 
 def _order(entry: ContextItem) -> tuple[bool, float, int, int]:
     item = entry.item
-    return (*order_key(entry.score, knowledge=entry.leads, stale=is_stale(item)), item.created_ms, item.id)
+    return (*context_order_key(entry.score, knowledge=entry.leads, stale=is_stale(item)), item.created_ms, item.id)
 
 
-def _summaries(book: Book, here: Scope, asked: Asked | None) -> list[Item]:
+def _summaries(memory: LocalMemory, here: Scope, asked: ParsedQuestion | None) -> list[Item]:
     """The newest summaries of the project; with a query those that answer it first."""
-    newest = book.store.newest(replace(here, kinds=("summary",)), SUMMARIES)
+    newest = memory.store.newest(replace(here, kinds=("summary",)), SUMMARIES)
     if asked is None:
         return newest
-    from commonplace.memory.recall import recall_each
+    from commonplace.memory.recall import recall_scopes
 
-    (found,) = recall_each(book, asked, [replace(here, kinds=("summary",))], SUMMARIES)
+    (found,) = recall_scopes(memory, asked, [replace(here, kinds=("summary",))], SUMMARIES)
     together = {item.id: item for item in (*(hit.item for hit in found.hits), *newest)}
     return list(together.values())[:SUMMARIES]
 
@@ -249,3 +265,71 @@ def _shorter(item: Item) -> Iterator[Item]:
     for longest in FIELD_LENGTHS:
         details = {name: _within(value, longest) for name, value in item.details.items()}
         yield replace(item, body=_within(item.body, longest), title=_within(item.title, longest), details=details)
+
+
+# More than any budget holds, so that what is excluded leaves no gaps.
+ASSEMBLE_CANDIDATES = 200
+# What a preferred label counts for beside a relevance of 0 to 1.
+LABEL_BOOST = 0.15
+# No single message takes more than this share; a longer one is shown by the passage that answers.
+MESSAGE_SHARE = 0.5
+_ASSEMBLED_KINDS = tuple(kind for kind in KINDS if kind != "checkpoint")
+
+
+@dataclass(frozen=True, slots=True)
+class CitedMessage:
+    """A message to show, whole or by its best passage, and the conversation that it is from."""
+
+    item: Item
+    content: str
+    relevance: float
+    session: Session | None
+    whole: bool
+
+
+MeasureMessage = Callable[[CitedMessage], int]
+"""How many tokens one takes in the reply, as the caller will write it."""
+
+
+def assemble_messages(
+    memory: LocalMemory,
+    question: str,
+    budget: int,
+    measure: MeasureMessage,
+    preferred: Sequence[str] = (),
+    excluded: Sequence[str] = (),
+) -> list[CitedMessage]:
+    """What fits the budget. Folders that are excluded stay out with all below them."""
+    trees = [normalise_folder(folder) for folder in excluded]
+    recalled, sessions = recall_in_sessions(memory, question, Scope(kinds=_ASSEMBLED_KINDS), ASSEMBLE_CANDIDATES)
+    wanted = {label.strip().casefold() for label in preferred}
+    ranked = []
+    for hit in recalled.hits:
+        session = sessions.get(hit.item.id)
+        if session is None or not any(is_in_folder(session.folder, tree) for tree in trees):
+            boost = LABEL_BOOST if session is not None and wanted.intersection(_labels(session)) else 0.0
+            ranked.append((hit.relevance + boost, hit, session))
+    ranked.sort(key=lambda entry: -entry[0])
+    spent, chosen = TokenBudget(budget), []
+    for _score, hit, session in ranked:
+        cited = _cite(memory, hit, session, int(budget * MESSAGE_SHARE), measure)
+        if spent.spend(measure(cited)):
+            chosen.append(cited)
+    return chosen
+
+
+def _labels(session: Session) -> set[str]:
+    return {name.strip().casefold() for name in (session.label, *session.label.split("/"), *session.folder.split("/"))}
+
+
+def _cite(
+    memory: LocalMemory, hit: Hit, session: Session | None, longest: int, measure: MeasureMessage
+) -> CitedMessage:
+    item = hit.item
+    whole = CitedMessage(item, item.text or item.told("snapshot") or item.title, hit.relevance, session, True)
+    if measure(whole) <= longest:
+        return whole
+    passage = memory.store.passage_texts([hit.passage_id]).get(hit.passage_id)
+    if passage is None or len(passage.text) >= len(whole.content):
+        return whole
+    return CitedMessage(item, passage.text, hit.relevance, session, False)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from commonplace.memory.book import Book
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Scope
-from commonplace.text.disagreement import Statement, disagreement
-from commonplace.text.query import plain
-from commonplace.text.summarise import title_of
+from commonplace.text.contradiction import Statement, contradiction_kind
+from commonplace.text.query import plain_query
+from commonplace.text.titles import title_of
 
-STATED = ("rule", "decision", "fact", "constraint")
+STATEMENT_TYPES = ("rule", "decision", "fact", "constraint")
 CANDIDATES = 10
-MOST = 3
+MAX_CONTRADICTIONS = 3
 # The longest words of a statement are looked for: they say what it is about.
-TELLING = 4
+LONGEST_WORDS = 4
 # Statements are short; of a long text the beginning says what it is about.
 _READ = 2_000
 
@@ -27,32 +27,32 @@ class Contradiction:
     reason: str
 
 
-def contradictions(book: Book, item: Item) -> list[Contradiction]:
+def find_contradictions(memory: LocalMemory, item: Item) -> list[Contradiction]:
     """Earlier statements in the same scope that this one may replace, the likeliest first.
 
     Looked up by their words alone: this is asked at every write, which must not wait for a model.
     """
-    if item.kind != "memory" or item.type not in STATED:
+    if item.kind != "memory" or item.type not in STATEMENT_TYPES:
         return []
-    said = statement(item)
+    said = statement_text(item)
     # As words, never as operators: a statement may say NOT and hold quotes.
-    query = plain(said)
-    query = replace(query, words=tuple(sorted(query.words, key=lambda word: -len(word.surface))[:TELLING]))
-    scope = Scope.inside(item.project, kinds=("memory",), types=STATED)
-    hits = book.store.search_text(query, scope, CANDIDATES, shares=False).hits
-    items = book.store.get(hit.item_id for hit in hits)
+    query = plain_query(said)
+    query = replace(query, words=tuple(sorted(query.words, key=lambda word: -len(word.surface))[:LONGEST_WORDS]))
+    scope = Scope.inside(item.project, kinds=("memory",), types=STATEMENT_TYPES)
+    hits = memory.store.search_text(query, scope, CANDIDATES, shares=False).hits
+    items = memory.store.get(hit.item_id for hit in hits)
     new = Statement(said)
     found = []
     for id_ in dict.fromkeys(hit.item_id for hit in hits):
         if id_ == item.id or id_ not in items:
             continue
-        reason = disagreement(Statement(statement(items[id_])), new)
+        reason = contradiction_kind(Statement(statement_text(items[id_])), new)
         if reason:
             found.append(Contradiction(items[id_], reason))
-    return found[:MOST]
+    return found[:MAX_CONTRADICTIONS]
 
 
-def statement(item: Item) -> str:
+def statement_text(item: Item) -> str:
     """What a memory states: its text, after a title of its own."""
     text = item.body.strip()
     named = "" if title_of(text) == item.title else item.title

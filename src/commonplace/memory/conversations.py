@@ -10,23 +10,23 @@ from dataclasses import dataclass, field, replace
 
 from commonplace.errors import InvalidInput, NotFound, TooLarge
 from commonplace.identity import ref
-from commonplace.memory.book import Book
-from commonplace.memory.browse import MAX_PAGE, cursor_at, position_of
+from commonplace.memory.items import MAX_PAGE, make_cursor, parse_cursor
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import (
     UNSTORABLE,
-    Note,
+    NewItem,
     checked_importance,
     checked_meta,
     checked_time,
     checked_uid,
-    clean,
-    draft_of,
+    clean_text,
+    make_draft,
 )
-from commonplace.model import Draft, Item, Session, SessionDraft, SessionScope, Stored
-from commonplace.store.conversations import BY_CONTENT, key_in
-from commonplace.text.folders import ROOT, folder_path
-from commonplace.text.names import normalise_project
-from commonplace.text.redact import all_clean, redact
+from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
+from commonplace.store.types import CONTENT_KEY_PREFIX, session_key_in_project
+from commonplace.text.paths import ROOT_FOLDER, normalise_folder
+from commonplace.text.project_names import normalise_project
+from commonplace.text.redact import have_no_secrets, redact
 
 ROLES = ("user", "assistant", "system", "tool")
 STATUSES = ("active", "archived", "pinned")
@@ -34,12 +34,12 @@ MAX_LABEL, MAX_KEY = 500, 200
 MAX_MESSAGES = 20_000
 DEFAULT_IMPORTANCE, PINNED = 5.0, 10.0
 # The importance of a conversation that was pinned from the start and is not any more.
-JUST_BELOW = 9.0
-HINT = "Verify conversation_id: a search, a list or the reply to storing it shows it."
+BELOW_PINNED = 9.0
+CONVERSATION_HINT = "Verify conversation_id: a search, a list or the reply to storing it shows it."
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class NewMessage:
     """One message that someone wants kept. `identity` is what its source calls it; without one, its words are it.
 
     Without a `title` it is called by its first words.
@@ -56,7 +56,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class NewConversation:
     """A conversation that someone wants kept.
 
     `key` is what its source calls it: the same key again adds the messages that are new. Without one, the same
@@ -65,8 +65,8 @@ class Conversation:
     """
 
     label: str
-    messages: Sequence[Said]
-    folder: str = ROOT
+    messages: Sequence[NewMessage]
+    folder: str = ROOT_FOLDER
     importance: float | None = None
     status: str | None = None
     project: str | None = None
@@ -81,7 +81,7 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredConversation:
     """What became of a conversation: how many of its messages are new, and how many were there already.
 
     `ids` are those of all messages that were given, in their order.
@@ -93,7 +93,7 @@ class Kept:
     ids: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, session: Session, stored: Sequence[Stored]) -> Kept:
+    def of(cls, session: Session, stored: Sequence[Stored]) -> StoredConversation:
         known = sum(one.duplicate for one in stored)
         return cls(session, len(stored) - known, known, tuple(one.id for one in stored))
 
@@ -110,38 +110,40 @@ class SessionPage:
     next_cursor: str | None
 
 
-def keep(book: Book, conversation: Conversation) -> Kept:
+def store_conversation(memory: LocalMemory, conversation: NewConversation) -> StoredConversation:
     """Keep one conversation, all of it or nothing."""
-    return keep_all(book, [conversation])[0]
+    return store_conversations(memory, [conversation])[0]
 
 
-def keep_all(book: Book, conversations: Sequence[Conversation]) -> list[Kept]:
+def store_conversations(memory: LocalMemory, conversations: Sequence[NewConversation]) -> list[StoredConversation]:
     """Keep several in one transaction."""
-    now = book.clock()
-    written = book.store.keep_sessions([_drafts(book, conversation, now) for conversation in conversations], now)
-    book.meaning.wake()
-    return [Kept.of(session, stored) for session, stored in written]
+    now = memory.clock()
+    written = memory.store.store_sessions([_drafts(memory, conversation, now) for conversation in conversations], now)
+    memory.embeddings.wake()
+    return [StoredConversation.of(session, stored) for session, stored in written]
 
 
-def append(book: Book, id_: int | str, messages: Sequence[Said], expect_rev: int | None = None) -> Kept:
+def append_messages(
+    memory: LocalMemory, id_: int | str, messages: Sequence[NewMessage], expect_rev: int | None = None
+) -> StoredConversation:
     """Add messages to the end of a conversation."""
-    session, now = find(book, id_), book.clock()
+    session, now = find_session(memory, id_), memory.clock()
     drafts = _messages(messages, session.key, now, after=str(session.rev))
-    session, stored = book.store.append_messages(session.id, drafts, now, expect_rev)
-    book.meaning.wake()
-    return Kept.of(session, stored)
+    session, stored = memory.store.append_messages(session.id, drafts, now, expect_rev)
+    memory.embeddings.wake()
+    return StoredConversation.of(session, stored)
 
 
-def find(book: Book, id_: int | str, *, forgotten: bool = False) -> Session:
+def find_session(memory: LocalMemory, id_: int | str, *, forgotten: bool = False) -> Session:
     """A conversation by any spelling of its id, by its agent's name for it, or by the id of a message in it."""
-    number = book.store.resolve_session(ref(id_), UNSTORABLE.sub("\ufffd", str(id_)).strip())
+    number = memory.store.resolve_session(ref(id_), UNSTORABLE.sub("\ufffd", str(id_)).strip())
     if number is None:
-        (item_id,) = book.store.resolve([ref(id_)])
-        session = None if item_id is None else book.store.sessions_of([item_id]).get(item_id)
+        (item_id,) = memory.store.resolve([ref(id_)])
+        session = None if item_id is None else memory.store.sessions_of([item_id]).get(item_id)
     else:
-        session = book.store.get_sessions([number])[number]
+        session = memory.store.get_sessions([number])[number]
     if session is None:
-        raise NotFound(f"There is no conversation {str(id_)[:60]!r}.", HINT)
+        raise NotFound(f"There is no conversation {str(id_)[:60]!r}.", CONVERSATION_HINT)
     if session.forgotten_ms is not None and not forgotten:
         raise NotFound(
             f"There is no conversation {str(id_)[:60]!r}.",
@@ -150,40 +152,42 @@ def find(book: Book, id_: int | str, *, forgotten: bool = False) -> Session:
     return session
 
 
-def opened(book: Book, id_: int | str) -> tuple[Session, list[Item]]:
+def open_conversation(memory: LocalMemory, id_: int | str) -> tuple[Session, list[Item]]:
     """A conversation with all its messages. That it was read is noted, and nothing else changes."""
-    session = find(book, id_)
-    messages = book.store.messages_of(session.id)
-    book.store.touch_session(session.id, book.clock())
+    session = find_session(memory, id_)
+    messages = memory.store.messages_of(session.id)
+    memory.store.touch_session(session.id, memory.clock())
     return session, messages
 
 
-def messages_after(book: Book, id_: int | str, limit: int, after: int = 0) -> tuple[list[Item], int | None]:
+def messages_after(memory: LocalMemory, id_: int | str, limit: int, after: int = 0) -> tuple[list[Item], int | None]:
     """Some messages of a conversation, and the id to go on from if there are more."""
-    found = book.store.messages_of(find(book, id_).id, limit + 1, after)
+    found = memory.store.messages_of(find_session(memory, id_).id, limit + 1, after)
     return found[:limit], found[limit - 1].id if len(found) > limit else None
 
 
-def latest(book: Book, scope: SessionScope, limit: int = 20, cursor: str | None = None) -> SessionPage:
+def latest_conversations(
+    memory: LocalMemory, scope: SessionScope, limit: int = 20, cursor: str | None = None
+) -> SessionPage:
     """Conversations, the one with the newest message first."""
     if not 1 <= limit <= MAX_PAGE:
         raise InvalidInput(f"limit is {limit}.", f"Choose 1 to {MAX_PAGE}.")
-    return _page(book.store.latest_sessions(scope, limit + 1, position_of(cursor) if cursor else None), limit)
+    return _page(memory.store.latest_sessions(scope, limit + 1, parse_cursor(cursor) if cursor else None), limit)
 
 
-def numbered(book: Book, scope: SessionScope, limit: int, skip: int) -> tuple[SessionPage, int]:
+def conversations_by_number(memory: LocalMemory, scope: SessionScope, limit: int, skip: int) -> tuple[SessionPage, int]:
     """The same by counting from the start, for those who turn pages by their number; and how many there are."""
-    return _page(book.store.latest_sessions(scope, limit + 1, skip=skip), limit), book.store.count_sessions(scope)
+    return _page(memory.store.latest_sessions(scope, limit + 1, skip=skip), limit), memory.store.count_sessions(scope)
 
 
-def count(book: Book, scope: SessionScope) -> int:
+def count_conversations(memory: LocalMemory, scope: SessionScope) -> int:
     """How many conversations there are in a scope."""
-    return book.store.count_sessions(scope)
+    return memory.store.count_sessions(scope)
 
 
 def checked_label(label: str) -> str:
     """A label on one line."""
-    label = " ".join(clean(label, "label").split())
+    label = " ".join(clean_text(label, "label").split())
     if not label:
         raise InvalidInput("label is empty.", "Give the conversation a title.")
     if len(label) > MAX_LABEL:
@@ -193,7 +197,7 @@ def checked_label(label: str) -> str:
 
 def checked_folder(folder: str) -> str:
     """A folder's path, with the secrets taken out."""
-    return redact(folder_path(folder))
+    return redact(normalise_folder(folder))
 
 
 def checked_score(importance: float) -> float:
@@ -207,25 +211,25 @@ def checked_score(importance: float) -> float:
 def _page(found: Sequence[Session], limit: int) -> SessionPage:
     """The first of what was found; one more than they are tells that there is a next page."""
     page, more = found[:limit], len(found) > limit
-    return SessionPage(tuple(page), cursor_at(page[-1].ended_ms, page[-1].id) if more else None)
+    return SessionPage(tuple(page), make_cursor(page[-1].ended_ms, page[-1].id) if more else None)
 
 
-def _drafts(book: Book, conversation: Conversation, now_ms: int) -> tuple[SessionDraft, list[Draft]]:
+def _drafts(memory: LocalMemory, conversation: NewConversation, now_ms: int) -> tuple[SessionDraft, list[Draft]]:
     if not conversation.messages:
         raise InvalidInput("The conversation has no messages.", "Give at least one, with a role and content.")
     if len(conversation.messages) > MAX_MESSAGES:
         raise TooLarge(f"{len(conversation.messages)} messages are more than {MAX_MESSAGES}.")
     label, folder = checked_label(conversation.label), checked_folder(conversation.folder)
-    importance, status = _standing(conversation)
+    importance, status = _initial_status(conversation)
     messages = _messages(conversation.messages, conversation.key, now_ms)
     project = None if conversation.project is None else normalise_project(conversation.project)
-    key = clean(conversation.key, "key").strip() or _key(label, folder, messages)
+    key = clean_text(conversation.key, "key").strip() or _key(label, folder, messages)
     if len(key) > MAX_KEY:
         raise TooLarge(f"key has {len(key)} characters, more than {MAX_KEY}.")
     if not conversation.key:
         # The same message in another conversation is another one.
         messages = [replace(m, content_hash=_digest([key, m.content_hash.hex()])) for m in messages]
-        key = key_in(project and (book.store.find_project(project) or project), key)
+        key = session_key_in_project(project and (memory.store.find_project(project) or project), key)
     said = [message.at_ms for message in conversation.messages if message.at_ms is not None]
     started = min([*said, now_ms]) if conversation.started_ms is None else checked_time(conversation.started_ms)
     draft = SessionDraft(
@@ -235,7 +239,7 @@ def _drafts(book: Book, conversation: Conversation, now_ms: int) -> tuple[Sessio
         status=status,
         importance=importance,
         started_ms=started,
-        source=clean(conversation.source, "source")[:100],
+        source=clean_text(conversation.source, "source")[:100],
         project=project,
         meta=checked_meta(conversation.meta),
         accessed_ms=None if conversation.accessed_ms is None else checked_time(conversation.accessed_ms),
@@ -246,11 +250,11 @@ def _drafts(book: Book, conversation: Conversation, now_ms: int) -> tuple[Sessio
     return draft, messages
 
 
-def _messages(said: Sequence[Said], key: str, now_ms: int, after: str = "") -> list[Draft]:
+def _messages(said: Sequence[NewMessage], key: str, now_ms: int, after: str = "") -> list[Draft]:
     """Messages as they will be stored, each told apart by its source's name for it or by its place among its like."""
     drafts = []
     # Seen in all of them at once that there is no secret, each need not be searched.
-    all_clean(message.content for message in said)
+    have_no_secrets(message.content for message in said)
     seen: Counter[tuple[str, str, int | None]] = Counter()
     for number, message in enumerate(said):
         if message.role not in ROLES:
@@ -261,8 +265,8 @@ def _messages(said: Sequence[Said], key: str, now_ms: int, after: str = "") -> l
             raise InvalidInput(f"messages[{number}].content is empty.", "Leave the message out, or say what it says.")
         name = message.meta.get("name")
         details = {**message.details, "role": message.role, "speaker": name if isinstance(name, str) else ""}
-        content = clean(message.content, f"messages[{number}].content")
-        note = Note(
+        content = clean_text(message.content, f"messages[{number}].content")
+        note = NewItem(
             content=content,
             kind="message",
             title=message.title,
@@ -274,11 +278,11 @@ def _messages(said: Sequence[Said], key: str, now_ms: int, after: str = "") -> l
         mark = (message.role, content, message.at_ms)
         identity = [message.identity] if message.identity else [*mark, seen[mark]]
         seen[mark] += 1
-        drafts.append(draft_of(note, now_ms, identity=_digest(["message", key, after, *identity])))
+        drafts.append(make_draft(note, now_ms, identity=_digest(["message", key, after, *identity])))
     return drafts
 
 
-def _standing(conversation: Conversation) -> tuple[float, str]:
+def _initial_status(conversation: NewConversation) -> tuple[float, str]:
     """Importance and status, which say of each other: 10 is pinned, and pinned is 10. What is archived is neither."""
     importance = DEFAULT_IMPORTANCE if conversation.importance is None else checked_score(conversation.importance)
     status = conversation.status or ("pinned" if importance == PINNED else "active")
@@ -289,13 +293,131 @@ def _standing(conversation: Conversation) -> tuple[float, str]:
     elif importance == PINNED and status == "active":
         status = "pinned"
     elif importance == PINNED:
-        importance = JUST_BELOW
+        importance = BELOW_PINNED
     return importance, status
 
 
 def _key(label: str, folder: str, messages: Sequence[Draft]) -> str:
-    return BY_CONTENT + _digest([label, folder, *(m.content_hash.hex() for m in messages)]).hex()
+    return CONTENT_KEY_PREFIX + _digest([label, folder, *(m.content_hash.hex() for m in messages)]).hex()
 
 
 def _digest(value: object) -> bytes:
     return hashlib.sha256(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationChanges:
+    """New values; None leaves a field as it is. An empty project means none."""
+
+    label: str | None = None
+    folder: str | None = None
+    importance: float | None = None
+    status: str | None = None
+    project: str | None = None
+    meta: Mapping[str, object] | None = None
+
+
+def update_conversation(
+    memory: LocalMemory, id_: int | str, wanted: ConversationChanges, expect_rev: int | None = None
+) -> Session:
+    """Change what is said about a conversation; what was stays in its history."""
+    if wanted == ConversationChanges():
+        raise InvalidInput("Nothing to change.", "Give at least one of label, folder, importance_score and status.")
+    session = find_session(memory, id_)
+    changed: dict[str, object] = {}
+    if wanted.label is not None:
+        changed["label"] = checked_label(wanted.label)
+    if wanted.folder is not None:
+        changed["folder"] = checked_folder(wanted.folder)
+    if wanted.project is not None:
+        changed["project"] = normalise_project(wanted.project) if wanted.project.strip() else None
+    if wanted.meta is not None:
+        changed["meta"] = checked_meta(wanted.meta)
+    changed |= _changed_status(memory, session, wanted)
+    return memory.store.change_session(session.id, changed, memory.clock(), expect_rev)
+
+
+def unarchive_conversation(memory: LocalMemory, id_: int | str) -> Session:
+    """Undo archiving: pinned if it was that, else active. One that is not archived stays what it is."""
+    session = find_session(memory, id_)
+    if session.status != "archived":
+        return session
+    return update_conversation(memory, id_, ConversationChanges(status=status_before_archiving(memory, session)))
+
+
+def status_before_archiving(memory: LocalMemory, session: Session) -> str:
+    """The status that an archived conversation goes back to: pinned, unless its importance was changed since."""
+    archived_with: object = session.importance
+    for change in reversed(memory.store.session_history(session.id)):
+        if change.before.get("status") in ("active", "pinned"):
+            was_pinned = change.before["status"] == "pinned" and archived_with == session.importance
+            return "pinned" if was_pinned or session.importance == PINNED else "active"
+        archived_with = change.before.get("importance", archived_with)
+    return "pinned" if session.importance == PINNED else "active"
+
+
+def unpin_conversation(memory: LocalMemory, id_: int | str) -> Session:
+    """Undo pinning; it gets the importance it had. One that is not pinned stays what it is."""
+    session = find_session(memory, id_)
+    return (
+        update_conversation(memory, id_, ConversationChanges(status="active"))
+        if session.status == "pinned"
+        else session
+    )
+
+
+def undo_conversation_change(memory: LocalMemory, id_: int | str, rev: int) -> Session:
+    """Take back the change that brought a conversation to this revision; Conflict if it changed since."""
+    session = find_session(memory, id_)
+    made = next(
+        (one for one in conversation_history(memory, session.uid) if one.rev == rev - 1 and one.op == "edit"), None
+    )
+    if made is None:
+        raise InvalidInput(f"No change made revision {rev} of conversation {session.short_id}.")
+    before = {name: made.before[name] for name in ("label", "folder", "status", "importance")}
+    return memory.store.change_session(session.id, before, memory.clock(), rev)
+
+
+def forget_session(memory: LocalMemory, id_: int | str, expect_rev: int | None = None) -> Session:
+    """Take a conversation and its messages out of every answer."""
+    return memory.store.forget_session(find_session(memory, id_, forgotten=True).id, memory.clock(), expect_rev)
+
+
+def restore_session(memory: LocalMemory, id_: int | str) -> Session:
+    """Bring a forgotten conversation back with the messages it had."""
+    session = memory.store.restore_session(find_session(memory, id_, forgotten=True).id, memory.clock())
+    memory.embeddings.wake()
+    return session
+
+
+def conversation_history(memory: LocalMemory, id_: int | str) -> list[Change]:
+    """What a conversation was before each change, oldest first."""
+    return memory.store.session_history(find_session(memory, id_, forgotten=True).id)
+
+
+def _changed_status(memory: LocalMemory, session: Session, wanted: ConversationChanges) -> dict[str, object]:
+    """Importance and status so that they agree: 10 is pinned, and pinned is 10. Archiving unpins."""
+    importance = None if wanted.importance is None else checked_score(wanted.importance)
+    status = wanted.status
+    if status is not None and status not in STATUSES:
+        raise InvalidInput(f"status is {status[:60]!r}.", f"Choose one of {', '.join(STATUSES)}.")
+    if status == "pinned" and importance not in (None, PINNED):
+        raise InvalidInput(f"A pinned conversation has importance 10, not {importance:g}.", "Give one of the two.")
+    if status in ("active", "archived") and importance == PINNED:
+        raise InvalidInput(f"Importance 10 is pinned, not {status}.", "Give one of the two.")
+    if status is None and importance == PINNED:
+        status = "pinned"
+    if status is None and importance is not None and session.status != "archived":
+        status = "active"
+    if status == "pinned":
+        importance = PINNED
+    if status in ("active", "archived") and importance is None and session.importance == PINNED:
+        importance = _importance_before_pinning(memory, session)
+    standing = {"importance": importance, "status": status}
+    return {name: value for name, value in standing.items() if value is not None}
+
+
+def _importance_before_pinning(memory: LocalMemory, session: Session) -> float:
+    earlier = [change.before.get("importance") for change in memory.store.session_history(session.id)]
+    known = [value for value in earlier if isinstance(value, (int, float)) and value < PINNED]
+    return float(known[-1]) if known else BELOW_PINNED

@@ -11,21 +11,21 @@ from typing import Any
 
 from commonplace.config import Settings
 from commonplace.errors import Conflict, InvalidInput, NotFound, StoreLocked, StoreReadOnly
-from commonplace.memory.copies import place_for, prepare
+from commonplace.memory.backup_files import backup_path, make_private_folder
 
 SERVICE = "commonplace"
 _KEY = re.compile(r"[0-9a-f]{64}")
 _MISSING = "It was lost, or was never made: `commonplace encrypt` makes one. Without it, nothing opens the store."
 
 
-def key_of(settings: Settings) -> str:
+def store_key(settings: Settings) -> str:
     """The key of the store, as hexadecimal digits; empty for one that is not encrypted."""
-    return "" if settings.encryption == "off" or settings.database_url else any_key(settings)
+    return "" if settings.encryption == "off" or settings.database_url else read_key(settings)
 
 
-def any_key(settings: Settings) -> str:
+def read_key(settings: Settings) -> str:
     """The key at hand, whether the store uses it or only its backups do."""
-    kept = _kept(settings)
+    kept = _read_stored_key(settings)
     if kept is None:
         raise StoreLocked(f"There is no key in {_where(settings)}.", _MISSING)
     if not _KEY.fullmatch(kept):
@@ -33,28 +33,28 @@ def any_key(settings: Settings) -> str:
     return kept
 
 
-def key_or_new(settings: Settings) -> str:
+def read_or_make_key(settings: Settings) -> str:
     """The key, made if there is none yet. One that is there is used: it may be the key of a backup."""
-    if _kept(settings) is None:
-        _keep(settings, os.urandom(32).hex())
-    return any_key(settings)
+    if _read_stored_key(settings) is None:
+        _save_key(settings, os.urandom(32).hex())
+    return read_key(settings)
 
 
-def encrypt(settings: Settings, now_ms: int) -> Path:
+def encrypt_store(settings: Settings, now_ms: int) -> Path:
     """Encrypt the store with the key that the settings name, made if there is none; where what it was is kept."""
     if settings.encryption == "off":
         raise InvalidInput("Setting encryption is off.", "Set it to keyring, or to file with encryption_key_file.")
-    return _turned(settings, "", key_or_new(settings), "plain", now_ms)
+    return _turned(settings, "", read_or_make_key(settings), "plain", now_ms)
 
 
-def decrypt(settings: Settings, now_ms: int) -> Path:
+def decrypt_store(settings: Settings, now_ms: int) -> Path:
     """The same the other way."""
-    return _turned(settings, any_key(settings), "", "encrypted", now_ms)
+    return _turned(settings, read_key(settings), "", "encrypted", now_ms)
 
 
 def _turned(settings: Settings, key: str, to_key: str, was: str, now_ms: int) -> Path:
-    from commonplace.store.sqlite.copies import turn
     from commonplace.store.sqlite.files import is_plain
+    from commonplace.store.sqlite.restore import change_key
 
     if settings.database_url:
         raise InvalidInput("The memory is on a PostgreSQL server.", "Encrypt the disk of that server.")
@@ -62,9 +62,9 @@ def _turned(settings: Settings, key: str, to_key: str, was: str, now_ms: int) ->
         raise NotFound(f"There is no store at {settings.database} yet.", "With the setting, it is made encrypted.")
     if is_plain(settings.database) != (not key):
         raise Conflict(f"The store {settings.database} is {'encrypted' if to_key else 'not encrypted'} already.")
-    aside = place_for(settings, was, now_ms)
-    prepare(aside.parent)
-    turn(settings.database, aside, key, to_key, int(settings.busy_timeout * 1000))
+    aside = backup_path(settings, was, now_ms)
+    make_private_folder(aside.parent)
+    change_key(settings.database, aside, key, to_key, int(settings.busy_timeout * 1000))
     return aside
 
 
@@ -86,7 +86,7 @@ def _name(settings: Settings) -> str:
     return str(settings.database.absolute())
 
 
-def _kept(settings: Settings) -> str | None:
+def _read_stored_key(settings: Settings) -> str | None:
     if _in_file(settings):
         try:
             return _file(settings).read_text(encoding="ascii").strip()
@@ -99,7 +99,7 @@ def _kept(settings: Settings) -> str | None:
         return found
 
 
-def _keep(settings: Settings, key: str) -> None:
+def _save_key(settings: Settings, key: str) -> None:
     if not _in_file(settings):
         with _keyring() as keyring:
             keyring.set_password(SERVICE, _name(settings), key)

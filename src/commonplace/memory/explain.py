@@ -9,22 +9,22 @@ from datetime import date
 from itertools import islice, pairwise
 
 from commonplace.errors import NoResults
-from commonplace.memory.book import Book
 from commonplace.memory.chunks import (
     Chunk,
-    Latest,
-    answering,
-    asked_latest,
+    LatestQuestion,
     chunks_of,
-    is_small_talk,
+    is_small_talk_item,
     latest_items,
-    one_of_each,
+    matching_chunks,
+    one_chunk_per_item,
+    parse_latest_question,
 )
-from commonplace.memory.graph import walk
+from commonplace.memory.graph import walk_links
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item
-from commonplace.text.extract import Line, telling_line, telling_words
+from commonplace.text.dates import local_day
 from commonplace.text.query import plain_words
-from commonplace.text.recency import day_of
+from commonplace.text.sentences import RankedSentence, content_stems, key_sentence
 
 POOL = 60
 KEY_CHUNKS = 10
@@ -45,7 +45,7 @@ _TELLING = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class TimelineEvent:
     """What happened in one session on one day; `worth` tells how much it says."""
 
     day: str
@@ -59,28 +59,28 @@ class Explanation:
     """A summary in phases, the dated events it is made of, the topics around it, and the chunks that say most."""
 
     summary: str
-    timeline: tuple[Event, ...]
+    timeline: tuple[TimelineEvent, ...]
     topics: tuple[str, ...]
     chunks: tuple[Chunk, ...]
 
 
-def explain(book: Book, topic: str, depth: int = 20) -> Explanation:
+def explain(memory: LocalMemory, topic: str, depth: int = 20) -> Explanation:
     """The history of a topic over all sessions; `depth` bounds how far the graph is followed from what answers."""
-    latest = asked_latest(book, topic)
+    latest = parse_latest_question(memory, topic)
     if latest is not None:
         about: frozenset[str] = frozenset()
-        story = one_of_each(book, _last_days(book, latest))
+        story = one_chunk_per_item(memory, _last_days(memory, latest))
         key, beside = story, list[Chunk]()
     else:
         asked = _without_telling(topic)
-        about = telling_words(asked)
-        found = answering(book, asked, POOL, FAIR)
+        about = content_stems(asked)
+        found = matching_chunks(memory, asked, POOL, FAIR)
         key = [chunk for chunk in found if chunk.score >= NEAR_THE_BEST * found[0].score]
-        story, beside = _followed(book, key, depth, about)
+        story, beside = _followed(memory, key, depth, about)
     if not key:
         raise NoResults("No matching chunks found")
     timeline = tuple(_events(story, beside, about))
-    best = sorted((chunk for chunk in key if not is_small_talk(chunk.item)), key=lambda chunk: -chunk.score)
+    best = sorted((chunk for chunk in key if not is_small_talk_item(chunk.item)), key=lambda chunk: -chunk.score)
     return Explanation(
         _told(timeline, "Came up" if latest is None else "Work"),
         timeline,
@@ -92,33 +92,35 @@ def explain(book: Book, topic: str, depth: int = 20) -> Explanation:
 def _without_telling(topic: str) -> str:
     """The topic alone, of "the evolution of our error handling approach"."""
     words = [word for word in topic.split() if word.strip(".,:;!?").lower() not in _TELLING]
-    return " ".join(words) if telling_words(" ".join(words)) and plain_words(" ".join(words)) else topic
+    return " ".join(words) if content_stems(" ".join(words)) and plain_words(" ".join(words)) else topic
 
 
-def _last_days(book: Book, latest: Latest) -> list[Item]:
+def _last_days(memory: LocalMemory, latest: LatestQuestion) -> list[Item]:
     """The last things said and done on each of the last days, and what each day began with."""
     days: defaultdict[tuple[str, str | None, str | None], list[Item]] = defaultdict(list)
     most = LATEST_DAYS if latest.period.from_ms is None else PERIOD_DAYS
-    for item in islice(latest_items(book, latest), MOST_READ):
-        day = (day_of(item.created_ms), item.project, item.session)
+    for item in islice(latest_items(memory, latest), MOST_READ):
+        day = (local_day(item.created_ms), item.project, item.session)
         if day not in days and len(days) == most:
             break
         days[day].append(item)
     return [item for items in days.values() for item in (*items[: OF_A_DAY - 1], *items[OF_A_DAY - 1 :][-1:])]
 
 
-def _followed(book: Book, key: Sequence[Chunk], depth: int, about: frozenset[str]) -> tuple[list[Chunk], list[Chunk]]:
+def _followed(
+    memory: LocalMemory, key: Sequence[Chunk], depth: int, about: frozenset[str]
+) -> tuple[list[Chunk], list[Chunk]]:
     """The story with what the graph reaches and what speaks of the topic too; and what stands right beside it."""
-    reached = walk(book, {chunk.passage_id: chunk.score for chunk in key}, depth=depth, most=REACHED)
-    speaking = [one for one in reached if about & telling_words(one.text)]
+    reached = walk_links(memory, {chunk.passage_id: chunk.score for chunk in key}, depth=depth, most=REACHED)
+    speaking = [one for one in reached if about & content_stems(one.text)]
     near = [one for one in reached if one.hops == 1 and one not in speaking]
-    chunks = chunks_of(book, [(one.item, one.passage_id, min(one.weight, FAIR)) for one in [*speaking, *near]])
+    chunks = chunks_of(memory, [(one.item, one.passage_id, min(one.weight, FAIR)) for one in [*speaking, *near]])
     by_id = {chunk.passage_id: chunk for chunk in chunks}
     story = [*key, *(by_id[one.passage_id] for one in speaking if one.passage_id in by_id)]
     return story, [by_id[one.passage_id] for one in near if one.passage_id in by_id]
 
 
-def _events(story: Sequence[Chunk], beside: Sequence[Chunk], about: frozenset[str]) -> list[Event]:
+def _events(story: Sequence[Chunk], beside: Sequence[Chunk], about: frozenset[str]) -> list[TimelineEvent]:
     """One for each session and day, oldest first: what its chunks, and those right beside them, tell best."""
     days: defaultdict[tuple[str, str], list[Chunk]] = defaultdict(list)
     for chunk in story:
@@ -130,27 +132,27 @@ def _events(story: Sequence[Chunk], beside: Sequence[Chunk], about: frozenset[st
     return [_event(day, days[day, place], about) for day, place in oldest]
 
 
-def _event(day: str, chunks: Sequence[Chunk], about: frozenset[str]) -> Event:
+def _event(day: str, chunks: Sequence[Chunk], about: frozenset[str]) -> TimelineEvent:
     lines = [_line(chunk, about) for chunk in chunks]
     best = max(lines, key=lambda line: line.worth)
-    return Event(day, chunks[0].slug, best.text, best.worth)
+    return TimelineEvent(day, chunks[0].slug, best.text, best.worth)
 
 
-def _line(chunk: Chunk, about: frozenset[str]) -> Line:
+def _line(chunk: Chunk, about: frozenset[str]) -> RankedSentence:
     """What a chunk tells. What someone decided or summed up tells more; what a tool printed or someone asked, less."""
     item = chunk.item
-    line = telling_line(item.text or chunk.text, about, EVENT)
+    line = key_sentence(item.text or chunk.text, about, EVENT)
     weight = {"summary": 1.5, "memory": 1.0}.get(item.kind, 0.0) + chunk.score
     role = item.details.get("role")
     if role == "tool":
         weight -= 2.0
     if role == "user" and not line.is_outcome:
         # What was asked for is not yet what happened.
-        return Line(f"Request: {line.text}", line.worth + weight - 1.0)
-    return Line(line.text or item.title, line.worth + weight)
+        return RankedSentence(f"Request: {line.text}", line.worth + weight - 1.0)
+    return RankedSentence(line.text or item.title, line.worth + weight)
 
 
-def _told(timeline: Sequence[Event], said: str) -> str:
+def _told(timeline: Sequence[TimelineEvent], said: str) -> str:
     """The events as one text: first, then, most recently."""
     phases = _phases(timeline)
     days, places = sorted({one.day for one in timeline}), list(dict.fromkeys(one.session for one in timeline))
@@ -164,7 +166,7 @@ def _told(timeline: Sequence[Event], said: str) -> str:
     return " ".join([f"{said} on {when}{where}.", *lines])
 
 
-def _phases(timeline: Sequence[Event]) -> list[Event]:
+def _phases(timeline: Sequence[TimelineEvent]) -> list[TimelineEvent]:
     """At most a few: days that follow one another closely are told by the one that says most."""
     if len(timeline) <= PHASES:
         return list(timeline)

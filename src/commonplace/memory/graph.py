@@ -5,30 +5,32 @@ A walk starts at passages that answer, goes to the strongest links first, and fa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Literal
 
-from commonplace.memory.book import Book
-from commonplace.model import Item
-from commonplace.store.links import Edge
+from commonplace.memory.contradictions import Contradiction, find_contradictions
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import EARLIEST_MS, LATEST_MS
+from commonplace.model import Item, Scope, Session, SessionScope
+from commonplace.store.types import Edge
 from commonplace.text.references import references
 
 Direction = Literal["both", "backward", "forward"]
 
 # Passages linked in one transaction: few, so that nobody waits for the lock.
 STEP = 20
-DEPTH, MOST = 20, 10
+DEFAULT_DEPTH, DEFAULT_MOST = 20, 10
 # What each hop leaves of a weight besides the link's own, and what is too weak to follow.
-HOP, WEAKEST = 0.9, 0.01
+HOP_FACTOR, MIN_WEIGHT = 0.9, 0.01
 # Passages whose links are looked up: in all, and in one question to the store.
 EXPANSIONS, AT_ONCE = 300, 25
 LINKS_EACH = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class LinkedPassage:
     """A passage that a walk came to. `forward` means that it came later than where the walk to it began.
 
     `hops` are the fewest that lead to it; `weight` is that of the best way, times the score of its beginning; `rel` is
@@ -44,31 +46,31 @@ class Reached:
     rel: str
 
 
-def link_some(book: Book) -> bool:
+def link_new_passages(memory: LocalMemory) -> bool:
     """Link a few of the passages that were written since the last time. False if there were none."""
-    return book.store.link(STEP, references, book.clock()) > 0
+    return memory.store.link(STEP, references, memory.clock()) > 0
 
 
-def walk(
-    book: Book,
+def walk_links(
+    memory: LocalMemory,
     seeds: Mapping[int, float],
     *,
-    depth: int = DEPTH,
-    most: int = MOST,
+    depth: int = DEFAULT_DEPTH,
+    most: int = DEFAULT_MOST,
     direction: Direction = "both",
     project: str | None = None,
-) -> list[Reached]:
+) -> list[LinkedPassage]:
     """The passages that belong most to the given ones, which are given with their scores. Nothing is changed."""
-    walked = _Walk(book, seeds, depth, most, direction, project)
+    walked = _Walk(memory, seeds, depth, most, direction, project)
     best = walked.best()
     if not best:
         return []
-    texts = book.store.passage_texts([way.passage for way in best])
-    items = book.store.get({text.item_id for text in texts.values()})
-    order = {passage: n for n, passage in enumerate(book.store.in_order([*seeds, *texts]))}
+    texts = memory.store.passage_texts([way.passage for way in best])
+    items = memory.store.get({text.item_id for text in texts.values()})
+    order = {passage: n for n, passage in enumerate(memory.store.sort_by_time([*seeds, *texts]))}
     hops = walked.fewest_hops()
     return [
-        Reached(
+        LinkedPassage(
             passage_id=way.passage,
             item=items[texts[way.passage].item_id],
             text=texts[way.passage].text,
@@ -93,16 +95,22 @@ class _Way:
     rel: str
 
     def along(self, edge: Edge, to: int) -> _Way:
-        return _Way(to, self.seed, self.hops + 1, self.weight * edge.weight * HOP, edge.rel)
+        return _Way(to, self.seed, self.hops + 1, self.weight * edge.weight * HOP_FACTOR, edge.rel)
 
 
 class _Walk:
     """One walk: the strongest ways first, a few at a time, until nothing better can come or enough was looked at."""
 
     def __init__(
-        self, book: Book, seeds: Mapping[int, float], depth: int, most: int, direction: Direction, project: str | None
+        self,
+        memory: LocalMemory,
+        seeds: Mapping[int, float],
+        depth: int,
+        most: int,
+        direction: Direction,
+        project: str | None,
     ) -> None:
-        self._book, self._seeds, self._depth, self._most = book, seeds, depth, most
+        self._memory, self._seeds, self._depth, self._most = memory, seeds, depth, most
         self._direction, self._project = direction, project
         self._ways = {seed: _Way(seed, seed, 0, score, "") for seed, score in seeds.items()}
         self._links: dict[int, list[tuple[Edge, int]]] = {}
@@ -141,7 +149,7 @@ class _Walk:
             way = self._ways[passage]
             if -weight != way.weight:
                 continue
-            if way.weight * HOP <= enough:
+            if way.weight * HOP_FACTOR <= enough:
                 break
             if way.hops < self._depth:
                 group.append(way)
@@ -151,15 +159,76 @@ class _Walk:
         for edge, to in self._links[way.passage]:
             further = way.along(edge, to)
             known = self._ways.get(to)
-            if further.weight >= WEAKEST * self._seeds[way.seed] and (known is None or further.weight > known.weight):
+            if further.weight >= MIN_WEIGHT * self._seeds[way.seed] and (
+                known is None or further.weight > known.weight
+            ):
                 self._ways[to] = further
                 heappush(self._queue, (-further.weight, to))
 
     def _look_up(self, passages: list[int]) -> None:
         unknown = [passage for passage in passages if passage not in self._links]
         self._links |= {passage: [] for passage in unknown}
-        for edge in self._book.store.neighbours(unknown, LINKS_EACH, self._project) if unknown else ():
+        for edge in self._memory.store.neighbours(unknown, LINKS_EACH, self._project) if unknown else ():
             if edge.src in unknown and self._direction != "forward":
                 self._links[edge.src].append((edge, edge.dst))
             if edge.dst in unknown and self._direction != "backward":
                 self._links[edge.dst].append((edge, edge.src))
+
+
+NEARBY_ITEMS = 3
+LINKED = 12
+# The first passages of a long item tell what it is about.
+FIRST_PASSAGES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedItems:
+    """The neighbours of an item. `before` and `after` are of its session, in the order in which they came."""
+
+    session: Session | None
+    before: tuple[Item, ...]
+    after: tuple[Item, ...]
+    replaced_by: Item | None
+    replaced: tuple[Item, ...]
+    opposed: tuple[Contradiction, ...]
+    linked: tuple[LinkedPassage, ...]
+
+
+def related_items(memory: LocalMemory, item: Item) -> RelatedItems:
+    """Everything that leads on from an item. What was forgotten belongs to nothing but what replaced it."""
+    session = memory.store.sessions_of([item.id]).get(item.id)
+    above = memory.store.get([] if item.superseded_by is None else [item.superseded_by])
+    below = memory.store.get(memory.store.superseded(item.id))
+    live = item.forgotten_ms is None and item.superseded_by is None
+    before, after = (_nearby(memory, item, session, later=later) for later in (False, True))
+    shown = {one.id for one in (item, *before, *after, *below.values())}
+    return RelatedItems(
+        session,
+        before,
+        after,
+        next(iter(above.values()), None),
+        tuple(sorted(below.values(), key=lambda one: -one.id)),
+        tuple(find_contradictions(memory, item)) if live else (),
+        tuple(_linked(memory, item, shown)) if live else (),
+    )
+
+
+def _nearby(memory: LocalMemory, item: Item, session: Session | None, *, later: bool) -> tuple[Item, ...]:
+    if session is None:
+        return ()
+    scope = Scope(sessions=SessionScope(ids=(session.id,), empty=True))
+    first, last = (item.created_ms, LATEST_MS) if later else (EARLIEST_MS, item.created_ms + 1)
+    here = (item.created_ms, item.id)
+    found = memory.store.items_between(scope, first, last, NEARBY_ITEMS, here, oldest_first=later)
+    return tuple(found if later else reversed(found))
+
+
+def _linked(memory: LocalMemory, item: Item, shown: Collection[int]) -> Sequence[LinkedPassage]:
+    """The nearest passages of items that are not shown otherwise, one of each."""
+    passages = memory.store.passages_of([item.id]).get(item.id, [])[:FIRST_PASSAGES]
+    reached = walk_links(memory, dict.fromkeys(passages, 1.0), depth=1, most=2 * LINKED)
+    found: dict[int, LinkedPassage] = {}
+    for one in reached:
+        if one.item.id not in shown:
+            found.setdefault(one.item.id, one)
+    return list(found.values())[:LINKED]

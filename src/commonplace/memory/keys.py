@@ -8,42 +8,42 @@ import re
 import secrets
 
 from commonplace.errors import InvalidInput, NotFound, Unauthorized
-from commonplace.memory.book import Book
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import LATEST_MS
 from commonplace.model import ROLES, Key
-from commonplace.text.names import normalise_project
+from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact
 
 # Clients of Sekha take only keys that begin so.
-BEGINNING = "sk-sekha-"
-MAX_NAME = 100
+KEY_START = "sk-sekha-"
+MAX_KEY_NAME = 100
 # How often the time of a key's last use is written.
-USE_MS = 60_000
-_SECRET = re.compile(rf"{BEGINNING}[0-9a-f]{{48}}")
-_PREFIX = len(BEGINNING) + 8
-UNKNOWN = "This key is not known here."
+KEY_USE_MS = 60_000
+_SECRET = re.compile(rf"{KEY_START}[0-9a-f]{{48}}")
+_PREFIX = len(KEY_START) + 8
+UNKNOWN_KEY = "This key is not known here."
 
 
-def create(
-    book: Book, name: str, scope: str = "write", project: str | None = None, expires_ms: int | None = None
+def create_key(
+    memory: LocalMemory, name: str, scope: str = "write", project: str | None = None, expires_ms: int | None = None
 ) -> tuple[Key, str]:
     """A new key and its secret, which cannot be told again."""
     name = redact(" ".join(name.split()))
-    if not 0 < len(name) <= MAX_NAME or not name.isprintable():
-        raise InvalidInput(f"A key's name has 1 to {MAX_NAME} characters.", "Name it after who uses it.")
-    scope = scope_of(scope)
-    now = book.clock()
+    if not 0 < len(name) <= MAX_KEY_NAME or not name.isprintable():
+        raise InvalidInput(f"A key's name has 1 to {MAX_KEY_NAME} characters.", "Name it after who uses it.")
+    scope = parse_key_scope(scope)
+    now = memory.clock()
     if expires_ms is not None and expires_ms <= now:
         raise InvalidInput("The key would have expired already.", "Choose a later time.")
     if expires_ms is not None and expires_ms > LATEST_MS:
         raise InvalidInput("The key would expire after the year 9999.", "Leave its end out.")
-    secret = BEGINNING + secrets.token_hex(24)
+    secret = KEY_START + secrets.token_hex(24)
     place = None if project is None else normalise_project(project)
-    key = Key(0, name, prefix_of(secret), scope, place, now, expires_ms)
-    return book.store.add_key(key, digest(secret)), secret
+    key = Key(0, name, key_prefix(secret), scope, place, now, expires_ms)
+    return memory.store.add_key(key, key_digest(secret)), secret
 
 
-def scope_of(word: str) -> str:
+def parse_key_scope(word: str) -> str:
     """What a key may do, said by its scope or by the role of whoever has it."""
     scope = next((scope for scope, role in ROLES.items() if word in (scope, role)), None)
     if scope is None:
@@ -51,73 +51,73 @@ def scope_of(word: str) -> str:
     return scope
 
 
-def listed(book: Book) -> list[Key]:
+def list_keys(memory: LocalMemory) -> list[Key]:
     """Every key, the oldest first; revoked and expired ones too."""
-    return book.store.all_keys()
+    return memory.store.all_keys()
 
 
-def working(book: Book) -> list[Key]:
+def working_keys(memory: LocalMemory) -> list[Key]:
     """The keys that open the door now."""
-    return [key for key in book.store.all_keys() if key.works(book.clock())]
+    return [key for key in memory.store.all_keys() if key.works(memory.clock())]
 
 
-def revoke(book: Book, id_or_prefix: int | str) -> Key:
+def revoke_key(memory: LocalMemory, id_or_prefix: int | str) -> Key:
     """Let a key, named by its number or by how it begins, work no longer. That cannot be undone."""
     named = str(id_or_prefix).strip()
-    meant = [key for key in book.store.all_keys() if _is_named(key, named)]
+    meant = [key for key in memory.store.all_keys() if _is_named(key, named)]
     if len(meant) > 1:
         raise InvalidInput(f"{named[:60]!r} means {len(meant)} keys.", "Name one by its number.")
-    revoked = book.store.revoke_key(meant[0].id, book.clock()) if meant else None
+    revoked = memory.store.revoke_key(meant[0].id, memory.clock()) if meant else None
     if revoked is None:
         raise NotFound(f"There is no key {named[:_PREFIX]!r}.", "`commonplace keys` lists them.")
     return revoked
 
 
-def check(book: Book, secret: str) -> Key:
+def check_key(memory: LocalMemory, secret: str) -> Key:
     """The key that this is the secret of. Whoever does not have the whole of it learns nothing about any key."""
-    key = _known(book, secret)
+    key = _known(memory, secret)
     if key is None:
-        raise Unauthorized(UNKNOWN)
-    return working_one(key, book.clock())
+        raise Unauthorized(UNKNOWN_KEY)
+    return require_working_key(key, memory.clock())
 
 
-def is_spent(book: Book, secret: str) -> bool:
+def is_revoked_or_expired(memory: LocalMemory, secret: str) -> bool:
     """Whether this is the secret of a key that was revoked or has expired; one of another store is not."""
-    key = _known(book, secret)
-    return key is not None and not key.works(book.clock())
+    key = _known(memory, secret)
+    return key is not None and not key.works(memory.clock())
 
 
-def works_here(book: Book, secret: str) -> Key | None:
+def find_working_key(memory: LocalMemory, secret: str) -> Key | None:
     """The key of this memory that a secret belongs to, if it works; None for one of another memory."""
-    key = _known(book, secret)
-    return key if key is not None and key.works(book.clock()) else None
+    key = _known(memory, secret)
+    return key if key is not None and key.works(memory.clock()) else None
 
 
-def prefix_of(secret: str) -> str:
+def key_prefix(secret: str) -> str:
     """How a secret begins: what its key is looked up by."""
     return secret[:_PREFIX]
 
 
-def looks_like_one(secret: str) -> bool:
+def looks_like_key(secret: str) -> bool:
     return _SECRET.fullmatch(secret) is not None
 
 
-def note_use(book: Book, key: Key) -> None:
+def record_key_use(memory: LocalMemory, key: Key) -> None:
     """Write down that a key was used, at most once a minute."""
-    now = book.clock()
-    if key.used_ms is None or now - key.used_ms >= USE_MS:
-        book.store.touch_key(key.id, now)
+    now = memory.clock()
+    if key.used_ms is None or now - key.used_ms >= KEY_USE_MS:
+        memory.store.touch_key(key.id, now)
 
 
-def _known(book: Book, secret: str) -> Key | None:
-    if not looks_like_one(secret):
+def _known(memory: LocalMemory, secret: str) -> Key | None:
+    if not looks_like_key(secret):
         return None
-    kept = digest(secret)
-    found = book.store.keys_beginning(prefix_of(secret))
+    kept = key_digest(secret)
+    found = memory.store.keys_with_prefix(key_prefix(secret))
     return next((key for key, known in found if hmac.compare_digest(kept, known)), None)
 
 
-def working_one(key: Key, now_ms: int) -> Key:
+def require_working_key(key: Key, now_ms: int) -> Key:
     """The key, if it opens the door now; else why it does not."""
     if key.revoked_ms is not None:
         raise Unauthorized("This key was revoked.")
@@ -130,9 +130,62 @@ def _is_named(key: Key, named: str) -> bool:
     if named.isdecimal():
         return str(key.id) == named
     # A whole secret names its key as well: that is what its owner has at hand.
-    return len(named) > len(BEGINNING) and (key.prefix.startswith(named) or named.startswith(key.prefix))
+    return len(named) > len(KEY_START) and (key.prefix.startswith(named) or named.startswith(key.prefix))
 
 
-def digest(secret: str) -> bytes:
+def key_digest(secret: str) -> bytes:
     """What is kept of a secret."""
     return hashlib.sha256(secret.encode()).digest()
+
+
+LOGIN_MS = 7 * 86_400_000
+_SIGNED_OUT = "You were signed out."
+
+
+def start_login(key: Key, secret: str, now_ms: int) -> str:
+    """A token for whoever has shown this key."""
+    until = now_ms + LOGIN_MS
+    return f"{key.prefix}.{until}.{_seal(key_digest(secret), key.prefix, until)}"
+
+
+def check_login(memory: LocalMemory, token: str) -> Key:
+    """The key that a token stands for, if the visit is not over and the key still works."""
+    prefix, until, seal = _split_token(token)
+    if until <= memory.clock():
+        raise Unauthorized(_SIGNED_OUT)
+    for key, digest in memory.store.keys_with_prefix(prefix):
+        if hmac.compare_digest(_seal(digest, prefix, until).encode(), seal.encode()):
+            if memory.store.is_login_ended(key_digest(token)):
+                raise Unauthorized(_SIGNED_OUT)
+            return require_working_key(key, memory.clock())
+    raise Unauthorized(_SIGNED_OUT)
+
+
+def end_login(memory: LocalMemory, token: str) -> None:
+    """End a visit, so that its token is good for nobody any more. Only one that goes on can be ended."""
+    check_login(memory, token)
+    _prefix, until, _seal = _split_token(token)
+    memory.store.end_login(key_digest(token), until, memory.clock())
+
+
+def is_login_token(secret: str) -> bool:
+    """Whether this is meant to be a token, not a key."""
+    return "." in secret
+
+
+def csrf_token(token: str) -> str:
+    """What forms carry, so that only our own pages can send them: it cannot be told from outside, nor lead back."""
+    return hashlib.sha256(f"form {token}".encode()).hexdigest()[:32]
+
+
+def _split_token(token: str) -> tuple[str, int, str]:
+    """How its key begins, when the visit is over at last, and the seal."""
+    prefix, _, rest = token.partition(".")
+    until, _, seal = rest.partition(".")
+    if not until.isdecimal() or not until.isascii() or len(until) > 15:
+        raise Unauthorized(_SIGNED_OUT)
+    return prefix, int(until), seal
+
+
+def _seal(digest: bytes, prefix: str, until: int) -> str:
+    return hmac.new(digest, f"visit {prefix} {until}".encode(), hashlib.sha256).hexdigest()

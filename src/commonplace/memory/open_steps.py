@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from commonplace.memory.book import Book
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Scope
 
 STILL_FAILING = "Still failing: "
 # How many summaries and checkpoints of a project are looked at, the newest.
-LOOKED_AT = 100
+MAX_NOTES = 100
 HEARD, LEFT = "heard", "left"
 
 
-class Notes(Protocol):
+class SessionNotes(Protocol):
     """A summary or a checkpoint, whole or as a line of a report."""
 
     @property
@@ -36,31 +36,31 @@ class OpenStep:
     item: Item
 
 
-def open_steps(book: Book, project: str | None, limit: int) -> list[OpenStep]:
+def open_steps(memory: LocalMemory, project: str | None, limit: int) -> list[OpenStep]:
     """The steps that are open in a project, those of its newest sessions first, each once."""
     sessions: dict[object, list[Item]] = {}
-    for item in step_notes(book, project):
+    for item in summaries_and_checkpoints(memory, project):
         sessions.setdefault(item.session or item.uid, []).append(item)
     found: dict[str, OpenStep] = {}
     for notes in sessions.values():
-        newest, gone = next((item for item in notes if steps_in(item)), notes[0]), dismissed(notes)
+        newest, gone = next((item for item in notes if steps_in(item)), notes[0]), dismissed_steps(notes)
         for line in steps_in(newest):
             if line not in gone:
                 found.setdefault(line.casefold(), OpenStep(line, newest))
     return list(found.values())[:limit]
 
 
-def step_notes(book: Book, project: str | None) -> list[Item]:
+def summaries_and_checkpoints(memory: LocalMemory, project: str | None) -> list[Item]:
     """The newest summaries and checkpoints of a project."""
-    return book.store.newest(Scope.inside(project, kinds=("summary", "checkpoint")), LOOKED_AT)
+    return memory.store.newest(Scope.inside(project, kinds=("summary", "checkpoint")), MAX_NOTES)
 
 
-def steps_in(notes: Notes) -> list[str]:
+def steps_in(notes: SessionNotes) -> list[str]:
     """The steps that a summary or checkpoint names, a line each."""
     return [line for line in map(str.strip, notes.details.get("next_steps", "").splitlines()) if line]
 
 
-def dismissed(notes: Iterable[Notes]) -> set[str]:
+def dismissed_steps(notes: Iterable[SessionNotes]) -> set[str]:
     """The steps that hooks wrote and a person took out of one of a session's summary and checkpoint."""
     return {step for one in notes for step in _written(one) if step not in steps_in(one)}
 
@@ -70,7 +70,7 @@ def failing_command(step: str) -> str:
     return step.removeprefix(STILL_FAILING).partition(" — ")[0]
 
 
-def _written(notes: Notes) -> Iterator[str]:
+def _written(notes: SessionNotes) -> Iterator[str]:
     heard = notes.meta.get(HEARD)
     left = heard.get(LEFT) if isinstance(heard, Mapping) else None
     yield from (step for step in left if isinstance(step, str)) if isinstance(left, list) else ()

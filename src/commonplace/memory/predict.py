@@ -1,35 +1,140 @@
-"""Predict: what came next in situations like this one, what cured the same error, and what was never cured."""
+"""Cures: what put an error right, told by the command that failed with it and went well later.
+
+That needs no word of anybody: the same command, or a test run that includes it, passed. What was edited between, and
+what the agent said afterwards, tell how.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from commonplace.memory.book import Book
-from commonplace.memory.chunks import KINDS_TOLD, Chunk, chunks_of, is_small_talk
-from commonplace.memory.cures import cured_by_rerun, errors_of, following, met_again
-from commonplace.memory.graph import walk
+from commonplace.memory.captured_events import ANSWER_TYPE
+from commonplace.memory.chunks import CHUNK_KINDS, Chunk, chunks_of, is_small_talk_item
+from commonplace.memory.failed_commands import CommandRun, command_runs
+from commonplace.memory.graph import walk_links
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import Hit, recall
-from commonplace.model import Item, Scope
-from commonplace.store.columns import QUERY_COLUMNS
-from commonplace.text.extract import (
+from commonplace.model import Item, Scope, SessionScope
+from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.text.next_steps import text_before_steps
+from commonplace.text.query import parse_query
+from commonplace.text.references import error_key, errors_in, references
+from commonplace.text.sentences import (
+    brief_summary,
+    content_stems,
+    describes_fix,
     error_line,
-    says_little,
-    since_error,
-    telling_line,
-    telling_words,
-    tells_a_cure,
-    told_briefly,
+    is_small_talk,
+    key_sentence,
+    sentences,
+    text_from_error,
 )
-from commonplace.text.query import parse
-from commonplace.text.references import references
-from commonplace.text.sentences import sentences
-from commonplace.text.summarise import shorten, title_of
+from commonplace.text.shell_commands import command_covers
+from commonplace.text.titles import shorten, title_of
+
+# How far ahead in a session, and then in its project, it is looked for how something ended.
+AHEAD, AHEAD_IN_PROJECT = 60, 200
+# How many passages with the words of an error are looked at to tell in which sessions it was met.
+ERROR_PASSAGES = 50
+MOST_FILES, COMMAND = 4, 80
+_LATER_MS = 366 * 86_400_000
+_VERDICT = re.compile(r"\W*(?:exit(?:ed with)? (?:code|status)\b.*|\d+ (?:failed|passed|errors?)\b.*)", re.IGNORECASE)
+_FEWEST_LETTERS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """The item that tells most of a cure, what it says, and what was changed and run."""
+
+    item: Item
+    said: str
+    how: str
+
+
+def errors_in_item(item: Item) -> tuple[str, ...]:
+    """The errors that an item tells of; of a command that failed, at least what it printed."""
+    found = references(item.text).errors
+    error = item.details.get("errors", "") if item.kind == "message" else item.meta.get("error")
+    if found or not isinstance(error, str):
+        return found
+    lines = (line for line in error.splitlines() if not _VERDICT.fullmatch(line.strip()))
+    keys = (error_key(line) for line in lines)
+    return tuple(key for key in keys if sum(map(str.isalpha, key)) >= _FEWEST_LETTERS)[:1]
+
+
+def items_with_error(memory: LocalMemory, error: str, but: Sequence[int]) -> list[Item]:
+    """Other items of sessions that tell of the same error, also those that say it word for word alike."""
+    words = " ".join(re.findall(r"\w+", error.replace("#", " ")))
+    if not words:
+        return []
+    hits = memory.store.search_text(parse_query(words, QUERY_COLUMNS), Scope(kinds=CHUNK_KINDS), ERROR_PASSAGES).hits
+    items = memory.store.get(list(dict.fromkeys(hit.item_id for hit in hits if hit.item_id not in but)))
+    return [item for item in items.values() if item.session and error in errors_in_item(item)]
+
+
+def session_items_after(memory: LocalMemory, item: Item) -> list[Item]:
+    """What came after an item in its session, from the item itself on."""
+    session = memory.store.sessions_of([item.id]).get(item.id)
+    if session is None:
+        return [item]
+    scope = Scope(kinds=CHUNK_KINDS, sessions=SessionScope(ids=(session.id,), empty=True))
+    found = memory.store.items_between(scope, item.created_ms, item.created_ms + _LATER_MS, AHEAD, oldest_first=True)
+    return [one for one in found if (one.created_ms, one.id) >= (item.created_ms, item.id)]
+
+
+def find_fix_by_rerun(memory: LocalMemory, after: Sequence[Item], error: str) -> Fix | None:
+    """How the command that failed with an error came to pass, in the same session or in a later one."""
+    runs = [(item, run) for item in after for run in command_runs(item)]
+    failed = [place for place, (item, run) in enumerate(runs) if _failed_with(item, run, error)]
+    if not failed:
+        return None
+    command = runs[failed[-1]][1].command
+    passed = next(
+        (item for item, run in runs[failed[-1] + 1 :] if run.passed and command_covers(run.command, command)), None
+    )
+    if passed is not None:
+        return _fix(after, runs[failed[0]][0], passed, command)
+    return _fixed_in_later_session(memory, runs[failed[-1]][0], command)
+
+
+def _fixed_in_later_session(memory: LocalMemory, failed: Item, command: str) -> Fix | None:
+    """The same in a later session of the project."""
+    scope = Scope.inside(failed.project, kinds=("observation",), types=("command",))
+    end = failed.created_ms + _LATER_MS
+    later = memory.store.items_between(scope, failed.created_ms + 1, end, AHEAD_IN_PROJECT, oldest_first=True)
+    for item in later:
+        if item.session != failed.session and any(
+            run.passed and command_covers(run.command, command) for run in command_runs(item)
+        ):
+            return _fix(session_items_after(memory, item), item, item, command)
+    return None
+
+
+def _fix(told: Sequence[Item], failed: Item, passed: Item, command: str) -> Fix:
+    ids = [item.id for item in told]
+    between = told[ids.index(failed.id) : ids.index(passed.id) + 1]
+    files = [file for item in between for file in item.details.get("files_modified", "").split(", ") if file]
+    changed = ", ".join(dict.fromkeys(reversed(files[-MOST_FILES:])))
+    ran = f"`{shorten(command, COMMAND)}` passed afterwards."
+    how = f"Changed {changed}; {ran}" if changed else ran
+    answer = next((item for item in told[ids.index(passed.id) :] if _is_answer(item)), None)
+    return Fix(answer or passed, text_before_steps(answer.text) if answer else "", how)
+
+
+def _failed_with(item: Item, run: CommandRun, error: str) -> bool:
+    return bool(run.why) and (error in errors_in(run.why) or error in errors_in_item(item))
+
+
+def _is_answer(item: Item) -> bool:
+    return item.type == ANSWER_TYPE or (item.kind == "message" and item.details.get("role") == "assistant")
+
 
 # The end of a context says what is going on now.
-LOOKED_AT = 2_000
+CONTEXT_CHARACTERS = 2_000
 SITUATIONS = 12
 LAST_SENTENCES = 3
 LAST_PASSAGES = 8
@@ -44,16 +149,16 @@ SAID_ALREADY = 0.8
 IN_PLACE = 0.4
 TITLE, SUMMARY, ERROR = 100, 240, 120
 # What a cure of the very error that is met now is worth, beside other things.
-CURE, UNCURED = 1.25, 1.1
+FIX_WEIGHT, UNRESOLVED_WEIGHT = 1.25, 1.1
 
 _ASKING = ("user", "tool")
 
 Way = Literal["", "Fixed before", "Repeated error, fixed before", "Unresolved", "Repeated error, unresolved"]
-_UNCURED: tuple[Way, ...] = ("Unresolved", "Repeated error, unresolved")
+_UNRESOLVED: tuple[Way, ...] = ("Unresolved", "Repeated error, unresolved")
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class Prediction:
     """Something from before that may help now."""
 
     chunk: Chunk
@@ -73,57 +178,57 @@ class _Candidate:
     how: str = ""
 
 
-def predict(book: Book, context: str, limit: int = 5) -> list[Suggestion]:
+def predict(memory: LocalMemory, context: str, limit: int = 5) -> list[Prediction]:
     """What followed in situations like this, best first; nothing that the context says itself."""
-    now = context[-LOOKED_AT:]
+    now = context[-CONTEXT_CHARACTERS:]
     hits: dict[int, Hit] = {}
     for focus in _focuses(now):
-        for hit in recall(book, _plain(focus), Scope(kinds=KINDS_TOLD), SITUATIONS).hits:
+        for hit in recall(memory, _plain(focus), Scope(kinds=CHUNK_KINDS), SITUATIONS).hits:
             if hit.relevance >= max(ALIKE, hits[hit.passage_id].relevance if hit.passage_id in hits else 0.0):
                 hits[hit.passage_id] = hit
     if not hits:
         return []
     situations = {passage: hit.relevance for passage, hit in hits.items()}
-    after = walk(book, situations, depth=STEPS, most=4 * limit, direction="forward")
+    after = walk_links(memory, situations, depth=STEPS, most=4 * limit, direction="forward")
     found = [_Candidate(hit.item, hit.passage_id, hit.relevance) for hit in hits.values()]
     found += [_Candidate(one.item, one.passage_id, one.weight) for one in after if one.weight >= USEFUL]
-    found += _of_errors(book, found, now)
-    return _told(book, found, context, limit)
+    found += _of_errors(memory, found, now)
+    return _predictions(memory, found, context, limit)
 
 
 def _focuses(now: str) -> list[str]:
     """What a context may be about: all of it, each of its errors, each of its last sentences."""
     errors = [error.replace("#", " ") for error in references(now).errors]
-    telling = [sentence for sentence in sentences(now) if not says_little(sentence)]
+    telling = [sentence for sentence in sentences(now) if not is_small_talk(sentence)]
     return list(dict.fromkeys([now, *errors, *telling[-LAST_SENTENCES:]]))
 
 
 def _plain(context: str) -> str:
     """A context is no query: what looks like operators in it are words."""
-    query = parse(context, QUERY_COLUMNS)
+    query = parse_query(context, QUERY_COLUMNS)
     if not query.strict:
         return context
     return " ".join(word.surface.replace(":", " ") for word in query.words)
 
 
-def _of_errors(book: Book, found: Sequence[_Candidate], now: str) -> list[_Candidate]:
+def _of_errors(memory: LocalMemory, found: Sequence[_Candidate], now: str) -> list[_Candidate]:
     """For each error in the sessions that were found: what cured it, or that nothing did; one met now counts more."""
     met = references(now).errors
     seen: defaultdict[str, list[_Candidate]] = defaultdict(list)
     for one in found:
-        for error in errors_of(one.item) if one.item.session else ():
+        for error in errors_in_item(one.item) if one.item.session else ():
             seen[error].append(one)
     best = sorted(seen, key=lambda error: -max(one.worth for one in seen[error]))
     for error in best[:ERRORS]:
         # What says the same was found once: the sessions have to be counted before that.
         worth = max(one.worth for one in seen[error])
-        others = met_again(book, error, [one.item.id for one in seen[error]])
+        others = items_with_error(memory, error, [one.item.id for one in seen[error]])
         seen[error] += [_Candidate(item, 0, worth) for item in others]
     folded = now.casefold()
     return [
         made
         for error, where in seen.items()
-        for made in _of_error(book, error, where, now=error in met or _message_of(error) in folded)
+        for made in _of_error(memory, error, where, now=error in met or _message_of(error) in folded)
     ]
 
 
@@ -132,17 +237,17 @@ def _message_of(error: str) -> str:
     return error.rpartition(": ")[2] or error
 
 
-def _of_error(book: Book, error: str, where: Sequence[_Candidate], *, now: bool) -> list[_Candidate]:
-    endings = [(one, _ending(book, one.item, error)) for one in where]
+def _of_error(memory: LocalMemory, error: str, where: Sequence[_Candidate], *, now: bool) -> list[_Candidate]:
+    endings = [(one, _ending(memory, one.item, error)) for one in where]
     repeated = len({one.item.session for one in where}) > 1
     if cures := [(one, ending) for one, ending in endings if ending and ending.cured]:
         way: Way = "Repeated error, fixed before" if repeated else "Fixed before"
-        worth = CURE if now else 1.0
+        worth = FIX_WEIGHT if now else 1.0
         return [_Candidate(end.item, 0, one.worth * worth, way, error, end.said, end.how) for one, end in cures]
     if outcomes := [(one, ending) for one, ending in endings if ending and _came_of(ending.said)]:
         return [_Candidate(end.item, 0, one.worth, after=end.said) for one, end in outcomes]
     last, ending = max(endings, key=lambda pair: (pair[0].item.created_ms, pair[0].item.id))
-    worth, said = last.worth * (UNCURED if now else 1.0), ending.said if ending else ""
+    worth, said = last.worth * (UNRESOLVED_WEIGHT if now else 1.0), ending.said if ending else ""
     way = "Repeated error, unresolved" if repeated else "Unresolved"
     return [_Candidate(last.item, last.passage, worth, way, error, said)]
 
@@ -155,17 +260,17 @@ class _Ending:
     cured: bool = False
 
 
-def _ending(book: Book, item: Item, error: str) -> _Ending | None:
+def _ending(memory: LocalMemory, item: Item, error: str) -> _Ending | None:
     """How an error ended in its session: what put it right, else what came of it, or was said."""
-    after = following(book, item)
-    if cure := cured_by_rerun(book, after, error):
+    after = session_items_after(memory, item)
+    if cure := find_fix_by_rerun(memory, after, error):
         return _Ending(cure.item, cure.said, cure.how, cured=True)
-    replies = [one for one in after if not _asks(one) and not is_small_talk(one)]
+    replies = [one for one in after if not _asks(one) and not is_small_talk_item(one)]
     # A turn of an agent may hold both the error and its cure.
-    said = [(one, since_error(one.text, error) if one.id == item.id else one.text) for one in replies]
-    for told in (tells_a_cure, _came_of, _says_something):
+    said = [(one, text_from_error(one.text, error) if one.id == item.id else one.text) for one in replies]
+    for told in (describes_fix, _came_of, _says_something):
         if found := next((pair for pair in said if told(pair[1])), None):
-            return _Ending(*found, cured=told is tells_a_cure)
+            return _Ending(*found, cured=told is describes_fix)
     return None
 
 
@@ -176,47 +281,47 @@ def _asks(item: Item) -> bool:
 
 def _came_of(text: str) -> bool:
     """Whether it tells what was done, if not that it helped."""
-    return telling_line(text, (), SUMMARY).is_outcome
+    return key_sentence(text, (), SUMMARY).is_outcome
 
 
 def _says_something(text: str) -> bool:
-    return not all(map(says_little, sentences(text)))
+    return not all(map(is_small_talk, sentences(text)))
 
 
-def _told(book: Book, found: Iterable[_Candidate], context: str, limit: int) -> list[Suggestion]:
+def _predictions(memory: LocalMemory, found: Iterable[_Candidate], context: str, limit: int) -> list[Prediction]:
     """One for each session, and for each thing that belongs to none."""
-    said, about = telling_words(context), telling_words(context[-LOOKED_AT:])
+    said, about = content_stems(context), content_stems(context[-CONTEXT_CHARACTERS:])
     groups: defaultdict[str, list[_Candidate]] = defaultdict(list)
     for one in found:
         groups[one.item.session or one.item.uid].append(one)
     chosen = [one for group in groups.values() for one in [_chosen(group, said)] if one is not None]
     chosen.sort(key=lambda one: (-one.worth, -one.item.created_ms, one.item.id))
-    parts = book.store.passages_of([one.item.id for one in chosen if not one.passage])
+    parts = memory.store.passages_of([one.item.id for one in chosen if not one.passage])
     scored = [
-        (one.item, one.passage or _part(book, parts[one.item.id], one, about), min(1.0, one.worth)) for one in chosen
+        (one.item, one.passage or _part(memory, parts[one.item.id], one, about), min(1.0, one.worth)) for one in chosen
     ]
     chosen_as = {one.item.id: one for one in chosen}
-    told: dict[str, Suggestion] = {}
-    for chunk in chunks_of(book, scored):
+    told: dict[str, Prediction] = {}
+    for chunk in chunks_of(memory, scored):
         suggestion = _suggestion(chunk, chosen_as[chunk.item.id], about)
         told.setdefault(suggestion.summary.casefold(), suggestion)
     return list(told.values())[:limit]
 
 
-def _part(book: Book, parts: Sequence[int], one: _Candidate, about: frozenset[str]) -> int:
+def _part(memory: LocalMemory, parts: Sequence[int], one: _Candidate, about: frozenset[str]) -> int:
     """The passage of a long item that tells what is suggested; how something ended stands at the end."""
     if len(parts) == 1:
         return parts[0]
     last = parts[-LAST_PASSAGES:]
-    texts = {passage: found.text for passage, found in book.store.passage_texts(last).items()}
-    cures = [passage for passage in last if one.way and tells_a_cure(texts[passage])]
-    return max(cures or last, key=lambda passage: telling_line(texts[passage], about, SUMMARY).worth)
+    texts = {passage: found.text for passage, found in memory.store.passage_texts(last).items()}
+    cures = [passage for passage in last if one.way and describes_fix(texts[passage])]
+    return max(cures or last, key=lambda passage: key_sentence(texts[passage], about, SUMMARY).worth)
 
 
 def _chosen(group: Sequence[_Candidate], said: frozenset[str]) -> _Candidate | None:
     """What a session has to say: about an error, else what came of the situation, else the situation itself."""
     best = max(one.worth for one in group)
-    news = [one for one in group if one.way or not (is_small_talk(one.item) or _is_known(one.item, said))]
+    news = [one for one in group if one.way or not (is_small_talk_item(one.item) or _is_known(one.item, said))]
     replies = [one for one in news if not _asks(one.item) and one.worth >= IN_PLACE * best]
     told = [one for one in news if one.way] or replies or news
     return replace(max(told, key=lambda one: (one.worth, one.item.created_ms)), worth=best) if told else None
@@ -224,22 +329,22 @@ def _chosen(group: Sequence[_Candidate], said: frozenset[str]) -> _Candidate | N
 
 def _is_known(item: Item, said: frozenset[str]) -> bool:
     """Whether the context says it itself; what a tool printed says nothing."""
-    words = telling_words(item.text or item.title)
+    words = content_stems(item.text or item.title)
     return item.details.get("role") == "tool" or (bool(words) and len(words & said) >= SAID_ALREADY * len(words))
 
 
-def _suggestion(chunk: Chunk, one: _Candidate, about: frozenset[str]) -> Suggestion:
+def _suggestion(chunk: Chunk, one: _Candidate, about: frozenset[str]) -> Prediction:
     item = chunk.item
     label = chunk.session.label if chunk.session and item.kind == "message" else ""
     title = label or title_of(item.title) or chunk.topic or chunk.slug
     text = one.after or (item.text if len(item.text) <= 2 * SUMMARY else chunk.text)
-    line = told_briefly(text or chunk.text, about, SUMMARY, cure=bool(one.way))
+    line = brief_summary(text or chunk.text, about, SUMMARY, cure=bool(one.way))
     if one.how:
-        line = f"{told_briefly(one.after, about, SUMMARY, cure=True)} {one.how}" if one.after else one.how
-    if one.way in _UNCURED:
+        line = f"{brief_summary(one.after, about, SUMMARY, cure=True)} {one.how}" if one.after else one.how
+    if one.way in _UNRESOLVED:
         line = f"{shorten(error_line(item.text, one.error), ERROR)} — nothing later in that session says it was solved."
-        line += f" {telling_line(one.after, about, ERROR).text}" if one.after else ""
-    return Suggestion(
+        line += f" {key_sentence(one.after, about, ERROR).text}" if one.after else ""
+    return Prediction(
         chunk,
         shorten(f"{one.way}: {title}" if one.way else title, TITLE),
         f"{line} ({chunk.day}, {chunk.slug})",

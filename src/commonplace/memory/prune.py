@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.book import Book
 from commonplace.memory.conversations import checked_score
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Session
-from commonplace.text.folders import ROOT, folder_path, lies_in
-from commonplace.text.sketch import Sketch, similarity
+from commonplace.text.near_duplicates import Sketch, sketch_similarity
+from commonplace.text.paths import ROOT_FOLDER, is_in_folder, normalise_folder
 
-DEFAULT_DAYS, DEFAULT_IMPORTANCE = 30, 5.0
+PRUNE_DAYS, PRUNE_IMPORTANCE = 30, 5.0
 MAX_DAYS = 36_500
 # Two conversations that share this much of their lines say the same.
 NEARLY_ALL = 0.8
@@ -21,7 +21,7 @@ _DAY = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PruneCandidate:
     """A conversation that could go."""
 
     session: Session
@@ -31,28 +31,30 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Pruning:
+class PruneProposal:
     """What could go, the most dispensable first, and how many bytes of text and metadata it has."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[PruneCandidate, ...]
     bytes: int
 
 
-def prune(book: Book, days: int = DEFAULT_DAYS, importance: float = DEFAULT_IMPORTANCE, folder: str = ROOT) -> Pruning:
+def find_prunable(
+    memory: LocalMemory, days: int = PRUNE_DAYS, importance: float = PRUNE_IMPORTANCE, folder: str = ROOT_FOLDER
+) -> PruneProposal:
     """Active conversations with no message for `days` and less than this importance. Pinned ones never are."""
     if not 0 <= days <= MAX_DAYS:
         raise InvalidInput("Invalid threshold_days", f"Must be between 0 and {MAX_DAYS}")
-    now = book.clock()
-    tree = folder_path(folder)
+    now = memory.clock()
+    tree = normalise_folder(folder)
     idle = [
         session
-        for session in book.store.idle_sessions(now - days * _DAY, _checked_threshold(importance))
-        if lies_in(session.folder, tree)
+        for session in memory.store.idle_sessions(now - days * _DAY, _checked_threshold(importance))
+        if is_in_folder(session.folder, tree)
     ]
-    twins = _twins(book, idle) if idle else {}
+    twins = _near_duplicates(memory, idle) if idle else {}
     found = [_candidate(session, twins.get(session.id), now) for session in idle]
     found.sort(key=lambda c: (c.duplicate_of is None, c.session.importance, -c.age_days, c.session.id))
-    return Pruning(tuple(found), sum(session.bytes for session in idle))
+    return PruneProposal(tuple(found), sum(session.bytes for session in idle))
 
 
 def _checked_threshold(importance: float) -> float:
@@ -62,10 +64,10 @@ def _checked_threshold(importance: float) -> float:
         raise InvalidInput("Invalid importance_threshold", error.hint) from None
 
 
-def _candidate(session: Session, twin: Session | None, now_ms: int) -> Candidate:
+def _candidate(session: Session, twin: Session | None, now_ms: int) -> PruneCandidate:
     age = max(0, (now_ms - session.ended_ms) // _DAY)
     rated = f"{session.importance:g} of 10"
-    low = session.importance < DEFAULT_IMPORTANCE
+    low = session.importance < PRUNE_IMPORTANCE
     reasons = [f"Low importance ({rated})" if low else f"Importance {rated}", f"no message for {_days(age)}"]
     if session.accessed_ms is None:
         reasons.append("never opened since")
@@ -75,22 +77,22 @@ def _candidate(session: Session, twin: Session | None, now_ms: int) -> Candidate
     if twin is not None:
         reasons.insert(0, f'Near-duplicate of "{twin.label}" ({twin.short_id})')
         reasons[1] = reasons[1].lower()
-    return Candidate(session, age, ", ".join(reasons), twin)
+    return PruneCandidate(session, age, ", ".join(reasons), twin)
 
 
 def _days(number: int) -> str:
     return "1 day" if number == 1 else f"{number} days"
 
 
-def _twins(book: Book, idle: Sequence[Session]) -> Mapping[int, Session]:
+def _near_duplicates(memory: LocalMemory, idle: Sequence[Session]) -> Mapping[int, Session]:
     """For each idle session the one that says nearly the same and is rather kept: more important, then newer."""
-    sketches = book.store.sketches()
+    sketches = memory.store.sketches()
     saying: defaultdict[Sketch, list[int]] = defaultdict(list)
     for id_, made in sketches.items():
         saying[made].append(id_)
     near = _near({sketches[session.id] for session in idle if session.id in sketches}, saying)
     others = {other for alike in near.values() for other in alike}
-    sessions = book.store.get_sessions([id_ for made in others for id_ in saying[made]])
+    sessions = memory.store.get_sessions([id_ for made in others for id_ in saying[made]])
     best = {made: max((sessions[id_] for id_ in saying[made]), key=_worth) for made in others}
     twins = {}
     for session in idle:
@@ -115,7 +117,7 @@ def _near(wanted: Iterable[Sketch], known: Iterable[Sketch]) -> Mapping[Sketch, 
         lacking = int(len(mine) * (1 - NEARLY_ALL) + 0.01)
         rarest = sorted(mine, key=lambda line: len(holding[line]))[: lacking + 1]
         others = {other for line in rarest for other in holding[line]}
-        near[mine] = [other for other in others if similarity(mine, other) >= NEARLY_ALL]
+        near[mine] = [other for other in others if sketch_similarity(mine, other) >= NEARLY_ALL]
     return near
 
 

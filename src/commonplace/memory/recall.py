@@ -10,33 +10,51 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from commonplace.errors import TooLarge
-from commonplace.memory.book import Book
 from commonplace.memory.conversations import DEFAULT_IMPORTANCE, ROLES
-from commonplace.memory.meaning import ASKED_PASSAGES, ASKED_SECONDS
-from commonplace.memory.staleness import is_stale
+from commonplace.memory.embeddings import EMBED_FIRST_PASSAGES, EMBED_FIRST_SECONDS
+from commonplace.memory.items import is_stale
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Scope, Session, VectorHit
-from commonplace.ranking.company import brevity, lifted, spoken, whose
-from commonplace.ranking.diversity import distinct, groups_alike, one_for_each
-from commonplace.ranking.fusion import Evidence, best_first, expected_cosines, lexical_signal, likeness
-from commonplace.ranking.relevance import is_noise, relevance
-from commonplace.ranking.second_look import answers_first, second_look
-from commonplace.ranking.signals import STALE_FACTOR
-from commonplace.store.columns import QUERY_COLUMNS, standing_text
-from commonplace.store.protocol import Job
-from commonplace.text.extract import says_little
-from commonplace.text.named_time import NamedTime, named_time
-from commonplace.text.naming import without_names
-from commonplace.text.query import Query, like_pattern, parse, plain_words
-from commonplace.text.sought import (
-    Sort,
-    asking_share,
-    asks_the_same,
-    is_about_questions,
-    only_asks,
-    sort_sought,
-    tells,
-    whose_words,
+from commonplace.ranking.context import STALE_FACTOR
+from commonplace.ranking.fusion import (
+    Evidence,
+    best_first,
+    expected_cosines,
+    fused_score,
+    is_noise,
+    lexical_signal,
+    relevance,
 )
+from commonplace.ranking.rerank import (
+    boost_by_context,
+    boost_by_role,
+    boost_by_speaker,
+    brevity_penalty,
+    drop_near_duplicates,
+    first_per_key,
+    group_near_duplicates,
+    prefer_answers,
+    rerank_score,
+)
+from commonplace.store.indexed_text import QUERY_COLUMNS, embedding_text
+from commonplace.store.protocol import Job
+from commonplace.text.dates import NamedTime, named_time
+from commonplace.text.query import (
+    AnswerType,
+    Query,
+    answer_type,
+    has_answer_type,
+    is_about_questions,
+    is_only_question,
+    like_pattern,
+    parse_query,
+    plain_words,
+    question_ratio,
+    repeats_question,
+    speaker_role,
+    without_names,
+)
+from commonplace.text.sentences import is_small_talk
 from commonplace.text.tokens import index_text, stem
 
 if TYPE_CHECKING:
@@ -50,13 +68,13 @@ TITLE_WORDS, TITLE_SHARE, LABEL_SHARE, LABELS_READ, TITLES = 8, 0.6, 0.5, 500, 2
 # What a title is worth beside the words of the best message: a message that holds them says more.
 TITLE_SCORE = 0.7
 # The best so many are compared with what was said around them.
-IN_COMPANY = 150
+CONTEXT_BOOSTED = 150
 # So much of what is of a time that was named is looked at too.
 OF_A_TIME = 200
 # The best so many are read before they are put in order.
-LOOKED_AT = 100
+RERANKED = 100
 # Characters of a hit that are read then: what it is about it says early.
-READ = 2_000
+READ_CHARACTERS = 2_000
 MAX_QUERY = 10_000
 # What only repeats a question has at most twice its characters and these.
 REPEATED_MORE = 80
@@ -85,7 +103,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedQuestion:
     """A question, understood once: its words, its meaning (None when only words can be used), and whom it names.
 
     Beside its topic it may seek a sort of thing, the words of one role, or something of a time. `waiting` is how many
@@ -95,14 +113,14 @@ class Asked:
     query: Query
     vector: NDArray[float32] | None
     names: frozenset[str]
-    sort: Sort | None = None
+    sort: AnswerType | None = None
     role: str | None = None
     time: NamedTime | None = None
     waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecallResult:
     """Hits, best first. `by_meaning` is False when only the words could be used.
 
     `total` counts what would be told without a limit, up to the number of candidates; beyond, all that match a word.
@@ -115,89 +133,99 @@ class Recalled:
     waiting: int = 0
 
 
-def recall(book: Book, question: str, scope: Scope, limit: int = 10) -> Recalled:
+def recall(memory: LocalMemory, question: str, scope: Scope, limit: int = 10) -> RecallResult:
     """The best hits for a question. A query with operators is a filter; a plain question is ranked."""
-    return recall_each(book, question, [scope], limit)[0]
+    return recall_scopes(memory, question, [scope], limit)[0]
 
 
-def recall_words(book: Book, question: str, scope: Scope, limit: int) -> Recalled:
+def recall_by_words(memory: LocalMemory, question: str, scope: Scope, limit: int) -> RecallResult:
     """The best hits by their words alone."""
-    asked = understood(book, question, by_meaning=False)
-    return book.store.at_one_moment(lambda: _recall(book, asked, scope, limit))
+    asked = parse_question(memory, question, by_meaning=False)
+    return memory.store.snapshot(lambda: _recall(memory, asked, scope, limit))
 
 
-def recall_in_sessions(book: Book, question: str, scope: Scope, limit: int) -> tuple[Recalled, Mapping[int, Session]]:
+def recall_in_sessions(
+    memory: LocalMemory, question: str, scope: Scope, limit: int
+) -> tuple[RecallResult, Mapping[int, Session]]:
     """The best hits, and the session of each that is part of one, by the id of its item."""
-    recalled = recall(book, question, scope, limit)
-    return recalled, sessions_of_hits(book, recalled.hits)
+    recalled = recall(memory, question, scope, limit)
+    return recalled, sessions_of_hits(memory, recalled.hits)
 
 
-def sessions_of_hits(book: Book, hits: Sequence[Hit]) -> Mapping[int, Session]:
+def sessions_of_hits(memory: LocalMemory, hits: Sequence[Hit]) -> Mapping[int, Session]:
     """The session of each hit that is part of one, by the id of its item."""
-    return book.store.sessions_of([hit.item.id for hit in hits])
+    return memory.store.sessions_of([hit.item.id for hit in hits])
 
 
-def words_sought(question: str) -> frozenset[str]:
+def query_tokens(question: str) -> frozenset[str]:
     """The index tokens that a question looks for; one that ends with an asterisk stands for all that begin so."""
-    query = parse(question[:MAX_QUERY], QUERY_COLUMNS)
+    query = parse_query(question[:MAX_QUERY], QUERY_COLUMNS)
     exact = {token for word in query.words for token in (word.token, *word.phrase, *word.parts)}
     begun = {f"{word.casefold()}*" for word in _BEGUN.findall(question[:MAX_QUERY])} if query.strict else set()
     return frozenset(exact | begun)
 
 
-def recall_each(book: Book, question: str | Asked, scopes: Sequence[Scope], limit: int) -> list[Recalled]:
+def recall_scopes(
+    memory: LocalMemory, question: str | ParsedQuestion, scopes: Sequence[Scope], limit: int
+) -> list[RecallResult]:
     """The same question asked of several scopes, understood once; what waits there for a vector gets one first."""
 
-    def answers(asked: Asked) -> list[Recalled]:
-        return book.store.at_one_moment(lambda: [_recall(book, asked, scope, limit) for scope in scopes])
+    def answers(asked: ParsedQuestion) -> list[RecallResult]:
+        return memory.store.snapshot(lambda: [_recall(memory, asked, scope, limit) for scope in scopes])
 
-    if isinstance(question, Asked):
+    if isinstance(question, ParsedQuestion):
         return answers(question)
 
-    def unless_something_waits() -> tuple[Asked, list[Recalled] | None]:
-        asked = understood(book, question)
-        return asked, None if _something_waits(book, asked) else answers(asked)
+    def unless_something_waits() -> tuple[ParsedQuestion, list[RecallResult] | None]:
+        asked = parse_question(memory, question)
+        return asked, None if _something_waits(memory, asked) else answers(asked)
 
     # Who speaks there is part of what is understood: one moment for both, unless it would wait for somebody.
-    at_hand = book.meaning.at_hand
-    asked, found = book.store.at_one_moment(unless_something_waits) if at_hand else unless_something_waits()
-    return answers(with_vectors(book, asked, scopes)) if found is None else found
+    at_hand = memory.embeddings.at_hand
+    asked, found = memory.store.snapshot(unless_something_waits) if at_hand else unless_something_waits()
+    return answers(embed_waiting(memory, asked, scopes)) if found is None else found
 
 
-def with_vectors(
-    book: Book, asked: Asked, scopes: Sequence[Scope], most: int = ASKED_PASSAGES, seconds: float = ASKED_SECONDS
-) -> Asked:
+def embed_waiting(
+    memory: LocalMemory,
+    asked: ParsedQuestion,
+    scopes: Sequence[Scope],
+    most: int = EMBED_FIRST_PASSAGES,
+    seconds: float = EMBED_FIRST_SECONDS,
+) -> ParsedQuestion:
     """Embed what has no vector yet before a question is answered: first what holds its words, then the newest.
 
     Not inside a moment of the store, because vectors are stored. What did not fit the time is counted in the question.
     """
-    if not _something_waits(book, asked):
+    if not _something_waits(memory, asked):
         return asked
 
     def waiting() -> list[Job]:
-        found = [book.store.search_text(asked.query, scope, most, shares=False).hits for scope in scopes]
+        found = [memory.store.search_text(asked.query, scope, most, shares=False).hits for scope in scopes]
         by_rank = [hit.passage_id for rank in zip_longest(*found) for hit in rank if hit is not None]
-        jobs = {job.id: job for job in book.store.waiting_jobs(by_rank)[:most]}
+        jobs = {job.id: job for job in memory.store.pending_jobs(by_rank)[:most]}
         for scope in scopes:
             if len(jobs) < most:
-                jobs |= {job.id: job for job in book.store.newest_waiting(scope, most)}
+                jobs |= {job.id: job for job in memory.store.newest_pending_jobs(scope, most)}
         return list(jobs.values())[:most]
 
-    book.meaning.embed_now(waiting, seconds)
-    return replace(asked, waiting=sum(book.store.pending(scope) for scope in scopes))
+    memory.embeddings.embed_now(waiting, seconds)
+    return replace(asked, waiting=sum(memory.store.pending(scope) for scope in scopes))
 
 
-def _something_waits(book: Book, asked: Asked) -> bool:
-    return asked.vector is not None and book.store.pending() > 0
+def _something_waits(memory: LocalMemory, asked: ParsedQuestion) -> bool:
+    return asked.vector is not None and memory.store.pending() > 0
 
 
-def evidence_for(book: Book, question: str | Asked, items: Sequence[Item]) -> dict[int, tuple[float, float]]:
+def score_items(
+    memory: LocalMemory, question: str | ParsedQuestion, items: Sequence[Item]
+) -> dict[int, tuple[float, float]]:
     """(semantic, lexical) of given items towards a question, found by it or not."""
-    asked = question if isinstance(question, Asked) else understood(book, question)
-    passages = book.store.passages_of([item.id for item in items])
+    asked = question if isinstance(question, ParsedQuestion) else parse_question(memory, question)
+    passages = memory.store.passages_of([item.id for item in items])
     sought = [passage for group in passages.values() for passage in group]
-    answer = book.store.search_text(asked.query, Scope(), CANDIDATES, also=sought)
-    cosines = {} if asked.vector is None else book.store.cosines(asked.vector, sought)
+    answer = memory.store.search_text(asked.query, Scope(), CANDIDATES, also=sought)
+    cosines = {} if asked.vector is None else memory.store.cosines(asked.vector, sought)
     scores = {hit.passage_id: hit.score for hit in answer.hits}
     best = max(scores.values(), default=0.0)
     signals = {}
@@ -208,106 +236,106 @@ def evidence_for(book: Book, question: str | Asked, items: Sequence[Item]) -> di
     return signals
 
 
-def understood(book: Book, question: str, *, by_meaning: bool = True) -> Asked:
+def parse_question(memory: LocalMemory, question: str, *, by_meaning: bool = True) -> ParsedQuestion:
     """What a question asks for; to ask it again costs no second look at its meaning."""
     if len(question) > MAX_QUERY:
         raise TooLarge(f"The query has {len(question)} characters, more than {MAX_QUERY}.", "Ask a shorter question.")
-    query = parse(question, QUERY_COLUMNS)
+    query = parse_query(question, QUERY_COLUMNS)
     words = [] if query.strict else [word for word in query.words if word.token not in _ROLES]
-    named = book.store.speakers(words) if words else []
+    named = memory.store.speakers(words) if words else []
     # Who speaks is seldom said in what they say: with the name, "Wow, Ann!" would be nearest to all about Ann.
     text = without_names(query.text, [word.surface for word in named])
-    vector = book.meaning.of_question(text if any(map(str.isalnum, text)) else query.text) if by_meaning else None
+    vector = memory.embeddings.embed_query(text if any(map(str.isalnum, text)) else query.text) if by_meaning else None
     names = frozenset(word.token for word in named)
     if query.strict:
-        return Asked(query, vector, names)
-    time = named_time(query.text, book.clock())
-    return Asked(query, vector, names, sort_sought(query.text), whose_words(query.text), time)
+        return ParsedQuestion(query, vector, names)
+    time = named_time(query.text, memory.clock())
+    return ParsedQuestion(query, vector, names, answer_type(query.text), speaker_role(query.text), time)
 
 
-def _recall(book: Book, asked: Asked, scope: Scope, limit: int) -> Recalled:
+def _recall(memory: LocalMemory, asked: ParsedQuestion, scope: Scope, limit: int) -> RecallResult:
     most = max(CANDIDATES, 2 * limit)
-    evidence, owner, total = _candidates(book, asked, scope, most)
+    evidence, owner, total = _candidates(memory, asked, scope, most)
     best = max((e.bm25 for e in evidence.values()), default=0.0)
     expected = expected_cosines(evidence, best)
-    own = {passage: likeness(e, best, expected.get(passage, 0.0)) for passage, e in evidence.items()}
+    own = {passage: fused_score(e, best, expected.get(passage, 0.0)) for passage, e in evidence.items()}
     chosen: dict[int, int] = {}
     for passage in best_first(own, newest=owner):
         chosen.setdefault(owner[passage], passage)
-    scores = _in_company(book, asked, {item_id: own[passage] for item_id, passage in chosen.items()})
+    scores = _in_company(memory, asked, {item_id: own[passage] for item_id, passage in chosen.items()})
     if not asked.query.strict:
         scores = {id_: x for id_, x in scores.items() if not _is_noise(x, evidence[chosen[id_]], len(evidence))}
     # Twice as many as asked for, so that dropping near-duplicates and the stale does not leave gaps.
     enough = 2 * limit
-    first = best_first(scores, newest={})[: max(enough, LOOKED_AT)]
-    items = book.store.get(first)
-    read = [items[item_id] for item_id in first[:LOOKED_AT] if item_id in items]
+    first = best_first(scores, newest={})[: max(enough, RERANKED)]
+    items = memory.store.get(first)
+    read = [items[item_id] for item_id in first[:RERANKED] if item_id in items]
     repeats = _repeating(asked, read)
-    replies = _replies(book, scope, repeats)
+    replies = _replies(memory, scope, repeats)
     for item, _question in replies:
         if item.id not in chosen:
-            (chosen[item.id],) = _first_passages(book, [item.id])
-            evidence |= _by_meaning(book, asked, [chosen[item.id]])
-        scores.setdefault(item.id, likeness(evidence[chosen[item.id]], best))
+            (chosen[item.id],) = _first_passages(memory, [item.id])
+            evidence |= _by_meaning(memory, asked, [chosen[item.id]])
+        scores.setdefault(item.id, fused_score(evidence[chosen[item.id]], best))
         if item.id not in items:
             items[item.id] = item
             first.append(item.id)
             read.append(item)
     scores |= _looked_at(asked, scores, read)
     answered = {question.id: reply.id for reply, question in replies}
-    scores |= answers_first(scores, [item.id for item in repeats], answered)
+    scores |= prefer_answers(scores, [item.id for item in repeats], answered)
     found = sorted(
         (items[item_id] for item_id in first if item_id in items),
         key=lambda item: -relevance(scores[item.id]) * (STALE_FACTOR if is_stale(item) else 1.0),
     )[:enough]
-    found = _important_first(book, found, scores)
+    found = _important_first(memory, found, scores)
     hits = [
         Hit(item, passage, relevance(scores[item.id]), e.semantic, lexical_signal(e, best))
-        for item in one_for_each(distinct(found, _words_of), _session_title)
+        for item in first_per_key(drop_near_duplicates(found, _words_of), _session_title)
         for passage, e in [(chosen[item.id], evidence[chosen[item.id]])]
     ]
     told = len(scores) - (len(found) - len(hits))
     counted = len(evidence) < most
     total = told if counted else max(total, told)
-    return Recalled(tuple(hits[:limit]), total, asked.vector is not None, asked.waiting)
+    return RecallResult(tuple(hits[:limit]), total, asked.vector is not None, asked.waiting)
 
 
 def _is_noise(x: float, evidence: Evidence, among: int) -> bool:
     return is_noise(x, worded=evidence.bm25 > 0.0, meant=evidence.cosine is not None, among=among)
 
 
-def _in_company(book: Book, asked: Asked, own: Mapping[int, float]) -> dict[int, float]:
+def _in_company(memory: LocalMemory, asked: ParsedQuestion, own: Mapping[int, float]) -> dict[int, float]:
     """The likeness of items, with what is said around the best of them, and by whom."""
-    turns = book.store.turns(list(own)[:IN_COMPANY])
+    turns = memory.store.turns(list(own)[:CONTEXT_BOOSTED])
     if asked.names:
         named = [id_ for id_, turn in turns.items() if not asked.names.isdisjoint(index_text(turn.speaker).split())]
-        own = spoken(own, named)
+        own = boost_by_speaker(own, named)
     if asked.role:
         roles = {id_: turn.role for id_, turn in turns.items() if turn.role in ("user", "assistant")}
         theirs = {id_ for id_, role in roles.items() if role == asked.role}
-        own = whose(own, theirs, roles.keys() - theirs)
+        own = boost_by_role(own, theirs, roles.keys() - theirs)
     following = {id_: turn.next_id for id_, turn in turns.items() if turn.next_id is not None}
-    scores = lifted(own, {id_: turn.session_id for id_, turn in turns.items()}, following)
-    brief = {id_: brevity(turn.size) for id_, turn in turns.items() if turn.size is not None}
+    scores = boost_by_context(own, {id_: turn.session_id for id_, turn in turns.items()}, following)
+    brief = {id_: brevity_penalty(turn.size) for id_, turn in turns.items() if turn.size is not None}
     return {id_: score - brief.get(id_, 0.0) for id_, score in scores.items()}
 
 
-def _repeating(asked: Asked, items: Sequence[Item]) -> list[Item]:
+def _repeating(asked: ParsedQuestion, items: Sequence[Item]) -> list[Item]:
     """Those of the items that only ask what the question asks, unless it is about what was asked."""
     if asked.query.strict or is_about_questions(asked.query.text):
         return []
     tokens = {word.token for word in asked.query.words}
     longest = 2 * len(asked.query.text) + REPEATED_MORE
-    return [item for item in items if len(said := _said(item)) <= longest and asks_the_same(said, tokens)]
+    return [item for item in items if len(said := _said(item)) <= longest and repeats_question(said, tokens)]
 
 
-def _replies(book: Book, scope: Scope, questions: Sequence[Item]) -> list[tuple[Item, Item]]:
+def _replies(memory: LocalMemory, scope: Scope, questions: Sequence[Item]) -> list[tuple[Item, Item]]:
     """The next message of somebody else after each message that asks the same, if it says something; with that one."""
     asked = {item.id: item for item in questions if item.kind == "message"}
     if not asked or scope.types or scope.tag or (scope.kinds and "message" not in scope.kinds):
         return []
-    turns = book.store.turns(list(asked))
-    after = book.store.get(turn.next_id for turn in turns.values() if turn.next_id is not None)
+    turns = memory.store.turns(list(asked))
+    after = memory.store.get(turn.next_id for turn in turns.values() if turn.next_id is not None)
     pairs = [(after[turn.next_id], asked[id_]) for id_, turn in turns.items() if turn.next_id in after]
     return [(reply, question) for reply, question in pairs if _inside(scope, reply) and _answers(reply, question)]
 
@@ -319,32 +347,32 @@ def _inside(scope: Scope, reply: Item) -> bool:
 
 
 def _answers(reply: Item, question: Item) -> bool:
-    said = reply.text[:READ]
-    return _who(reply) != _who(question) and not only_asks(said) and not says_little(said)
+    said = reply.text[:READ_CHARACTERS]
+    return _who(reply) != _who(question) and not is_only_question(said) and not is_small_talk(said)
 
 
 def _who(item: Item) -> tuple[str, str]:
     return item.details.get("role", ""), item.details.get("speaker", "")
 
 
-def _first_passages(book: Book, item_ids: Sequence[int]) -> dict[int, int]:
+def _first_passages(memory: LocalMemory, item_ids: Sequence[int]) -> dict[int, int]:
     """The item of the first passage of each item, by that passage."""
-    return {passages[0]: item_id for item_id, passages in book.store.passages_of(item_ids).items()}
+    return {passages[0]: item_id for item_id, passages in memory.store.passages_of(item_ids).items()}
 
 
-def _by_meaning(book: Book, asked: Asked, passages: Sequence[int]) -> dict[int, Evidence]:
+def _by_meaning(memory: LocalMemory, asked: ParsedQuestion, passages: Sequence[int]) -> dict[int, Evidence]:
     """What is known of passages that no word of the question found: their nearness to it, if they have vectors."""
-    cosines = {} if asked.vector is None else book.store.cosines(asked.vector, passages)
+    cosines = {} if asked.vector is None else memory.store.cosines(asked.vector, passages)
     return {passage: Evidence(cosine=cosines.get(passage)) for passage in passages}
 
 
-def _titled(book: Book, asked: Asked, scope: Scope) -> dict[int, float]:
+def _titled(memory: LocalMemory, asked: ParsedQuestion, scope: Scope) -> dict[int, float]:
     """The first messages of conversations whose title the question names, with the share of its words in the title."""
     words = asked.query.words
     if asked.query.strict or not asked.query.telling or not 0 < len(words) <= TITLE_WORDS:
         return {}
     patterns = [like_pattern(word.surface, word.token) for word in words]
-    labels = book.store.titled(patterns, math.ceil(TITLE_SHARE * len(words)), scope, LABELS_READ)
+    labels = memory.store.titled(patterns, math.ceil(TITLE_SHARE * len(words)), scope, LABELS_READ)
     shares: dict[int, float] = {}
     for item_id, label in labels.items():
         if len(shares) == TITLES:
@@ -356,12 +384,12 @@ def _titled(book: Book, asked: Asked, scope: Scope) -> dict[int, float]:
     return shares
 
 
-def _important_first(book: Book, found: Sequence[Item], scores: dict[int, float]) -> list[Item]:
+def _important_first(memory: LocalMemory, found: Sequence[Item], scores: dict[int, float]) -> list[Item]:
     """Items in their order, but of those that say nearly the same the more important first, with the better score."""
-    alike = groups_alike([item for item in found[:COMPARED] if len(item.body) <= SHORT_TEXT], _words_of)
+    alike = group_near_duplicates([item for item in found[:COMPARED] if len(item.body) <= SHORT_TEXT], _words_of)
     if not alike:
         return list(found)
-    sessions = book.store.sessions_of([item.id for group in alike for item in group if item.importance is None])
+    sessions = memory.store.sessions_of([item.id for group in alike for item in group if item.importance is None])
     place = {item.id: item for item in found}
     for group in alike:
         ranked = sorted(group, key=lambda item: -_importance(item, sessions.get(item.id)))
@@ -392,59 +420,61 @@ def _said(item: Item) -> str:
     return item.text or item.title
 
 
-def _looked_at(asked: Asked, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
+def _looked_at(asked: ParsedQuestion, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
     """The likeness of items once they were read: what they tell, when that was, and whether they only ask."""
     if asked.query.strict:
         return {}
     return {
-        item.id: second_look(
+        item.id: rerank_score(
             scores[item.id],
-            tells=asked.sort is not None and tells(item.text[:READ], asked.sort),
+            tells=asked.sort is not None and has_answer_type(item.text[:READ_CHARACTERS], asked.sort),
             nearness=asked.time.nearness(item.created_ms) if asked.time else 0.0,
             # What a user asks an assistant tells what they were about; what people ask each other does not.
-            asks=asking_share(item.text[:READ]) if item.details.get("speaker", "") not in _NOBODY else 0.0,
+            asks=question_ratio(item.text[:READ_CHARACTERS]) if item.details.get("speaker", "") not in _NOBODY else 0.0,
         )
         for item in items
     }
 
 
-def _candidates(book: Book, asked: Asked, scope: Scope, k: int) -> tuple[dict[int, Evidence], dict[int, int], int]:
+def _candidates(
+    memory: LocalMemory, asked: ParsedQuestion, scope: Scope, k: int
+) -> tuple[dict[int, Evidence], dict[int, int], int]:
     """Evidence by passage, the item each passage belongs to, and how many matched."""
     query, vector = asked.query, asked.vector
     # The nearest neighbours of a lone asterisk answer nothing.
     meant = not query.strict and any(map(str.isalnum, query.text))
-    near = [] if vector is None or not meant else book.store.search_vectors(vector, scope, k)
+    near = [] if vector is None or not meant else memory.store.search_vectors(vector, scope, k)
     if asked.time is not None and vector is not None:
-        near = list({hit.passage_id: hit for hit in [*near, *_of_the_time(book, asked.time, vector, scope)]}.values())
-    answer = book.store.search_text(query, scope, k, also=[hit.passage_id for hit in near])
+        near = list({hit.passage_id: hit for hit in [*near, *_of_the_time(memory, asked.time, vector, scope)]}.values())
+    answer = memory.store.search_text(query, scope, k, also=[hit.passage_id for hit in near])
     cosines = {hit.passage_id: hit.cosine for hit in near}
     unknown = [hit.passage_id for hit in answer.hits if hit.passage_id not in cosines]
     if vector is not None and unknown:
-        cosines |= book.store.cosines(vector, unknown)
+        cosines |= memory.store.cosines(vector, unknown)
     scores = {hit.passage_id: hit.score for hit in answer.hits}
     owner = {hit.passage_id: hit.item_id for hit in near} | {hit.passage_id: hit.item_id for hit in answer.hits}
     share = 1.0 if query.strict or query.telling else EMPTY_WORDS
     evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), share * answer.found.get(p, 0.0)) for p in owner}
-    if titled := _titled(book, asked, scope):
+    if titled := _titled(memory, asked, scope):
         # A conversation with this title answers as if its first message held most of the words of its title.
         best = max(scores.values(), default=1.0)
-        for passage, item_id in _first_passages(book, list(titled)).items():
-            known = evidence.get(passage) or _by_meaning(book, asked, [passage])[passage]
+        for passage, item_id in _first_passages(memory, list(titled)).items():
+            known = evidence.get(passage) or _by_meaning(memory, asked, [passage])[passage]
             lexical = max(known.bm25, TITLE_SCORE * best)
             evidence[passage] = Evidence(lexical, known.cosine, max(known.found, TITLE_SCORE * titled[item_id]))
             owner[passage] = item_id
     return evidence, owner, answer.total
 
 
-def _of_the_time(book: Book, time: NamedTime, vector: NDArray[float32], scope: Scope) -> list[VectorHit]:
+def _of_the_time(memory: LocalMemory, time: NamedTime, vector: NDArray[float32], scope: Scope) -> list[VectorHit]:
     """What is of the time that a question names, near to it in meaning or not."""
-    period = time.latest(book.clock())
-    happened = book.store.happened(scope, period.from_ms or 0, period.to_ms or book.clock(), OF_A_TIME)
-    passages = book.store.passages_of([event.item_id for event in happened])
+    period = time.latest(memory.clock())
+    happened = memory.store.happened(scope, period.from_ms or 0, period.to_ms or memory.clock(), OF_A_TIME)
+    passages = memory.store.passages_of([event.item_id for event in happened])
     owner = {passage: item_id for item_id, group in passages.items() for passage in group}
-    cosines = book.store.cosines(vector, list(owner))
+    cosines = memory.store.cosines(vector, list(owner))
     return [VectorHit(passage, owner[passage], cosine) for passage, cosine in cosines.items()]
 
 
 def _words_of(item: Item) -> str:
-    return standing_text(item.kind, item.type, item.title, item.body, item.details, ()) + f" {item.project}"
+    return embedding_text(item.kind, item.type, item.title, item.body, item.details, ()) + f" {item.project}"

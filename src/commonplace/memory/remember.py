@@ -10,21 +10,21 @@ from dataclasses import dataclass, field, replace
 
 from commonplace.errors import InvalidInput, NothingToRemember, TooLarge
 from commonplace.identity import ref
-from commonplace.memory.book import Book
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import DETAIL_FIELDS, KINDS, Draft, Item, Kind, Passage, Scope, Stored
-from commonplace.store.columns import QUERY_COLUMNS, standing_text
-from commonplace.text import times
-from commonplace.text.globs import checked_glob
-from commonplace.text.names import normalise_project
-from commonplace.text.private import only_private
-from commonplace.text.query import parse
+from commonplace.store.indexed_text import QUERY_COLUMNS, embedding_text
+from commonplace.text import dates
+from commonplace.text.passages import split_passages
+from commonplace.text.paths import check_glob
+from commonplace.text.private_tags import only_private
+from commonplace.text.project_names import normalise_project
+from commonplace.text.query import parse_query
 from commonplace.text.redact import redact
-from commonplace.text.split import split
-from commonplace.text.summarise import title_of
+from commonplace.text.titles import title_of
 from commonplace.text.tokens import count_tokens
 
 # Year 1 and year 9999: what every calendar on the way out can say.
-EARLIEST_MS, LATEST_MS = times.EARLIEST_MS, times.LATEST_MS
+EARLIEST_MS, LATEST_MS = dates.EARLIEST_MS, dates.LATEST_MS
 MAX_TITLE = 500
 MAX_TEXT = 1_000_000
 MAX_TAGS, MAX_TAG = 50, 100
@@ -55,7 +55,7 @@ _DEFAULT_TYPE: Mapping[Kind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class NewItem:
     """What someone asks to have remembered, in their words."""
 
     content: str = ""
@@ -72,24 +72,24 @@ class Note:
     uid: str | None = None
 
 
-def remember(book: Book, note: Note) -> Stored:
+def remember(memory: LocalMemory, note: NewItem) -> Stored:
     """Keep one thing. Saying the same again in the same place finds it instead of repeating it.
 
     A statement is the same with a full stop or without, with another spacing, or without its capital letters.
     """
-    known = _stated_before(book, note)
-    return remember_all(book, [note])[0] if known is None else Stored(known.id, known.uid, duplicate=True)
+    known = _find_same_statement(memory, note)
+    return remember_all(memory, [note])[0] if known is None else Stored(known.id, known.uid, duplicate=True)
 
 
-def remember_all(book: Book, notes: Sequence[Note]) -> list[Stored]:
+def remember_all(memory: LocalMemory, notes: Sequence[NewItem]) -> list[Stored]:
     """Keep several things in one transaction: all of them, or, if one is wrong, none."""
-    now = book.clock()
-    stored = book.store.put([draft_of(note, now) for note in notes], now)
-    book.meaning.wake()
+    now = memory.clock()
+    stored = memory.store.put([make_draft(note, now) for note in notes], now)
+    memory.embeddings.wake()
     return stored
 
 
-def _stated_before(book: Book, note: Note) -> Item | None:
+def _find_same_statement(memory: LocalMemory, note: NewItem) -> Item | None:
     """The statement that this one repeats with other capitals, another spacing or a final full stop.
 
     None if it is the very same, which the store itself knows.
@@ -97,14 +97,14 @@ def _stated_before(book: Book, note: Note) -> Item | None:
     text = note.content.strip()
     if note.kind != "memory" or note.title or note.uid is not None or not 0 < len(text) <= MAX_STATEMENT:
         return None
-    draft = draft_of(note, book.clock())
+    draft = make_draft(note, memory.clock())
     # As one phrase, which holds whatever the case and the marks between the words.
-    query = parse('"' + draft.body.replace('"', " ") + '"', QUERY_COLUMNS)
+    query = parse_query('"' + draft.body.replace('"', " ") + '"', QUERY_COLUMNS)
     if not query.strict:
         return None
     scope = Scope.inside(draft.project, kinds=("memory",), types=(draft.type,))
-    hits = book.store.search_text(query, scope, SAME_STATEMENTS, shares=False).hits
-    found = book.store.get(hit.item_id for hit in hits).values()
+    hits = memory.store.search_text(query, scope, SAME_STATEMENTS, shares=False).hits
+    found = memory.store.get(hit.item_id for hit in hits).values()
     alike = [item for item in found if _plain_form(item) == _plain_form(draft)]
     return None if any(item.body.strip() == text for item in alike) else next(iter(alike), None)
 
@@ -116,7 +116,7 @@ def _plain_form(told: Draft | Item) -> tuple[str, Mapping[str, str]]:
     return _CAPITAL.sub(lambda word: word[0].lower(), text), fields
 
 
-def draft_of(note: Note, now_ms: int, *, dated: bool = True, identity: bytes | None = None) -> Draft:
+def make_draft(note: NewItem, now_ms: int, *, dated: bool = True, identity: bytes | None = None) -> Draft:
     """The note as it will be stored. `dated`: an event that says when it happened is another at another time.
 
     What makes it the same thing is its `identity`, or else what it says.
@@ -124,8 +124,8 @@ def draft_of(note: Note, now_ms: int, *, dated: bool = True, identity: bytes | N
     if note.kind not in KINDS:
         raise InvalidInput(f"{note.kind!r} is not a kind of item.", f"Choose one of {', '.join(KINDS)}.")
     details = _details(note)
-    content = clean(note.content, "content")
-    title = clean(note.title, "title").strip() or title_of(_first(content, *details.values()))
+    content = clean_text(note.content, "content")
+    title = clean_text(note.title, "title").strip() or title_of(_first(content, *details.values()))
     told = [part for part in (title, content, *details.values()) if part.strip()]
     if not told:
         raise NothingToRemember("There is nothing to remember: content and title are empty.", "Give some content.")
@@ -149,7 +149,7 @@ def draft_of(note: Note, now_ms: int, *, dated: bool = True, identity: bytes | N
         importance=checked_importance(note.importance),
         tokens=count_tokens(content or details.get("narrative", "")),
         created_ms=now_ms if note.created_ms is None else checked_time(note.created_ms),
-        passages=cut(note.kind, type_, title, content, details, tags),
+        passages=make_passages(note.kind, type_, title, content, details, tags),
         uid=checked_uid(note.uid),
     )
     if identity is not None:
@@ -158,9 +158,9 @@ def draft_of(note: Note, now_ms: int, *, dated: bool = True, identity: bytes | N
     return replace(draft, content_hash=_hash(draft, when))
 
 
-def note_of(item: Item) -> Note:
+def as_new_item(item: Item) -> NewItem:
     """An item as the note it could be remembered from, to be changed and written anew."""
-    return Note(
+    return NewItem(
         content=item.body,
         kind=item.kind,
         type=item.type,
@@ -171,42 +171,44 @@ def note_of(item: Item) -> Note:
         session=item.session,
         tags=item.tags,
         importance=item.importance,
-        created_ms=times.on_calendar(item.created_ms),
+        created_ms=dates.clamp_time(item.created_ms),
         # A damaged one is replaced when the item is written.
         uid=None if "uid" in item.damaged else item.uid,
     )
 
 
-def rewrite(book: Book, item: Item, note: Note, expect_rev: int | None = None, supersedes: int | None = None) -> Item:
+def rewrite_item(
+    memory: LocalMemory, item: Item, note: NewItem, expect_rev: int | None = None, supersedes: int | None = None
+) -> Item:
     """Let an item say what the note says. An event keeps telling others apart by what it did so before."""
-    now = book.clock()
-    rewritten = book.store.rewrite(item.id, redraft(item, note, now), now, expect_rev, supersedes)
-    book.meaning.wake()
+    now = memory.clock()
+    rewritten = memory.store.rewrite(item.id, redraft(item, note, now), now, expect_rev, supersedes)
+    memory.embeddings.wake()
     return rewritten
 
 
-def redraft(item: Item, note: Note, now_ms: int) -> Draft:
+def redraft(item: Item, note: NewItem, now_ms: int) -> Draft:
     """What the note says, as the item that is there."""
     dated = _hash(item, None) != item.content_hash
-    draft = draft_of(note, now_ms, dated=dated)
+    draft = make_draft(note, now_ms, dated=dated)
     if item.kind == "message" and dated and _hash(item, item.created_ms) != item.content_hash:
         # Its conversation tells it apart by its place, and has to know it when it is kept again.
         return replace(draft, content_hash=item.content_hash)
     return draft
 
 
-def hashes_of(item: Item) -> tuple[bytes, ...]:
+def content_hashes(item: Item) -> tuple[bytes, ...]:
     """What its text may have made it: the same whenever it is said, or at its time."""
     return _hash(item, None), _hash(item, item.created_ms)
 
 
-def cut(
+def make_passages(
     kind: Kind, type_: str, title: str, body: str, details: Mapping[str, str], tags: tuple[str, ...]
 ) -> tuple[Passage, ...]:
     """The passages that an item is searched by."""
     if len(title) + len(body) + sum(map(len, details.values())) <= SHORT:
         return (Passage(0),)
-    pieces = split(standing_text(kind, type_, title, body, details, tags))
+    pieces = split_passages(embedding_text(kind, type_, title, body, details, tags))
     return (Passage(0),) if len(pieces) < 2 else tuple(Passage(n, piece.text) for n, piece in enumerate(pieces))
 
 
@@ -220,7 +222,7 @@ def _hash(told: Draft | Item, when_ms: int | None) -> bytes:
     return hashlib.sha256(json.dumps([place, content], ensure_ascii=False).encode()).digest()
 
 
-def _details(note: Note) -> dict[str, str]:
+def _details(note: NewItem) -> dict[str, str]:
     known = DETAIL_FIELDS[note.kind]
     unknown = sorted(set(note.details) - set(known))
     if unknown:
@@ -228,9 +230,9 @@ def _details(note: Note) -> dict[str, str]:
             f"Items of kind {note.kind} have no field {', '.join(map(repr, unknown))}.",
             f"Their fields are {', '.join(known)}.",
         )
-    details = {name: clean(value, name) for name, value in note.details.items() if value}
+    details = {name: clean_text(value, name) for name, value in note.details.items() if value}
     if "paths" in details:
-        globs = list(dict.fromkeys(map(checked_glob, details["paths"].split("\n"))))
+        globs = list(dict.fromkeys(map(check_glob, details["paths"].split("\n"))))
         if len(globs) > MAX_PATHS:
             raise TooLarge(f"{len(globs)} paths are more than {MAX_PATHS}.", "Use wider globs, such as src/api/**.")
         details["paths"] = "\n".join(globs)
@@ -239,7 +241,7 @@ def _details(note: Note) -> dict[str, str]:
     return details
 
 
-def clean(text: str, name: str) -> str:
+def clean_text(text: str, name: str) -> str:
     if not isinstance(text, str):
         raise InvalidInput(f"{name} must be text.")
     if len(text) > MAX_TEXT:
@@ -264,8 +266,8 @@ def _first(*texts: str) -> str:
     return next((text for text in texts if text.strip()), "")
 
 
-def _type(note: Note) -> str:
-    type_ = clean(note.type, "type").strip() or _DEFAULT_TYPE[note.kind]
+def _type(note: NewItem) -> str:
+    type_ = clean_text(note.type, "type").strip() or _DEFAULT_TYPE[note.kind]
     if not _TYPE.fullmatch(type_):
         raise InvalidInput(f"{type_[:60]!r} cannot be a type.", "Use up to 100 letters, digits, spaces and . : / - _.")
     return type_
@@ -274,7 +276,7 @@ def _type(note: Note) -> str:
 def _session(session: str | None) -> str | None:
     if session is None:
         return None
-    session = clean(session, "session").strip()
+    session = clean_text(session, "session").strip()
     if not 0 < len(session) <= MAX_SESSION:
         raise InvalidInput(f"A session's name has 1 to {MAX_SESSION} characters.")
     return session
@@ -284,7 +286,7 @@ def _tags(tags: Sequence[str]) -> tuple[str, ...]:
     if len(tags) > MAX_TAGS:
         raise TooLarge(f"{len(tags)} tags are more than {MAX_TAGS}.", "Keep those that you will look for.")
     # On one line each, since that is how they are shown.
-    cleaned = [" ".join(clean(tag, "tag").split()) for tag in tags]
+    cleaned = [" ".join(clean_text(tag, "tag").split()) for tag in tags]
     if any(not 0 < len(tag) <= MAX_TAG for tag in cleaned):
         raise InvalidInput(f"A tag has 1 to {MAX_TAG} characters.")
     return tuple(dict.fromkeys(cleaned))
@@ -318,14 +320,14 @@ def checked_meta(meta: Mapping[str, object]) -> Mapping[str, object]:
         text = json.dumps(_storable(meta, MAX_META_DEPTH), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"metadata cannot be written as JSON: {error}.") from error
-    kept: Mapping[str, object] = json.loads(clean(text, "metadata"))
+    kept: Mapping[str, object] = json.loads(clean_text(text, "metadata"))
     return kept
 
 
 def _storable(value: object, levels: int) -> object:
     """JSON with every text in it cleaned by itself: escaped, a NUL or a key would pass unseen."""
     if isinstance(value, str):
-        return clean(value, "metadata")
+        return clean_text(value, "metadata")
     if not isinstance(value, (Mapping, list, tuple)):
         return value
     if not levels:

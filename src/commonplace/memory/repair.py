@@ -1,4 +1,4 @@
-"""Repair: make anew what is derived, and never touch what somebody said. Doing it again does nothing more."""
+"""Upkeep: whether the store is whole and its indexes hold what they should, and making the words of it anew."""
 
 from __future__ import annotations
 
@@ -9,35 +9,60 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.config import Settings
-from commonplace.memory.backup import keep_copy
-from commonplace.memory.book import Book, Clock, open_book, wall_clock
+from commonplace.memory.backup import copy_before_change
+from commonplace.memory.backup_files import backup_path, make_private_folder
 from commonplace.memory.check import (
     DISALLOWED,
     NOT_DAMAGE,
     UNCHECKED,
-    books,
-    check,
-    miscounted,
-    no_matter,
-    open_or_broken,
+    all_spaces,
+    check_store,
+    ignore_progress,
+    miscounted_sessions,
+    open_or_fault,
 )
-from commonplace.memory.copies import place_for, prepare
-from commonplace.memory.encryption import key_of
-from commonplace.memory.health import Fault, note
-from commonplace.memory.remember import cut
-from commonplace.memory.upkeep import mend_words
+from commonplace.memory.encryption import store_key
+from commonplace.memory.local_memory import Clock, LocalMemory, open_memory, wall_clock
+from commonplace.memory.remember import make_passages
+from commonplace.memory.status import Fault, save_check_result
 from commonplace.store.invariants import Invariant
-from commonplace.store.soundness import Advance
+from commonplace.store.maintenance import Advance, IndexState
 
 if TYPE_CHECKING:
     from commonplace.store.sqlite.recover import Recovered
+
+
+__all__ = ["IndexState", "file_errors", "index_missing_words", "index_state"]
+
+# Items in one transaction, so that others who write do not wait for long.
+_WORDS_STEP = 200
+
+
+def file_errors(memory: LocalMemory, seconds: float) -> Sequence[str]:
+    """What a check of the file finds wrong; empty if it is well."""
+    return memory.store.complaints(seconds)
+
+
+def index_state(memory: LocalMemory, seconds: float) -> IndexState:
+    return memory.store.index_state(seconds)
+
+
+def index_missing_words(memory: LocalMemory, *, anew: bool = False) -> int:
+    """Index what cannot be found by words, `anew` everything; how many rows were written or taken away."""
+    if anew:
+        memory.store.clear_text_index()
+    mended = 0
+    while step := memory.store.repair_text_index(_WORDS_STEP):
+        mended += step
+    return mended
+
 
 # Rows in one transaction, so that others who write do not wait for long.
 _STEP = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class RepairResult:
     """What was wrong, where the store as it was is kept, what was done, and what is wrong even so.
 
     `saved` tells of a file whose pages were damaged what could be read of it, and what could not.
@@ -50,40 +75,40 @@ class Repaired:
     left: tuple[Fault, ...]
 
 
-def repair(
-    settings: Settings, clock: Clock = wall_clock, *, dry_run: bool = False, advance: Advance = no_matter
-) -> Repaired:
+def repair_store(
+    settings: Settings, clock: Clock = wall_clock, *, dry_run: bool = False, advance: Advance = ignore_progress
+) -> RepairResult:
     """Keep a copy, put right what can be, and check again. A store that is well is left alone, as in a `dry_run`."""
-    book, found = open_or_broken(settings, clock)
+    memory, found = open_or_fault(settings, clock)
     try:
-        if book is not None:
-            found = check(book, advance=advance)
+        if memory is not None:
+            found = check_store(memory, advance=advance)
         pages = any(_is_lost(fault) for fault in found) and not settings.database_url
         if dry_run or not (pages or any(fault.derived for fault in found)):
-            return Repaired(tuple(found), None, None, (), tuple(found))
+            return RepairResult(tuple(found), None, None, (), tuple(found))
         kept, saved, done = None, None, list[str]()
-        if book is not None and not pages:
+        if memory is not None and not pages:
             try:
-                kept = keep_copy(book, "repair")
-                done = _mended_everywhere(book, advance, last_try=bool(settings.database_url))
+                kept = copy_before_change(memory, "repair")
+                done = _repair_all_spaces(memory, advance, last_try=bool(settings.database_url))
             except NOT_DAMAGE:
                 raise
             except Exception:  # noqa: BLE001 - whatever a damaged store makes of it
                 # What is derived cannot be rebuilt in this file: its rows go into a new one.
                 pages = True
         if pages:
-            if book is not None:
-                book.close()
+            if memory is not None:
+                memory.close()
             kept, saved = _recover(settings, clock())
-            book = open_book(settings, clock)
-            done = _mended_everywhere(book, advance, last_try=True)
-        assert book is not None
-        left = check(book, advance=advance)
-        note(settings, "all", left, clock())
-        return Repaired(tuple(found), kept, saved, tuple(done), tuple(left))
+            memory = open_memory(settings, clock)
+            done = _repair_all_spaces(memory, advance, last_try=True)
+        assert memory is not None
+        left = check_store(memory, advance=advance)
+        save_check_result(settings, "all", left, clock())
+        return RepairResult(tuple(found), kept, saved, tuple(done), tuple(left))
     finally:
-        if book is not None:
-            book.close()
+        if memory is not None:
+            memory.close()
 
 
 def _is_lost(fault: Fault) -> bool:
@@ -95,28 +120,28 @@ def _recover(settings: Settings, now_ms: int) -> tuple[Path, Recovered]:
     """Save every row that can be read of a file whose pages are damaged, which is kept aside."""
     from commonplace.store.sqlite.recover import recover
 
-    aside = place_for(settings, "damaged", now_ms)
-    prepare(aside.parent)
-    return aside, recover(settings.database, aside, key_of(settings), int(settings.busy_timeout * 1000))
+    aside = backup_path(settings, "damaged", now_ms)
+    make_private_folder(aside.parent)
+    return aside, recover(settings.database, aside, store_key(settings), int(settings.busy_timeout * 1000))
 
 
-def _mended_everywhere(book: Book, advance: Advance, *, last_try: bool) -> list[str]:
+def _repair_all_spaces(memory: LocalMemory, advance: Advance, *, last_try: bool) -> list[str]:
     """Rebuild what is derived, in every space, and say what was done. On the last try a step that fails is skipped."""
-    every = books(book)
-    done = [line for one in every for line in _mended(one, advance, last_try)]
+    every = all_spaces(memory)
+    done = [line for one in every for line in _repair_space(one, advance, last_try)]
     # An index that was made anew for one of them was emptied for all.
     for one in every:
-        mend_words(one)
+        index_missing_words(one)
     return done
 
 
-def _mended(book: Book, advance: Advance, last_try: bool) -> Iterator[str]:
+def _repair_space(memory: LocalMemory, advance: Advance, last_try: bool) -> Iterator[str]:
     steps: list[Callable[[], Iterable[str]]] = [
-        lambda: _rebuilt_indexes(book),
-        lambda: _cut_anew(book),
-        *(partial(_cured, book, kept) for kept in book.store.invariants() if kept.cure),
-        lambda: _indexed_anew(book, advance),
-        lambda: _counted_anew(book),
+        lambda: _rebuilt_indexes(memory),
+        lambda: _resplit_items(memory),
+        *(partial(_repair_invariant, memory, kept) for kept in memory.store.invariants() if kept.cure),
+        lambda: _reindex_words(memory, advance),
+        lambda: _recount_sessions(memory),
     ]
     for step in steps:
         try:
@@ -129,37 +154,37 @@ def _mended(book: Book, advance: Advance, last_try: bool) -> Iterator[str]:
             yield f"A step failed: {type(error).__name__}: {error}."
 
 
-def _rebuilt_indexes(book: Book) -> Iterator[str]:
-    for cure in {damage.cure for damage in book.store.damage(quick=False)}:
+def _rebuilt_indexes(memory: LocalMemory) -> Iterator[str]:
+    for cure in {damage.cure for damage in memory.store.damage(quick=False)}:
         if cure == "indexes":
-            book.store.reindex()
+            memory.store.reindex()
             yield "The indexes of the tables were made anew."
         elif cure == "words":
-            yield f"The words of {mend_words(book, anew=True):,} items were indexed anew."
+            yield f"The words of {index_missing_words(memory, anew=True):,} items were indexed anew."
 
 
-def _indexed_anew(book: Book, advance: Advance) -> Iterator[str]:
-    if mended := mend_words(book):
+def _reindex_words(memory: LocalMemory, advance: Advance) -> Iterator[str]:
+    if mended := index_missing_words(memory):
         yield f"{mended:,} rows of the index were written or taken away."
     try:
-        wrong = book.store.misworded(advance)
+        wrong = memory.store.stale_fts_items(advance)
     except NOT_DAMAGE:
         raise
     except Exception:  # noqa: BLE001 - whatever a damaged store makes of it
         # An index that cannot be read is written again from the items.
-        yield f"The words of {mend_words(book, anew=True):,} items were indexed anew."
+        yield f"The words of {index_missing_words(memory, anew=True):,} items were indexed anew."
         return
     if wrong:
-        _in_steps(wrong, book.store.reword)
-        if book.store.misworded(advance):
+        _in_steps(wrong, memory.store.reindex_items)
+        if memory.store.stale_fts_items(advance):
             # Rows that the index does not list cannot be taken out of it.
-            mend_words(book, anew=True)
+            index_missing_words(memory, anew=True)
         yield f"{len(wrong):,} items were indexed anew by the words that they say."
 
 
-def _counted_anew(book: Book) -> Iterator[str]:
-    if wrong := [id_ for some in miscounted(book) for id_ in some]:
-        _in_steps(wrong, book.store.recount)
+def _recount_sessions(memory: LocalMemory) -> Iterator[str]:
+    if wrong := [id_ for some in miscounted_sessions(memory) for id_ in some]:
+        _in_steps(wrong, memory.store.recount_sessions)
         yield f"{len(wrong):,} sessions were counted anew."
 
 
@@ -168,21 +193,28 @@ def _in_steps(ids: Sequence[int], step: Callable[[Sequence[int]], None]) -> None
         step(ids[start : start + _STEP])
 
 
-def _cut_anew(book: Book) -> Iterator[str]:
+def _resplit_items(memory: LocalMemory) -> Iterator[str]:
     done = 0
-    while items := book.store.uncut(_STEP):
+    while items := memory.store.unsplit_items(_STEP):
         for item in items:
-            passages = cut(item.kind, item.type, item.title, item.body, item.details, item.tags)
-            book.store.recut(item.id, passages)
+            passages = make_passages(item.kind, item.type, item.title, item.body, item.details, item.tags)
+            memory.store.resplit(item.id, passages)
         done += len(items)
     if done:
         yield f"{done:,} items were cut into passages anew."
 
 
-def _cured(book: Book, kept: Invariant) -> Iterator[str]:
+def _repair_invariant(memory: LocalMemory, kept: Invariant) -> Iterator[str]:
     """Put rows right; what a cure does not change is not tried for ever."""
     cured = 0
-    for _turn in range(-(-book.store.breaches(kept).count // _STEP)):
-        cured += book.store.cure(kept, _STEP)
+    for _turn in range(-(-memory.store.violations(kept).count // _STEP)):
+        cured += memory.store.cure(kept, _STEP)
     if cured:
         yield f"Mended: {cured:,} {kept.says}."
+
+
+def queue_all_embeddings(memory: LocalMemory) -> int:
+    """Queue everything that is searched; returns how many passages wait."""
+    waiting = memory.store.requeue_embeddings()
+    memory.embeddings.wake()
+    return waiting

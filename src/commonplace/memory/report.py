@@ -11,29 +11,29 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.book import Book
-from commonplace.memory.failures import Failure, failures, passed_after
-from commonplace.memory.open_steps import LOOKED_AT as OLDER_NOTES
-from commonplace.memory.open_steps import STILL_FAILING, dismissed, failing_command
+from commonplace.memory.failed_commands import FailedCommand, find_failed_commands, passed_after
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.open_steps import MAX_NOTES as OLDER_NOTES
+from commonplace.memory.open_steps import STILL_FAILING, dismissed_steps, failing_command
 from commonplace.model import KNOWLEDGE_TYPES, Kind, Scope, Session
-from commonplace.store.periods import Happening
-from commonplace.text.summarise import shorten
+from commonplace.store.types import ItemHeader
+from commonplace.text.titles import shorten
 
 # What is looked at, and what is told of each part, at most.
-LOOKED_AT, LOOKED_AT_SESSIONS = 20_000, 1_000
+MAX_EVENTS, MAX_SESSIONS = 20_000, 1_000
 SESSIONS, DECISIONS, FILES, FAILURES, OPEN_ENDS, TOPICS = 100, 100, 20, 20, 30, 10
 # Characters of a request, and of what is left to do.
 REQUEST, LEFT = 200, 500
-DECIDED = (*sorted(KNOWLEDGE_TYPES), "rule")
+DECISION_TYPES = (*sorted(KNOWLEDGE_TYPES), "rule")
 
 T = TypeVar("T")
-Loose = Literal["next step", "question", "failing"]
+OpenEndKind = Literal["next step", "question", "failing"]
 _NOTES: tuple[Kind, ...] = ("summary", "checkpoint")
-_LEFT_TO_DO: tuple[tuple[Loose, str], ...] = (("next step", "next_steps"), ("question", "open_questions"))
+_LEFT_TO_DO: tuple[tuple[OpenEndKind, str], ...] = (("next step", "next_steps"), ("question", "open_questions"))
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class ReportedSession:
     """A session, what it was for, and how much of it fell into the time."""
 
     session: Session
@@ -42,7 +42,7 @@ class Sitting:
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class ReportedFile:
     """A file that was worked on: in how many steps it was changed, and in how many only read or named."""
 
     path: str
@@ -55,7 +55,7 @@ class Touched:
 class OpenEnd:
     """Something that was left to do, to answer or to mend, and in which session."""
 
-    what: Loose
+    what: OpenEndKind
     text: str
     session_id: int | None
     at_ms: int
@@ -68,11 +68,11 @@ class Report:
     from_ms: int
     to_ms: int
     happenings: int
-    sessions: tuple[Sitting, ...]
+    sessions: tuple[ReportedSession, ...]
     quiet: int
-    decisions: tuple[Happening, ...]
-    files: tuple[Touched, ...]
-    failures: tuple[Failure, ...]
+    decisions: tuple[ItemHeader, ...]
+    files: tuple[ReportedFile, ...]
+    failures: tuple[FailedCommand, ...]
     open_ends: tuple[OpenEnd, ...]
     topics: tuple[tuple[str, int], ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
@@ -84,17 +84,17 @@ class Report:
     @property
     def complete(self) -> bool:
         """Whether all that happened was looked at; else only the newest of it was."""
-        return self.happenings < LOOKED_AT
+        return self.happenings < MAX_EVENTS
 
 
-def report(book: Book, scope: Scope, from_ms: int, to_ms: int) -> Report:
+def report(memory: LocalMemory, scope: Scope, from_ms: int, to_ms: int) -> Report:
     """What happened in a scope from a moment up to another."""
     if from_ms >= to_ms:
         raise InvalidInput("The time ends before it begins.", "Choose an earlier beginning or a later end.")
-    happened = book.store.happened(scope, from_ms, to_ms, LOOKED_AT)
-    during = book.store.sessions_during(scope, from_ms, to_ms, LOOKED_AT_SESSIONS)
-    failed = failures(happened, lambda ids: {id_: item.body for id_, item in book.store.get(ids).items()})
-    sittings = _sittings(during, happened)
+    happened = memory.store.happened(scope, from_ms, to_ms, MAX_EVENTS)
+    during = memory.store.sessions_during(scope, from_ms, to_ms, MAX_SESSIONS)
+    failed = find_failed_commands(happened, lambda ids: {id_: item.body for id_, item in memory.store.get(ids).items()})
+    sittings = _reported_sessions(during, happened)
     busy = [sitting for sitting in sittings if sitting.happenings]
     left: dict[str, int] = {}
 
@@ -109,16 +109,16 @@ def report(book: Book, scope: Scope, from_ms: int, to_ms: int) -> Report:
         len(happened),
         most("sessions", busy, SESSIONS),
         len(sittings) - len(busy),
-        most("decisions", [one for one in happened if one.type in DECIDED], DECISIONS),
+        most("decisions", [one for one in happened if one.type in DECISION_TYPES], DECISIONS),
         most("files", _files(happened), FILES),
         most("failures", failed, FAILURES),
-        most("open_ends", _open_ends(failed, happened, _older_notes(book, scope, from_ms)), OPEN_ENDS),
-        most("topics", _topics(book, happened), TOPICS),
+        most("open_ends", _open_ends(failed, happened, _older_notes(memory, scope, from_ms)), OPEN_ENDS),
+        most("topics", _topics(memory, happened), TOPICS),
         left,
     )
 
 
-def _sittings(sessions: Iterable[Session], happened: Sequence[Happening]) -> list[Sitting]:
+def _reported_sessions(sessions: Iterable[Session], happened: Sequence[ItemHeader]) -> list[ReportedSession]:
     """The sessions, those of sub-agents as part of others. What it was for: as its summary says, or its first words."""
     counts = Counter(one.session_id for one in happened)
     requests: dict[int | None, str] = {}
@@ -129,7 +129,7 @@ def _sittings(sessions: Iterable[Session], happened: Sequence[Happening]) -> lis
                 requests.setdefault(one.session_id, asked)
     first = {one.session_id: one.title for one in happened if one.title}
     return [
-        Sitting(
+        ReportedSession(
             session,
             shorten(requests.get(session.id) or session.label or first.get(session.id) or session.key, REQUEST),
             counts[session.id],
@@ -139,7 +139,7 @@ def _sittings(sessions: Iterable[Session], happened: Sequence[Happening]) -> lis
     ]
 
 
-def _files(happened: Iterable[Happening]) -> list[Touched]:
+def _files(happened: Iterable[ItemHeader]) -> list[ReportedFile]:
     """Files by how many steps changed them, then by how many read them."""
     changed: Counter[str] = Counter()
     read: Counter[str] = Counter()
@@ -152,21 +152,23 @@ def _files(happened: Iterable[Happening]) -> list[Touched]:
         read.update(seen)
         for path in wrote | seen:
             last[path] = max(one.at_ms, last.get(path, one.at_ms))
-    found = [Touched(path, changed[path], read[path], at_ms) for path, at_ms in last.items()]
+    found = [ReportedFile(path, changed[path], read[path], at_ms) for path, at_ms in last.items()]
     return sorted(found, key=lambda file: (-file.changed, -file.read, -file.last_ms, file.path))
 
 
-def _listed(one: Happening, name: str) -> Iterator[str]:
+def _listed(one: ItemHeader, name: str) -> Iterator[str]:
     return filter(None, (part.strip() for part in one.details.get(name, "").split(", ")))
 
 
-def _older_notes(book: Book, scope: Scope, from_ms: int) -> list[Happening]:
+def _older_notes(memory: LocalMemory, scope: Scope, from_ms: int) -> list[ItemHeader]:
     """The newest summaries and checkpoints from before the time: what they leave open is open still."""
     kinds = tuple(kind for kind in (scope.kinds or _NOTES) if kind in _NOTES)
-    return book.store.happened(replace(scope, kinds=kinds), 0, from_ms, OLDER_NOTES) if kinds and from_ms > 0 else []
+    return memory.store.happened(replace(scope, kinds=kinds), 0, from_ms, OLDER_NOTES) if kinds and from_ms > 0 else []
 
 
-def _open_ends(failed: Iterable[Failure], happened: Sequence[Happening], older: Sequence[Happening]) -> list[OpenEnd]:
+def _open_ends(
+    failed: Iterable[FailedCommand], happened: Sequence[ItemHeader], older: Sequence[ItemHeader]
+) -> list[OpenEnd]:
     """What a session ended with, if that failed and is not among what it says is left to do; and that."""
     known = {one.session_id for one in happened if one.kind in _NOTES}
     before = [one for one in older if one.session_id is None or one.session_id not in known]
@@ -178,27 +180,27 @@ def _open_ends(failed: Iterable[Failure], happened: Sequence[Happening], older: 
     failing = [
         OpenEnd("failing", f"{failure.command}: {failure.why}", failure.session_id, failure.at_ms)
         for failure in failed
-        if failure.mended_ms is None
+        if failure.fixed_ms is None
         and failure.at_ms >= last[failure.session_id]
         and not any(end.session_id == failure.session_id and failure.command in end.text for end in left)
     ]
     return [*failing, *left]
 
 
-def _passed_since(end: OpenEnd, happened: Iterable[Happening]) -> bool:
+def _passed_since(end: OpenEnd, happened: Iterable[ItemHeader]) -> bool:
     """Whether it is a command that failed and went well later, perhaps in another session."""
     return end.text.startswith(STILL_FAILING) and passed_after(happened, failing_command(end.text), end.at_ms)
 
 
-def _left_to_do(happened: Iterable[Happening]) -> Iterator[OpenEnd]:
+def _left_to_do(happened: Iterable[ItemHeader]) -> Iterator[OpenEnd]:
     """Next steps and open questions, as the newest summary or checkpoint of each session tells them."""
-    notes: defaultdict[object, list[Happening]] = defaultdict(list)
+    notes: defaultdict[object, list[ItemHeader]] = defaultdict(list)
     for one in happened:
         if one.kind in _NOTES:
             notes[one.session_id if one.session_id is not None else f"item {one.item_id}"].append(one)
     told: set[tuple[str, str]] = set()
     for of_session in notes.values():
-        gone = dismissed(of_session)
+        gone = dismissed_steps(of_session)
         for what, name in _LEFT_TO_DO:
             newest = next((one for one in of_session if one.details.get(name, "").strip()), None)
             lines = newest.details[name].splitlines() if newest else []
@@ -208,8 +210,8 @@ def _left_to_do(happened: Iterable[Happening]) -> Iterator[OpenEnd]:
                     yield OpenEnd(what, shorten(line, LEFT), newest.session_id, newest.at_ms)
 
 
-def _topics(book: Book, happened: Iterable[Happening]) -> list[tuple[str, int]]:
+def _topics(memory: LocalMemory, happened: Iterable[ItemHeader]) -> list[tuple[str, int]]:
     """What it was about, by how many passages."""
-    passages = book.store.passages_of([one.item_id for one in happened])
-    found = book.store.topics_of([passage for parts in passages.values() for passage in parts])
+    passages = memory.store.passages_of([one.item_id for one in happened])
+    found = memory.store.topics_of([passage for parts in passages.values() for passage in parts])
     return Counter(topic.name for topic in found.values()).most_common()

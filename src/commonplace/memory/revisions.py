@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from commonplace.memory.book import Book
-from commonplace.memory.fetch import fetch_one
-from commonplace.memory.fetch import history as changes_of
+from commonplace.errors import InvalidInput, NotFound
+from commonplace.memory.items import get_item
+from commonplace.memory.items import item_history as changes_of
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import as_new_item, rewrite_item
 from commonplace.model import Item
 
 # What an item says comes first, then where it belongs.
@@ -33,24 +36,24 @@ class Revision:
     changed: tuple[FieldChange, ...]
 
 
-def revisions(book: Book, id_: int | str) -> list[Revision]:
+def item_revisions(memory: LocalMemory, id_: int | str) -> list[Revision]:
     """Every change of an item, the latest first."""
-    item = fetch_one(book, id_, forgotten=True)
-    changes = changes_of(book, item.id)
-    states = [*(change.before for change in changes), state_of(item)]
+    item = get_item(memory, id_, forgotten=True)
+    changes = changes_of(memory, item.id)
+    states = [*(change.before for change in changes), item_state(item)]
     found = [
-        Revision(change.rev, change.op, change.at_ms, compared(states[n], states[n + 1]))
+        Revision(change.rev, change.op, change.at_ms, diff_states(states[n], states[n + 1]))
         for n, change in enumerate(changes)
     ]
     return found[::-1]
 
 
-def state_of(item: Item) -> Mapping[str, object]:
+def item_state(item: Item) -> Mapping[str, object]:
     """What can change of an item, under the names that its history has."""
     return {name: getattr(item, name) for name in _FIELDS}
 
 
-def compared(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[FieldChange, ...]:
+def diff_states(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[FieldChange, ...]:
     """The fields in which two states differ."""
     old, new = _flat(before), _flat(after)
     names = list(dict.fromkeys([*old, *new]))
@@ -76,3 +79,21 @@ def _text(value: object) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(sorted(map(str, value)))
     return str(value)
+
+
+def revert_to_revision(memory: LocalMemory, id_: int | str, rev: int | None = None) -> Item:
+    """Rewrite an item as it was at revision `rev`, by default before its last change of content."""
+    item = get_item(memory, id_)
+    known = {change.rev: change for change in memory.store.history(item.id)}
+    edits = [number for number, change in known.items() if change.op == "edit"]
+    if rev is None and not edits:
+        raise InvalidInput(f"Item {item.id} was never changed.", "There is nothing to revert to.")
+    change = known.get(edits[-1] if rev is None else rev)
+    if change is None:
+        raise NotFound(
+            f"Item {item.id} has no revision {rev} to go back to.",
+            f"It is at {item.rev}; earlier ones: {', '.join(map(str, sorted(known))) or 'none'}.",
+        )
+    before: dict[str, Any] = dict(change.before)
+    was = {name: before[name] for name in ("type", "title", "details", "meta", "project", "tags", "importance")}
+    return rewrite_item(memory, item, replace(as_new_item(item), content=before["body"], **was))

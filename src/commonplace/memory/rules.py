@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from commonplace.memory.book import Book
-from commonplace.model import Item, Scope
-from commonplace.text.globs import any_matches, listed_globs
+from commonplace.errors import Conflict, InvalidInput, NotFound
+from commonplace.memory.items import MAX_PAGE, browse_items
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.model import MEMORY_TYPES, Item, Scope
+from commonplace.text.paths import any_glob_matches, split_globs
+from commonplace.text.project_names import same_project
+from commonplace.text.redact import redact
 
-MOST = 1000
+MOST_RULES = 1000
 # What a rule counts for beside its text, and the most that one text counts for.
 _LABEL, _LONGEST = 100, 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ActiveRules:
     """Active rules, oldest first.
 
     `elsewhere` counts path rules that do not hold for the files at hand, `left_out` those that were too many to tell.
@@ -27,18 +33,20 @@ class Rules:
     left_out: int = 0
 
 
-def rules(book: Book, project: str | None, files: Sequence[str] = (), most: int = MOST) -> Rules:
+def active_rules(
+    memory: LocalMemory, project: str | None, files: Sequence[str] = (), most: int = MOST_RULES
+) -> ActiveRules:
     """The newest rules of a project and of everywhere. With `files`, path rules only if they mean one of them."""
-    found = book.store.newest(Scope.around(project, kinds=("memory",), types=("rule",)), most)
-    holding = [item for item in reversed(found) if applies(item, files)]
-    return Rules(
+    found = memory.store.newest(Scope.around(project, kinds=("memory",), types=("rule",)), most)
+    holding = [item for item in reversed(found) if applies_to(item, files)]
+    return ActiveRules(
         project=tuple(item for item in holding if item.project is not None),
         everywhere=tuple(item for item in holding if item.project is None),
         elsewhere=len(found) - len(holding),
     )
 
 
-def within(active: Rules, characters: int) -> Rules:
+def rules_within(active: ActiveRules, characters: int) -> ActiveRules:
     """As many rules as can be told in about so many characters: the project's first, and of those the newest."""
     kept: set[int] = set()
     for item in (*reversed(active.project), *reversed(active.everywhere)):
@@ -46,7 +54,7 @@ def within(active: Rules, characters: int) -> Rules:
         if characters < 0:
             break
         kept.add(item.id)
-    return Rules(
+    return ActiveRules(
         project=tuple(item for item in active.project if item.id in kept),
         everywhere=tuple(item for item in active.everywhere if item.id in kept),
         elsewhere=active.elsewhere,
@@ -54,11 +62,132 @@ def within(active: Rules, characters: int) -> Rules:
     )
 
 
-def applies(item: Item, files: Sequence[str]) -> bool:
+def applies_to(item: Item, files: Sequence[str]) -> bool:
     """Whether a rule applies to the files at hand; without files, every rule does."""
-    return not files or not paths_of(item) or any_matches(paths_of(item), files)
+    return not files or not rule_paths(item) or any_glob_matches(rule_paths(item), files)
 
 
-def paths_of(item: Item) -> tuple[str, ...]:
+def rule_paths(item: Item) -> tuple[str, ...]:
     """The globs of a path-scoped memory."""
-    return listed_globs(item.details.get("paths", ""))
+    return split_globs(item.details.get("paths", ""))
+
+
+RULE_SET_TYPES = ("rule", "constraint", "decision", "fact", "rejected", "skill")
+# Of what belongs to no project, a project's files are told only these: a fact or decision of somewhere else is not its.
+GLOBAL_RULE_TYPES = ("rule", "constraint", "skill")
+SKILL = "skill"
+
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One thing to be told: its words, the heading it was once read under, and the files it is about."""
+
+    id: int
+    type: str
+    text: str
+    topic: str = ""
+    category: str = ""
+    paths: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What is told when it stands alone: without its heading a short rule may not make sense."""
+        return f"{self.topic}: {self.text}" if self.topic else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A way of doing something, and the sentence by which an agent knows when to use it."""
+
+    id: int
+    category: str
+    text: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """Everything to be told in one project, oldest first."""
+
+    project: str | None
+    rules: tuple[Rule, ...]
+    skills: tuple[Skill, ...]
+
+
+def rule_set(memory: LocalMemory, project: str | None, types: Sequence[str] = RULE_SET_TYPES) -> RuleSet:
+    """What holds in a project, and the rules that hold everywhere; without a project, all that holds everywhere."""
+    unknown = [type_ for type_ in types if type_ not in MEMORY_TYPES]
+    if unknown or not types:
+        named = ", ".join(map(repr, unknown))
+        raise InvalidInput(
+            f"There is no type {named}." if unknown else "No type is named.", f"Choose from {', '.join(MEMORY_TYPES)}."
+        )
+    found = (item for item in _all(memory, project, tuple(types)) if _belongs(item, project))
+    items = sorted(found, key=lambda item: (item.created_ms, item.id))
+    rules: dict[tuple[str, tuple[str, ...]], Rule] = {}
+    for item in items:
+        if item.type != SKILL:
+            rule = _rule(item)
+            # The same said for the project and for everywhere is told once.
+            rules.setdefault((normalise_statement(rule.words), rule.paths), rule)
+    return RuleSet(project, tuple(rules.values()), tuple(_skill(item) for item in items if item.type == SKILL))
+
+
+def resolve_project(memory: LocalMemory, name: str) -> str:
+    """The canonical name of a project that someone named; a typing error must not empty their rule files."""
+    found = memory.store.find_project(name)
+    if found is not None:
+        return found
+    alike = [
+        known.name
+        for known in memory.store.projects()
+        if any(same_project(name, a) for a in (known.name, *known.aliases))
+    ]
+    if alike:
+        raise Conflict(f"{name!r} may mean {' or '.join(alike)}.", "Name the project in full.")
+    raise NotFound(f"There is no project {name!r}.", "`commonplace projects` lists them.")
+
+
+def normalise_statement(text: str) -> str:
+    """What makes two statements the same: their words, whatever their case, spacing and final full stop."""
+    return _SPACE.sub(" ", unicodedata.normalize("NFC", redact(text))).strip().rstrip(".").rstrip().casefold()
+
+
+def _all(memory: LocalMemory, project: str | None, types: tuple[str, ...]) -> Iterator[Item]:
+    scope = Scope.around(project, kinds=("memory",), types=types)
+    cursor: str | None = None
+    while True:
+        page = browse_items(memory, scope, MAX_PAGE, cursor)
+        yield from page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def _belongs(item: Item, project: str | None) -> bool:
+    return project is None or item.project is not None or item.type in GLOBAL_RULE_TYPES
+
+
+def _rule(item: Item) -> Rule:
+    return Rule(
+        id=item.id,
+        type=item.type,
+        text=_text(item),
+        topic=_SPACE.sub(" ", item.details.get("subtitle", "")).strip(),
+        category=item.details.get("category", "").strip(),
+        paths=tuple(dict.fromkeys(split_globs(item.details.get("paths", "")))),
+    )
+
+
+def _skill(item: Item) -> Skill:
+    told = item.meta.get("description")
+    description = told if isinstance(told, str) and told.strip() else item.title
+    description = _SPACE.sub(" ", redact(description)).strip()
+    return Skill(item.id, item.details.get("category", "").strip(), _text(item), description)
+
+
+def _text(item: Item) -> str:
+    text = item.text or item.title.strip()
+    return redact(text).replace("\r\n", "\n").replace("\r", "\n")

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from commonplace.errors import InvalidInput, NothingToRemember
-from commonplace.memory.book import Book
-from commonplace.memory.captured import is_edited, marked
-from commonplace.memory.remember import MAX_TAG, MAX_TEXT, MAX_TITLE, note_of, redraft
+from commonplace.memory.captured_events import is_edited_by_person, mark_as_written
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import MAX_TAG, MAX_TEXT, MAX_TITLE, as_new_item, redraft
 from commonplace.model import Draft, Item
-from commonplace.store.scrubbing import Holder, Mark
-from commonplace.text.redact import all_clean, redact_counted
+from commonplace.store.maintenance import RowKey, TextRow
+from commonplace.text.redact import have_no_secrets, redact_counted
 
 ITEMS = "items"
-NAMED = "named"
+NAMED_TEXT = "named"
 # Shorter texts stand in too many words.
 SHORTEST, LONGEST = 4, 10_000
 _BATCH = 200
@@ -30,7 +30,7 @@ _ALL_PRIVATE = "All of this was private."
 
 
 @dataclass(slots=True)
-class Scrubbing:
+class ScrubResult:
     """What was looked at and found: how many secrets of each kind, and where."""
 
     looked_at: int = 0
@@ -46,48 +46,48 @@ class Scrubbing:
         self.kinds.update(kinds)
 
 
-def scrub(
-    book: Book,
+def scrub_secrets(
+    memory: LocalMemory,
     named: str | None = None,
     *,
     dry_run: bool = False,
     advance: Callable[[int], object] = lambda _rows: None,
-) -> Scrubbing:
+) -> ScrubResult:
     """Clean every place, a few rows at a time; whoever is interrupted goes on by doing it again.
 
     With `named`, that text goes too. What is cleaned is still in the file until it is wiped.
     """
     cleaner = Cleaner(_checked(named))
-    done = Scrubbing()
-    for part in book.store.parts():
-        for batch in _batches(book, part):
+    done = ScrubResult()
+    for part in memory.store.parts():
+        for batch in _batches(memory, part):
             guilty = cleaner.guilty(batch)
             done.looked_at += len(batch)
             if guilty:
                 for holder in guilty:
                     done.note(part, holder.name, cleaner.kinds_in(*holder.texts))
                 if not dry_run:
-                    _clean(book, part, [holder.mark for holder in guilty], cleaner)
+                    _clean(memory, part, [holder.mark for holder in guilty], cleaner)
             advance(len(batch))
     if done.places and not dry_run:
-        book.meaning.wake()
+        memory.embeddings.wake()
     return done
 
 
-def wipe(book: Book) -> bool:
+def wipe_deleted(memory: LocalMemory) -> bool:
     """Take what was cleaned out of the file itself; False if another process keeps that from being finished."""
-    return book.store.wipe()
+    return memory.store.erase_deleted()
 
 
-def backups(book: Book) -> list[Path]:
+def copies_of_store(memory: LocalMemory) -> list[Path]:
     """Copies of the store that were made before it changed: what was in it then is still in them."""
-    return sorted((book.settings.database.parent / "backups").glob("*.db*"))
+    return sorted((memory.settings.database.parent / "backups").glob("*.db*"))
 
 
-def still_holding(book: Book, named: str) -> list[Path]:
+def files_holding(memory: LocalMemory, named: str) -> list[Path]:
     """Files of the data folder that the named text can be read in."""
     sought = {named.encode(), named.casefold().encode()}
-    files = (path for path in book.settings.database.parent.rglob("*") if path.is_file())
+    files = (path for path in memory.settings.database.parent.rglob("*") if path.is_file())
     return sorted(path for path in files if any(_holds(path, form) for form in sought))
 
 
@@ -103,10 +103,10 @@ class Cleaner:
     def __call__(self, text: str) -> str:
         return redact_counted(self._without_named(text))[0]
 
-    def guilty(self, holders: Sequence[Holder]) -> list[Holder]:
+    def guilty(self, holders: Sequence[TextRow]) -> list[TextRow]:
         """Those that hold something to clean."""
         texts = [text for holder in holders for text in holder.texts]
-        if all_clean(texts) and not any(map(self._is_named_in, texts)):
+        if have_no_secrets(texts) and not any(map(self._is_named_in, texts)):
             return []
         return [holder for holder in holders if any(self(text) != text for text in holder.texts)]
 
@@ -116,7 +116,7 @@ class Cleaner:
         for text in texts:
             without = self._without_named(text)
             kinds.update(redact_counted(without)[1])
-            kinds[NAMED] += without != text
+            kinds[NAMED_TEXT] += without != text
         return +kinds
 
     def _is_named_in(self, text: str) -> bool:
@@ -142,24 +142,24 @@ def _checked(named: str | None) -> str | None:
     return named
 
 
-def _batches(book: Book, part: str) -> Iterator[list[Holder]]:
-    after: Mark | None = None
-    while batch := book.store.holders(part, after, _BATCH):
+def _batches(memory: LocalMemory, part: str) -> Iterator[list[TextRow]]:
+    after: RowKey | None = None
+    while batch := memory.store.holders(part, after, _BATCH):
         after = batch[-1].mark
         yield batch
 
 
-def _clean(book: Book, part: str, marks: Sequence[Mark], cleaner: Cleaner) -> None:
+def _clean(memory: LocalMemory, part: str, marks: Sequence[RowKey], cleaner: Cleaner) -> None:
     if part == ITEMS:
-        book.store.clean_items(marks, lambda item: _redrafted(item, cleaner, book.clock()))
+        memory.store.clean_items(marks, lambda item: _redrafted(item, cleaner, memory.clock()))
     else:
-        book.store.clean_holders(part, marks, cleaner)
+        memory.store.clean_text_rows(part, marks, cleaner)
 
 
 def _redrafted(item: Item, clean: Cleaner, now_ms: int) -> Draft:
     body = clean(item.body)
     note = replace(
-        note_of(item),
+        as_new_item(item),
         content=body[:MAX_TEXT],
         # What a type cannot be spelled with is in every mark.
         type=item.type if clean(item.type) == item.type else "",
@@ -175,7 +175,7 @@ def _redrafted(item: Item, clean: Cleaner, now_ms: int) -> Draft:
     except NothingToRemember:
         draft = redraft(item, replace(note, content=_ALL_PRIVATE), now_ms)
     # Cleaning is not editing: what hooks keep up to date they still do.
-    return draft if is_edited(item) else marked(draft)
+    return draft if is_edited_by_person(item) else mark_as_written(draft)
 
 
 def _title(item: Item, body: str, clean: Cleaner) -> str:

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
-from commonplace.memory.book import Book
-from commonplace.memory.enrich import enrich
-from commonplace.memory.remember import MAX_TEXT, UNSTORABLE, Note, draft_of
+from commonplace.memory.edit_and_forget import enrich_item
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import MAX_TEXT, UNSTORABLE, NewItem, make_draft
 from commonplace.model import Draft, Item, Stream
-from commonplace.text.private import chunk_without_private, joined_chunks
-from commonplace.text.redact import redact
-from commonplace.text.torn_secrets import redact_joined
+from commonplace.text.private_tags import chunk_without_private, joined_chunks
+from commonplace.text.redact import redact, redact_joined
 
 MAX_CHUNK = 200_000
 MAX_CHUNKS = 10_000
@@ -22,23 +21,25 @@ IDLE_HOURS = 24
 _IDLE_MS = IDLE_HOURS * 3_600_000
 
 
-def start(book: Book, type_: str = "note", tags: Sequence[str] = (), project: str | None = None) -> Stream:
+def start_stream(
+    memory: LocalMemory, type_: str = "note", tags: Sequence[str] = (), project: str | None = None
+) -> Stream:
     """Open a stream. Those that nobody touched for a day make room."""
-    now = book.clock()
-    draft = draft_of(Note("x", type=type_, tags=tags, project=project), now)
+    now = memory.clock()
+    draft = make_draft(NewItem("x", type=type_, tags=tags, project=project), now)
     stream = Stream(f"stream_{secrets.token_hex(8)}", draft.type, draft.tags, draft.project, "open", now, now)
-    if not book.store.start_stream(stream, MAX_OPEN, now - _IDLE_MS):
+    if not memory.store.start_stream(stream, MAX_OPEN, now - _IDLE_MS):
         raise Conflict(f"{MAX_OPEN} streams are open, the most there may be.", "Finalize or cancel some of them.")
     return stream
 
 
-def append(book: Book, stream_id: str, chunk: str) -> Stream:
+def append_to_stream(memory: LocalMemory, stream_id: str, chunk: str) -> Stream:
     """Add a chunk; the reply counts what the stream holds now."""
     if not chunk:
         raise InvalidInput("The chunk is empty.", "Send some text.")
     if len(chunk) > MAX_CHUNK:
         raise TooLarge(f"The chunk has {len(chunk)} characters, more than {MAX_CHUNK}.", "Send it in smaller chunks.")
-    now = book.clock()
+    now = memory.clock()
 
     def check(stream: Stream | None) -> Stream:
         found = _open(stream, stream_id, now)
@@ -51,13 +52,13 @@ def append(book: Book, stream_id: str, chunk: str) -> Stream:
         return found
 
     storable = UNSTORABLE.sub("\ufffd", chunk)
-    return book.store.append_stream(
+    return memory.store.append_stream(
         stream_id, lambda before: redact(chunk_without_private(before, storable)), check, now
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Finalized:
+class FinalizedStream:
     """The memory that a stream became; `duplicate` if exactly this was remembered before."""
 
     item: Item
@@ -65,35 +66,35 @@ class Finalized:
     duplicate: bool
 
 
-def finalize(book: Book, stream_id: str) -> Finalized:
+def finalize_stream(memory: LocalMemory, stream_id: str) -> FinalizedStream:
     """Make one memory of the chunks, in one transaction. A stream can be finalised once."""
-    now = book.clock()
+    now = memory.clock()
 
     def draft(stream: Stream, text: str) -> Draft:
         text = joined_chunks(text)
         if not text.strip():
             raise InvalidInput(f"{stream_id} holds no text.", "Append chunks to it, or cancel it.")
         whole = redact_joined(text) if stream.chunks > 1 else text
-        return draft_of(Note(whole, type=stream.type, tags=stream.tags, project=stream.project), now)
+        return make_draft(NewItem(whole, type=stream.type, tags=stream.tags, project=stream.project), now)
 
-    stream, stored = book.store.finalize_stream(stream_id, draft, lambda s: _open(s, stream_id, now), now)
-    book.meaning.wake()
-    item = book.store.get([stored.id])[stored.id]
+    stream, stored = memory.store.finalize_stream(stream_id, draft, lambda s: _open(s, stream_id, now), now)
+    memory.embeddings.wake()
+    item = memory.store.get([stored.id])[stored.id]
     if stored.duplicate:
-        item = enrich(book, item, stream.tags)
-    return Finalized(item, replace(stream, status="finalized"), stored.duplicate)
+        item = enrich_item(memory, item, stream.tags)
+    return FinalizedStream(item, replace(stream, status="finalized"), stored.duplicate)
 
 
-def cancel(book: Book, stream_id: str) -> Stream:
+def cancel_stream(memory: LocalMemory, stream_id: str) -> Stream:
     """Drop a stream and all its chunks."""
-    now = book.clock()
-    stream = book.store.cancel_stream(stream_id, lambda s: _open(s, stream_id, now, idle_too=True), now)
+    now = memory.clock()
+    stream = memory.store.cancel_stream(stream_id, lambda s: _open(s, stream_id, now, idle_too=True), now)
     return replace(stream, status="cancelled")
 
 
-def open_streams(book: Book) -> list[Stream]:
+def open_streams(memory: LocalMemory) -> list[Stream]:
     """Streams that can still be continued, oldest first."""
-    return book.store.streams(book.clock() - _IDLE_MS)
+    return memory.store.streams(memory.clock() - _IDLE_MS)
 
 
 def _open(stream: Stream | None, stream_id: str, now_ms: int, *, idle_too: bool = False) -> Stream:

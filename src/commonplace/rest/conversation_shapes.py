@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from commonplace.dialects.schema import BOOLEAN, INTEGER, NUMBER, OBJECT, STRING, STRING_OR_NULL, Schema, array, record
-from commonplace.dialects.sekha_schemas import COUNTS
+from commonplace.dialects.sekha_records import COUNTS
 from commonplace.memory.conversations import STATUSES
-from commonplace.memory.digest import LEVELS
+from commonplace.memory.summarise_and_label import DIGEST_LEVELS
 
 STATUS: Schema = {"enum": list(STATUSES)}
 RELEVANCE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
@@ -128,7 +128,7 @@ ASSEMBLED: Schema = {
 SUMMARY = record(
     {
         "conversation_id": STRING,
-        "level": {"enum": list(LEVELS)},
+        "level": {"enum": list(DIGEST_LEVELS)},
         "summary": STRING,
         "method": {"const": "extractive", "description": "Sentences of the conversation itself; no model writes it."},
         "model": {"type": "string", "description": "The method again, for clients that name the model here."},

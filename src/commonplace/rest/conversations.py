@@ -4,53 +4,67 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
 
-from commonplace.dialects.conversation_records import conversation_row, listed_row
 from commonplace.dialects.records import change_record
+from commonplace.dialects.sekha_records import conversation_row, listed_row, suggestion_row
 from commonplace.errors import InvalidInput, NotFound
-from commonplace.memory import organise
-from commonplace.memory.book import Book
-from commonplace.memory.browse import MAX_PAGE
+from commonplace.memory import conversations
 from commonplace.memory.conversations import (
-    HINT,
+    CONVERSATION_HINT,
     STATUSES,
-    Conversation,
+    ConversationChanges,
+    NewConversation,
     SessionPage,
-    find,
-    keep,
-    latest,
-    numbered,
-    opened,
+    conversations_by_number,
+    find_session,
+    latest_conversations,
+    open_conversation,
+    store_conversation,
+    unarchive_conversation,
+    unpin_conversation,
+    update_conversation,
 )
-from commonplace.memory.conversations import count as how_many
-from commonplace.memory.export import message_data
-from commonplace.memory.stats import totals
+from commonplace.memory.conversations import count_conversations as how_many
+from commonplace.memory.export_conversations import message_data
+from commonplace.memory.items import MAX_PAGE
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.stats import session_totals
+from commonplace.memory.summarise_and_label import (
+    DIGEST_METHOD,
+    MAX_LABELS,
+    ConversationDigest,
+    LabelSuggestion,
+    digest_conversation,
+    label_suggestions,
+    label_suggestions_for_texts,
+)
 from commonplace.model import Item, Session, SessionScope
 from commonplace.rest import fields
-from commonplace.rest.endpoint import Answer, Asked, etag_of
+from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
 from commonplace.rest.fields import Strict
-from commonplace.rest.messages import Several, sayings
-from commonplace.text.folders import ROOT, folder_path
-from commonplace.text.summarise import title_of
+from commonplace.rest.messages import MessageBody, MessageList, new_messages_of
+from commonplace.text.dates import short_iso_time
+from commonplace.text.paths import ROOT_FOLDER, normalise_folder
+from commonplace.text.titles import title_of
 
 UNTITLED = "Conversation"
 CAMEL = "The same, as one of the clients spells it."
 _MOST_PAGES = 1_000_000
 
 
-class NewConversation(Strict):
+class NewConversationRequest(Strict):
     """A conversation to keep. Null is as good as leaving it out."""
 
-    messages: Several
+    messages: MessageList
     label: fields.Label | None = Field(default=None, description="Its title; the first thing said if omitted.")
     folder: fields.Folder | None = None
     importance_score: fields.Importance | None = None
     camel_score: fields.Importance | None = Field(default=None, alias="importanceScore", description=CAMEL)
     status: fields.Status | None = None
-    project: fields.Place | None = None
+    project: fields.ProjectName | None = None
     metadata: dict[str, Any] | None = None
 
 
@@ -64,18 +78,18 @@ class Chosen(Strict):
     pinned: bool | None = None
     archived: bool | None = None
     status: fields.Status | None = None
-    project: fields.Place | None = None
+    project: fields.ProjectName | None = None
 
     def scope(self, *, empty: bool = False) -> SessionScope | None:
         """The same as a scope; None if no conversation can be all of this."""
         wanted = {self.status} if self.status else set(STATUSES)
-        for status, asked in (("pinned", self.pinned), ("archived", self.archived)):
-            if asked is not None:
-                wanted &= {status} if asked else set(STATUSES) - {status}
+        for status, request in (("pinned", self.pinned), ("archived", self.archived)):
+            if request is not None:
+                wanted &= {status} if request else set(STATUSES) - {status}
         if not wanted:
             return None
         return SessionScope(
-            folder=folder_path(self.folder) if self.folder else "",
+            folder=normalise_folder(self.folder) if self.folder else "",
             labels=(self.label,) if self.label else (),
             statuses=tuple(sorted(wanted)) if len(wanted) < len(STATUSES) else (),
             project=self.project,
@@ -102,16 +116,16 @@ class Seen(Strict):
     forgotten: bool = Field(False, description="Show it even if it was forgotten, then without its messages.")
 
 
-def create(book: Book, asked: Asked[None, NewConversation]) -> Answer:
+def create_conversation(memory: LocalMemory, request: ApiRequest[None, NewConversationRequest]) -> Answer:
     """Keep a conversation. The same again is found instead of repeated."""
-    new = asked.body
-    messages = sayings(new.messages)
-    kept = keep(
-        book,
-        Conversation(
+    new = request.body
+    messages = new_messages_of(new.messages)
+    kept = store_conversation(
+        memory,
+        NewConversation(
             label=new.label or _title([said.content for said in messages]),
             messages=messages,
-            folder=new.folder or ROOT,
+            folder=new.folder or ROOT_FOLDER,
             importance=new.camel_score if new.importance_score is None else new.importance_score,
             status=new.status,
             project=new.project,
@@ -123,71 +137,71 @@ def create(book: Book, asked: Asked[None, NewConversation]) -> Answer:
     return Answer(data, status=200 if kept.duplicate else 201, etag=etag_of(kept.session), headers=headers)
 
 
-def listing(book: Book, asked: Asked[Listed, None]) -> Answer:
+def list_conversations(memory: LocalMemory, request: ApiRequest[Listed, None]) -> Answer:
     """Conversations, the one with the newest message first."""
-    return _listed(book, asked.query, asked.query.scope())
+    return _list_answer(memory, request.query, request.query.scope())
 
 
-def sessions(book: Book, asked: Asked[Listed, None]) -> Answer:
+def list_sessions(memory: LocalMemory, request: ApiRequest[Listed, None]) -> Answer:
     """Every session: conversations, and the work of coding agents, in which nobody need have said anything."""
-    return _listed(book, asked.query, asked.query.scope(empty=True))
+    return _list_answer(memory, request.query, request.query.scope(empty=True))
 
 
-def count(book: Book, asked: Asked[Chosen, None]) -> Answer:
+def count_conversations(memory: LocalMemory, request: ApiRequest[Chosen, None]) -> Answer:
     """How many conversations there are."""
-    scope = asked.query.scope()
-    found = {} if scope is None else totals(book, scope).statuses
+    scope = request.query.scope()
+    found = {} if scope is None else session_totals(memory, scope).statuses
     by_status = {status: found.get(status, 0) for status in STATUSES}
     total = sum(by_status.values())
     return Answer({"count": total, "total": total, "by_status": by_status})
 
 
-def read(book: Book, asked: Asked[Seen, None]) -> Answer:
+def read_conversation(memory: LocalMemory, request: ApiRequest[Seen, None]) -> Answer:
     """Everything about a conversation."""
-    wanted = asked.query
-    session = meant(book, asked.path["id"], forgotten=wanted.forgotten)
+    wanted = request.query
+    session = find_conversation(memory, request.path["id"], forgotten=wanted.forgotten)
     if not wanted.messages or session.forgotten_ms is not None:
-        return told(session)
-    session, messages = opened(book, session.uid)
+        return conversation_answer(session)
+    session, messages = open_conversation(memory, session.uid)
     data = conversation_row(session) | {"messages": [message_data(item) for item in messages]}
     return Answer(data, etag=_etag_with(session, messages))
 
 
-def forget(book: Book, asked: Asked[None, None]) -> Answer:
+def forget_conversation(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
     """Take a conversation and its messages out of every answer; they can be restored."""
-    session = meant(book, asked.path["id"], forgotten=True)
-    return told(organise.forget(book, session.uid, asked.rev_of(session)))
+    session = find_conversation(memory, request.path["id"], forgotten=True)
+    return conversation_answer(conversations.forget_session(memory, session.uid, request.expected_rev(session)))
 
 
-def restore(book: Book, asked: Asked[None, None]) -> Answer:
+def restore_conversation(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
     """Bring a forgotten conversation back."""
-    session = meant(book, asked.path["id"], forgotten=True)
-    asked.rev_of(session)
-    return told(organise.restore(book, session.uid))
+    session = find_conversation(memory, request.path["id"], forgotten=True)
+    request.expected_rev(session)
+    return conversation_answer(conversations.restore_session(memory, session.uid))
 
 
-def history(book: Book, asked: Asked[None, None]) -> Answer:
+def conversation_history(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
     """What a conversation was before each change, oldest first."""
-    session = meant(book, asked.path["id"], forgotten=True)
-    changes = [change_record(one) for one in organise.history(book, session.uid)]
+    session = find_conversation(memory, request.path["id"], forgotten=True)
+    changes = [change_record(one) for one in conversations.conversation_history(memory, session.uid)]
     return Answer({"id": session.uid, "conversation_id": session.uid, "rev": session.rev, "changes": changes})
 
 
-def _listed(book: Book, wanted: Listed, scope: SessionScope | None) -> Answer:
+def _list_answer(memory: LocalMemory, wanted: Listed, scope: SessionScope | None) -> Answer:
     size = wanted.limit or wanted.page_size
     skip = (wanted.page - 1) * size if wanted.offset is None else wanted.offset
     total, page = 0, SessionPage((), None)
     if scope is not None and wanted.cursor:
-        page, total = latest(book, scope, size, wanted.cursor), how_many(book, scope)
+        page, total = latest_conversations(memory, scope, size, wanted.cursor), how_many(memory, scope)
     elif scope is not None:
-        page, total = numbered(book, scope, size, skip)
+        page, total = conversations_by_number(memory, scope, size, skip)
     rows = [listed_row(session) for session in page.sessions]
     # One of its clients reads the one name, one the other.
     data = {"results": rows, "conversations": rows, "total": total, "page": skip // size + 1, "page_size": size}
     return Answer(data | {"next_cursor": page.next_cursor})
 
 
-def told(session: Session) -> Answer:
+def conversation_answer(session: Session) -> Answer:
     """A conversation without its messages."""
     return Answer(conversation_row(session), etag=etag_of(session))
 
@@ -202,9 +216,214 @@ def _title(contents: Sequence[str]) -> str:
     return next(filter(None, map(title_of, contents)), UNTITLED)
 
 
-def meant(book: Book, id_: str, *, forgotten: bool = False) -> Session:
+def find_conversation(memory: LocalMemory, id_: str, *, forgotten: bool = False) -> Session:
     """The conversation of this id. What cannot be an id is one that nothing answers to."""
     try:
-        return find(book, id_, forgotten=forgotten)
+        return find_session(memory, id_, forgotten=forgotten)
     except InvalidInput as error:
-        raise NotFound(f"There is no conversation {id_[:60]!r}.", HINT) from error
+        raise NotFound(f"There is no conversation {id_[:60]!r}.", CONVERSATION_HINT) from error
+
+
+def pinned_means_ten(schema: dict[str, Any]) -> None:
+    """Tell in the document that importance 10 and pinned mean the same."""
+    below = {"type": "number", "minimum": 0, "maximum": 10, "exclusiveMaximum": 10}
+    apart = ({"enum": ["active", "archived"]}, {"const": 10}), ({"const": "pinned"}, below)
+    schema["not"] = {
+        "anyOf": [
+            {"required": ["status", name], "properties": {"status": status, name: score}}
+            for name in ("importance_score", "importanceScore")
+            for status, score in apart
+        ]
+    }
+
+
+class Changed(Strict):
+    """New values. What is left out, or null, stays as it is."""
+
+    model_config = ConfigDict(**Strict.model_config, json_schema_extra=pinned_means_ten)
+
+    label: fields.Label | None = None
+    folder: fields.Folder | None = None
+    importance_score: fields.Importance | None = None
+    camel_score: fields.Importance | None = Field(default=None, alias="importanceScore", description=CAMEL)
+    status: fields.Status | None = None
+    project: fields.ProjectName | None = None
+    metadata: dict[str, Any] | None = None
+    rev: fields.Rev | None = None
+
+
+class NewLabel(Strict):
+    """Another title, and another folder if one is named."""
+
+    label: fields.Label
+    folder: fields.Folder | None = None
+
+
+class NewFolder(Strict):
+    """Another folder."""
+
+    folder: fields.Folder
+
+
+class Pinned(Strict):
+    """Whether it is pinned."""
+
+    pinned: bool = True
+
+
+class Archived(Strict):
+    """Whether it is archived."""
+
+    archived: bool = True
+
+
+class NewStatus(Strict):
+    """Another status."""
+
+    status: fields.Status
+
+
+def change_conversation(memory: LocalMemory, request: ApiRequest[None, Changed]) -> Answer:
+    """Change what is named; the rest stays. What it was goes to its history."""
+    return _changed(memory, request, request.body)
+
+
+def put_conversation(memory: LocalMemory, request: ApiRequest[None, Changed]) -> Answer:
+    """The same, for clients that put."""
+    return _changed(memory, request, request.body)
+
+
+def put_label(memory: LocalMemory, request: ApiRequest[None, NewLabel]) -> Answer:
+    """Give it another title."""
+    return _changed(memory, request, Changed(label=request.body.label, folder=request.body.folder))
+
+
+def put_folder(memory: LocalMemory, request: ApiRequest[None, NewFolder]) -> Answer:
+    """Put it into another folder."""
+    return _changed(memory, request, Changed(folder=request.body.folder))
+
+
+def put_status(memory: LocalMemory, request: ApiRequest[None, NewStatus]) -> Answer:
+    """Give it another status."""
+    return _changed(memory, request, Changed(status=request.body.status))
+
+
+def put_pin(memory: LocalMemory, request: ApiRequest[None, Pinned]) -> Answer:
+    """Pin it, which is importance 10, or unpin it."""
+    if request.body.pinned:
+        return _changed(memory, request, Changed(status="pinned"))
+    request.expected_rev(find_conversation(memory, request.path["id"]))
+    return conversation_answer(unpin_conversation(memory, request.path["id"]))
+
+
+def put_archive(memory: LocalMemory, request: ApiRequest[None, Archived]) -> Answer:
+    """Archive it, or bring it back from there."""
+    if request.body.archived:
+        return _changed(memory, request, Changed(status="archived"))
+    request.expected_rev(find_conversation(memory, request.path["id"]))
+    return conversation_answer(unarchive_conversation(memory, request.path["id"]))
+
+
+def _changed(memory: LocalMemory, request: ApiRequest[None, Any], wanted: Changed) -> Answer:
+    session = find_conversation(memory, request.path["id"])
+    rev = request.expected_rev(session, wanted.rev)
+    arrangement = ConversationChanges(
+        label=wanted.label,
+        folder=wanted.folder,
+        importance=wanted.camel_score if wanted.importance_score is None else wanted.importance_score,
+        status=wanted.status,
+        project=wanted.project,
+        meta=wanted.metadata,
+    )
+    return conversation_answer(
+        session if arrangement == ConversationChanges() else update_conversation(memory, session.uid, arrangement, rev)
+    )
+
+
+Level = Literal["daily", "weekly", "monthly"]
+MOST_MESSAGES = 1000
+
+
+class Summarised(Strict):
+    """Which conversation, and how far back from its last message."""
+
+    conversation_id: fields.Id
+    level: Level = "daily"
+
+
+class Levelled(Strict):
+    """How far back from the last message."""
+
+    level: Level = "daily"
+
+
+def _either(schema: dict[str, Any]) -> None:
+    schema["anyOf"] = [
+        {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
+        for name in ("conversation_id", "messages")
+    ]
+
+
+class Unlabelled(Strict):
+    """What needs a label: a conversation that is kept, or messages that are not."""
+
+    model_config = ConfigDict(**Strict.model_config, json_schema_extra=_either)
+
+    conversation_id: fields.Id | None = None
+    messages: Annotated[list[MessageBody], Field(min_length=1, max_length=MOST_MESSAGES, fail_fast=True)] | None = None
+    count: Annotated[int, Field(ge=1, le=50), fields.WHOLE] = MAX_LABELS
+
+    @model_validator(mode="after")
+    def names_something(self) -> Unlabelled:
+        if self.conversation_id is None and self.messages is None:
+            raise ValueError("Give a conversation_id, or messages")
+        return self
+
+
+def summarize(memory: LocalMemory, request: ApiRequest[None, Summarised]) -> Answer:
+    """The main sentences of a conversation's last day, week or month."""
+    return _summary_answer(digest_conversation(memory, request.body.conversation_id, request.body.level))
+
+
+def summarize_conversation(memory: LocalMemory, request: ApiRequest[Levelled, None]) -> Answer:
+    """The same, by the conversation's address."""
+    return _summary_answer(digest_conversation(memory, request.path["id"], request.query.level))
+
+
+def suggest_labels(memory: LocalMemory, request: ApiRequest[None, Unlabelled]) -> Answer:
+    """Labels that would suit: of conversations like it, and of its own words."""
+    wanted = request.body
+    if wanted.conversation_id is None:
+        texts = [said.content for said in new_messages_of(wanted.messages or [])]
+        return _labels_answer("", label_suggestions_for_texts(memory, texts, wanted.count))
+    session, found = label_suggestions(memory, wanted.conversation_id, wanted.count)
+    return _labels_answer(session.uid, found)
+
+
+def suggest_conversation_labels(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
+    """The same, by the conversation's address, as a bare list."""
+    _session, found = label_suggestions(memory, request.path["id"])
+    return Answer([suggestion_row(one) for one in found])
+
+
+def _summary_answer(made: ConversationDigest) -> Answer:
+    at = short_iso_time(made.made_ms)
+    return Answer(
+        {
+            "conversation_id": made.session.uid,
+            "level": made.level,
+            "summary": made.text,
+            "method": DIGEST_METHOD,
+            "model": DIGEST_METHOD,
+            "tokens_used": 0,
+            "message_count": made.messages,
+            "token_count": made.tokens,
+            "created_at": at,
+            "generated_at": at,
+        }
+    )
+
+
+def _labels_answer(id_: str, found: list[LabelSuggestion]) -> Answer:
+    rows = [suggestion_row(one) for one in found]
+    return Answer({"conversation_id": id_, "suggestions": rows, "top_suggestion": rows[0] if rows else None})

@@ -14,14 +14,14 @@ from pydantic import BaseModel
 from commonplace.dialects.schema import Schema
 from commonplace.errors import Conflict
 from commonplace.input_limits import MAX_VALUES
-from commonplace.memory.book import Book
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Key, Session
 from commonplace.workers import Workers
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Scope = Literal["read", "write", "admin"]
 # Methods that change something, and so can be named by an Idempotency-Key.
-WRITING: tuple[Method, ...] = ("POST", "PUT", "PATCH", "DELETE")
+WRITING_METHODS: tuple[Method, ...] = ("POST", "PUT", "PATCH", "DELETE")
 
 # So often the key of a long answer, or of a stream, is looked up again.
 RECHECK_SECONDS = 2.0
@@ -33,20 +33,20 @@ _REV = re.compile(r'(?:W/)?"r([0-9]{1,15})(?:[.][0-9a-f]+)?"')
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class ServerContext:
     """What endpoints can know about the server they are part of."""
 
     workers: Workers
     # What is here, as OpenAPI tells it.
     document: Callable[[], bytes]
     # What was counted, and what this book holds, as Prometheus reads it.
-    counted: Callable[[Book], bytes]
+    counted: Callable[[LocalMemory], bytes]
     # Whether the server is about to end.
     ending: Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Generic[_Query, _Body]):
+class ApiRequest(Generic[_Query, _Body]):
     """A request after every check: who asks, and what was in its path, its query and its body.
 
     `files` is a body that was kept. `recheck` looks the caller's key up again: Unauthorized if it works no more.
@@ -56,25 +56,25 @@ class Asked(Generic[_Query, _Body]):
     query: _Query
     body: _Body
     headers: Mapping[str, str]
-    house: House
+    server: ServerContext
     key: Key | None = None
     files: tuple[Path, ...] = ()
     recheck: Callable[[], None] = lambda: None
 
     @property
     def caller(self) -> int | None:
-        return caller_of(self.key)
+        return caller_id(self.key)
 
     async def pieces(self, make: Callable[[], bytes]) -> AsyncIterator[bytes]:
         """A long answer, each piece made by a thread for slow work; Unauthorized once the key works no more."""
         checked = time.monotonic()
-        while piece := await self.house.workers.slow.do(make, self.caller):
+        while piece := await self.server.workers.slow.do(make, self.caller):
             if time.monotonic() - checked > RECHECK_SECONDS:
-                await self.house.workers.do(self.recheck, self.caller)
+                await self.server.workers.do(self.recheck, self.caller)
                 checked = time.monotonic()
             yield piece
 
-    def rev_of(self, item: Item | Session, named: int | None = None) -> int | None:
+    def expected_rev(self, item: Item | Session, named: int | None = None) -> int | None:
         """The revision that a change is meant for, by If-Match or by name. Conflict if it is at another."""
         match = self.headers.get("if-match", "*").strip()
         revs = {int(rev) for rev in _REV.findall(match)} if match != "*" else {item.rev}
@@ -98,13 +98,13 @@ class Answer:
     etag: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     ours: bool = False
-    told_once: Mapping[str, Any] = field(default_factory=dict)
+    shown_once: Mapping[str, Any] = field(default_factory=dict)
     content: bytes = b""
     stream: Callable[[], AsyncIterator[bytes]] | None = None
     media: str | None = None
 
 
-Call = Callable[[Book, Asked[Any, Any]], Answer]
+Call = Callable[[LocalMemory, ApiRequest[Any, Any]], Answer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Endpoint:
         return f"{room}_{self.call.__name__.strip('_')}_{self.method.lower()}"
 
 
-def caller_of(key: Key | None) -> int | None:
+def caller_id(key: Key | None) -> int | None:
     """Whose call it is, so that callers take turns."""
     return None if key is None else key.id
 

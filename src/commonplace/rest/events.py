@@ -14,12 +14,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pydantic import Field
 
 from commonplace.errors import CommonplaceError
-from commonplace.memory.book import Book
-from commonplace.memory.news import Event, news
-from commonplace.rest.endpoint import RECHECK_SECONDS, Answer, Asked
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.timeline import Event, events_since
+from commonplace.rest.endpoint import RECHECK_SECONDS, Answer, ApiRequest
 from commonplace.rest.fields import Strict
+from commonplace.text.dates import iso_time
 from commonplace.text.redact import redact
-from commonplace.text.times import iso
 
 LOOK_SECONDS = 0.5
 # So often a quiet stream says that it is alive: proxies close those that are silent for long.
@@ -34,33 +34,33 @@ class Followed(Strict):
     follow: bool = Field(True, description="false: what happened since Last-Event-ID, and then the end.")
 
 
-def events(book: Book, asked: Asked[Followed, None]) -> Answer:
+def events(memory: LocalMemory, request: ApiRequest[Followed, None]) -> Answer:
     """Tell what happens from now on, or since the event that Last-Event-ID names."""
-    after = asked.headers.get("last-event-id") or None
-    first, mark = news(book, after)
-    asked.recheck()
+    after = request.headers.get("last-event-id") or None
+    first, mark = events_since(memory, after)
+    request.recheck()
     return Answer(
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-        stream=lambda: _told(book, asked, first, mark, behind=mark != after),
+        stream=lambda: _event_stream(memory, request, first, mark, behind=mark != after),
     )
 
 
-async def _told(
-    book: Book, asked: Asked[Followed, None], first: Sequence[Event], mark: str, *, behind: bool
+async def _event_stream(
+    memory: LocalMemory, request: ApiRequest[Followed, None], first: Sequence[Event], mark: str, *, behind: bool
 ) -> AsyncIterator[bytes]:
-    house = asked.house
+    server = request.server
     # The mark alone, so that whoever is cut off before anything happened knows where to go on.
     yield RETRY + (_lines(first) or f"id: {mark}\n\n".encode())
     quiet = unchecked = 0.0
-    while (asked.query.follow or behind) and not house.ending():
+    while (request.query.follow or behind) and not server.ending():
         if not behind:
             await asyncio.sleep(LOOK_SECONDS)
             quiet += LOOK_SECONDS
             unchecked += LOOK_SECONDS
         check = unchecked >= RECHECK_SECONDS
         try:
-            found, now = await house.workers.do(
-                functools.partial(_news, book, mark, asked.recheck, check), asked.caller
+            found, now = await server.workers.do(
+                functools.partial(_news, memory, mark, request.recheck, check), request.caller
             )
         except CommonplaceError:
             # Whoever listens comes back, and goes on after the last event if the key still works.
@@ -77,9 +77,9 @@ async def _told(
             yield ALIVE
 
 
-def _news(book: Book, mark: str, recheck: Callable[[], None], check: bool) -> tuple[Sequence[Event], str]:
+def _news(memory: LocalMemory, mark: str, recheck: Callable[[], None], check: bool) -> tuple[Sequence[Event], str]:
     """What happened after a mark. Unauthorized if the key works no more, before anything is told to whoever has it."""
-    found, now = news(book, mark)
+    found, now = events_since(memory, mark)
     if found or check:
         recheck()
     return found, now
@@ -92,7 +92,7 @@ def _lines(found: Sequence[Event]) -> bytes:
 def _data(one: Event) -> str:
     data = {
         "event": one.what,
-        "at": iso(one.at_ms),
+        "at": iso_time(one.at_ms),
         "id": one.id,
         "uid": one.uid,
         "short_id": one.uid[-12:],

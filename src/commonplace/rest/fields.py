@@ -14,14 +14,15 @@ from pydantic_core import CoreSchema
 from commonplace.memory.conversations import MAX_LABEL
 from commonplace.memory.recall import MAX_QUERY
 from commonplace.memory.remember import EARLIEST_MS, LATEST_MS, MAX_SESSION, MAX_TAG, MAX_TAGS, MAX_TEXT, MAX_TITLE
-from commonplace.text.folders import MAX_FOLDER
-from commonplace.text.globs import MAX_GLOB
-from commonplace.text.names import MAX_NAME
+from commonplace.text.paths import MAX_FOLDER, MAX_GLOB
+from commonplace.text.project_names import MAX_PROJECT_NAME
 
 # A letter that every reader calls visible; and one that may begin a name, which is no sign either.
-SAYING = r"[^\u0000-\u0020\u007f-\u00a0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff\ufffd-\uffff]"
+VISIBLE_CHARACTER = (
+    r"[^\u0000-\u0020\u007f-\u00a0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff\ufffd-\uffff]"
+)
 # The same, but for the mark that may stand before a number.
-_NAMING = SAYING.replace(r"\u0020", r"\u0020#")
+_NAMING = VISIBLE_CHARACTER.replace(r"\u0020", r"\u0020#")
 _LETTER = (
     r"[^\u0000-\u002f\u003a-\u0040\u005b-\u005e\u0060\u007b-\u00bf\u00d7\u00f7"
     r"\u1680\u180e\u2000-\u206f\u3000\ufeff\ufff0-\uffff]"
@@ -50,7 +51,7 @@ _TIME = rf"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,9}})?)?{_ZONE}?
 _STAMP = f"^({_LEAP}|{_DAY})([T ]{_TIME})?$"
 MAX_IDS = 2**53
 # More than any object of a request has.
-MOST_FIELDS = 200
+MAX_FIELDS = 200
 
 
 def _whole(value: Any) -> Any:
@@ -61,23 +62,26 @@ def _whole(value: Any) -> Any:
 # Last among the marks of a number, or its bounds are not told.
 WHOLE = BeforeValidator(_whole)
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
-Saying = Annotated[str, Field(max_length=MAX_TEXT, pattern=SAYING)]
+NonBlankText = Annotated[str, Field(max_length=MAX_TEXT, pattern=VISIBLE_CHARACTER)]
 Title = Annotated[str, Field(max_length=MAX_TITLE)]
 Type = Annotated[str, Field(pattern=_TYPE, max_length=100)]
 Category = Annotated[str, Field(pattern=_CATEGORY, max_length=100)]
-Place = Annotated[
-    str, Field(pattern=_PLACE, max_length=MAX_NAME, description="A project: its git remote, its folder or its name.")
+ProjectName = Annotated[
+    str,
+    Field(
+        pattern=_PLACE, max_length=MAX_PROJECT_NAME, description="A project: its git remote, its folder or its name."
+    ),
 ]
 Glob = Annotated[str, Field(pattern=_GLOB, max_length=MAX_GLOB, description="Relative to the project: src/api/**")]
-Tag = Annotated[str, Field(pattern=SAYING, max_length=MAX_TAG)]
+Tag = Annotated[str, Field(pattern=VISIBLE_CHARACTER, max_length=MAX_TAG)]
 Tags = Annotated[list[Tag], Field(max_length=MAX_TAGS)]
-SessionKey = Annotated[str, Field(pattern=SAYING, max_length=MAX_SESSION)]
+SessionKey = Annotated[str, Field(pattern=VISIBLE_CHARACTER, max_length=MAX_SESSION)]
 Importance = Annotated[float, Field(ge=0, le=10)]
-Moment = Annotated[int, Field(ge=EARLIEST_MS, le=LATEST_MS, description="Milliseconds since 1970."), WHOLE]
+EpochMs = Annotated[int, Field(ge=EARLIEST_MS, le=LATEST_MS, description="Milliseconds since 1970."), WHOLE]
 Question = Annotated[
     str,
     Field(
-        pattern=SAYING,
+        pattern=VISIBLE_CHARACTER,
         max_length=MAX_QUERY,
         description='A question, or words with AND, OR, NOT, "a phrase", prefix* and column:term.',
     ),
@@ -87,11 +91,13 @@ Id = Annotated[
     str,
     Field(pattern=_NAMING, max_length=200, description="A number, a UUID, or the last twelve hex digits of one."),
 ]
-Label = Annotated[str, Field(pattern=SAYING, max_length=MAX_LABEL, description="The title of a conversation.")]
+Label = Annotated[
+    str, Field(pattern=VISIBLE_CHARACTER, max_length=MAX_LABEL, description="The title of a conversation.")
+]
 Folder = Annotated[
     str, Field(pattern=_FOLDER, max_length=MAX_FOLDER, description="A path such as /work/engineering, in any language.")
 ]
-Stamp = Annotated[str, Field(pattern=_STAMP, max_length=40, description="ISO 8601; UTC where no offset is given.")]
+Timestamp = Annotated[str, Field(pattern=_STAMP, max_length=40, description="ISO 8601; UTC where no offset is given.")]
 Status = Literal["active", "archived", "pinned"]
 Since = Annotated[
     str, Field(max_length=100, description="Only from then on: `7d`, `yesterday`, `2026-11-01`, `2026-11-01T09:00`.")
@@ -116,7 +122,7 @@ class Strict(BaseModel):
     @classmethod
     def has_few_fields(cls, given: Any) -> Any:
         """Stop before each of very many unknown fields becomes an error of its own."""
-        if isinstance(given, dict) and len(given) > MOST_FIELDS:
+        if isinstance(given, dict) and len(given) > MAX_FIELDS:
             raise ValueError(f"It has {len(given):,} fields, more than there are")
         return given
 
@@ -147,8 +153,8 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 # What a pattern means, for people.
-MEANT = {
-    SAYING: "It has to have a letter that can be seen",
+PATTERN_HINTS = {
+    VISIBLE_CHARACTER: "It has to have a letter that can be seen",
     _NAMING: "An id is a number, a UUID, or the last twelve hex digits of one",
     _TYPE: "A type has up to 100 letters, digits, spaces and . : / - _, and begins with a letter or digit",
     _CATEGORY: "A category becomes a file name: up to 100 letters, digits, spaces and . - _",

@@ -1,43 +1,178 @@
-"""Items over HTTP: remember, read, change, forget, and what became of them."""
+"""What someone wants remembered or changed, as they send it: under the names that the item's record has."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import functools
+import operator
+import re
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import ConfigDict, Discriminator, Field, RootModel, Tag, create_model, model_validator
 
-from commonplace.dialects.records import brief, change_record, contradiction_record, id_of, record
+from commonplace.dialects.records import change_record, contradiction_record, item_brief, item_record, parse_id
 from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.identity import HINT, ref
-from commonplace.memory.book import Book
-from commonplace.memory.browse import MAX_PAGE, browse
-from commonplace.memory.contradictions import contradictions
-from commonplace.memory.edit import Changes, edit
-from commonplace.memory.enrich import enrich
-from commonplace.memory.fetch import fetch_one
-from commonplace.memory.fetch import history as changes_of_item
-from commonplace.memory.forget import forget as take_out
-from commonplace.memory.forget import restore as bring_back
-from commonplace.memory.remember import remember, remember_all
-from commonplace.memory.revert import revert as go_back
-from commonplace.memory.supersede import supersede as replace_by
+from commonplace.memory.contradictions import find_contradictions
+from commonplace.memory.edit_and_forget import Changes, edit_item, enrich_item
+from commonplace.memory.edit_and_forget import forget_items as take_out
+from commonplace.memory.edit_and_forget import mark_superseded as replace_by
+from commonplace.memory.edit_and_forget import restore_items as bring_back
+from commonplace.memory.items import MAX_PAGE, browse_items, get_item
+from commonplace.memory.items import item_history as changes_of_item
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import MAX_PATHS, NewItem, remember, remember_all
+from commonplace.memory.revisions import revert_to_revision as go_back
 from commonplace.memory.timeline import timeline as moments_around
-from commonplace.model import DETAIL_FIELDS, Item, Kind, Scope
+from commonplace.model import DETAIL_FIELDS, KINDS, Item, Kind, Scope
 from commonplace.rest import fields
-from commonplace.rest.endpoint import Answer, Asked, etag_of
+from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
 from commonplace.rest.fields import Strict
-from commonplace.rest.notes import ItemChanges, NewItem, NewItems, changes_of, note_of
-from commonplace.text.periods import stretch
+from commonplace.rest.shapes import DETAILS
+from commonplace.text.dates import parse_period
+
+MAX_BATCH = 500
+# Lists on the way in; one text each where they are kept.
+_LISTS = {"concepts": ", ", "files_read": ", ", "files_modified": ", ", "relevant_files": ", ", "paths": "\n"}
+_Names = Annotated[list[fields.Text], Field(max_length=1000)]
+_Globs = Annotated[list[fields.Glob], Field(max_length=MAX_PATHS)]
+_TYPES: dict[str, Any] = dict.fromkeys(_LISTS, _Names) | {"paths": _Globs, "category": fields.Category}
+_VISIBLE = re.compile(fields.VISIBLE_CHARACTER)
+
+
+class NewItemFields(Strict):
+    """What every kind has. Null is as good as leaving it out."""
+
+    content: fields.Text | None = None
+    type: fields.Type | None = None
+    title: fields.Title | None = None
+    project: fields.ProjectName | None = None
+    session: fields.SessionKey | None = None
+    tags: fields.Tags | None = None
+    importance: fields.Importance | None = None
+    created_at_epoch: fields.EpochMs | None = None
+    metadata: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def says_something(self) -> Self:
+        told = (getattr(self, name) for name in _text_fields(type(self)))
+        if not any(isinstance(text, str) and _VISIBLE.search(text) for text in told):
+            raise ValueError("There is nothing to remember. Give some content")
+        return self
+
+
+def _text_fields(shape: type[NewItemFields]) -> list[str]:
+    return ["content", "title", *(name for name in shape.model_fields if name in DETAILS and name not in _TYPES)]
+
+
+def _require_some_text(schema: dict[str, Any], shape: type[NewItemFields]) -> None:
+    """Tell in the document what `says_something` checks."""
+    schema["anyOf"] = [
+        {"required": [name], "properties": {name: {"type": "string", "pattern": fields.VISIBLE_CHARACTER}}}
+        for name in _text_fields(shape)
+    ]
+
+
+def _details(*names: str) -> dict[str, Any]:
+    return {name: (_TYPES.get(name, fields.Text) | None, None) for name in names}
+
+
+def _shape(kind: Kind) -> Any:
+    """What a new item of this kind may say. Without a kind it is a memory."""
+    said: dict[str, Any] = {"kind": (Literal[kind], "memory" if kind == "memory" else ...)}
+
+    class Shaped(NewItemFields):
+        model_config = ConfigDict(json_schema_extra=_require_some_text)
+
+    return create_model(f"New{kind.capitalize()}", __base__=Shaped, **said, **_details(*DETAIL_FIELDS[kind]))
+
+
+def _kind_of(given: Any) -> str:
+    kind = given.get("kind") if isinstance(given, dict) else getattr(given, "kind", None)
+    kind = "memory" if kind is None else kind
+    return kind if isinstance(kind, str) else ""
+
+
+_Shapes: Any = functools.reduce(operator.or_, (Annotated[_shape(kind), Tag(kind)] for kind in KINDS))
+_Any: Any = Annotated[_Shapes, Discriminator(_kind_of)]
+
+
+class ItemBody(RootModel[_Any]):
+    """One thing to remember, of any kind."""
+
+
+class ItemsBody(Strict):
+    """Several things to remember: all of them, or, if one is wrong, none."""
+
+    items: Annotated[list[ItemBody], Field(min_length=1, max_length=MAX_BATCH, fail_fast=True)]
+
+
+_Changed: Any = create_model("_Changed", __base__=Strict, **_details(*DETAILS))
+
+
+class ItemChanges(_Changed):  # type: ignore[misc]
+    """New values. What is left out, or null, stays as it is."""
+
+    content: fields.NonBlankText | None = None
+    type: fields.Type | None = None
+    title: Annotated[fields.Title, Field(pattern=fields.VISIBLE_CHARACTER)] | None = None
+    project: fields.ProjectName | None = None
+    tags: fields.Tags | None = None
+    importance: fields.Importance | None = None
+    metadata: dict[str, Any] | None = None
+    rev: fields.Rev | None = None
+    supersedes: fields.Id | None = None
+
+
+def new_item_of(new: ItemBody) -> NewItem:
+    """A request as the note that is remembered."""
+    told = new.root
+    return NewItem(
+        content=told.content or "",
+        kind=told.kind,
+        type=told.type or "",
+        title=told.title or "",
+        details=_detail_texts(told),
+        meta=told.metadata or {},
+        project=told.project,
+        session=told.session,
+        tags=told.tags or (),
+        importance=told.importance,
+        created_ms=told.created_at_epoch,
+    )
+
+
+def changes_of(wanted: ItemChanges) -> Changes:
+    """A request as the changes that are made."""
+    return Changes(
+        content=wanted.content,
+        title=wanted.title,
+        type=wanted.type,
+        project=wanted.project,
+        tags=wanted.tags,
+        importance=wanted.importance,
+        details=_detail_texts(wanted) or None,
+        meta=wanted.metadata,
+    )
+
+
+def _detail_texts(told: Strict) -> dict[str, str]:
+    given = {name: getattr(told, name, None) for name in DETAILS}
+    return {
+        name: _LISTS[name].join(value) if isinstance(value, list) else value
+        for name, value in given.items()
+        if value is not None
+    }
+
 
 Kinds = Annotated[list[Kind], Field(max_length=10)]
 Types = Annotated[list[fields.Type], Field(max_length=50)]
-DEEPEST = 50
+MAX_DEPTH = 50
 
 
 class Narrowed(Strict):
     """Which part of the memory is meant."""
 
-    project: fields.Place | None = Field(None, description="Only this project; all of them if omitted.")
+    project: fields.ProjectName | None = Field(None, description="Only this project; all of them if omitted.")
     global_: bool = Field(False, alias="global", description="Only what belongs to no project.")
     kind: Kinds = Field([], description="Only this kind; may be repeated.")
     type: Types = Field([], description="Only this type; may be repeated.")
@@ -46,7 +181,7 @@ class Narrowed(Strict):
     until: fields.Until | None = None
 
     def scope(self, now_ms: int) -> Scope:
-        time = stretch(self.since, self.until, now_ms)
+        time = parse_period(self.since, self.until, now_ms)
         return Scope(
             project=self.project,
             only_global=self.global_,
@@ -74,8 +209,8 @@ class Seen(Strict):
 class Around(Strict):
     """How far a timeline reaches."""
 
-    before: Annotated[int, Field(ge=0, le=DEEPEST), fields.WHOLE] = 5
-    after: Annotated[int, Field(ge=0, le=DEEPEST), fields.WHOLE] = 5
+    before: Annotated[int, Field(ge=0, le=MAX_DEPTH), fields.WHOLE] = 5
+    after: Annotated[int, Field(ge=0, le=MAX_DEPTH), fields.WHOLE] = 5
 
 
 class Reverted(Strict):
@@ -90,43 +225,43 @@ class Superseding(Strict):
     by: fields.Id
 
 
-def listing(book: Book, asked: Asked[Listed, None]) -> Answer:
+def list_items(memory: LocalMemory, request: ApiRequest[Listed, None]) -> Answer:
     """A page of what is remembered, newest first."""
-    wanted = asked.query
-    page = browse(book, wanted.scope(book.clock()), wanted.limit, wanted.cursor or None)
-    return Answer({"items": [record(item) for item in page.items], "next_cursor": page.next_cursor})
+    wanted = request.query
+    page = browse_items(memory, wanted.scope(memory.clock()), wanted.limit, wanted.cursor or None)
+    return Answer({"items": [item_record(item) for item in page.items], "next_cursor": page.next_cursor})
 
 
-def create(book: Book, asked: Asked[None, NewItem]) -> Answer:
+def create_item(memory: LocalMemory, request: ApiRequest[None, ItemBody]) -> Answer:
     """Remember one thing. The same again is found, and gets the tags and metadata it did not have."""
-    note = note_of(asked.body)
-    stored = remember(book, note)
-    item = fetch_one(book, stored.id)
+    note = new_item_of(request.body)
+    stored = remember(memory, note)
+    item = get_item(memory, stored.id)
     if stored.duplicate:
-        item = enrich(book, item, note.tags, note.meta)
-    data = created(book, item, duplicate=stored.duplicate)
+        item = enrich_item(memory, item, note.tags, note.meta)
+    data = created_item(memory, item, duplicate=stored.duplicate)
     headers = {"Location": f"/api/v1/items/{item.id}"}
     return Answer(data, status=200 if stored.duplicate else 201, etag=etag_of(item), headers=headers)
 
 
-def create_batch(book: Book, asked: Asked[None, NewItems]) -> Answer:
+def create_items(memory: LocalMemory, request: ApiRequest[None, ItemsBody]) -> Answer:
     """Remember several things in one transaction."""
-    stored = remember_all(book, [note_of(new) for new in asked.body.items])
+    stored = remember_all(memory, [new_item_of(new) for new in request.body.items])
     rows = [{"id": one.id, "uid": one.uid, "short_id": one.uid[-12:], "duplicate": one.duplicate} for one in stored]
     again = sum(one.duplicate for one in stored)
     return Answer({"items": rows, "stored": len(rows) - again, "duplicates": again}, status=201)
 
 
-def read(book: Book, asked: Asked[Seen, None]) -> Answer:
+def read_item(memory: LocalMemory, request: ApiRequest[Seen, None]) -> Answer:
     """Everything about an item."""
-    return _told(_meant(book, asked.path["id"], forgotten=asked.query.forgotten))
+    return _item_answer(_find_item(memory, request.path["id"], forgotten=request.query.forgotten))
 
 
-def change(book: Book, asked: Asked[None, ItemChanges]) -> Answer:
+def change_item(memory: LocalMemory, request: ApiRequest[None, ItemChanges]) -> Answer:
     """Change what is named; the rest stays. What it was goes to its history."""
-    wanted = asked.body
-    item = _meant(book, asked.path["id"])
-    rev = asked.rev_of(item, wanted.rev)
+    wanted = request.body
+    item = _find_item(memory, request.path["id"])
+    rev = request.expected_rev(item, wanted.rev)
     changes = changes_of(wanted)
     unknown = sorted(set(changes.details or ()) - set(DETAIL_FIELDS[item.kind]))
     if unknown:
@@ -134,75 +269,75 @@ def change(book: Book, asked: Asked[None, ItemChanges]) -> Answer:
             f"Item {item.id} is a {item.kind}, and those have no {', '.join(unknown)}.",
             f"Their fields are {', '.join(DETAIL_FIELDS[item.kind])}.",
         )
-    old = None if wanted.supersedes is None else _meant(book, wanted.supersedes).id
+    old = None if wanted.supersedes is None else _find_item(memory, wanted.supersedes).id
     if changes == Changes() and old is None:
-        return _told(item)
-    return _told(edit(book, item.id, changes, rev, old))
+        return _item_answer(item)
+    return _item_answer(edit_item(memory, item.id, changes, rev, old))
 
 
-def forget(book: Book, asked: Asked[None, None]) -> Answer:
+def forget_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
     """Take an item out of every answer; it can be restored."""
-    item = _meant(book, asked.path["id"], forgotten=True)
-    asked.rev_of(item)
-    take_out(book, [item.id])
-    return Answer({"forgotten": brief(item)})
+    item = _find_item(memory, request.path["id"], forgotten=True)
+    request.expected_rev(item)
+    take_out(memory, [item.id])
+    return Answer({"forgotten": item_brief(item)})
 
 
-def restore(book: Book, asked: Asked[None, None]) -> Answer:
+def restore_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
     """Bring a forgotten or superseded item back."""
-    item = _meant(book, asked.path["id"], forgotten=True)
-    asked.rev_of(item)
-    bring_back(book, [item.id])
-    return _told(fetch_one(book, item.id))
+    item = _find_item(memory, request.path["id"], forgotten=True)
+    request.expected_rev(item)
+    bring_back(memory, [item.id])
+    return _item_answer(get_item(memory, item.id))
 
 
-def history(book: Book, asked: Asked[None, None]) -> Answer:
+def item_history(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
     """What an item was before each change, oldest first."""
-    item = _meant(book, asked.path["id"], forgotten=True)
-    changes = [change_record(one) for one in changes_of_item(book, item.id)]
+    item = _find_item(memory, request.path["id"], forgotten=True)
+    changes = [change_record(one) for one in changes_of_item(memory, item.id)]
     return Answer({"id": item.id, "uid": item.uid, "rev": item.rev, "changes": changes})
 
 
-def revert(book: Book, asked: Asked[None, Reverted]) -> Answer:
+def revert_item(memory: LocalMemory, request: ApiRequest[None, Reverted]) -> Answer:
     """Bring back what an item said before; that is a change too."""
-    item = _meant(book, asked.path["id"])
-    asked.rev_of(item)
+    item = _find_item(memory, request.path["id"])
+    request.expected_rev(item)
     try:
-        return _told(go_back(book, item.id, asked.body.rev))
+        return _item_answer(go_back(memory, item.id, request.body.rev))
     except InvalidInput as error:
         # The request is sound; it is the item that has nothing to go back to.
         raise Conflict(error.message, error.hint) from error
 
 
-def supersede(book: Book, asked: Asked[None, Superseding]) -> Answer:
+def supersede_item(memory: LocalMemory, request: ApiRequest[None, Superseding]) -> Answer:
     """Let another item take the place of this one."""
-    item = _meant(book, asked.path["id"])
-    asked.rev_of(item)
-    replaced, replacing = replace_by(book, item.id, by=_meant(book, asked.body.by).id)
-    return Answer({"superseded": brief(replaced), "by": brief(replacing)})
+    item = _find_item(memory, request.path["id"])
+    request.expected_rev(item)
+    replaced, replacing = replace_by(memory, item.id, by=_find_item(memory, request.body.by).id)
+    return Answer({"superseded": item_brief(replaced), "by": item_brief(replacing)})
 
 
-def timeline(book: Book, asked: Asked[Around, None]) -> Answer:
+def item_timeline(memory: LocalMemory, request: ApiRequest[Around, None]) -> Answer:
     """What happened before and after an item, in any project, oldest first."""
-    item = _meant(book, asked.path["id"])
-    moments = moments_around(book, item.id, asked.query.before, asked.query.after)
-    return Answer({"timeline": [{**record(one.item), "position": one.position} for one in moments]})
+    item = _find_item(memory, request.path["id"])
+    moments = moments_around(memory, item.id, request.query.before, request.query.after)
+    return Answer({"timeline": [{**item_record(one.item), "position": one.position} for one in moments]})
 
 
-def created(book: Book, item: Item, *, duplicate: bool) -> dict[str, object]:
+def created_item(memory: LocalMemory, item: Item, *, duplicate: bool) -> dict[str, object]:
     """A new item, and the earlier ones that it may contradict."""
-    against = [contradiction_record(one) for one in contradictions(book, item)]
-    return {**record(item), "duplicate": duplicate, "contradicts": against}
+    against = [contradiction_record(one) for one in find_contradictions(memory, item)]
+    return {**item_record(item), "duplicate": duplicate, "contradicts": against}
 
 
-def _told(item: Item) -> Answer:
-    return Answer(record(item), etag=etag_of(item))
+def _item_answer(item: Item) -> Answer:
+    return Answer(item_record(item), etag=etag_of(item))
 
 
-def _meant(book: Book, text: str, *, forgotten: bool = False) -> Item:
+def _find_item(memory: LocalMemory, text: str, *, forgotten: bool = False) -> Item:
     """The item that an id of any spelling means. What cannot be an id is one that nothing answers to."""
     try:
         ref(text)
     except InvalidInput as error:
         raise NotFound(f"There is no item {text[:60]!r}.", HINT) from error
-    return fetch_one(book, id_of(text), forgotten=forgotten)
+    return get_item(memory, parse_id(text), forgotten=forgotten)

@@ -13,17 +13,17 @@ from pydantic import ConfigDict, Field, model_validator
 
 import commonplace
 from commonplace.dialects.memories import MAX_LIMIT, MAX_LIST, TOOLS
-from commonplace.dialects.memories_sdk import memory_record
+from commonplace.dialects.memories_records import sdk_memory
 from commonplace.errors import TooLarge
-from commonplace.memory.book import Book
-from commonplace.memory.browse import MAX_PAGE, browse
-from commonplace.memory.forget import forget as forget_items
+from commonplace.memory.edit_and_forget import forget_items as forget_items
+from commonplace.memory.items import MAX_PAGE, browse_items
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import MAX_QUERY
 from commonplace.model import Item, Scope
 from commonplace.rest import fields
-from commonplace.rest.endpoint import Answer, Asked
+from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
-from commonplace.text.summarise import shorten
+from commonplace.text.titles import shorten
 
 ROOT = "/api/sdk/v1"
 Type = Literal["rule", "decision", "fact", "note", "skill"]
@@ -31,11 +31,11 @@ Layer = Literal["rule", "working", "long_term"]
 Mode = Literal["all", "working", "long_term", "rules_only"]
 Strategy = Literal["lexical", "semantic", "hybrid", "baseline", "hybrid_graph"]
 # So many are forgotten by one call at most, and so many of them are named.
-MOST_FORGOTTEN, MOST_NAMED = 10_000, 1000
+MAX_FORGOTTEN, MAX_LISTED = 10_000, 1000
 PREVIEW = 80
 _BY_NAME = {tool.name: tool for tool in TOOLS}
 _DAY_MS = 86_400_000
-_NOT_APART = (
+_NO_TENANTS = (
     "userId and tenantId do not keep memories apart here."
     " Give each user or tenant a key for a space or a project of its own"
 )
@@ -48,14 +48,14 @@ _Query = Annotated[str, Field(max_length=MAX_QUERY)]
 class SdkScope(Strict):
     """Which project is meant; what belongs to none is always part of it."""
 
-    project_id: fields.Place | None = Field(default=None, alias="projectId")
+    project_id: fields.ProjectName | None = Field(default=None, alias="projectId")
 
     @model_validator(mode="before")
     @classmethod
     def separates_nobody(cls, given: Any) -> Any:
         if isinstance(given, dict):
             if given.get("userId") or given.get("tenantId"):
-                raise ValueError(_NOT_APART)
+                raise ValueError(_NO_TENANTS)
             return {name: value for name, value in given.items() if name not in ("userId", "tenantId")}
         return given
 
@@ -108,7 +108,7 @@ class _Statement(_Scoped):
 class SdkAddition(_Statement):
     """A memory to store."""
 
-    content: fields.Saying
+    content: fields.NonBlankText
 
 
 CHANGEABLE = ("content", "type", "layer", "tags", "paths", "category", "metadata")
@@ -125,7 +125,7 @@ class SdkChange(_Statement):
     model_config = ConfigDict(**Strict.model_config, json_schema_extra=_changing)
 
     id: fields.Id
-    content: fields.Saying | None = None
+    content: fields.NonBlankText | None = None
 
     @model_validator(mode="after")
     def changes_something(self) -> SdkChange:
@@ -174,7 +174,7 @@ class SdkFilters(Strict):
     pattern: Annotated[str, Field(max_length=1000)] | None = Field(
         default=None, description="Part of the content; * and ? stand for anything."
     )
-    project_id: fields.Place | None = Field(default=None, alias="projectId")
+    project_id: fields.ProjectName | None = Field(default=None, alias="projectId")
     all_: bool | None = Field(default=None, alias="all")
 
     @property
@@ -215,12 +215,12 @@ class SdkForgetting(_Scoped):
         return self
 
 
-def context(book: Book, asked: Asked[None, SdkContext]) -> Answer:
+def get_context(memory: LocalMemory, request: ApiRequest[None, SdkContext]) -> Answer:
     """Active rules, and the memories relevant to the query."""
-    wanted = asked.body
-    data = _run("get_context", book, query=wanted.query, limit=wanted.limit, project_id=wanted.project)
-    rules = [memory_record(row) for row in (*data["project_rules"], *data["global_rules"])]
-    memories = [memory_record(row) for row in data["memories"]]
+    wanted = request.body
+    data = _run("get_context", memory, query=wanted.query, limit=wanted.limit, project_id=wanted.project)
+    rules = [sdk_memory(row) for row in (*data["project_rules"], *data["global_rules"])]
+    memories = [sdk_memory(row) for row in data["memories"]]
     working = [one for one in memories if one["layer"] == "working"]
     lasting = [one for one in memories if one["layer"] != "working"]
     chosen = {"all": memories, "working": working, "long_term": lasting, "rules_only": []}[wanted.mode]
@@ -243,85 +243,85 @@ def context(book: Book, asked: Asked[None, SdkContext]) -> Answer:
     )
 
 
-def add(book: Book, asked: Asked[None, SdkAddition]) -> Answer:
+def add(memory: LocalMemory, request: ApiRequest[None, SdkAddition]) -> Answer:
     """Store a memory; the same one again is found instead of repeated."""
-    new = asked.body
-    data = _run("add_memory", book, content=new.content, project_id=new.project, **new.arguments())
+    new = request.body
+    data = _run("add_memory", memory, content=new.content, project_id=new.project, **new.arguments())
     verb = "Already stored" if data["duplicate"] else "Stored"
     told = {
         "id": data["id"],
         "message": f"{verb} {data['type']} {data['id']}.",
-        "memory": memory_record(data),
+        "memory": sdk_memory(data),
         "duplicate": data["duplicate"],
     }
     return _done("memories/add", told, status=200 if data["duplicate"] else 201)
 
 
-def search(book: Book, asked: Asked[None, SdkSearch]) -> Answer:
+def search(memory: LocalMemory, request: ApiRequest[None, SdkSearch]) -> Answer:
     """Memories that answer a query, best first."""
-    wanted = asked.body
+    wanted = request.body
     given = {"query": wanted.query, "type": wanted.type, "layer": wanted.layer, "project_id": wanted.project}
-    data = _run("search_memories", book, limit=wanted.limit, **given)
+    data = _run("search_memories", memory, limit=wanted.limit, **given)
     notices = [data["notice"]] if "notice" in data else []
     return _listed("memories/search", data, notices if wanted.strategy is None else [*notices, _ONE_SEARCH])
 
 
-def listing(book: Book, asked: Asked[None, SdkListing]) -> Answer:
+def list_memories(memory: LocalMemory, request: ApiRequest[None, SdkListing]) -> Answer:
     """The most recent memories."""
-    wanted = asked.body
+    wanted = request.body
     given = {"type": wanted.type, "layer": wanted.layer, "tags": wanted.tags, "project_id": wanted.project}
-    return _listed("memories/list", _run("list_memories", book, limit=wanted.limit, **given))
+    return _listed("memories/list", _run("list_memories", memory, limit=wanted.limit, **given))
 
 
-def edit(book: Book, asked: Asked[None, SdkChange]) -> Answer:
+def edit(memory: LocalMemory, request: ApiRequest[None, SdkChange]) -> Answer:
     """Change a memory; its history is kept."""
-    new = asked.body
-    data = _run("edit_memory", book, id=new.id, content=new.content, **new.arguments())
-    told = {"id": data["id"], "message": f"Updated {data['type']} {data['id']}.", "memory": memory_record(data)}
+    new = request.body
+    data = _run("edit_memory", memory, id=new.id, content=new.content, **new.arguments())
+    told = {"id": data["id"], "message": f"Updated {data['type']} {data['id']}.", "memory": sdk_memory(data)}
     return _done("memories/edit", told)
 
 
-def forget(book: Book, asked: Asked[None, SdkId]) -> Answer:
+def forget(memory: LocalMemory, request: ApiRequest[None, SdkId]) -> Answer:
     """Take a memory out of every answer; it can be restored."""
-    data = _run("forget_memory", book, id=asked.body.id)
+    data = _run("forget_memory", memory, id=request.body.id)
     return _done("memories/forget", {"id": data["id"], "message": f"Forgot {data['id']}. To undo: {data['restore']}"})
 
 
-def bulk_forget(book: Book, asked: Asked[None, SdkForgetting]) -> Answer:
+def bulk_forget(memory: LocalMemory, request: ApiRequest[None, SdkForgetting]) -> Answer:
     """Take all memories that meet the filters out of every answer, or only tell which; they can be restored."""
-    wanted = asked.body
-    found = list(_matching(book, wanted.filters))
+    wanted = request.body
+    found = list(_matching(memory, wanted.filters))
     if not wanted.dry_run and found:
-        forget_items(book, [item.id for item in found])
+        forget_items(memory, [item.id for item in found])
     verb = "would be forgotten" if wanted.dry_run else "forgotten; `commonplace restore` brings them back"
     return _done(
         "memories/bulk-forget",
         {
             "count": len(found),
-            "ids": [item.short_id for item in found[:MOST_NAMED]],
+            "ids": [item.short_id for item in found[:MAX_LISTED]],
             "memories": [
                 {"id": item.short_id, "type": item.type, "contentPreview": shorten(item.text or item.title, PREVIEW)}
-                for item in found[:MOST_NAMED]
+                for item in found[:MAX_LISTED]
             ],
             "message": f"{len(found)} {'memory' if len(found) == 1 else 'memories'} {verb}.",
         },
     )
 
 
-def vacuum(_book: Book, _asked: Asked[None, SdkAnyScope]) -> Answer:
+def vacuum(_memory: LocalMemory, _request: ApiRequest[None, SdkAnyScope]) -> Answer:
     """Nothing is purged: what was forgotten can be restored."""
     return _done("memories/vacuum", {"purged": 0, "message": "Nothing was purged: forgotten memories can be restored."})
 
 
-def _matching(book: Book, filters: SdkFilters) -> Iterator[Item]:
+def _matching(memory: LocalMemory, filters: SdkFilters) -> Iterator[Item]:
     """The memories that meet every filter, newest first."""
     scope = Scope(project=filters.project_id, kinds=("memory",), types=tuple(filters.types or ()))
-    before = None if filters.older_than_days is None else book.clock() - filters.older_than_days * _DAY_MS
+    before = None if filters.older_than_days is None else memory.clock() - filters.older_than_days * _DAY_MS
     tags = {tag.casefold() for tag in filters.tags or ()}
     pattern = f"*{filters.pattern.casefold()}*" if filters.pattern else ""
     cursor, count = None, 0
     while True:
-        page = browse(book, scope, MAX_PAGE, cursor)
+        page = browse_items(memory, scope, MAX_PAGE, cursor)
         for item in page.items:
             if before is not None and item.created_ms > before:
                 continue
@@ -330,20 +330,20 @@ def _matching(book: Book, filters: SdkFilters) -> Iterator[Item]:
             if pattern and not fnmatchcase(item.text.casefold(), pattern):
                 continue
             count += 1
-            if count > MOST_FORGOTTEN:
-                raise TooLarge(f"More than {MOST_FORGOTTEN} memories match.", "Narrow the filters, and call again.")
+            if count > MAX_FORGOTTEN:
+                raise TooLarge(f"More than {MAX_FORGOTTEN} memories match.", "Narrow the filters, and call again.")
             yield item
         if (cursor := page.next_cursor) is None:
             return
 
 
-def _run(name: str, book: Book, **arguments: Any) -> dict[str, Any]:
+def _run(name: str, memory: LocalMemory, **arguments: Any) -> dict[str, Any]:
     given = {key: value for key, value in arguments.items() if value is not None}
-    return _BY_NAME[name].run(book, given).data
+    return _BY_NAME[name].run(memory, given).data
 
 
 def _listed(endpoint: str, data: dict[str, Any], notices: list[str] | None = None) -> Answer:
-    memories = [memory_record(row) for row in data["memories"]]
+    memories = [sdk_memory(row) for row in data["memories"]]
     return _done(endpoint, {"memories": memories, "count": len(memories)}, notices)
 
 

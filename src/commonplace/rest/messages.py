@@ -6,23 +6,21 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from commonplace.dialects.conversation_records import conversation_row
-from commonplace.dialects.sekha_records import said
+from commonplace.dialects.sekha_records import conversation_row, parse_message
 from commonplace.errors import NotFound
-from commonplace.memory.book import Book
-from commonplace.memory.browse import MAX_PAGE
-from commonplace.memory.conversations import MAX_MESSAGES, Said, append, find, messages_after
-from commonplace.memory.edit import Changes, edit
-from commonplace.memory.export import message_data, score
-from commonplace.memory.fetch import fetch_one
-from commonplace.memory.weigh import weigh
+from commonplace.memory.conversations import MAX_MESSAGES, NewMessage, append_messages, find_session, messages_after
+from commonplace.memory.edit_and_forget import Changes, edit_item
+from commonplace.memory.export_conversations import message_data, plain_score
+from commonplace.memory.items import MAX_PAGE, get_item
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.summarise_and_label import estimate_importance
 from commonplace.rest import fields
-from commonplace.rest.endpoint import Answer, Asked, etag_of
+from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
 from commonplace.rest.fields import Strict
 
 # Sekha's scores begin at 1, ours at 0.
 LOWEST_SCORE = 1.0
-GUESSED = "rules"
+ESTIMATED = "rules"
 """What clients are told in place of a language model's name."""
 
 
@@ -30,7 +28,7 @@ class TextPart(Strict):
     """A piece of what was said."""
 
     type: Literal["text"]
-    text: fields.Saying
+    text: fields.NonBlankText
 
 
 class ImageAddress(Strict):
@@ -47,22 +45,22 @@ class ImagePart(Strict):
     image_url: ImageAddress
 
 
-class NewMessage(Strict):
+class MessageBody(Strict):
     """One thing that was said. Null is as good as leaving it out."""
 
     role: Literal["user", "assistant", "system", "tool"]
-    content: fields.Saying | Annotated[list[TextPart | ImagePart], Field(min_length=1, max_length=100)]
-    timestamp: fields.Stamp | None = None
+    content: fields.NonBlankText | Annotated[list[TextPart | ImagePart], Field(min_length=1, max_length=100)]
+    timestamp: fields.Timestamp | None = None
     metadata: dict[str, Any] | None = None
 
 
-Several = Annotated[list[NewMessage], Field(min_length=1, max_length=MAX_MESSAGES, fail_fast=True)]
+MessageList = Annotated[list[MessageBody], Field(min_length=1, max_length=MAX_MESSAGES, fail_fast=True)]
 
 
-class NewMessages(Strict):
+class MessagesBody(Strict):
     """What was said since."""
 
-    messages: Several
+    messages: MessageList
 
 
 class Paged(Strict):
@@ -84,60 +82,60 @@ class Scored(Strict):
     message_id: fields.Id
 
 
-def sayings(messages: list[NewMessage]) -> list[Said]:
+def new_messages_of(messages: list[MessageBody]) -> list[NewMessage]:
     """Messages as they are kept. An image leaves a line in its place."""
     told = (one.model_dump(exclude_none=True) | {"content": _text(one)} for one in messages)
-    kept = [said(entry, number) for number, entry in enumerate(told)]
+    kept = [parse_message(entry, number) for number, entry in enumerate(told)]
     # Nobody looks at them again, and thousands of them take much more memory than their text.
     messages.clear()
     return kept
 
 
-def listing(book: Book, asked: Asked[Paged, None]) -> Answer:
+def list_messages(memory: LocalMemory, request: ApiRequest[Paged, None]) -> Answer:
     """A page of the messages of a conversation, oldest first."""
-    found, more = messages_after(book, asked.path["id"], asked.query.limit, int(asked.query.cursor))
+    found, more = messages_after(memory, request.path["id"], request.query.limit, int(request.query.cursor))
     return Answer(
         {"messages": [message_data(item) for item in found], "next_cursor": None if more is None else str(more)}
     )
 
 
-def add(book: Book, asked: Asked[None, NewMessages]) -> Answer:
+def add_messages(memory: LocalMemory, request: ApiRequest[None, MessagesBody]) -> Answer:
     """Add messages to the end of a conversation."""
-    rev = asked.rev_of(find(book, asked.path["id"]))
-    grown = append(book, asked.path["id"], sayings(asked.body.messages), rev)
+    rev = request.expected_rev(find_session(memory, request.path["id"]))
+    grown = append_messages(memory, request.path["id"], new_messages_of(request.body.messages), rev)
     data = conversation_row(grown.session) | {"added": grown.added}
     return Answer(data, status=201, etag=etag_of(grown.session))
 
 
-def importance(book: Book, asked: Asked[None, Rated]) -> Answer:
+def message_importance(memory: LocalMemory, request: ApiRequest[None, Rated]) -> Answer:
     """How important a message is: as somebody says here, as somebody said before, or as it looks."""
-    if asked.body.importance_score is not None:
-        edit(book, fetch_one(book, asked.path["id"]).id, Changes(importance=asked.body.importance_score))
-    return _weighed(book, asked.path["id"])
+    if request.body.importance_score is not None:
+        edit_item(memory, get_item(memory, request.path["id"]).id, Changes(importance=request.body.importance_score))
+    return _importance_answer(memory, request.path["id"])
 
 
-def scored(book: Book, asked: Asked[None, Scored]) -> Answer:
+def score_message(memory: LocalMemory, request: ApiRequest[None, Scored]) -> Answer:
     """How important a message is, by its id in the body."""
-    return _weighed(book, asked.body.message_id)
+    return _importance_answer(memory, request.body.message_id)
 
 
-def _weighed(book: Book, id_: str) -> Answer:
-    weight = weigh(book, id_)
+def _importance_answer(memory: LocalMemory, id_: str) -> Answer:
+    weight = estimate_importance(memory, id_)
     if weight.item.kind != "message":
         raise NotFound(f"There is no message {id_[:60]!r}.")
     return Answer(
         {
             "message_id": weight.item.uid,
-            "importance_score": score(weight.score),
+            "importance_score": plain_score(weight.score),
             "score": max(LOWEST_SCORE, weight.score),
-            "model": GUESSED,
+            "model": ESTIMATED,
             "factors": dict(weight.factors),
             "reasoning": weight.reason,
         }
     )
 
 
-def _text(message: NewMessage) -> str:
+def _text(message: MessageBody) -> str:
     if isinstance(message.content, str):
         return message.content
     parts = (part.text if isinstance(part, TextPart) else _image(part.image_url.url) for part in message.content)

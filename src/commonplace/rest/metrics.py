@@ -26,21 +26,21 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from commonplace.errors import CommonplaceError
-from commonplace.memory.book import Book
+from commonplace.http.errors import JSON, from_sekha_sdk
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status import status
-from commonplace.rest.endpoint import Answer, Asked
-from commonplace.rest.refusal import JSON, from_sekha_sdk
+from commonplace.rest.endpoint import Answer, ApiRequest
 
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"
 # Counting the rows of a large memory takes a while: it is done this often at most.
-HELD_SECONDS = 5.0
-_MOST_HELD = 100
+CACHE_SECONDS = 5.0
+_MAX_CACHED = 100
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-_FINE = "ok"
+_NO_ERROR = "ok"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class AnsweredRequest:
     """A request whose answer began after so many seconds; the tool and the code of the error if there was one."""
 
     method: str
@@ -51,7 +51,7 @@ class Seen:
     error: str | None = None
 
 
-class Requests:
+class RequestMetrics:
     """Those that one server answered, counted and timed. A route is its template, so that ids make no new series."""
 
     def __init__(self) -> None:
@@ -74,49 +74,49 @@ class Requests:
         self._errors = Counter("commonplace_errors", "Refusals and faults.", ("code",), registry=registry)
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=registry)
-        self._held: dict[int, tuple[float, Book, bytes]] = {}
+        self._held: dict[int, tuple[float, LocalMemory, bytes]] = {}
 
     def in_progress(self) -> contextlib.AbstractContextManager[None]:
         return self._now.track_inprogress()
 
-    def count(self, seen: Seen) -> None:
+    def count(self, seen: AnsweredRequest) -> None:
         which = (seen.method, seen.route, str(seen.status))
         self._requests.labels(*which).inc()
         self._seconds.labels(*which).observe(seen.seconds)
         if seen.tool is not None:
-            self._calls.labels(seen.tool, seen.error or _FINE).inc()
+            self._calls.labels(seen.tool, seen.error or _NO_ERROR).inc()
             self._call_seconds.labels(seen.tool).observe(seen.seconds)
         if seen.error is not None:
             self._errors.labels(seen.error).inc()
 
-    def text(self, book: Book) -> bytes:
+    def text(self, memory: LocalMemory) -> bytes:
         """Everything, as one reads who may use this book."""
-        return generate_latest(self._registry) + self._holds(book)
+        return generate_latest(self._registry) + self._holds(memory)
 
-    def _holds(self, book: Book) -> bytes:
+    def _holds(self, memory: LocalMemory) -> bytes:
         # The book is kept with it, so that no other one can have its identity.
-        known = self._held.get(id(book))
+        known = self._held.get(id(memory))
         if known is not None and time.monotonic() < known[0]:
             return known[2]
         registry = CollectorRegistry()
-        registry.register(_Held(book))
+        registry.register(_StoreMetrics(memory))
         made = generate_latest(registry)
-        if len(self._held) >= _MOST_HELD:
+        if len(self._held) >= _MAX_CACHED:
             self._held.clear()
-        self._held[id(book)] = time.monotonic() + HELD_SECONDS, book, made
+        self._held[id(memory)] = time.monotonic() + CACHE_SECONDS, memory, made
         return made
 
 
-class _Held(Collector):
+class _StoreMetrics(Collector):
     """What a memory holds at this moment; of one that does not answer, only that it does not."""
 
-    def __init__(self, book: Book) -> None:
-        self._book = book
+    def __init__(self, memory: LocalMemory) -> None:
+        self._memory = memory
 
     def collect(self) -> Iterable[Metric]:
         held: Mapping[str, Any] | None = None
         with contextlib.suppress(CommonplaceError):
-            held = status(self._book)
+            held = status(self._memory)
         yield GaugeMetricFamily("commonplace_store_up", "Whether the store answers.", value=held is not None)
         if held is not None:
             yield from _counts(held)
@@ -124,14 +124,14 @@ class _Held(Collector):
         yield from self._embedding()
 
     def _embedding(self) -> Iterator[Metric]:
-        meaning = self._book.meaning
+        embeddings = self._memory.embeddings
         for name, what, number in (
-            ("embedded_passages", "Passages whose vectors this server made.", meaning.embedded),
-            ("embedding_failures", "Passages of which it could make none, and gave them back.", meaning.failed),
+            ("embedded_passages", "Passages whose vectors this server made.", embeddings.embedded),
+            ("embedding_failures", "Passages of which it could make none, and gave them back.", embeddings.failed),
         ):
             yield CounterMetricFamily(f"commonplace_{name}", what, value=number)
         yield GaugeMetricFamily(
-            "commonplace_embedding_lag_seconds", "Time since nothing waited for its vector.", value=meaning.lag()
+            "commonplace_embedding_lag_seconds", "Time since nothing waited for its vector.", value=embeddings.lag()
         )
 
 
@@ -169,11 +169,11 @@ def _connections(store: Mapping[str, Any]) -> Iterator[Metric]:
     )
 
 
-def metrics(book: Book, asked: Asked[None, None]) -> Answer:
+def metrics(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
     """Everything that is measured, as Prometheus reads it; the same text inside JSON to those who ask for JSON."""
-    text = asked.house.counted(book)
-    accepts = asked.headers.get("accept", "")
+    text = request.server.counted(memory)
+    accepts = request.headers.get("accept", "")
     vary = {"Vary": "Accept, User-Agent"}
-    if from_sekha_sdk(asked.headers) or (JSON in accepts and "text/plain" not in accepts):
+    if from_sekha_sdk(request.headers) or (JSON in accepts and "text/plain" not in accepts):
         return Answer({"metrics": text.decode()}, headers=vary, ours=True, media=JSON)
     return Answer(content=text, headers=vary)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from pydantic import BaseModel
@@ -10,21 +12,21 @@ from pydantic.json_schema import models_json_schema
 
 import commonplace
 from commonplace.dialects.schema import Schema
+from commonplace.http.errors import BAD_REQUEST, UNPROCESSABLE, ErrorStyle, error_style
 from commonplace.memory.conversations import ROLES
-from commonplace.memory.news import MARK
-from commonplace.rest.endpoint import WRITING, Endpoint
-from commonplace.rest.fields import SAYING
-from commonplace.rest.reading import NULLABLE
-from commonplace.rest.refusal import BAD_REQUEST, UNPROCESSABLE, ErrorStyle, error_style
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.timeline import EVENT_MARK
+from commonplace.rest.endpoint import WRITING_METHODS, Answer, ApiRequest, Endpoint
+from commonplace.rest.fields import VISIBLE_CHARACTER
+from commonplace.rest.request_parsing import MULTIPART, NULLABLE
 from commonplace.rest.shapes import NAMED
-from commonplace.rest.uploads import MULTIPART
 
 _REF = "#/components/schemas/"
 _TEXT: Schema = {"type": "string"}
-_FILE: Schema = {"type": "string", "format": "binary", "pattern": rf"^[^\u0000]*{SAYING}[^\u0000]*$"}
+_FILE: Schema = {"type": "string", "format": "binary", "pattern": rf"^[^\u0000]*{VISIBLE_CHARACTER}[^\u0000]*$"}
 _FORM: Schema = {"type": "object", "properties": {"file": _FILE}, "required": ["file"], "additionalProperties": False}
-_SAID: Schema = {"role": {"enum": list(ROLES)}, "content": {"type": "string", "pattern": SAYING}}
-_MESSAGE: Schema = {"type": "object", "properties": _SAID, "required": list(_SAID)}
+_MESSAGE_FIELDS: Schema = {"role": {"enum": list(ROLES)}, "content": {"type": "string", "pattern": VISIBLE_CHARACTER}}
+_MESSAGE: Schema = {"type": "object", "properties": _MESSAGE_FIELDS, "required": list(_MESSAGE_FIELDS)}
 _EXPORT: Schema = {
     "type": "object",
     "description": "An exported conversation, or several as `conversations`; or the export of ChatGPT or Claude.",
@@ -36,7 +38,7 @@ _FILES = {MULTIPART: _FORM, "application/json": _EXPORT}
 # The schema of an error in each shape.
 _ERRORS: dict[ErrorStyle, str] = {"commonplace": "Error", "sekha": "SekhaError", "memories": "MemoriesError"}
 # What each status means, wherever it is answered.
-MEANING = {
+STATUS_MEANING = {
     200: "Done.",
     201: "Made.",
     202: "It will be done.",
@@ -62,7 +64,7 @@ _HEADERS: dict[str, tuple[str, Schema]] = {
         "A name for this request: sent again within a day, it is answered as the first time.",
         {"type": "string", "pattern": "^[!-~]{1,200}$", "minLength": 1, "maxLength": 200},
     ),
-    "Last-Event-ID": ("The event to go on after.", {"type": "string", "pattern": f"^{MARK}$"}),
+    "Last-Event-ID": ("The event to go on after.", {"type": "string", "pattern": f"^{EVENT_MARK}$"}),
 }
 
 
@@ -104,7 +106,7 @@ def statuses(endpoint: Endpoint) -> list[int]:
         found |= {401, 403, 504}
     if endpoint.params:
         found.add(404)
-    if endpoint.method in WRITING:
+    if endpoint.method in WRITING_METHODS:
         found |= {409, 413, 507}
     if endpoint.body is not None or endpoint.takes:
         found.add(415)
@@ -113,7 +115,7 @@ def statuses(endpoint: Endpoint) -> list[int]:
 
 def header_names(endpoint: Endpoint) -> tuple[str, ...]:
     """The headers that mean something to the endpoint."""
-    if endpoint.method in WRITING:
+    if endpoint.method in WRITING_METHODS:
         return ("Idempotency-Key", *endpoint.headers)
     return endpoint.headers or ("If-None-Match",)
 
@@ -160,7 +162,7 @@ def _parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
 
 
 def _response(endpoint: Endpoint, status: int) -> dict[str, Any]:
-    response: dict[str, Any] = {"description": MEANING[status]}
+    response: dict[str, Any] = {"description": STATUS_MEANING[status]}
     if status == 304:
         return response
     if status >= 400:
@@ -217,3 +219,40 @@ def _inside(schema: Any) -> Any:
     if isinstance(schema, dict):
         return {key: _named(value) for key, value in schema.items()}
     return [_named(entry) for entry in schema] if isinstance(schema, list) else schema
+
+
+# Everything comes from this server; nothing is run that is not in docs.js.
+_PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
+    " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_PAGE_HEADERS = {
+    "Content-Security-Policy": _PAGE_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+def openapi_document(_memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
+    """Every endpoint, as OpenAPI 3.1."""
+    return Answer(content=request.server.document())
+
+
+def docs_page(_memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer:
+    """The page for people."""
+    return Answer(content=_page_file("index.html"), headers=_PAGE_HEADERS)
+
+
+def docs_script(_memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer:
+    """What makes the page work."""
+    return Answer(content=_page_file("docs.js"), headers=_PAGE_HEADERS)
+
+
+def docs_style(_memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer:
+    """What makes it pleasant."""
+    return Answer(content=_page_file("docs.css"), headers=_PAGE_HEADERS)
+
+
+@cache
+def _page_file(name: str) -> bytes:
+    return (resources.files("commonplace.rest") / "docs_page" / name).read_bytes()

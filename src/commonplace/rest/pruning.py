@@ -6,15 +6,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from commonplace.dialects.conversation_records import candidate_row, conversation_row
-from commonplace.dialects.sekha_records import megabytes
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import count, find
-from commonplace.memory.organise import Arrangement, arrange
-from commonplace.memory.prune import DEFAULT_DAYS, DEFAULT_IMPORTANCE, MAX_DAYS, prune
+from commonplace.dialects.sekha_records import candidate_row, conversation_row, megabytes
+from commonplace.memory.conversations import ConversationChanges, count_conversations, find_session, update_conversation
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE, find_prunable
 from commonplace.model import SessionScope
 from commonplace.rest import fields
-from commonplace.rest.endpoint import Answer, Asked
+from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
 
 MOST = 1000
@@ -23,8 +21,8 @@ MOST = 1000
 class Idle(Strict):
     """How long without a message, and how little important."""
 
-    threshold_days: Annotated[int, Field(ge=0, le=MAX_DAYS), fields.WHOLE] = DEFAULT_DAYS
-    importance_threshold: fields.Importance = DEFAULT_IMPORTANCE
+    threshold_days: Annotated[int, Field(ge=0, le=MAX_DAYS), fields.WHOLE] = PRUNE_DAYS
+    importance_threshold: fields.Importance = PRUNE_IMPORTANCE
 
 
 class Chosen(Strict):
@@ -33,30 +31,32 @@ class Chosen(Strict):
     conversation_ids: Annotated[list[fields.Id], Field(max_length=MOST, fail_fast=True)]
 
 
-def suggestions(book: Book, asked: Asked[Idle, None]) -> Answer:
+def prune_suggestions(memory: LocalMemory, request: ApiRequest[Idle, None]) -> Answer:
     """Which conversations could go, each with the reason, as a bare list. Nothing is changed."""
-    return Answer(_proposed(book, asked.query)["suggestions"])
+    return Answer(_proposed(memory, request.query)["suggestions"])
 
 
-def dry_run(book: Book, asked: Asked[None, Idle]) -> Answer:
+def prune_dry_run(memory: LocalMemory, request: ApiRequest[None, Idle]) -> Answer:
     """The same, asked by a body, with how many there are and what archiving them would save."""
-    return Answer(_proposed(book, asked.body))
+    return Answer(_proposed(memory, request.body))
 
 
-def execute(book: Book, asked: Asked[None, Chosen]) -> Answer:
+def prune_execute(memory: LocalMemory, request: ApiRequest[None, Chosen]) -> Answer:
     """Archive the conversations that are named, and nothing else. If one does not exist, none is archived."""
-    named = {session.id: session for session in (find(book, id_) for id_ in asked.body.conversation_ids)}
+    named = {session.id: session for session in (find_session(memory, id_) for id_ in request.body.conversation_ids)}
     done = [
-        session if session.status == "archived" else arrange(book, session.uid, Arrangement(status="archived"))
+        session
+        if session.status == "archived"
+        else update_conversation(memory, session.uid, ConversationChanges(status="archived"))
         for session in named.values()
     ]
     return Answer({"archived": [conversation_row(session) for session in done], "count": len(done)})
 
 
-def _proposed(book: Book, wanted: Idle) -> dict[str, Any]:
-    found = prune(book, wanted.threshold_days, wanted.importance_threshold)
+def _proposed(memory: LocalMemory, wanted: Idle) -> dict[str, Any]:
+    found = find_prunable(memory, wanted.threshold_days, wanted.importance_threshold)
     rows = [candidate_row(entry) for entry in found.candidates]
-    reviewed = count(book, SessionScope())
+    reviewed = count_conversations(memory, SessionScope())
     return {
         "suggestions": rows[:MOST],
         "total": len(rows),

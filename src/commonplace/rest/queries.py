@@ -7,17 +7,17 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from commonplace.dialects.conversation_records import answer_row, cited_row
-from commonplace.dialects.tool import as_json
-from commonplace.memory.assemble import Cited, assemble
-from commonplace.memory.book import Book
-from commonplace.memory.recall import Recalled, recall, recall_words, sessions_of_hits
+from commonplace.dialects.sekha_records import answer_row, cited_row
+from commonplace.dialects.tool import compact_json
+from commonplace.http.errors import from_sekha_sdk
+from commonplace.memory.context import CitedMessage, assemble_messages
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.recall import RecallResult, recall, recall_by_words, sessions_of_hits
 from commonplace.model import KINDS, Scope, SessionScope
 from commonplace.rest import fields
 from commonplace.rest.conversations import Chosen
-from commonplace.rest.endpoint import Answer, Asked
+from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
-from commonplace.rest.refusal import from_sekha_sdk
 from commonplace.text.tokens import count_tokens
 
 MOST = 1000
@@ -66,55 +66,55 @@ class Assembly(Strict):
     excluded_folders: Annotated[list[fields.Folder], Field(max_length=100)] | None = None
 
 
-def query(book: Book, asked: Asked[None, Query]) -> Answer:
+def query(memory: LocalMemory, request: ApiRequest[None, Query]) -> Answer:
     """Messages that answer, by words and by meaning, best first."""
-    return Answer(answers(book, asked.body, asked.body.filter_labels))
+    return Answer(answers(memory, request.body, request.body.filter_labels))
 
 
-def searched(book: Book, asked: Asked[None, Query]) -> Answer:
+def query_for_bridge(memory: LocalMemory, request: ApiRequest[None, Query]) -> Answer:
     """The same where one of the clients asks."""
-    return query(book, asked)
+    return query(memory, request)
 
 
-def smart(book: Book, asked: Asked[None, SmartQuery]) -> Answer:
+def smart(memory: LocalMemory, request: ApiRequest[None, SmartQuery]) -> Answer:
     """The same, and a context made of the best of them."""
-    wanted = asked.body
+    wanted = request.body
     labels = wanted.labels or wanted.filter_labels
-    cited = assemble(book, wanted.query, wanted.token_budget, measure, preferred=labels or ())
-    return Answer(answers(book, wanted, labels) | _assembly(cited))
+    cited = assemble_messages(memory, wanted.query, wanted.token_budget, cited_tokens, preferred=labels or ())
+    return Answer(answers(memory, wanted, labels) | _assembly(cited))
 
 
-def by_words(book: Book, asked: Asked[None, Words]) -> Answer:
+def by_words(memory: LocalMemory, request: ApiRequest[None, Words]) -> Answer:
     """Messages with these words, whatever is meant by them."""
-    wanted = Query(query=asked.body.query, limit=asked.body.limit)
-    found = recall_words(book, wanted.query, Scope(kinds=_FOUND), asked.body.limit)
-    page = _page(book, wanted, found)
+    wanted = Query(query=request.body.query, limit=request.body.limit)
+    found = recall_by_words(memory, wanted.query, Scope(kinds=_FOUND), request.body.limit)
+    page = _page(memory, wanted, found)
     rows = [row | {"rank": number} for number, row in enumerate(page["results"], start=1)]
     return Answer(page | {"results": rows})
 
 
-def assembled(book: Book, asked: Asked[None, Assembly]) -> Answer:
+def assembled(memory: LocalMemory, request: ApiRequest[None, Assembly]) -> Answer:
     """Messages for a model to read beside a question, the most relevant first, within a budget of tokens."""
-    wanted = asked.body
+    wanted = request.body
     preferred, excluded = wanted.preferred_labels or (), wanted.excluded_folders or ()
-    cited = assemble(book, wanted.query, wanted.context_budget, measure, preferred, excluded)
+    cited = assemble_messages(memory, wanted.query, wanted.context_budget, cited_tokens, preferred, excluded)
     # Sekha's controller answers with a list, which its proxy reads; its SDKs read an object with `messages`.
-    if from_sekha_sdk(asked.headers):
+    if from_sekha_sdk(request.headers):
         return Answer(_assembly(cited), headers=_VARY)
     return Answer([cited_row(one) for one in cited], headers=_VARY)
 
 
-def measure(cited: Cited) -> int:
+def cited_tokens(cited: CitedMessage) -> int:
     """What a message takes of a budget, as it is written."""
-    return count_tokens(as_json(cited_row(cited)) + ",")
+    return count_tokens(compact_json(cited_row(cited)) + ",")
 
 
-def answers(book: Book, wanted: Query, labels: list[str] | None) -> dict[str, Any]:
+def answers(memory: LocalMemory, wanted: Query, labels: list[str] | None) -> dict[str, Any]:
     """A page of answers from conversations with one of these labels, if there are any."""
     scope = _scope(wanted.filters, labels)
     if scope is None:
-        return _page(book, wanted, Recalled((), 0, by_meaning=False))
-    return _page(book, wanted, recall(book, wanted.query, scope, (wanted.offset or 0) + (wanted.limit or 10)))
+        return _page(memory, wanted, RecallResult((), 0, by_meaning=False))
+    return _page(memory, wanted, recall(memory, wanted.query, scope, (wanted.offset or 0) + (wanted.limit or 10)))
 
 
 def _scope(filters: Filters | None, labels: list[str] | None) -> Scope | None:
@@ -130,10 +130,10 @@ def _scope(filters: Filters | None, labels: list[str] | None) -> Scope | None:
     return Scope(kinds=_FOUND, sessions=None if narrowed == SessionScope() else narrowed)
 
 
-def _page(book: Book, wanted: Query, recalled: Recalled) -> dict[str, Any]:
+def _page(memory: LocalMemory, wanted: Query, recalled: RecallResult) -> dict[str, Any]:
     limit, offset = wanted.limit or 10, wanted.offset or 0
     hits = recalled.hits[offset : offset + limit]
-    sessions = sessions_of_hits(book, hits)
+    sessions = sessions_of_hits(memory, hits)
     return {
         "results": [answer_row(hit, sessions.get(hit.item.id)) for hit in hits],
         "total": recalled.total,
@@ -147,7 +147,7 @@ def _page(book: Book, wanted: Query, recalled: Recalled) -> dict[str, Any]:
     }
 
 
-def _assembly(cited: Sequence[Cited]) -> dict[str, Any]:
+def _assembly(cited: Sequence[CitedMessage]) -> dict[str, Any]:
     """The messages, the same as one text, and what they are from, under the names that each client reads."""
     rows = [cited_row(one) for one in cited]
     text = "\n\n".join(f"[{_source(one)}]\n{one.content}" for one in cited)
@@ -164,6 +164,6 @@ def _assembly(cited: Sequence[Cited]) -> dict[str, Any]:
     }
 
 
-def _source(cited: Cited) -> str:
+def _source(cited: CitedMessage) -> str:
     citation = cited_row(cited)["metadata"]["citation"]
     return f"{citation['label']}, {citation['folder']}, {citation['timestamp'][:10]}"

@@ -7,20 +7,20 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, model_validator
 
 from commonplace.dialects.kiro import MAX_BUDGET, NO_PROJECT, TOOLS
-from commonplace.dialects.records import hit_record, record
-from commonplace.memory.book import Book
+from commonplace.dialects.records import hit_record, item_record
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
-from commonplace.memory.rules import rules as active_rules
-from commonplace.memory.rules import within
+from commonplace.memory.rules import active_rules as active_rules
+from commonplace.memory.rules import rules_within
 from commonplace.model import Scope
 from commonplace.rest import fields, queries
-from commonplace.rest.endpoint import Answer, Asked
+from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
 from commonplace.rest.items import Narrowed
 
 MOST = 1000
 # As much text as one reply may reasonably carry.
-ROOM_OF_RULES = 1_000_000
+MAX_RULES_LENGTH = 1_000_000
 _CONTEXT = next(tool for tool in TOOLS if tool.name == "get_context")
 
 
@@ -58,7 +58,7 @@ class SearchBody(Narrowed):
 class Prepared(Strict):
     """For which work a context is."""
 
-    project: fields.Place | None = Field(None, description="Without one, what belongs to no project.")
+    project: fields.ProjectName | None = Field(None, description="Without one, what belongs to no project.")
     query: fields.Question | None = None
     token_budget: Annotated[int, Field(ge=1, le=MAX_BUDGET), fields.WHOLE] = 2000
 
@@ -66,50 +66,50 @@ class Prepared(Strict):
 class Ruled(Strict):
     """Where rules are to hold."""
 
-    project: fields.Place | None = Field(None, description="Its rules, and those that hold everywhere.")
+    project: fields.ProjectName | None = Field(None, description="Its rules, and those that hold everywhere.")
     file: Annotated[list[fields.Title], Field(max_length=100)] = Field(
         [], description="Only rules for these files; may be repeated."
     )
 
 
-def found(book: Book, asked: Asked[Search, None]) -> Answer:
+def search_items(memory: LocalMemory, request: ApiRequest[Search, None]) -> Answer:
     """The best hits, by words and by meaning."""
-    wanted = asked.query
-    return _found(book, wanted.q, wanted.scope(book.clock()), wanted.limit)
+    wanted = request.query
+    return _search_answer(memory, wanted.q, wanted.scope(memory.clock()), wanted.limit)
 
 
-def found_by_body(book: Book, asked: Asked[None, SearchBody]) -> Answer:
+def search_by_body(memory: LocalMemory, request: ApiRequest[None, SearchBody]) -> Answer:
     """The same for a question that does not fit an address."""
-    wanted = asked.body
+    wanted = request.body
     if wanted.query is not None:
         question = queries.Query(query=wanted.query, limit=wanted.limit)
-        return Answer(queries.answers(book, question, wanted.filter_labels))
-    return _found(book, wanted.q or "", wanted.scope(book.clock()), wanted.limit)
+        return Answer(queries.answers(memory, question, wanted.filter_labels))
+    return _search_answer(memory, wanted.q or "", wanted.scope(memory.clock()), wanted.limit)
 
 
-def context(book: Book, asked: Asked[Prepared, None]) -> Answer:
+def read_context(memory: LocalMemory, request: ApiRequest[Prepared, None]) -> Answer:
     """What to know before starting, within a token budget, as agents get it."""
-    wanted = asked.query
+    wanted = request.query
     given = {"project": wanted.project or NO_PROJECT, "query": wanted.query, "token_budget": wanted.token_budget}
-    return Answer(_CONTEXT.run(book, {name: value for name, value in given.items() if value is not None}).data)
+    return Answer(_CONTEXT.run(memory, {name: value for name, value in given.items() if value is not None}).data)
 
 
-def rules(book: Book, asked: Asked[Ruled, None]) -> Answer:
+def read_rules(memory: LocalMemory, request: ApiRequest[Ruled, None]) -> Answer:
     """The rules of a project and of everywhere, oldest first."""
-    told = within(active_rules(book, asked.query.project, asked.query.file), ROOM_OF_RULES)
+    told = rules_within(active_rules(memory, request.query.project, request.query.file), MAX_RULES_LENGTH)
     return Answer(
         {
-            "project": asked.query.project,
-            "project_rules": [record(item) for item in told.project],
-            "global_rules": [record(item) for item in told.everywhere],
+            "project": request.query.project,
+            "project_rules": [item_record(item) for item in told.project],
+            "global_rules": [item_record(item) for item in told.everywhere],
             "rules_for_other_files": told.elsewhere,
             "rules_left_out": told.left_out,
         }
     )
 
 
-def _found(book: Book, question: str, scope: Scope, limit: int) -> Answer:
-    recalled = recall(book, question, scope, limit)
+def _search_answer(memory: LocalMemory, question: str, scope: Scope, limit: int) -> Answer:
+    recalled = recall(memory, question, scope, limit)
     hits = [hit_record(hit) for hit in recalled.hits]
     return Answer(
         {

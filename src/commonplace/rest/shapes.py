@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from commonplace.dialects.kiro_schemas import CONTEXT
-from commonplace.dialects.memories_sdk import LAYERS
+from commonplace.dialects.kiro import CONTEXT
+from commonplace.dialects.memories_records import LAYERS
 from commonplace.dialects.schema import BOOLEAN, INTEGER, NUMBER, OBJECT, STRING, STRING_OR_NULL, Schema, array, record
 from commonplace.model import DETAIL_FIELDS, KINDS
 from commonplace.rest.conversation_shapes import ANSWERS

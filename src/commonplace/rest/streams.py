@@ -9,11 +9,11 @@ from pydantic import Field
 from commonplace.dialects.records import stream_record
 from commonplace.errors import Conflict, InvalidInput
 from commonplace.memory import streams
-from commonplace.memory.book import Book
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.rest import fields
-from commonplace.rest.endpoint import Answer, Asked
+from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
-from commonplace.rest.items import created
+from commonplace.rest.items import created_item
 
 
 class NewStream(Strict):
@@ -21,7 +21,7 @@ class NewStream(Strict):
 
     type: fields.Type = "note"
     tags: fields.Tags | None = None
-    project: fields.Place | None = None
+    project: fields.ProjectName | None = None
 
 
 class Chunk(Strict):
@@ -30,32 +30,34 @@ class Chunk(Strict):
     chunk: Annotated[str, Field(min_length=1, max_length=streams.MAX_CHUNK)]
 
 
-def listing(book: Book, _asked: Asked[None, None]) -> Answer:
+def list_streams(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer:
     """Streams that can be continued, oldest first."""
-    return Answer({"streams": [stream_record(stream) for stream in streams.open_streams(book)]})
+    return Answer({"streams": [stream_record(stream) for stream in streams.open_streams(memory)]})
 
 
-def start(book: Book, asked: Asked[None, NewStream]) -> Answer:
+def start_stream(memory: LocalMemory, request: ApiRequest[None, NewStream]) -> Answer:
     """Open a stream."""
-    wanted = asked.body
-    return Answer(stream_record(streams.start(book, wanted.type, wanted.tags or (), wanted.project)), status=201)
+    wanted = request.body
+    return Answer(
+        stream_record(streams.start_stream(memory, wanted.type, wanted.tags or (), wanted.project)), status=201
+    )
 
 
-def append(book: Book, asked: Asked[None, Chunk]) -> Answer:
+def append_chunk(memory: LocalMemory, request: ApiRequest[None, Chunk]) -> Answer:
     """Add a chunk."""
-    return Answer(stream_record(streams.append(book, asked.path["id"], asked.body.chunk)))
+    return Answer(stream_record(streams.append_to_stream(memory, request.path["id"], request.body.chunk)))
 
 
-def finalize(book: Book, asked: Asked[None, None]) -> Answer:
+def finalize_stream(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
     """Make one memory of the chunks."""
     try:
-        done = streams.finalize(book, asked.path["id"])
+        done = streams.finalize_stream(memory, request.path["id"])
     except InvalidInput as error:
         # The request is sound; it is the stream that holds nothing yet.
         raise Conflict(error.message, error.hint) from error
-    return Answer({**stream_record(done.stream), "item": created(book, done.item, duplicate=done.duplicate)})
+    return Answer({**stream_record(done.stream), "item": created_item(memory, done.item, duplicate=done.duplicate)})
 
 
-def cancel(book: Book, asked: Asked[None, None]) -> Answer:
+def cancel_stream(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
     """Drop a stream and its chunks."""
-    return Answer(stream_record(streams.cancel(book, asked.path["id"])))
+    return Answer(stream_record(streams.cancel_stream(memory, request.path["id"])))

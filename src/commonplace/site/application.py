@@ -1,50 +1,73 @@
-"""The whole site as one ASGI application: its routes, and what every request passes on its way to them."""
+"""The address `/`: the first page for people, and where to go for programs."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound, StoreError
 from commonplace.helper_processes import Helpers
-from commonplace.mcp.http import Protocol, protocol
-from commonplace.memory.book import Book
-from commonplace.memory.spaces import looks_after_all
-from commonplace.memory.status import answers, status
-from commonplace.rest.metrics import Requests
-from commonplace.rest.refusal import refusal
-from commonplace.rest.routes import routes as rest
-from commonplace.site.access import Access
-from commonplace.site.callers import Callers
-from commonplace.site.front import Front
-from commonplace.site.guard import Guard
-from commonplace.site.limits import Limits
-from commonplace.site.probes import Probes, unexplained
-from commonplace.site.who import SERVICE_UNAVAILABLE, Who
-from commonplace.web.frame import Frame
-from commonplace.web.login import Tickets
-from commonplace.web.lost import is_typed
-from commonplace.web.routes import is_page, lost
+from commonplace.http.errors import error_response
+from commonplace.mcp.http import McpRoutes, mcp_routes
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.spaces import is_server_admin
+from commonplace.memory.status import check_ready, status
+from commonplace.rest.api_handler import routes as rest
+from commonplace.rest.metrics import RequestMetrics
+from commonplace.site.access_log import AccessLog
+from commonplace.site.auth import SERVICE_UNAVAILABLE, Authentication, KeyCache
+from commonplace.site.health_probes import HealthProbes, without_details
+from commonplace.site.rate_limits import RateLimits
+from commonplace.site.request_origin import HostCheck
+from commonplace.web.login import LoginTickets
+from commonplace.web.page_handler import PageHandler
+from commonplace.web.routes import is_browser_request, is_page, not_found_handler
 from commonplace.web.routes import routes as web
 from commonplace.workers import WORKERS, Workers, slow_workers
 
+WELCOME = """\
+Commonplace is running.
+
+Agents:    {address}/mcp     (Model Context Protocol, streamable HTTP)
+Programs:  {address}/api/v1  (REST; try it at {address}/api/v1/docs)
+Health:    {address}/health
+People:    {address}/        (in a browser), or commonplace --help
+
+Calls need a key: Authorization: Bearer <key>. `commonplace keys create NAME` makes one.
+"""
+
+
+class FrontPage:
+    """One address for both: a browser says that it reads HTML."""
+
+    def __init__(self, pages: Sequence[BaseRoute]) -> None:
+        self._home = next(page.app for page in pages if isinstance(page, Route) and page.path == "/")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        if "text/html" in request.headers.get("accept", "") or request.method not in ("GET", "HEAD"):
+            await self._home(scope, receive, send)
+            return
+        welcome = WELCOME.format(address=str(request.base_url).rstrip("/"))
+        await PlainTextResponse(welcome, headers={"Vary": "Accept"})(scope, receive, send)
+
 
 def application(
-    reach: Callable[[], Book],
+    reach: Callable[[], LocalMemory],
     settings: Settings,
     ending: Callable[[], bool] = lambda: False,
-    tickets: Tickets | None = None,
-    agents_of: Callable[[Settings, Workers], Protocol] = protocol,
+    tickets: LoginTickets | None = None,
+    agents_of: Callable[[Settings, Workers], McpRoutes] = mcp_routes,
     *,
     apart: bool = True,
 ) -> ASGIApp:
@@ -53,16 +76,16 @@ def application(
     `tickets` sign in whoever was given one. `agents_of` makes what agents are answered by. `apart`
     says that other processes work on what is uploaded.
     """
-    slow, requests = slow_workers(), Requests()
+    slow, requests = slow_workers(), RequestMetrics()
     helpers = Helpers() if apart else None
     workers = Workers(share=WORKERS - 1, slow=slow, helpers=helpers)
     # So that nothing that callers have done keeps the server from knowing them, or from telling how it is.
     lookups, notes, glances = Workers(1, most_waiting=sys.maxsize), Workers(1), Workers(1)
     agents = agents_of(settings, workers)
-    callers = Callers(reach, lookups, notes)
-    pages = web(workers, ending, callers, tickets or Tickets())
+    callers = KeyCache(reach, lookups, notes)
+    pages = web(workers, ending, callers, tickets or LoginTickets())
     routes = [
-        Route("/", Front(pages)),
+        Route("/", FrontPage(pages)),
         *pages,
         Route("/health", _health(reach, workers)),
         *rest(workers, requests, ending),
@@ -80,41 +103,41 @@ def application(
         for threads in (workers, slow, lookups, notes, glances):
             threads.close()
 
-    handlers = {HTTPException: _http_error(lost(workers, ending)), Exception: _fault}
+    handlers = {HTTPException: _http_error(not_found_handler(workers, ending)), Exception: _fault}
     site = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
-    who = Who(Limits(site, settings), callers, settings, is_page)
-    return Access(Probes(Guard(who, settings), reach, ending, glances), routes, requests)
+    who = Authentication(RateLimits(site, settings), callers, settings, is_page)
+    return AccessLog(HealthProbes(HostCheck(who, settings), reach, ending, glances), routes, requests)
 
 
-def _health(reach: Callable[[], Book], workers: Workers) -> Callable[[Request], Awaitable[Response]]:
+def _health(reach: Callable[[], LocalMemory], workers: Workers) -> Callable[[Request], Awaitable[Response]]:
     began = time.monotonic()
 
     async def health(request: Request) -> Response:
-        book = getattr(request.state, "book", None)
+        memory = getattr(request.state, "memory", None)
         try:
-            if book is not None:
-                theirs = looks_after_all(book, request.state.key)
-                told = await workers.do(lambda: status(book, whereabouts=theirs))
+            if memory is not None:
+                theirs = is_server_admin(memory, request.state.key)
+                told = await workers.do(lambda: status(memory, show_paths=theirs))
                 uptime = {"uptime_seconds": int(time.monotonic() - began)}
                 return JSONResponse({"status": "healthy", **told, **uptime})
-            return JSONResponse({"status": "healthy", "version": await workers.do(lambda: answers(reach()))})
+            return JSONResponse({"status": "healthy", "version": await workers.do(lambda: check_ready(reach()))})
         except StoreError as error:
-            return refusal(unexplained(error) if book is None else error, SERVICE_UNAVAILABLE)
+            return error_response(without_details(error) if memory is None else error, SERVICE_UNAVAILABLE)
         except CommonplaceError as error:
-            return refusal(error, SERVICE_UNAVAILABLE)
+            return error_response(error, SERVICE_UNAVAILABLE)
 
     return health
 
 
-def _http_error(nowhere: Frame) -> Callable[[Request, Exception], Awaitable[Response]]:
+def _http_error(nowhere: PageHandler) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def told(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         absent = error.status_code == 404
-        typed = request.method == "GET" and is_typed(request.url.path, request.headers.get("accept", ""))
+        typed = request.method == "GET" and is_browser_request(request.url.path, request.headers.get("accept", ""))
         if absent and typed:
             return await nowhere.response(request)
         unknown = NotFound("There is nothing here.", "`/` tells what is where.") if absent else None
-        response = refusal(unknown or InvalidInput(f"{error.detail}.", "Call it otherwise."), error.status_code)
+        response = error_response(unknown or InvalidInput(f"{error.detail}.", "Call it otherwise."), error.status_code)
         response.headers.update(error.headers or {})
         return response
 
@@ -123,8 +146,8 @@ def _http_error(nowhere: Frame) -> Callable[[Request, Exception], Awaitable[Resp
 
 async def _nothing(_request: Request) -> Response:
     """For programs that look for what is not here, with any key or none."""
-    return refusal(NotFound("There is nothing here.", "Calls need a key: Authorization: Bearer <key>."))
+    return error_response(NotFound("There is nothing here.", "Calls need a key: Authorization: Bearer <key>."))
 
 
 async def _fault(_request: Request, error: Exception) -> Response:
-    return refusal(CommonplaceError(f"The call failed: {type(error).__name__}."))
+    return error_response(CommonplaceError(f"The call failed: {type(error).__name__}."))

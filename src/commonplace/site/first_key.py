@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
+import webbrowser
 from pathlib import Path
 from secrets import token_hex
 from typing import TextIO
 
 from commonplace.errors import StoreReadOnly, Unauthorized
 from commonplace.memory import keys
-from commonplace.memory.book import Book
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.web.login import LoginTickets
 
-NAME = "first"
+FIRST_KEY_NAME = "first"
 _ANOTHER = "`commonplace keys create NAME` makes a key."
 
 
-def first_key(book: Book, path: Path) -> str:
+def ensure_first_key(memory: LocalMemory, path: Path) -> str:
     """Make a key if none works yet; what to tell whoever starts the server about keys."""
     if path.is_symlink():
         raise StoreReadOnly(f"The key file {path} is a link.", "Put the file itself there, or remove the link.")
     kept = _read(path)
-    if kept and _works(book, kept):
+    if kept and _works(memory, kept):
         return f"Its API key is in {path}."
-    if keys.working(book):
+    if keys.working_keys(memory):
         return f"Keys exist, but none is in {path}. {_ANOTHER}"
-    if kept and not keys.looks_like_one(kept):
+    if kept and not keys.looks_like_key(kept):
         return f"{path} holds no key of ours. {_ANOTHER}"
     try:
         if kept is not None:
             path.unlink(missing_ok=True)
         # A store on a server does not need the folder.
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _make(book, path)
+        _make(memory, path)
     except FileExistsError:
         # Another server starts at the same moment.
         return f"Its API key is in {path}."
@@ -40,22 +44,22 @@ def first_key(book: Book, path: Path) -> str:
     return f"Its first API key was made and is in {path}."
 
 
-def kept_key(path: Path) -> str | None:
+def read_key_file(path: Path) -> str | None:
     """The key in the file, if there is one of ours."""
     kept = _read(path)
-    return kept if kept is not None and keys.looks_like_one(kept) else None
+    return kept if kept is not None and keys.looks_like_key(kept) else None
 
 
-def _make(book: Book, path: Path) -> None:
+def _make(memory: LocalMemory, path: Path) -> None:
     """The file has its name once it is whole. A key that nobody can read works no more."""
-    key, secret = keys.create(book, NAME, "admin")
+    key, secret = keys.create_key(memory, FIRST_KEY_NAME, "admin")
     part = path.with_name(f"{path.name}.{token_hex(8)}.part")
     try:
         with _create_private(part) as file:
             file.write(secret + "\n")
         _name(part, path)
     except OSError:
-        keys.revoke(book, key.id)
+        keys.revoke_key(memory, key.id)
         raise
     finally:
         part.unlink(missing_ok=True)
@@ -83,9 +87,34 @@ def _read(path: Path) -> str | None:
         return None
 
 
-def _works(book: Book, secret: str) -> bool:
+def _works(memory: LocalMemory, secret: str) -> bool:
     try:
-        keys.check(book, secret)
+        keys.check_key(memory, secret)
     except Unauthorized:
         return False
     return True
+
+
+def login_link(address: str, secret: str | None, tickets: LoginTickets) -> str:
+    """The address of the first page; with a ticket if it is told to a person who has the key anyway."""
+    if secret is None or not sys.stderr.isatty():
+        return f"{address}/"
+    return f"{address}/enter?ticket={tickets.issue(secret)}"
+
+
+def should_open_browser(wanted: bool | None) -> bool:
+    """Whether to open a browser: if told so, or if a person sits at a terminal on a screen."""
+    if wanted is not None:
+        return wanted
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() and _has_screen()
+
+
+def open_browser(address: str) -> None:
+    """Have the browser show the page, without waiting for it: some return only when they are closed."""
+    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+
+def _has_screen() -> bool:
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.config import Settings
+from commonplace.text.dates import iso_time
 from commonplace.text.redact import redact
-from commonplace.text.times import iso
 
 # Those whose words are known to hold nothing of callers.
 TRUSTED = ("commonplace", "uvicorn")
@@ -28,7 +28,7 @@ request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", d
 _log = logging.getLogger("commonplace")
 
 
-def set_up(settings: Settings) -> None:
+def set_up_logging(settings: Settings) -> None:
     """Say everything from the level of the settings on, in their format. Libraries are heard from warnings on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Lines() if settings.log_format == "json" else _Words())
@@ -44,11 +44,11 @@ def announce(event: str, **fields: object) -> None:
     _log.handle(record)
 
 
-def is_told(level: int) -> bool:
+def is_logged(level: int) -> bool:
     return _log.isEnabledFor(level)
 
 
-def tell(level: int, event: str, fields: Mapping[str, object], words: str) -> None:
+def log_event(level: int, event: str, fields: Mapping[str, object], words: str) -> None:
     """Say what happened: to programs by its name and fields, to people in words."""
     _log.log(level, event, extra={"fields": fields, "words": words})
 
@@ -67,7 +67,7 @@ class _Lines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         told: dict[str, Any] = {
-            "time": iso(int(record.created * 1000)),
+            "time": iso_time(int(record.created * 1000)),
             "level": record.levelname.lower(),
             "event": _event(record),
         }

@@ -15,20 +15,19 @@ from math import ceil
 
 import uvicorn
 
-from commonplace.allocation import give_back
-from commonplace.capture.hooks.beside import Draining
-from commonplace.capture.inbox import watching
+from commonplace.capture.hooks.drain_inline import BackgroundDrain
+from commonplace.capture.inbox import watch_inbox
 from commonplace.config import Settings, listed
 from commonplace.errors import CommonplaceError, InvalidInput
-from commonplace.memory.book import Book
-from commonplace.memory.rounds import Rounds
-from commonplace.memory.shelf import Shelf
+from commonplace.malloc import trim
+from commonplace.memory.background import OtherSpacesTask
+from commonplace.memory.lazy_memory import LazyMemory
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.site import logs
 from commonplace.site.application import application
 from commonplace.site.connections import Connection, close_overdue, most_connections, raise_descriptor_limit
-from commonplace.site.doorstep import link, may_open, open_page
-from commonplace.site.first_key import first_key, kept_key
-from commonplace.web.login import Tickets
+from commonplace.site.first_key import ensure_first_key, login_link, open_browser, read_key_file, should_open_browser
+from commonplace.web.login import LoginTickets
 
 # What comes while requests are finished is given this long at least.
 _REST_SECONDS = 1
@@ -46,13 +45,13 @@ def run(settings: Settings, show: bool | None = None) -> None:
             f"{settings.host!r} is not a loopback address, and nothing says by which names others call this server.",
             "Use 127.0.0.1, ::1 or localhost, or set allowed_hosts to those names, such as memory.example.com.",
         )
-    give_back()
-    logs.set_up(settings)
+    trim()
+    logs.set_up_logging(settings)
     Connection.most = most_connections(raise_descriptor_limit())
-    tickets, later = Tickets(), _KeysLater(settings)
-    with contextlib.closing(Shelf(settings, tasks=(Draining(), Rounds(), later))) as shelf:
+    tickets, later = LoginTickets(), _KeysLater(settings)
+    with contextlib.closing(LazyMemory(settings, tasks=(BackgroundDrain(), OtherSpacesTask(), later))) as lazy_memory:
         config = uvicorn.Config(
-            application(shelf.book, settings, lambda: server.should_exit, tickets),
+            application(lazy_memory.memory, settings, lambda: server.should_exit, tickets),
             lifespan="on",
             log_config=None,
             log_level=settings.log_level,
@@ -65,9 +64,9 @@ def run(settings: Settings, show: bool | None = None) -> None:
         )
         server = _Server(config, settings.shutdown_delay, settings.shutdown_grace)
         with _ended_by_signals(server), _listening(settings.host, settings.port) as sock:
-            _greet(_address(sock), later.or_now(shelf), settings.log_format)
+            _greet(_address(sock), later.or_now(lazy_memory), settings.log_format)
             _show(_address(sock), settings, tickets, show)
-            inbox = watching(shelf.book, settings.import_dir, logging.getLogger("commonplace").warning)
+            inbox = watch_inbox(lazy_memory.memory, settings.import_dir, logging.getLogger("commonplace").warning)
             with inbox:
                 server.run(sockets=[sock])
 
@@ -119,17 +118,17 @@ class _KeysLater:
     def __init__(self, settings: Settings) -> None:
         self._settings, self._waits = settings, False
 
-    def or_now(self, shelf: Shelf) -> str:
+    def or_now(self, lazy_memory: LazyMemory) -> str:
         """Where the key is; or why the store cannot be opened, which keeps nobody from starting the server."""
         try:
-            return first_key(shelf.book(), self._settings.key_file)
+            return ensure_first_key(lazy_memory.memory(), self._settings.key_file)
         except CommonplaceError as error:
             self._waits = True
             return f"{error.message} {error.hint}"
 
-    def __call__(self, home: Book) -> bool:
+    def __call__(self, home: LocalMemory) -> bool:
         if self._waits:
-            said = first_key(home, self._settings.key_file)
+            said = ensure_first_key(home, self._settings.key_file)
             self._waits = False
             _say("keys", said, self._settings.log_format, keys=said)
         return False
@@ -148,13 +147,13 @@ def _say(event: str, words: str, log_format: str, **fields: object) -> None:
     sys.stderr.flush()
 
 
-def _show(address: str, settings: Settings, tickets: Tickets, show: bool | None) -> None:
-    page = link(address, kept_key(settings.key_file) if _is_loopback(settings.host) else None, tickets)
+def _show(address: str, settings: Settings, tickets: LoginTickets, show: bool | None) -> None:
+    page = login_link(address, read_key_file(settings.key_file) if _is_loopback(settings.host) else None, tickets)
     if sys.stderr.isatty() and settings.log_format == "text":
         sys.stderr.write(f"See what is remembered: {page}\n")
         sys.stderr.flush()
-    if may_open(show):
-        open_page(page)
+    if should_open_browser(show):
+        open_browser(page)
 
 
 def _is_loopback(host: str) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from commonplace.text.times import EARLIEST_MS, LATEST_MS
+from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 
 UID = re.compile("[0-9a-f-]{36}").fullmatch
 # So much of what was found is shown to people.

@@ -22,21 +22,9 @@ from commonplace.model import (
     TextHit,
     VectorHit,
 )
-from commonplace.store.captures import Captures
-from commonplace.store.conversations import Conversations
-from commonplace.store.keyring import Keyring
-from commonplace.store.links import Links
-from commonplace.store.news import News
-from commonplace.store.periods import Periods
+from commonplace.store.maintenance import Captures, Integrity, Keyring, Scrubbing, Sources, Spaces, Upkeep
 from commonplace.store.records import Records
-from commonplace.store.replies import Replies
-from commonplace.store.scrubbing import Scrubbing
-from commonplace.store.soundness import Soundness
-from commonplace.store.sources import Sources
-from commonplace.store.spaces import Spaces
-from commonplace.store.topics import Topics
-from commonplace.store.turns import Turns
-from commonplace.store.upkeep import Upkeep
+from commonplace.store.types import Conversations, Links, News, Periods, Replies, Topics, Turns
 from commonplace.text.query import Query
 
 if TYPE_CHECKING:
@@ -97,7 +85,7 @@ class Store(
     Records,
     Replies,
     Scrubbing,
-    Soundness,
+    Integrity,
     Sources,
     Spaces,
     Topics,
@@ -137,7 +125,7 @@ class Store(
     def counts(self, project: str | None = None) -> Counts: ...
 
     # All that `work` reads is of one moment, and costs a database server the trips of one transaction.
-    def at_one_moment(self, work: Callable[[], _T]) -> _T: ...
+    def snapshot(self, work: Callable[[], _T]) -> _T: ...
 
     # Finding.
     def search_text(
@@ -160,13 +148,13 @@ class Store(
     ) -> int: ...
     def release_jobs(self, jobs: Sequence[Job], owner: str, error: str, patience: float | None = None) -> None: ...
     # Every passage that is searched waits for its vector again; the one it has stays until then. How many wait.
-    def embed_again(self) -> int: ...
+    def requeue_embeddings(self) -> int: ...
     # How many passages wait; in a scope they are counted among the newest few thousand.
     def pending(self, scope: Scope | None = None) -> int: ...
     # What waits, claimed or not: those of these passages, in their order; and the newest in a scope.
-    def waiting_jobs(self, passage_ids: Sequence[int]) -> list[Job]: ...
-    def newest_waiting(self, scope: Scope, limit: int) -> list[Job]: ...
-    def waiting_because(self) -> str | None: ...
+    def pending_jobs(self, passage_ids: Sequence[int]) -> list[Job]: ...
+    def newest_pending_jobs(self, scope: Scope, limit: int) -> list[Job]: ...
+    def pending_reason(self) -> str | None: ...
 
     # Streams. `check` sees the stream (None if there is none) inside the transaction; what it raises changes nothing.
     # Open streams last touched before `idle_before_ms` do not count, and lose their chunks when another starts;

@@ -14,10 +14,10 @@ from typing import Any, Literal, Protocol
 
 from commonplace.model import Change, Draft, Item, Session
 
-What = Literal["item", "session", "project"]
-WHATS: tuple[What, ...] = ("project", "session", "item")
+RecordKind = Literal["item", "session", "project"]
+RECORD_KINDS: tuple[RecordKind, ...] = ("project", "session", "item")
 """In the order in which one needs the other."""
-Name = tuple[What, str]
+Name = tuple[RecordKind, str]
 
 # Clocks may differ by so much. A version that is later is taken from nobody, and does not stand where it is.
 CLOCK_SKEW_MS = 86_400_000
@@ -25,13 +25,13 @@ CLOCK_SKEW_MS = 86_400_000
 Result = Literal["added", "updated", "unchanged", "conflict", "same_as"]
 
 # What a line of a history keeps, and so what two versions are compared by.
-_KEPT: Mapping[What, tuple[str, ...]] = {
+_HISTORY_FIELDS: Mapping[RecordKind, tuple[str, ...]] = {
     "item": ("type", "title", "body", "details", "meta", "project", "tags", "importance"),
     "session": ("label", "folder", "status", "importance", "meta", "project"),
     "project": (),
 }
 # What besides makes two records different.
-_MORE: Mapping[What, tuple[str, ...]] = {
+_STATE_FIELDS: Mapping[RecordKind, tuple[str, ...]] = {
     "item": ("kind", "session", "status", "created_ms"),
     "session": ("source", "started_ms"),
     "project": ("aliases",),
@@ -54,7 +54,7 @@ class Record:
     the walk of the store that it was read from.
     """
 
-    what: What
+    what: RecordKind
     name: str
     version: int
     fields: Mapping[str, Any]
@@ -79,7 +79,7 @@ class Arrival:
 class Outcome:
     """What became of an arrival. `took`: it is what the record says now; `other` is the item that says the same."""
 
-    what: What
+    what: RecordKind
     name: str
     result: Result
     took: bool = False
@@ -103,7 +103,7 @@ class Records(Protocol):
     # In the order of their last changes: up to so many after a mark, and the mark to go on from.
     def records_since(self, after: int, limit: int) -> tuple[list[Record], int]: ...
     # All of one kind in the order of their names: up to so many after one, and the name to go on from, None at the end.
-    def records_of(self, what: What, after: str, limit: int) -> tuple[list[Record], str | None]: ...
+    def records_of(self, what: RecordKind, after: str, limit: int) -> tuple[list[Record], str | None]: ...
     # Those that are there, in any order.
     def records_named(self, names: Sequence[Name]) -> list[Record]: ...
     # All of them in one transaction; what is taken in twice changes nothing the second time.
@@ -136,7 +136,7 @@ def project_record(name: str, aliases: Sequence[str], created_ms: int, row: Sequ
     return Record("project", name, row[1], fields, (), row[0])
 
 
-def replacing(items: Sequence[Item], histories: Mapping[int, Sequence[Change]]) -> set[int]:
+def replacement_ids(items: Sequence[Item], histories: Mapping[int, Sequence[Change]]) -> set[int]:
     """The numbers of all items that took the place of one of these, now or once."""
     before = (line.before.get("superseded_by") for lines in histories.values() for line in lines)
     return {one for one in (*(item.superseded_by for item in items), *before) if isinstance(one, int)}
@@ -144,33 +144,33 @@ def replacing(items: Sequence[Item], histories: Mapping[int, Sequence[Change]]) 
 
 def before_of(record: Record) -> dict[str, Any]:
     """What a line of its history keeps of a record."""
-    names = (*_KEPT[record.what], "forgotten_ms", *(("superseded_by",) if record.what == "item" else ()))
+    names = (*_HISTORY_FIELDS[record.what], "forgotten_ms", *(("superseded_by",) if record.what == "item" else ()))
     return {name: record.fields[name] for name in names}
 
 
-def said_of(what: What, told: Mapping[str, Any]) -> list[Any]:
+def content_of(what: RecordKind, told: Mapping[str, Any]) -> list[Any]:
     """What a record, or a line of its history, says; when it was forgotten, and by what replaced, aside."""
-    said = [_plain(name, told.get(name)) for name in _KEPT[what]]
+    said = [_plain(name, told.get(name)) for name in _HISTORY_FIELDS[what]]
     return [*said, told.get("forgotten_ms") is not None, told.get("superseded_by") is not None]
 
 
 def state_of(record: Record) -> list[Any]:
-    return [said_of(record.what, record.fields), [record.fields.get(name) for name in _MORE[record.what]]]
+    return [content_of(record.what, record.fields), [record.fields.get(name) for name in _STATE_FIELDS[record.what]]]
 
 
 def state_hash(record: Record) -> str:
     return _hash(state_of(record))
 
 
-def apart(content_hash: bytes, uid: str) -> bytes:
+def separate_hash(content_hash: bytes, uid: str) -> bytes:
     """The hash of an item that says the same as another and stays beside it."""
     return hashlib.sha256(content_hash + uid.encode()).digest()
 
 
 def line_id(line: Change) -> str:
     """What tells a line of a history from others, in every store."""
-    what: What = "item" if "body" in line.before else "session"
-    return _hash([line.op, line.at_ms, said_of(what, line.before)])
+    what: RecordKind = "item" if "body" in line.before else "session"
+    return _hash([line.op, line.at_ms, content_of(what, line.before)])
 
 
 def _named(before: Mapping[str, Any], uids: Mapping[int, str]) -> Mapping[str, Any]:

@@ -13,13 +13,13 @@ from functools import lru_cache
 from typing import Any, cast
 
 from commonplace.model import KINDS, Change, Item, Kind, Session
-from commonplace.store.columns import standing_text
 from commonplace.store.damage import UID, Reader, parsed, text_of, texts_of
-from commonplace.store.records import WHATS, What
-from commonplace.text.times import EARLIEST_MS, LATEST_MS
+from commonplace.store.indexed_text import embedding_text
+from commonplace.store.records import RECORD_KINDS, RecordKind
+from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 
 # Details of fewer letters are kept as they were read.
-SHORT = 64
+CACHED_DETAILS = 64
 STATUSES = ("active", "archived", "pinned")
 # What the fields of an item are in a row that is whole, in their order; tags are read by themselves.
 _NUMBER, _MAYBE = (int,), (int, type(None))
@@ -41,7 +41,7 @@ def item_of(row: Sequence[Any], tags: object) -> Item:
     """
     id_, uid, kind, type_, title, body, details, meta, project, session, _tags, *rest = row
     try:
-        kept = _details(details) if len(details) < SHORT else _texts(details)
+        kept = _details(details) if len(details) < CACHED_DETAILS else _texts(details)
         more = {} if meta == "{}" else json.loads(meta)
         named = () if not tags else tuple(json.loads(tags) if type(tags) is str else cast("Sequence[str]", tags))
     except (ValueError, TypeError, RecursionError):
@@ -80,11 +80,13 @@ def change_of(rev: object, op: object, at_ms: object, before: object) -> Change:
     )
 
 
-def refused_of(value: object) -> tuple[tuple[What, str], ...]:
+def refused_of(value: object) -> tuple[tuple[RecordKind, str], ...]:
     """The names of what a peer would not take; none where that cannot be read, so that it is offered again."""
     found = parsed(value)
     pairs = found if isinstance(found, list) else ()
-    return tuple((one[0], str(one[1])) for one in pairs if isinstance(one, list) and len(one) == 2 and one[0] in WHATS)
+    return tuple(
+        (one[0], str(one[1])) for one in pairs if isinstance(one, list) and len(one) == 2 and one[0] in RECORD_KINDS
+    )
 
 
 def kind_of(value: object) -> Kind:
@@ -96,7 +98,7 @@ def passage_text(text: object, kind: object, type_: object, title: object, body:
     """The text that stands for a passage: its own, or its item's where it is the whole of it."""
     if text is not None:
         return text_of(text)
-    return standing_text(kind_of(kind), text_of(type_), text_of(title), text_of(body), texts_of(details), ())
+    return embedding_text(kind_of(kind), text_of(type_), text_of(title), text_of(body), texts_of(details), ())
 
 
 def speaker_of(details: object) -> str:
@@ -105,7 +107,7 @@ def speaker_of(details: object) -> str:
     return kept.get("speaker") or kept.get("role", "")
 
 
-def as_before(session: Session) -> Mapping[str, object]:
+def session_before(session: Session) -> Mapping[str, object]:
     """What a change keeps of a session as it was."""
     names = ("label", "folder", "status", "importance", "meta", "project", "forgotten_ms")
     return {name: getattr(session, name) for name in names} | _damage_of(session)

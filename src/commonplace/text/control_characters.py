@@ -20,11 +20,11 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u
 _UNESCAPED = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def without_controls(text: str) -> str:
+def strip_control_characters(text: str) -> str:
     """The text without anything that moves a cursor, colours, rings or reorders."""
     return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
 
 
-def escape_controls(json_text: str) -> str:
+def escape_control_characters(json_text: str) -> str:
     """JSON in which such characters are escaped: it reads as it is stored, and parses to the same."""
     return _UNESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", json_text)

@@ -7,13 +7,12 @@ MATCH expression that SQLite always accepts.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
 
-from commonplace.text.grammar import parse_strict
-from commonplace.text.syntax import And, Node, Not, Or, Term, matches
+from commonplace.text.query_grammar import And, Node, Not, Or, Term, matches, parse_strict
 from commonplace.text.tokens import ACRONYMS, STOP_WORDS, Form, is_paired, stem, strip_marks, term_forms, words_of
 
 __all__ = [
@@ -24,12 +23,12 @@ __all__ = [
     "Query",
     "Term",
     "Word",
-    "forms_of",
     "like_pattern",
     "matches",
-    "parse",
-    "plain",
+    "parse_query",
+    "plain_query",
     "to_fts5",
+    "word_forms",
     "words_to_fts5",
 ]
 
@@ -76,19 +75,19 @@ class Query:
         return self.tree is None or matches(self.tree, fields) != self.inverted
 
 
-def parse(query: str, columns: Mapping[str, str]) -> Query:
+def parse_query(query: str, columns: Mapping[str, str]) -> Query:
     """Reads a query; `columns` maps the folded column names users may write to index columns.
 
     Anything that is not well-formed grammar with at least one operator is plain words, never an error.
     """
     parsed = parse_strict(query, columns)
     if parsed is None:
-        return plain(query)
+        return plain_query(query)
     text = _tidy(" ".join(parsed.wanted))
     return Query(True, parsed.tree.node, parsed.tree.inverted, plain_words(text), text)
 
 
-def plain(question: str) -> Query:
+def plain_query(question: str) -> Query:
     """A question made of words, whatever operators they look like."""
     text = _tidy(question)
     return Query(strict=False, tree=None, inverted=False, words=plain_words(text), text=text)
@@ -167,7 +166,7 @@ def _node(node: Node) -> str:
             return f"({_node(node.left)} NOT {_node(node.right)})"
 
 
-def forms_of(word: Word, *, with_parts: bool) -> list[tuple[str, ...]]:
+def word_forms(word: Word, *, with_parts: bool) -> list[tuple[str, ...]]:
     """The token sequences any of which will do for a word; with its parts, half a path helps."""
     sought = [word.phrase] if word.phrase else [(word.token,)]
     if word.phrase and word.token not in word.phrase:
@@ -178,7 +177,7 @@ def forms_of(word: Word, *, with_parts: bool) -> list[tuple[str, ...]]:
 
 
 def _word(word: Word, with_parts: bool) -> str:
-    return _either([_form(Form(tokens)) for tokens in forms_of(word, with_parts=with_parts)])
+    return _either([_form(Form(tokens)) for tokens in word_forms(word, with_parts=with_parts)])
 
 
 def _form(form: Form) -> str:
@@ -192,3 +191,90 @@ def _either(alternatives: list[str]) -> str:
 def _filter(columns: Sequence[str]) -> str:
     quoted = " ".join('"' + column.replace('"', '""') + '"' for column in columns)
     return f"{{{quoted}}} : "
+
+
+AnswerType = Literal["time", "number"]
+
+_WHEN = re.compile(r"\W*(?:when|how long|(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE)
+_HOW_MANY = re.compile(r"\bhow (?:many|much|often|old)\b", re.IGNORECASE)
+_TIME = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|since|recently|just|weekend|day|week|month|year|morning"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september"
+    r"|october|november|december|summer|autumn|winter|spring|\d{4}|\d\d?(?:st|nd|rd|th))s?\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"\b(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|dozen|once|twice|couple|several)\b",
+    re.IGNORECASE,
+)
+_I = re.compile(r"(?<![\w/.-])(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)(?![\w/-])")
+_YOU_SAID = re.compile(
+    r"\b(?:(?:did|had) you|you (?:recommended|suggested|said|told|mentioned|advised|proposed|explained|gave|wrote)"
+    r"|your (?:advice|answer|reply|recommendation|suggestion|proposal|explanation)s?)\b",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_QUESTION = re.compile(r"\W*(?:who|whom|whose|what|which|when|where|why|how)\b", re.IGNORECASE)
+_ABOUT_QUESTIONS = re.compile(r"\b(?:ask(?:s|ed|ing)?|questions?)\b", re.IGNORECASE)
+# A text that asks for so much of its length only asks. It asks the same if it shares so many of its words with a
+# question, and those are so many of the question's.
+_ONLY, _SAME, _COVERED = 0.9, 0.6, 0.5
+
+_ANSWERS = {"time": _TIME, "number": _NUMBER}
+
+
+def answer_type(question: str) -> AnswerType | None:
+    """The sort of thing that an answer has to tell, if the question says so."""
+    if _WHEN.match(question):
+        return "time"
+    return "number" if _HOW_MANY.search(question) else None
+
+
+def has_answer_type(text: str, sort: AnswerType) -> bool:
+    """Whether a text tells anything of that sort."""
+    return _ANSWERS[sort].search(text) is not None
+
+
+def speaker_role(question: str) -> Literal["user", "assistant"] | None:
+    """Who said what is asked about: "did I" is about what a user said, "you suggested" about what an assistant did."""
+    if _YOU_SAID.search(question):
+        return "assistant"
+    return "user" if _I.search(question) else None
+
+
+def is_about_questions(question: str) -> bool:
+    """Whether a question is about what somebody asked."""
+    return _ABOUT_QUESTIONS.search(question) is not None
+
+
+def is_only_question(text: str) -> bool:
+    """Whether a text is a question and nothing else, with its question mark or without."""
+    if "?" in text:
+        return question_ratio(text) >= _ONLY
+    return _QUESTION.match(text) is not None and len(_SENTENCE_END.split(text.strip())) == 1
+
+
+def repeats_question(text: str, tokens: Collection[str]) -> bool:
+    """Whether a text only asks, and with nearly the same words as a question of these tokens."""
+    if not is_only_question(text):
+        return False
+    own = {word.token for word in plain_words(text)}
+    shared = len(own.intersection(tokens))
+    return shared >= _SAME * len(own) and shared >= _COVERED * len(tokens)
+
+
+def question_ratio(text: str) -> float:
+    """How much of a text asks something, from 0 to 1."""
+    if "?" not in text:
+        return 0.0
+    sentences = _SENTENCE_END.split(text)
+    asked = sum(len(sentence) for sentence in sentences if sentence.rstrip().endswith("?"))
+    return asked / max(1, sum(map(len, sentences)))
+
+
+def without_names(text: str, names: Sequence[str]) -> str:
+    """The text without these words, in any case, and without the 's that makes one somebody's."""
+    if not names:
+        return text
+    either = "|".join(map(re.escape, names))
+    return " ".join(re.sub(rf"\b(?:{either})\b(?:['\u2019]s\b)?", " ", text, flags=re.IGNORECASE).split())

@@ -1,8 +1,6 @@
-"""Takes secrets out of text before anything is written, and again before anything is returned.
+"""Texts that were searched for secrets and have none: what is read again and again need not be searched again.
 
-What a secret looks like stands in two tables: `TOKENS` (how it begins) and `CLUES` (what stands beside it). Ordinary
-text costs little, because no expression runs but where a beginning or a hint stands; and none of them looks back over
-what it has read, so that hostile text costs no more than linear time.
+Known by their hashes, which are keyed anew in each process, so that nobody can make a text that is taken for another.
 """
 
 from __future__ import annotations
@@ -11,14 +9,34 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from typing import Any
 
-from commonplace.text.clean_texts import known_clean, not_known_clean, note_clean
-from commonplace.text.private import MARK as PRIVATE
-from commonplace.text.private import without_private
-from commonplace.text.secret_clue import Clue
-from commonplace.text.secret_clues import CLUES
-from commonplace.text.secret_markup import Found, secrets_in_columns
-from commonplace.text.secret_tokens import TOKENS, Token
+from commonplace.text.private_tags import PRIVATE_MARK as PRIVATE
+from commonplace.text.private_tags import without_private
+from commonplace.text.secret_patterns import CONTEXT_PATTERNS, Found, secrets_in_columns
+from commonplace.text.secret_tokens import KNOWN_TOKENS, KnownToken
+from commonplace.text.secret_values import ContextPattern
+
+MAX_CLEAN_TEXTS = 100_000
+
+_hashes: set[int] = set()
+
+
+def known_clean(text: str) -> bool:
+    return hash(text) in _hashes
+
+
+def not_known_clean(texts: Iterable[str]) -> list[str]:
+    """Those of many texts that have to be searched."""
+    return [text for text in texts if hash(text) not in _hashes]
+
+
+def note_clean(texts: Iterable[str]) -> None:
+    """Remember that these hold no secret, for as long as there is room."""
+    if len(_hashes) >= MAX_CLEAN_TEXTS:
+        _hashes.clear()
+    _hashes.update(map(hash, texts))
+
 
 _MARK = "[REDACTED:"
 _MARKED = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
@@ -39,9 +57,9 @@ _DASHES = 8
 # Tokens that do not begin in a way of their own are longer than this.
 _LONG = 32
 _LAST = re.compile(r"[A-Za-z0-9_-]+\Z")
-_HINTS = tuple(dict.fromkeys(hint for clue in CLUES for hint in clue.hints))
+_HINTS = tuple(dict.fromkeys(hint for clue in CONTEXT_PATTERNS for hint in clue.hints))
 
-Known = list[tuple[str, Token]]
+Known = list[tuple[str, KnownToken]]
 # Names of columns whose cells are secrets.
 _COLUMN_HINTS = ("pass", "pw", "psk", "secret", "token", "key", "credential")
 
@@ -59,7 +77,7 @@ def redact(text: str) -> str:
     return redacted
 
 
-def all_clean(texts: Iterable[str]) -> bool:
+def have_no_secrets(texts: Iterable[str]) -> bool:
     """Whether none of many texts holds a secret, which is seen quickest in all of them at once."""
     unknown = not_known_clean(texts)
     if unknown and redact_counted("\n".join(unknown))[1]:
@@ -95,9 +113,9 @@ def _once(text: str, counts: dict[str, int]) -> str:
     there = {hint for hint in _HINTS if hint in lowered}
     if not there:
         return text
-    for clue in CLUES:
+    for clue in CONTEXT_PATTERNS:
         if not there.isdisjoint(clue.hints):
-            redacted = _without(text, _beside(clue, text, _starts(clue.hints, lowered)), counts)
+            redacted = _without(text, _near_hints(clue, text, _starts(clue.hints, lowered)), counts)
             if redacted is not text:
                 text, lowered = redacted, _lower(redacted)
     if "\n" in text and not there.isdisjoint(_COLUMN_HINTS):
@@ -140,14 +158,14 @@ def _tokens(text: str) -> Iterator[Found]:
             yield found
 
 
-def _token(known: Iterable[tuple[str, Token]], text: str, at: int) -> Found | None:
+def _token(known: Iterable[tuple[str, KnownToken]], text: str, at: int) -> Found | None:
     for beginning, token in known:
         if text.startswith(beginning, at) and (rest := _compiled(token.rest).match(text, at + len(beginning))):
             return at, rest.end(), token.kind
     return None
 
 
-def _token_before(known: Iterable[tuple[str, Token]], text: str, at: int) -> Found | None:
+def _token_before(known: Iterable[tuple[str, KnownToken]], text: str, at: int) -> Found | None:
     """A token whose beginning stands before the run."""
     for beginning, token in known:
         start = at - len(beginning)
@@ -163,7 +181,7 @@ def _beginnings() -> tuple[Mapping[str, Known], Mapping[str, Known]]:
     """The tokens by the first two letters of their run; those whose run comes after their beginning by its last two."""
     heads: defaultdict[str, Known] = defaultdict(list)
     tails: defaultdict[str, Known] = defaultdict(list)
-    for token in TOKENS:
+    for token in KNOWN_TOKENS:
         for beginning in token.beginnings:
             table, letters = (heads, beginning[:2]) if _is_run(beginning) else (tails, beginning[-2:])
             table[letters].append((beginning, token))
@@ -174,7 +192,7 @@ def _is_run(beginning: str) -> bool:
     return not beginning or beginning[-1] in "_-" or beginning[-1].isalnum()
 
 
-def _beside(clue: Clue, text: str, starts: list[int]) -> Iterator[Found]:
+def _near_hints(clue: ContextPattern, text: str, starts: list[int]) -> Iterator[Found]:
     pattern = _compiled(clue.pattern)
     done = 0
     for start in starts:
@@ -214,3 +232,49 @@ def _lower(text: str) -> str:
 def _compiled(pattern: str) -> re.Pattern[str]:
     # Compiled on first need: most processes never meet most kinds.
     return re.compile(pattern, re.ASCII)
+
+
+def redact_data(value: Any) -> Any:
+    """The data of a reply or a file, cleaned."""
+    # Nearly always there is nothing to take out.
+    return value if have_no_secrets(_texts_in(value)) else _cleaned(value)
+
+
+def _texts_in(value: Any) -> set[str]:
+    """Every text in the data, names of fields too."""
+    texts: set[str] = set()
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            texts.add(part)
+        elif isinstance(part, dict):
+            texts.update(part)
+            waiting.extend(part.values())
+        elif isinstance(part, list):
+            waiting.extend(part)
+    return texts
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {redact(key): _cleaned(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(entry) for entry in value]
+    return value
+
+
+# A redacted secret ends where its kind of letters ends, so letters right after a mark are the rest of it; of a key
+# that is printed in lines, so are the lines.
+_KEY = re.compile(
+    r"(\[REDACTED:private-key\])[A-Za-z0-9+/=]*+(?:\s++[A-Za-z0-9+/=]{16,}+)*+"
+    r"(?:\s*+[A-Za-z0-9+/=]{0,76}+\s*+-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?"
+)
+_REST = re.compile(r"(\[REDACTED:[\w-]{1,40}\])[A-Za-z0-9_+/=-]++")
+
+
+def redact_joined(text: str) -> str:
+    """A text put together from pieces that were redacted one by one, redacted as a whole."""
+    return _REST.sub(r"\1", _KEY.sub(r"\1", redact(text)))

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
-from commonplace.text.summarise import shorten
-from commonplace.text.tokens import STOP_WORDS, stem, words_of
+from commonplace.text.references import errors_in
+from commonplace.text.titles import shorten, title_of, truncate
+from commonplace.text.tokens import STOP_WORDS, index_text, stem, words_of
 
-LONGEST = 400
+MAX_SENTENCE = 400
 # A sentence of fewer words says too little by itself.
 _FEWEST = 3
 # What is read of one text, and how many sentences compete.
 _READ, _MOST = 20_000, 2_000
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 _LEADER = re.compile(r"^\s*(?:#{1,6}\s+|>\s?|[-*+]\s+|\d{1,3}[.)]\s+)")
-_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text in order, without code and the signs of Markdown."""
     plain = _FENCE.sub("\n", text[:_READ])
-    parts = (" ".join(_LEADER.sub("", part).split()) for part in _END.split(plain))
-    return [shorten(part, LONGEST) for part in parts if part]
+    parts = (" ".join(_LEADER.sub("", part).split()) for part in _SENTENCE_END.split(plain))
+    return [shorten(part, MAX_SENTENCE) for part in parts if part]
 
 
 def main_sentences(texts: Sequence[str], characters: int) -> list[str]:
@@ -44,3 +47,180 @@ def main_sentences(texts: Sequence[str], characters: int) -> list[str]:
             covered |= meant[place]
             room -= len(told[place]) + 1
     return [told[place] for place in sorted(chosen)]
+
+
+# What is read of a long text: how it begins and, for what came of it, more of how it ends.
+_OPENING_CHARS, _ENDING_CHARS = 6_000, 12_000
+_FIRST, _LAST = 20, 40
+_FENCE_MARK = "```"
+# What is short and has less than this many telling words ("great, ship it") says nothing by itself.
+_LITTLE, _SHORT = 3, 80
+_LEAST_CLAUSE = 30
+_DID = (
+    "added|adopted|built|changed|chose|chosen|cleaned|configured|converted|created|decided|deleted|deployed"
+    "|disabled|documented|dropped|enabled|extended|extracted|finished|fixed|found|implemented|improved|increased"
+    "|installed|integrated|introduced|lowered|made|merged|migrated|moved|patched|raised|reduced|refactored|released"
+    "|removed|renamed|repaired|replaced|resolved|restored|reverted|rewrote|rolled|shipped|simplified|solved"
+    "|started|stopped|switched|tested|updated|upgraded|verified|wired|wrote"
+)
+_OUTCOME = re.compile(
+    rf"\b(?:(?:{_DID}|is (?:done|ready|complete|solved)|(?:now|again) works?|works? (?:now|again)|no longer"
+    r"|we (?:keep|use)|(?:tests?|suite) pass(?:es|ed)?|root cause|the (?:cause|problem|reason) was"
+    r"|ich habe|wurden?|behoben|gelöst|entschieden)\b"
+    r"|works(?=[:.,;]|$))"
+    # "Excluded the health checks": what was done, whatever it is.
+    r"|^(?!(?:based|expected|failed|received|supposed|unexpected|unused)\b)[a-z]{3,}[a-df-z]ed\b",
+    re.IGNORECASE,
+)
+_GOES = r"(?:works?|runs?|builds?|compiles?|starts?|loads?|deploys?|passes|is (?:green|healthy))"
+_FIX = re.compile(
+    r"\b(?:fixe[ds]|solved|resolved|restored|repaired|patched|reverted|no longer|root cause|turned out"
+    rf"|the (?:cause|problem|reason|fix) (?:was|is)|{_GOES} (?:now|again)|(?:now|again) {_GOES}|guard(?:ed)?|so i added"
+    r"|(?:tests?|suite) pass(?:es|ed)?|(?:goes|went) (?:through|away)|(?:is|are) gone|behoben|gelöst)\b",
+    re.IGNORECASE,
+)
+_NO_FIX = re.compile(
+    r"(?:\b(?:not|never|cannot|nothing)|n['’]t)(?: \w+){0,2} (?:fixed|solved|resolved)\b"
+    r"|\bto be (?:fixed|solved|resolved)\b|\bnicht (?:\w+ ){0,2}(?:behoben|gelöst)",
+    re.IGNORECASE,
+)
+_LOG = re.compile(
+    r"\s*(?:[$%>+|]|at \S+ ?\(|PASS\b|FAIL\b|(?:npm|npx|yarn|pip|git|cargo) \w|\d+ (?:passed|failed)"
+    r"|\[\w+\] |\w+_\w+: )"
+)
+# What an agent thought is less than what it said.
+_THOUGHT = "Thought: "
+_ERROR = re.compile(
+    r"(?:Error|Exception|Failure|\berror)(?:\[\w+\])?: |\bERROR\b|\bFAILED\b|npm ERR!|\b(?:fatal|panic): "
+)
+_OURSELVES = re.compile(rf"^(?:(?:I|We)(?:['’]ve| have)?(?: also| just| now)?|Then I) (?=(?:{_DID})\b)")
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSentence:
+    """A sentence, and how well it tells what it was chosen for."""
+
+    text: str
+    worth: float
+
+    @property
+    def is_outcome(self) -> bool:
+        """Whether it tells what came of something, rather than what was wanted."""
+        return not self.text.endswith(("?", "？")) and bool(_OUTCOME.search(self.text))
+
+
+def key_sentence(text: str, about: Collection[str], most: int) -> RankedSentence:
+    """The sentence that tells most of what `about` names (telling words), results before questions; code if all is."""
+    said = _outer_sentences(text)
+    lines = [RankedSentence(sentence, _worth(sentence, about) - 0.02 * place) for place, sentence in enumerate(said)]
+    best = max(lines, key=lambda line: line.worth, default=RankedSentence(title_of(text, most), -3.0))
+    return RankedSentence(_tidied(best.text, most), best.worth)
+
+
+def brief_summary(text: str, about: Collection[str], most: int, *, cure: bool = False) -> str:
+    """All that is said, if that is little; else the sentence that tells most, or most of what put it right."""
+    whole = " ".join(sentence for sentence in sentences(text[: 4 * most]) if not _LOG.match(sentence))
+    if whole and len(text) <= 2 * most and len(whole) <= most:
+        return whole
+    return (cure and _fix_sentence(text, about, most)) or key_sentence(text, about, most).text
+
+
+def error_line(text: str, error: str) -> str:
+    """The line in which an error stands, as it was printed."""
+    lines = (line.strip() for line in text.splitlines())
+    return next((line for line in lines if error in errors_in(line)), error)
+
+
+def content_stems(text: str) -> frozenset[str]:
+    """The stems of a text's words that mean something by themselves."""
+    return frozenset(stem(word) for word in words_of(text) if word not in STOP_WORDS)
+
+
+def is_small_talk(text: str) -> bool:
+    """Whether it is only talk beside the work: thanks, go on."""
+    return len(text) < _SHORT and len(content_stems(text)) < _LITTLE
+
+
+def describes_fix(text: str) -> bool:
+    """Whether it says that or how something was put right."""
+    return any(map(_is_fix, _outer_sentences(text)))
+
+
+def text_from_error(text: str, error: str) -> str:
+    """What a text says from the line on in which an error stands; nothing if it is not there."""
+    lines = text.splitlines()
+    met = next((place for place, line in enumerate(lines) if error in errors_in(line)), len(lines))
+    fenced = sum(line.startswith(_FENCE_MARK) for line in lines[:met]) % 2
+    return "\n".join([*[_FENCE_MARK] * fenced, *lines[met:]])
+
+
+def _fix_sentence(text: str, about: Collection[str], most: int) -> str:
+    cures = filter(_is_fix, _outer_sentences(text))
+    return _tidied(max(cures, key=lambda sentence: _worth(sentence, about), default=""), most)
+
+
+def _is_fix(sentence: str) -> bool:
+    return bool(_FIX.search(sentence)) and not (_LOG.match(sentence) or _NO_FIX.search(sentence))
+
+
+def _outer_sentences(text: str) -> list[str]:
+    """The sentences of a text, of a long one the first and the last."""
+    if len(text) <= _OPENING_CHARS + _ENDING_CHARS:
+        said = sentences(text)
+    else:
+        end = text[-_ENDING_CHARS:]
+        # The end may begin within code.
+        said = sentences(text[:_OPENING_CHARS]) + sentences(
+            f"{_FENCE_MARK}\n{end}" if end.count(_FENCE_MARK) % 2 else end
+        )
+    return said if len(said) <= _FIRST + _LAST else said[:_FIRST] + said[-_LAST:]
+
+
+def _worth(sentence: str, about: Collection[str]) -> float:
+    words = content_stems(sentence)
+    worth = min(3, len(words & frozenset(about))) + 0.1 * min(6, len(words))
+    if len(words) < _LITTLE:
+        worth -= 1.5
+    if _LOG.match(sentence) or _ERROR.search(sentence):
+        worth -= 2.0
+    elif sentence.endswith(("?", "？")):
+        worth -= 0.5
+    elif _OUTCOME.search(sentence):
+        worth += 1.5
+    return worth - 1.0 if sentence.startswith(_THOUGHT) else worth
+
+
+def _tidied(sentence: str, most: int) -> str:
+    """As a line of a list: what was done first, cut where a clause ends if it is long."""
+    line = _OURSELVES.sub("", sentence.removeprefix(_THOUGHT))
+    line = line[:1].upper() + line[1:] if line != sentence else line
+    if len(line) > most:
+        border = max(line.rfind(sign, _LEAST_CLAUSE, most) for sign in (": ", "; ", " (", " – ", " — "))
+        line = line[:border] if border > 0 else shorten(line, most)
+    return line.rstrip(" :;,")
+
+
+_BORDER = re.compile(r"\n+|(?<=[.!?])\s+")
+_CUT_MARK = "… "
+
+
+def excerpt(text: str, sought: Collection[str], limit: int) -> str:
+    """At most `limit` characters of a text, from the border on after which most of the words sought stand.
+
+    `sought` are index tokens. What holds none of them is told from its beginning, as is what begins with them.
+    """
+    if len(text) <= limit:
+        return text
+    starts = [0, *(found.end() for found in _BORDER.finditer(text))]
+    room = max(1, limit - len(_CUT_MARK))
+    ends = [*starts[1:], len(text)]
+    found = [_words_found(text[start:end], sought) for start, end in zip(starts, ends, strict=True)]
+    worth = [len(found[n].union(*found[n : bisect_right(ends, start + room)])) for n, start in enumerate(starts)]
+    # The beginning is easiest to read; else it begins with what was sought, and is as long as it may be.
+    n = max(range(len(starts)), key=lambda n: (worth[n], n == 0, bool(found[n]), -n))
+    best = min(starts[n], next((start for start in starts if start >= len(text) - room), starts[n]))
+    return truncate(text, limit) if best == 0 else _CUT_MARK + truncate(text[best:], room)
+
+
+def _words_found(part: str, sought: Collection[str]) -> frozenset[str]:
+    return frozenset(index_text(part).split()).intersection(sought)

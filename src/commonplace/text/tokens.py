@@ -261,3 +261,14 @@ def _stemmer() -> Callable[[str], str]:
 def _runs() -> re.Pattern[str]:
     # Compiled on first need: classes this wide take milliseconds, and most texts never ask for them.
     return re.compile(f"([{_PAIRED}]+)|[^{_PAIRED}]+")
+
+
+# Han, kana, and the scripts of Thailand, Laos, Myanmar and Cambodia.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+
+
+def count_words(text: str) -> int:
+    """Words of a text, as `wc -w` counts them; in Chinese, Japanese and the like, letters."""
+    if text.isascii():
+        return len(text.split())
+    return len(_UNSPACED.sub(" ", text).split()) + len(_UNSPACED.findall(text))

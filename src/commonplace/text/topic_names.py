@@ -28,7 +28,7 @@ STILL_TRUE = 0.25
 ELSEWHERE = 0.02
 # What looks like something done, not like a thing, counts for less; JWT and GitHub are names, and count for more.
 VERBAL, PROPER = 0.6, 1.2
-LONGEST = 40
+MAX_TOPIC_NAME = 40
 _SAMPLED_WORDS = 400
 
 # A line such as "[Bash] npm test" is a call of a tool, whatever the tool is called.
@@ -227,7 +227,7 @@ def _still_true(name: str, group: _Counted, everything: _Counted, best: float) -
 
 
 def _first_free(names: Iterable[str], taken: set[str]) -> str:
-    return next((name for name in names if len(name) <= LONGEST and fold(name) not in taken), "")
+    return next((name for name in names if len(name) <= MAX_TOPIC_NAME and fold(name) not in taken), "")
 
 
 @cache

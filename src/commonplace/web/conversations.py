@@ -8,24 +8,47 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from commonplace.errors import Conflict, InvalidInput
-from commonplace.memory.book import Book
-from commonplace.memory.browse import projects
-from commonplace.memory.conversations import STATUSES, find, latest
-from commonplace.memory.organise import Arrangement, arrange, status_before_archiving, undo
-from commonplace.memory.reading import what_is_in
-from commonplace.memory.stats import totals
-from commonplace.model import Session, SessionScope
-from commonplace.text.folders import ROOT, folder_path, lies_in, names_in
-from commonplace.web.page import Asked, Gone, Shown, own_path
+from markupsafe import Markup
 
-PAGE = 50
+from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound
+from commonplace.memory.conversations import (
+    STATUSES,
+    ConversationChanges,
+    find_session,
+    forget_session,
+    latest_conversations,
+    open_conversation,
+    restore_session,
+    status_before_archiving,
+    undo_conversation_change,
+    update_conversation,
+)
+from commonplace.memory.export_conversations import EXPORT_FORMATS, export_text
+from commonplace.memory.items import get_items, list_projects
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.sessions import (
+    kinds_in_sessions,
+    mark_session_read,
+    read_session,
+    related_sessions,
+    search_session,
+)
+from commonplace.memory.stats import session_totals
+from commonplace.model import DETAIL_FIELDS, Item, Session, SessionScope
+from commonplace.text.paths import ROOT_FOLDER, folder_names, is_in_folder, normalise_folder, safe_file_name
+from commonplace.text.query import plain_words
+from commonplace.text.redact import redact
+from commonplace.web.markdown import markdown
+from commonplace.web.page import FileReply, PageReply, PageRequest, Redirect, Rendered, local_path
+from commonplace.web.rendering import highlight_excerpt
+
+PAGE_SIZE = 50
 FOLDERS = 200
 # What is shown unless asked otherwise: archived ones were put aside.
 CURRENT = ("active", "pinned")
 VIEWS: Mapping[str, tuple[str, ...]] = {"": CURRENT, **{name: (name,) for name in STATUSES[1:]}, "all": ()}
 # What can be done to conversations, and how it is told afterwards.
-DONE = {"move": "moved", "archive": "archived", "unarchive": "unarchived", "pin": "pinned", "unpin": "unpinned"}
+ACTIONS = {"move": "moved", "archive": "archived", "unarchive": "unarchived", "pin": "pinned", "unpin": "unpinned"}
 FILTERS = ("folder", "status", "source", "project", "named")
 # How a conversation is named at the revision that somebody saw.
 _SEEN = re.compile(r"([0-9a-f]{12})\.([0-9]{1,9})")
@@ -42,76 +65,79 @@ class Folder:
     is_open: bool
 
 
-def conversations(book: Book, asked: Asked) -> Shown:
+def list_conversations(memory: LocalMemory, request: PageRequest) -> Rendered:
     """The list."""
-    chosen = {name: asked.one(name) for name in FILTERS}
+    chosen = {name: request.one(name) for name in FILTERS}
     scope = _scope(chosen)
-    page = latest(book, scope, PAGE, asked.one("cursor") or None)
+    page = latest_conversations(memory, scope, PAGE_SIZE, request.one("cursor") or None)
     everywhere = _scope({**chosen, "folder": ""})
-    counts = totals(book, everywhere)
+    counts = session_totals(memory, everywhere)
     values: dict[str, Any] = {
         "chosen": chosen,
         "views": VIEWS,
         "sessions": page.sessions,
-        "kinds_in": what_is_in(book, page.sessions),
+        "kinds_in": kinds_in_sessions(memory, page.sessions),
         "older": page.next_cursor and _address({**chosen, "cursor": page.next_cursor}),
-        "newest": _address(chosen) if asked.one("cursor") else "",
-        "tree": tree_of(counts.folders, scope.folder or ROOT),
+        "newest": _address(chosen) if request.one("cursor") else "",
+        "tree": folder_tree(counts.folders, scope.folder or ROOT_FOLDER),
         "all_folders": sorted(counts.folders)[:FOLDERS],
         "sources": sorted(counts.sources),
-        "projects": [project.name for project in projects(book)],
+        "projects": [project.name for project in list_projects(memory)],
         "address": lambda **more: _address({**chosen, **more}),
-        "undoable": undoable(asked),
-        "may_change": asked.may("write"),
+        "undoable": undoable(request),
+        "may_change": request.may("write"),
     }
-    return Shown("conversations", values)
+    return Rendered("conversations", values)
 
 
-def change_chosen(book: Book, asked: Asked) -> Gone:
+def change_chosen(memory: LocalMemory, request: PageRequest) -> Redirect:
     """Archive, bring back or move all that were chosen, unless somebody was quicker with one of them."""
-    back = own_path(asked.given("back"), "/conversations")
-    do, folder = asked.given("do"), asked.given("to")
-    if do not in DONE:
+    back = local_path(request.given("back"), "/conversations")
+    do, folder = request.given("do"), request.given("to")
+    if do not in ACTIONS:
         raise InvalidInput("It is not said what to do with them.", "Choose to archive or to move them.")
-    seen = [_checked(book, id_, rev) for id_, rev in _seen(asked)]
-    changed = [arrange(book, session.uid, arrangement(book, session, do, folder), session.rev) for session in seen]
-    return Gone(with_undo(back, changed), DONE[do], str(len(changed)))
+    seen = [_checked(memory, id_, rev) for id_, rev in _seen(request)]
+    changed = [
+        update_conversation(memory, session.uid, arrangement(memory, session, do, folder), session.rev)
+        for session in seen
+    ]
+    return Redirect(with_undo(back, changed), ACTIONS[do], str(len(changed)))
 
 
-def undo_changes(book: Book, asked: Asked) -> Gone:
+def undo_changes(memory: LocalMemory, request: PageRequest) -> Redirect:
     """Take back what was just done."""
-    back = own_path(asked.given("back"), "/conversations")
-    seen = [_checked(book, id_, rev) for id_, rev in _seen(asked)]
+    back = local_path(request.given("back"), "/conversations")
+    seen = [_checked(memory, id_, rev) for id_, rev in _seen(request)]
     for session in seen:
-        undo(book, session.uid, session.rev)
-    return Gone(back, "undone", str(len(seen)))
+        undo_conversation_change(memory, session.uid, session.rev)
+    return Redirect(back, "undone", str(len(seen)))
 
 
-def arrangement(book: Book, session: Session, do: str, folder: str = "") -> Arrangement:
+def arrangement(memory: LocalMemory, session: Session, do: str, folder: str = "") -> ConversationChanges:
     """What one of DONE means for a conversation."""
     match do:
         case "move":
-            return Arrangement(folder=folder)
+            return ConversationChanges(folder=folder)
         case "archive":
-            return Arrangement(status="archived")
+            return ConversationChanges(status="archived")
         case "pin":
-            return Arrangement(status="pinned")
+            return ConversationChanges(status="pinned")
         case "unarchive":
-            return Arrangement(status=status_before_archiving(book, session))
-    return Arrangement(status="active")
+            return ConversationChanges(status=status_before_archiving(memory, session))
+    return ConversationChanges(status="active")
 
 
-def tree_of(counts: Mapping[str, int], at: str) -> list[Folder]:
+def folder_tree(counts: Mapping[str, int], at: str) -> list[Folder]:
     """The folders on the way to one and those beside them; what is further below opens when one goes there."""
     below: dict[str, int] = {}
     for path, count in counts.items():
-        names = names_in(path)
+        names = folder_names(path)
         for depth in range(len(names) + 1):
-            place = ROOT + "/".join(names[:depth])
+            place = ROOT_FOLDER + "/".join(names[:depth])
             below[place] = below.get(place, 0) + count
-    shown = [path for path in sorted(below, key=_by_name) if path == ROOT or lies_in(at, _above(path))]
+    shown = [path for path in sorted(below, key=_by_name) if path == ROOT_FOLDER or is_in_folder(at, _above(path))]
     return [
-        Folder(path, (names_in(path) or [""])[-1], len(names_in(path)), below[path], lies_in(at, path))
+        Folder(path, (folder_names(path) or [""])[-1], len(folder_names(path)), below[path], is_in_folder(at, path))
         for path in shown[:FOLDERS]
     ]
 
@@ -122,16 +148,16 @@ def with_undo(path: str, sessions: Sequence[Session]) -> str:
     return f"{path}{'&' if '?' in path else '?'}{told}"
 
 
-def undoable(asked: Asked) -> list[str]:
+def undoable(request: PageRequest) -> list[str]:
     """What the address says can be undone."""
-    return [one for one in asked.one("undo").split(",")[:PAGE] if _SEEN.fullmatch(one)]
+    return [one for one in request.one("undo").split(",")[:PAGE_SIZE] if _SEEN.fullmatch(one)]
 
 
 def _scope(chosen: Mapping[str, str]) -> SessionScope:
     if chosen["status"] not in VIEWS:
         raise InvalidInput(f"status is {chosen['status'][:40]!r}.", f"Choose one of {', '.join(filter(None, VIEWS))}.")
     return SessionScope(
-        folder=folder_path(chosen["folder"]) if chosen["folder"] else "",
+        folder=normalise_folder(chosen["folder"]) if chosen["folder"] else "",
         statuses=VIEWS[chosen["status"]],
         project=chosen["project"] or None,
         source=chosen["source"],
@@ -145,17 +171,17 @@ def _address(values: Mapping[str, str]) -> str:
     return "/conversations" + (f"?{urlencode(told)}" if told else "")
 
 
-def _seen(asked: Asked) -> list[tuple[str, int]]:
-    found = [_SEEN.fullmatch(value) for value in dict.fromkeys(asked.chosen("id"))]
-    seen = [(one[1], int(one[2])) for one in found if one][:PAGE]
+def _seen(request: PageRequest) -> list[tuple[str, int]]:
+    found = [_SEEN.fullmatch(value) for value in dict.fromkeys(request.chosen("id"))]
+    seen = [(one[1], int(one[2])) for one in found if one][:PAGE_SIZE]
     if not seen:
         raise InvalidInput("No conversation was chosen.", "Go back and choose at least one.")
     return seen
 
 
-def _checked(book: Book, id_: str, rev: int) -> Session:
+def _checked(memory: LocalMemory, id_: str, rev: int) -> Session:
     """A conversation as it was seen. All are, or nothing is done."""
-    session = find(book, id_)
+    session = find_session(memory, id_)
     if session.rev != rev:
         raise Conflict(
             f"Somebody changed the conversation {session.label[:60]!r} meanwhile. Nothing was done.",
@@ -165,8 +191,184 @@ def _checked(book: Book, id_: str, rev: int) -> Session:
 
 
 def _above(path: str) -> str:
-    return ROOT + "/".join(names_in(path)[:-1])
+    return ROOT_FOLDER + "/".join(folder_names(path)[:-1])
 
 
 def _by_name(path: str) -> list[str]:
-    return [name.casefold() for name in names_in(path)]
+    return [name.casefold() for name in folder_names(path)]
+
+
+# Characters of an item that are shown; the rest is on its own page.
+SHOWN = 20_000
+# Lines of code or of a tool's output beyond which they are folded.
+FOLDED = 14
+EXCERPT = 240
+# Fields that are part of what an entry says, or of who says it.
+FIELDS_SHOWN_ELSEWHERE = ("role", "speaker", "narrative")
+MEDIA = {"json": "application/json", "markdown": "text/markdown; charset=utf-8"}
+ENDINGS = {"json": "json", "markdown": "md"}
+_BLOCK = re.compile(r"<pre>.*?</pre>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of what an item says; one of many `lines` is folded."""
+
+    html: Markup
+    lines: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An item as it is read: what it says, the fields of its kind, and how many characters are not shown."""
+
+    item: Item
+    parts: tuple[Part, ...]
+    fields: tuple[tuple[str, str], ...]
+    rest: int
+
+
+def show_conversation(memory: LocalMemory, request: PageRequest) -> PageReply:
+    """A page of it. The id of a message leads to where it was said."""
+    try:
+        session = find_session(memory, request.path["id"], forgotten=True)
+    except (NotFound, InvalidInput):
+        return Rendered("item_none", {"id": request.path["id"][:100]}, 404)
+    said = _message_with_id(memory, request.path["id"], session)
+    if said is not None:
+        return Redirect(f"/conversations/{session.short_id}?at={said.short_id}#m{said.short_id}")
+    return _conversation_page(memory, request, session, {})
+
+
+def edit_conversation(memory: LocalMemory, request: PageRequest) -> PageReply:
+    """Another label, folder or importance, unless somebody was quicker or it cannot be: what was written stays."""
+    session = find_session(memory, request.path["id"])
+    mine = {name: request.given(name) for name in ("label", "folder", "importance")}
+    try:
+        wanted = ConversationChanges(mine["label"], mine["folder"], _importance(mine["importance"]))
+        changed = update_conversation(memory, session.uid, wanted, _rev(request))
+    except CommonplaceError as error:
+        wrong = None if isinstance(error, Conflict) else error
+        held = {"held": mine, "wrong": wrong}
+        return _conversation_page(memory, request, find_session(memory, session.uid), held, error.http_status)
+    return Redirect(with_undo(f"/conversations/{session.short_id}", [changed]), "changed", session.label[:80])
+
+
+def change_status(memory: LocalMemory, request: PageRequest) -> Redirect:
+    """Archive, pin, and back."""
+    session, do = find_session(memory, request.path["id"]), request.given("do")
+    if do not in ACTIONS:
+        raise InvalidInput(f"do is {do[:40]!r}.", f"Choose one of {', '.join(ACTIONS)}.")
+    changed = update_conversation(memory, session.uid, arrangement(memory, session, do, session.folder), _rev(request))
+    return Redirect(with_undo(f"/conversations/{session.short_id}", [changed]), ACTIONS[do], session.label[:80])
+
+
+def forget_conversation(memory: LocalMemory, request: PageRequest) -> Redirect:
+    """Forget it with all that was said in it; its page then offers to bring it back."""
+    session = forget_session(memory, request.path["id"], _rev(request))
+    return Redirect(f"/conversations/{session.short_id}", "forgot")
+
+
+def restore_conversation(memory: LocalMemory, request: PageRequest) -> Redirect:
+    """Undo forgetting."""
+    session = restore_session(memory, request.path["id"])
+    return Redirect(f"/conversations/{session.short_id}", "restored")
+
+
+def export_conversation(memory: LocalMemory, request: PageRequest) -> FileReply:
+    """A file of it, the same that the command writes."""
+    format_ = request.one("format", EXPORT_FORMATS[0])
+    if format_ not in EXPORT_FORMATS:
+        raise InvalidInput(f"format is {format_[:40]!r}.", f"Choose one of {', '.join(EXPORT_FORMATS)}.")
+    session, messages = open_conversation(memory, request.path["id"])
+    name = f"{safe_file_name(redact(session.label or session.key))}.{ENDINGS[format_]}"
+    return FileReply(export_text(session, messages, format_).encode("utf-8", "replace"), MEDIA[format_], name)
+
+
+def entry_of(item: Item) -> Entry:
+    """An item as it is read: prose as Markdown, what tools said as it is."""
+    body, narrative = (redact(text[:SHOWN]) for text in (item.body.strip(), item.details.get("narrative", "")))
+    by_tool = item.kind == "observation" or item.details.get("role") == "tool"
+    said = _parts(markdown(narrative)) if narrative else ()
+    if body:
+        said += (_plain(body),) if by_tool else _parts(markdown(body))
+    named = [name for name in DETAIL_FIELDS[item.kind] if name not in FIELDS_SHOWN_ELSEWHERE and item.details.get(name)]
+    fields = tuple((name, redact(item.details[name][:SHOWN])) for name in named)
+    return Entry(item, said, fields, max(0, len(item.body) - SHOWN))
+
+
+def _conversation_page(
+    memory: LocalMemory, request: PageRequest, session: Session, more: dict[str, Any], status: int = 200
+) -> Rendered:
+    values: dict[str, Any] = {
+        "session": session,
+        "held": None,
+        "may_change": request.may("write"),
+        "undoable": undoable(request),
+        "question": request.one("find"),
+        "hits": None,
+        "here_address": f"/conversations/{session.short_id}",
+    }
+    if session.forgotten_ms is not None:
+        return Rendered("conversation", values | {"page": None}, 404)
+    page = read_session(
+        memory,
+        session,
+        after=request.one("after"),
+        before=request.one("before"),
+        at=request.one("at"),
+        last=bool(request.one("last")),
+    )
+    mark_session_read(memory, session)
+    folders = session_totals(memory, SessionScope(empty=True)).folders
+    values |= {
+        "page": page,
+        "entries": [entry_of(item) for item in page.items],
+        "at": request.one("at"),
+        "kinds": kinds_in_sessions(memory, [session]).get(session.id, {}),
+        "around": related_sessions(memory, session),
+        "folders": sorted(folders)[:FOLDERS],
+        "formats": EXPORT_FORMATS,
+    }
+    if question := request.one("find"):
+        sought = frozenset(word.token for word in plain_words(question))
+        found = search_session(memory, session, question)
+        values["hits"] = [
+            (item, highlight_excerpt(redact(item.text or item.told()), sought, EXCERPT)) for item in found
+        ]
+    return Rendered("conversation", values | more, status)
+
+
+def _message_with_id(memory: LocalMemory, id_: str, session: Session) -> Item | None:
+    """The item that an address names instead of its conversation."""
+    if id_ in (session.uid, session.short_id, session.key, str(session.id)):
+        return None
+    return next(iter(get_items(memory, [id_]).items), None)
+
+
+def _parts(html: Markup) -> tuple[Part, ...]:
+    """HTML in parts: long blocks of code apart from the rest."""
+    parts: list[Part] = []
+    end = 0
+    for block in _BLOCK.finditer(html):
+        lines = block[0].count("\n")
+        if lines > FOLDED:
+            parts += [Part(Markup(html[end : block.start()])), Part(Markup(block[0]), lines)]
+            end = block.end()
+    return (*parts, Part(Markup(html[end:])))
+
+
+def _plain(text: str) -> Part:
+    lines = text.count("\n") + 1
+    return Part(Markup('<pre class="plain">{}</pre>').format(text), lines if lines > FOLDED else 0)
+
+
+def _importance(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput(f"importance is {text[:40]!r}.", "Choose a number from 0 to 10.") from None
+
+
+def _rev(request: PageRequest) -> int:
+    return request.number("rev", 0, 0, 10**9)

@@ -10,23 +10,25 @@ THEMES = ("light", "dark")
 _VISIT = "commonplace_visit"
 
 
-def visit_cookie(asked: HTTPConnection) -> str:
+def visit_cookie(connection: HTTPConnection) -> str:
     """The name of the cookie of a visit. Browsers show cookies to every port of a host: each port has its own."""
-    port = asked.headers.get("host", "").rpartition(":")[2]
+    port = connection.headers.get("host", "").rpartition(":")[2]
     return f"{_VISIT}_{port}" if port.isdecimal() else _VISIT
 
 
-def visit_of(asked: HTTPConnection) -> str:
+def visit_of(connection: HTTPConnection) -> str:
     """The token of the visit; empty if there is none."""
-    return asked.cookies.get(visit_cookie(asked), "")
+    return connection.cookies.get(visit_cookie(connection), "")
 
 
-def theme_of(asked: HTTPConnection) -> str:
-    theme = asked.cookies.get(THEME_COOKIE, "")
+def theme_of(connection: HTTPConnection) -> str:
+    theme = connection.cookies.get(THEME_COOKIE, "")
     return theme if theme in THEMES else ""
 
 
-def set_cookie(response: Response, asked: HTTPConnection, name: str, value: str, seconds: int = 365 * 86_400) -> None:
+def set_cookie(
+    response: Response, connection: HTTPConnection, name: str, value: str, seconds: int = 365 * 86_400
+) -> None:
     """A cookie for our pages only. An empty one is taken away."""
     response.set_cookie(
         name,
@@ -34,5 +36,5 @@ def set_cookie(response: Response, asked: HTTPConnection, name: str, value: str,
         max_age=seconds if value else 0,
         httponly=name != THEME_COOKIE,
         samesite="strict",
-        secure=asked.url.scheme == "https",
+        secure=connection.url.scheme == "https",
     )

@@ -1,33 +1,108 @@
-"""Home: what was remembered today, a calendar of activity, projects, and whether everything works."""
+"""The calendar of activity: a year, a column for each week, the fuller a day the darker."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 
-from commonplace.memory.activity import items_per_day, midnight
-from commonplace.memory.book import Book
-from commonplace.memory.browse import browse, projects
+from commonplace.memory.items import browse_items, list_projects
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.sessions import active_sessions
+from commonplace.memory.stats import day_start_ms, items_per_day
 from commonplace.memory.status import status
-from commonplace.model import Scope
-from commonplace.web.calendar import calendar, first_day
-from commonplace.web.page import Asked, Shown
+from commonplace.model import KINDS, Scope
+from commonplace.web.page import PageRequest, Rendered
+
+WEEKS = 53
+# How dark a day is, by its share of the fullest: 0 is empty.
+SHADES = 4
+CELL = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One square: where it stands, what it counts, how dark it is."""
+
+    date: date
+    count: int
+    shade: int
+    x: int
+    y: int
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Squares from the first Monday to today, and where months begin."""
+
+    days: tuple[Day, ...]
+    months: tuple[tuple[int, date], ...]
+    total: int
+    width: int
+    height: int = 8 * CELL + 4
+
+
+def first_day(today: date) -> date:
+    """The Monday that the calendar begins with."""
+    return today - timedelta(days=today.weekday(), weeks=WEEKS - 1)
+
+
+def activity_calendar(counts: Mapping[date, int], today: date) -> Calendar:
+    """The calendar up to today."""
+    first = first_day(today)
+    fullest = max(counts.values(), default=0)
+    squares = []
+    months: list[tuple[int, date]] = []
+    for number in range((today - first).days + 1):
+        day = first + timedelta(days=number)
+        count = counts.get(day, 0)
+        x, y = (number // 7) * CELL, 18 + (number % 7) * CELL
+        squares.append(Day(day, count, _shade(count, fullest), x, y))
+        # A month is named over the week in which it begins, if there is room.
+        if day.day == 1 and (not months or x - months[-1][0] >= 2 * CELL):
+            months.append((x, day))
+    return Calendar(tuple(squares), tuple(months), sum(day.count for day in squares), WEEKS * CELL)
+
+
+def _shade(count: int, fullest: int) -> int:
+    """Few and many differ more than their share: half of the fullest day is dark already."""
+    return 0 if not count else 1 + min(SHADES - 1, int(SHADES * (count / fullest) ** 0.5 - 0.001))
+
 
 NEWEST = 12
 PROJECTS = 12
 
 
-def home(book: Book, asked: Asked) -> Shown:
+def home_page(memory: LocalMemory, request: PageRequest) -> Rendered:
     """The first page."""
-    today = datetime.fromtimestamp(book.clock() / 1000, UTC).date()
-    counts = items_per_day(book, Scope(), midnight(first_day(today)))
+    today = datetime.fromtimestamp(memory.clock() / 1000, UTC).date()
+    counts = items_per_day(memory, Scope(), day_start_ms(first_day(today)))
     per_day = {day: sum(kinds.values()) for day, kinds in counts.items()}
     values = {
-        "newest": browse(book, Scope(), NEWEST).items,
-        "projects": projects(book)[:PROJECTS],
-        "status": status(book),
+        "newest": browse_items(memory, Scope(), NEWEST).items,
+        "projects": list_projects(memory)[:PROJECTS],
+        "status": status(memory),
         "today": counts.get(today, {}),
         "date": today,
-        "calendar": calendar(per_day, today),
-        "address": f"http://{asked.headers.get('host', '127.0.0.1')}",
+        "calendar": activity_calendar(per_day, today),
+        "address": f"http://{request.headers.get('host', '127.0.0.1')}",
     }
-    return Shown("home", values)
+    return Rendered("home", values)
+
+
+FEED_ITEMS = 40
+FEED_SESSIONS = 12
+
+
+def feed_page(memory: LocalMemory, request: PageRequest) -> Rendered:
+    """What came last; the page itself follows on from there."""
+    project = request.one("project") or None
+    scope = Scope(project=project)
+    values = {
+        "newest": browse_items(memory, scope, FEED_ITEMS).items,
+        "sessions": active_sessions(memory, scope, FEED_SESSIONS),
+        "projects": [known.name for known in list_projects(memory)],
+        "project": project or "",
+        "kinds": KINDS,
+    }
+    return Rendered("feed", values)

@@ -9,17 +9,17 @@ from typing import Any, Literal
 from urllib.parse import urlencode
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.book import Book
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Key
 from commonplace.workers import Workers
 
 Method = Literal["GET", "POST"]
-Scope = Literal["read", "write", "admin"]
+KeyScope = Literal["read", "write", "admin"]
 _OWN_PATH = re.compile(r"/(?![/\\])[!-~]{0,2000}")
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class ServerContext:
     """What pages can know about the server they are part of, and whether it is about to end."""
 
     workers: Workers
@@ -27,14 +27,14 @@ class House:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """A request of somebody who is signed in: what was in its path, its query and its form."""
 
     path: Mapping[str, str]
     query: Mapping[str, Sequence[str]]
     form: Mapping[str, Sequence[str]]
     key: Key
-    house: House
+    server: ServerContext
     headers: Mapping[str, str]
 
     def one(self, name: str, default: str = "") -> str:
@@ -62,12 +62,12 @@ class Asked:
             raise InvalidInput(f"{name} is {text[:40]!r}.", f"Choose a whole number from {least} to {most}.")
         return int(text)
 
-    def may(self, scope: Scope) -> bool:
+    def may(self, scope: KeyScope) -> bool:
         return self.key.allows(scope)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Rendered:
     """A page to show: the template of this name with these values."""
 
     template: str
@@ -76,7 +76,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class Redirect:
     """On to another page of ours, where `did` names what is told there (words/done.toml), about `about`."""
 
     path: str
@@ -92,7 +92,7 @@ class Gone:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class FileReply:
     """A file or a stream, as it is."""
 
     content: bytes = b""
@@ -101,8 +101,8 @@ class Sent:
     stream: Callable[[], AsyncIterator[bytes]] | None = None
 
 
-Reply = Shown | Gone | Sent
-Call = Callable[[Book, Asked], Reply]
+PageReply = Rendered | Redirect | FileReply
+PageFunction = Callable[[LocalMemory, PageRequest], PageReply]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +114,13 @@ class Page:
 
     method: Method
     path: str
-    scope: Scope
-    call: Call
+    scope: KeyScope
+    call: PageFunction
     place: str = ""
     parts: tuple[str, ...] = ()
 
 
-def own_path(path: str, default: str = "/") -> str:
+def local_path(path: str, default: str = "/") -> str:
     """A path of ours to go back to; anything else, such as another site's, is the default."""
     return path if _OWN_PATH.fullmatch(path) else default
 

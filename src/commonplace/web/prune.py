@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.book import Book
-from commonplace.memory.organise import Arrangement, arrange, unarchive
-from commonplace.memory.prune import DEFAULT_DAYS, DEFAULT_IMPORTANCE, MAX_DAYS, prune
-from commonplace.text.folders import ROOT
-from commonplace.web.page import Asked, Gone, Shown
+from commonplace.memory.conversations import ConversationChanges, unarchive_conversation, update_conversation
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE, find_prunable
+from commonplace.text.paths import ROOT_FOLDER
+from commonplace.web.page import PageRequest, Redirect, Rendered
 
 # As many as a person looks through at once; the rest is proposed when these are decided.
 AT_ONCE = 100
@@ -19,12 +19,12 @@ FILTERS = ("days", "importance", "folder")
 _SHORT_ID = re.compile(r"[0-9a-f]{12}")
 
 
-def candidates(book: Book, asked: Asked) -> Shown:
+def candidates(memory: LocalMemory, request: PageRequest) -> Rendered:
     """What could go."""
-    days = asked.number("days", DEFAULT_DAYS, 0, MAX_DAYS)
-    importance = asked.number("importance", int(DEFAULT_IMPORTANCE), 1, 10)
-    folder = asked.one("folder", ROOT)
-    found = prune(book, days, float(importance), folder)
+    days = request.number("days", PRUNE_DAYS, 0, MAX_DAYS)
+    importance = request.number("importance", int(PRUNE_IMPORTANCE), 1, 10)
+    folder = request.one("folder", ROOT_FOLDER)
+    found = find_prunable(memory, days, float(importance), folder)
     values = {
         "candidates": found.candidates[:AT_ONCE],
         "total": len(found.candidates),
@@ -32,37 +32,37 @@ def candidates(book: Book, asked: Asked) -> Shown:
         "days": days,
         "importance": importance,
         "folder": folder,
-        "undoable": [id_ for id_ in asked.one("undo").split(",") if _SHORT_ID.fullmatch(id_)][:AT_ONCE],
-        "may_change": asked.may("write"),
+        "undoable": [id_ for id_ in request.one("undo").split(",") if _SHORT_ID.fullmatch(id_)][:AT_ONCE],
+        "may_change": request.may("write"),
     }
-    return Shown("prune", values)
+    return Rendered("prune", values)
 
 
-def archive(book: Book, asked: Asked) -> Gone:
+def archive_chosen(memory: LocalMemory, request: PageRequest) -> Redirect:
     """Archive what was chosen."""
-    ids = _chosen(asked)
+    ids = _chosen(request)
     for id_ in ids:
-        arrange(book, id_, Arrangement(status="archived"))
-    return Gone(_address(asked, undo=",".join(ids)), "archived", str(len(ids)))
+        update_conversation(memory, id_, ConversationChanges(status="archived"))
+    return Redirect(_address(request, undo=",".join(ids)), "archived", str(len(ids)))
 
 
-def bring_back(book: Book, asked: Asked) -> Gone:
+def undo_archiving(memory: LocalMemory, request: PageRequest) -> Redirect:
     """Undo archiving."""
-    ids = _chosen(asked)
+    ids = _chosen(request)
     for id_ in ids:
-        unarchive(book, id_)
-    return Gone(_address(asked), "unarchived", str(len(ids)))
+        unarchive_conversation(memory, id_)
+    return Redirect(_address(request), "unarchived", str(len(ids)))
 
 
-def _address(asked: Asked, **more: str) -> str:
+def _address(request: PageRequest, **more: str) -> str:
     """The page with the filters that it had."""
-    kept = {name: asked.given(name) for name in FILTERS} | more
+    kept = {name: request.given(name) for name in FILTERS} | more
     told = urlencode({name: value for name, value in kept.items() if value})
     return "/prune" + (f"?{told}" if told else "")
 
 
-def _chosen(asked: Asked) -> Sequence[str]:
-    ids = [id_ for id_ in dict.fromkeys(asked.chosen("id")) if _SHORT_ID.fullmatch(id_)][:AT_ONCE]
+def _chosen(request: PageRequest) -> Sequence[str]:
+    ids = [id_ for id_ in dict.fromkeys(request.chosen("id")) if _SHORT_ID.fullmatch(id_)][:AT_ONCE]
     if not ids:
         raise InvalidInput("No conversation was chosen.", "Go back and choose at least one.")
     return ids

@@ -1,55 +1,118 @@
-"""The routes of the dashboard, for whoever assembles the site."""
+"""Every page, in the order of the menu. To add one: a function, its template, its words, and a row here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NoReturn
 
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute, Route, compile_path
 
-from commonplace.web import static
-from commonplace.web.frame import Frame
-from commonplace.web.login import Door, Login, Tickets
-from commonplace.web.lost import LOST, is_typed
-from commonplace.web.page import House, Page
-from commonplace.web.pages import PAGES
-from commonplace.web.render import Templates
+from commonplace.errors import NotFound
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.web import conversations, home, items, prune, rules, search, settings, static, timeline, topics
+from commonplace.web.login import KeyCheck, LoginPages, LoginTickets
+from commonplace.web.page import Page, PageRequest, ServerContext
+from commonplace.web.page_handler import PageHandler
+from commonplace.web.rendering import Templates
 from commonplace.workers import Workers
 
-_DOORS = ("/login", "/logout", "/enter")
+PAGES: tuple[Page, ...] = (
+    Page("GET", "/", "read", home.home_page, "home"),
+    Page("GET", "/search", "read", search.search_page, "search", parts=("results",)),
+    Page("GET", "/timeline", "read", timeline.timeline_page, "timeline"),
+    Page("GET", "/conversations", "read", conversations.list_conversations, "conversations"),
+    Page("POST", "/conversations", "write", conversations.change_chosen, "conversations"),
+    Page("POST", "/conversations/undo", "write", conversations.undo_changes, "conversations"),
+    Page("GET", "/conversations/{id}", "read", conversations.show_conversation, "conversations"),
+    Page("POST", "/conversations/{id}", "write", conversations.edit_conversation, "conversations"),
+    Page("POST", "/conversations/{id}/status", "write", conversations.change_status, "conversations"),
+    Page("POST", "/conversations/{id}/forget", "write", conversations.forget_conversation, "conversations"),
+    Page("POST", "/conversations/{id}/restore", "write", conversations.restore_conversation, "conversations"),
+    Page("GET", "/conversations/{id}/export", "read", conversations.export_conversation, "conversations"),
+    Page("GET", "/items/new", "write", items.new_item_form, "search"),
+    Page("POST", "/items/new", "write", items.add_item, "search"),
+    Page("GET", "/items/{id}", "read", items.show_item, "search"),
+    Page("POST", "/items/{id}", "write", items.edit_item, "search"),
+    Page("POST", "/items/{id}/supersede", "write", items.supersede_item, "search"),
+    Page("POST", "/items/{id}/forget", "write", items.forget_item, "search"),
+    Page("POST", "/items/{id}/restore", "write", items.restore_item, "search"),
+    Page("POST", "/items/{id}/revert", "write", items.revert_item, "search"),
+    Page("GET", "/rules", "read", rules.list_rules, "rules"),
+    Page("POST", "/rules", "write", rules.add_rule, "rules"),
+    Page("GET", "/rules/preview", "read", rules.preview_rule_files, "rules"),
+    Page("POST", "/rules/{id}", "write", rules.edit_rule, "rules"),
+    Page("POST", "/rules/{id}/forget", "write", rules.forget_rule, "rules"),
+    Page("POST", "/rules/{id}/restore", "write", rules.restore_rule, "rules"),
+    Page("POST", "/rules/{id}/settle", "write", rules.resolve_contradiction, "rules"),
+    Page("GET", "/topics", "read", topics.list_topics, "topics"),
+    Page("GET", "/topics/map", "read", topics.topic_map, "topics"),
+    Page("GET", "/topics/{id}", "read", topics.show_topic, "topics"),
+    Page("GET", "/topics/passages/{id}", "read", topics.show_passage, "topics", parts=("chosen",)),
+    Page("GET", "/prune", "read", prune.candidates, "prune"),
+    Page("POST", "/prune/archive", "write", prune.archive_chosen, "prune"),
+    Page("POST", "/prune/undo", "write", prune.undo_archiving, "prune"),
+    Page("GET", "/feed", "read", home.feed_page, "feed"),
+    Page("GET", "/settings", "read", settings.settings_page, "settings"),
+    Page("POST", "/settings/keys", "admin", settings.make_key, "settings"),
+    Page("POST", "/settings/keys/{id}/revoke", "admin", settings.revoke_key, "settings"),
+    Page("POST", "/settings/backups", "admin", settings.make_backup, "settings"),
+    Page("GET", "/settings/doctor", "admin", settings.doctor_page, "settings"),
+    Page("POST", "/settings/doctor", "admin", settings.run_doctor, "settings"),
+    Page("POST", "/theme", "read", settings.set_theme),
+)
+
+# What begins so is for programs, even if a browser asks.
+_PROGRAMS = ("/api", "/mcp", "/.well-known", "/health", "/live", "/ready", "/metrics")
+
+
+def is_browser_request(path: str, accept: str) -> bool:
+    """Whether a path that is no page was asked for by a person."""
+    return "text/html" in accept and not any(path == door or path.startswith(f"{door}/") for door in _PROGRAMS)
+
+
+def _page_not_found(_memory: LocalMemory, _asked: PageRequest) -> NoReturn:
+    raise NotFound("There is no page at this address.", "Look for it from the first page.")
+
+
+NOT_FOUND_PAGE = Page("GET", "/{anywhere}", "read", _page_not_found, "")
+
+_LOGIN_PATHS = ("/login", "/logout", "/enter")
 # The news of REST, which pages listen to: reading it takes no more than a visit.
 _EVENTS = "/api/v1/events"
-_PACKED = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=4)
+_COMPRESSED = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=4)
 
 
-def routes(workers: Workers, ending: Callable[[], bool], door: Door, tickets: Tickets) -> list[BaseRoute]:
+def routes(workers: Workers, ending: Callable[[], bool], door: KeyCheck, tickets: LoginTickets) -> list[BaseRoute]:
     """Every page, the door to them, and the files they need."""
-    house = House(workers, ending)
+    server = ServerContext(workers, ending)
     templates = Templates()
-    login = Login(door, templates, tickets)
+    login = LoginPages(door, templates, tickets)
     return [
         Route("/login", login.form, methods=["GET"]),
         Route("/login", login.enter, methods=["POST"]),
         Route("/logout", login.leave, methods=["POST"]),
         Route("/enter", login.ticket, methods=["GET"]),
-        Route(static.TREE + "/{name}", static.send, middleware=[_PACKED]),
+        Route(static.TREE + "/{name}", static.send, middleware=[_COMPRESSED]),
         *(
-            Route(path, Frame(path, behind, house, templates), middleware=[_PACKED])
+            Route(path, PageHandler(path, behind, server, templates), middleware=[_COMPRESSED])
             for path, behind in _by_path().items()
         ),
     ]
 
 
-def lost(workers: Workers, ending: Callable[[], bool]) -> Frame:
+def not_found_handler(workers: Workers, ending: Callable[[], bool]) -> PageHandler:
     """What is shown where nothing is."""
-    return Frame(LOST.path, {LOST.method: LOST}, House(workers, ending), Templates())
+    return PageHandler(
+        NOT_FOUND_PAGE.path, {NOT_FOUND_PAGE.method: NOT_FOUND_PAGE}, ServerContext(workers, ending), Templates()
+    )
 
 
 def is_page(path: str, accept: str) -> bool:
     """Whether a path is for people, who sign in, rather than for programs, which show a key."""
-    known = path in (*_DOORS, _EVENTS) or any(pattern.match(path) for pattern in _PATTERNS)
-    return known or is_typed(path, accept)
+    known = path in (*_LOGIN_PATHS, _EVENTS) or any(pattern.match(path) for pattern in _PATTERNS)
+    return known or is_browser_request(path, accept)
 
 
 def _by_path() -> dict[str, dict[str, Page]]:

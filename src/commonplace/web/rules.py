@@ -11,20 +11,17 @@ from urllib.parse import urlencode
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput
 from commonplace.hosts.generate import generate
-from commonplace.hosts.targets import NAMES
-from commonplace.memory.book import Book
-from commonplace.memory.browse import browse, projects
-from commonplace.memory.contradictions import Contradiction, contradictions
-from commonplace.memory.edit import Changes, edit
-from commonplace.memory.fetch import fetch, fetch_one
-from commonplace.memory.forget import forget, restore
-from commonplace.memory.remember import Note, remember
-from commonplace.memory.rules import paths_of
-from commonplace.memory.rules import rules as active_rules
-from commonplace.memory.supersede import supersede
+from commonplace.hosts.registry import TARGET_NAMES
+from commonplace.memory.contradictions import Contradiction, find_contradictions
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
+from commonplace.memory.items import browse_items, get_item, get_items, list_projects
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.rules import active_rules as active_rules
+from commonplace.memory.rules import rule_paths
 from commonplace.model import Item, Scope
-from commonplace.text.globs import any_matches
-from commonplace.web.page import Asked, Gone, Reply, Shown
+from commonplace.text.paths import any_glob_matches
+from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered
 
 AT_ONCE = 200
 # The rules of everywhere only, which is no project's name.
@@ -48,7 +45,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class RejectedEdit:
     """What somebody wrote that could not be kept: because of what is wrong, or because `item` was changed meanwhile."""
 
     item: Item | None
@@ -58,100 +55,104 @@ class Held:
     wrong: CommonplaceError | None
 
 
-def rules(book: Book, asked: Asked) -> Shown:
+def list_rules(memory: LocalMemory, request: PageRequest) -> Rendered:
     """All rules, those of a project and of everywhere, or those that hold for one file."""
-    return _shown(book, asked)
+    return _rules_page(memory, request)
 
 
-def add(book: Book, asked: Asked) -> Reply:
+def add_rule(memory: LocalMemory, request: PageRequest) -> PageReply:
     """A new rule; what cannot be kept stays in the page."""
-    project = asked.given("project").strip()
+    project = request.given("project").strip()
     try:
-        note = Note(asked.given("content"), type="rule", project=project or None, details=_paths(asked))
-        stored = remember(book, note)
+        note = NewItem(request.given("content"), type="rule", project=project or None, details=_paths(request))
+        stored = remember(memory, note)
     except CommonplaceError as error:
-        return _shown(book, asked, _held(asked, None, error), error.http_status)
-    return Gone(_back(asked), "known" if stored.duplicate else "added", stored.uid[-12:])
+        return _rules_page(memory, request, _rejected_edit(request, None, error), error.http_status)
+    return Redirect(_back(request), "known" if stored.duplicate else "added", stored.uid[-12:])
 
 
-def change(book: Book, asked: Asked) -> Reply:
+def edit_rule(memory: LocalMemory, request: PageRequest) -> PageReply:
     """Rewrite a rule, unless somebody else was quicker: then both versions are shown."""
     old: Item | None = None
     try:
-        old = fetch_one(book, asked.path["id"])
-        edit(book, old.id, Changes(content=asked.given("content"), details=_paths(asked)), _rev(asked))
+        old = get_item(memory, request.path["id"])
+        edit_item(memory, old.id, Changes(content=request.given("content"), details=_paths(request)), _rev(request))
     except CommonplaceError as error:
-        now = next(iter(fetch(book, [asked.path["id"]]).items), None)
+        now = next(iter(get_items(memory, [request.path["id"]]).items), None)
         quicker = isinstance(error, Conflict) and now is not None
-        return _shown(book, asked, _held(asked, now, None if quicker else error), error.http_status)
-    return Gone(_back(asked), "changed", old.short_id)
+        return _rules_page(memory, request, _rejected_edit(request, now, None if quicker else error), error.http_status)
+    return Redirect(_back(request), "changed", old.short_id)
 
 
-def drop(book: Book, asked: Asked) -> Gone:
+def forget_rule(memory: LocalMemory, request: PageRequest) -> Redirect:
     """Forget a rule."""
-    (item,) = forget(book, [asked.path["id"]])
-    return Gone(_back(asked), "forgot", item.short_id)
+    (item,) = forget_items(memory, [request.path["id"]])
+    return Redirect(_back(request), "forgot", item.short_id)
 
 
-def bring_back(book: Book, asked: Asked) -> Gone:
+def restore_rule(memory: LocalMemory, request: PageRequest) -> Redirect:
     """Undo forgetting."""
-    (item,) = restore(book, [asked.path["id"]])
-    return Gone(_back(asked), "restored", item.short_id)
+    (item,) = restore_items(memory, [request.path["id"]])
+    return Redirect(_back(request), "restored", item.short_id)
 
 
-def settle(book: Book, asked: Asked) -> Gone:
+def resolve_contradiction(memory: LocalMemory, request: PageRequest) -> Redirect:
     """Of two rules that contradict each other one holds: it takes the place of the other."""
-    old, new = supersede(book, asked.given("old"), asked.path["id"])
-    return Gone(_back(asked), "superseded", old.short_id if old.id != new.id else "")
+    old, new = mark_superseded(memory, request.given("old"), request.path["id"])
+    return Redirect(_back(request), "superseded", old.short_id if old.id != new.id else "")
 
 
-def preview(book: Book, asked: Asked) -> Shown:
+def preview_rule_files(memory: LocalMemory, request: PageRequest) -> Rendered:
     """The files that agents would read, as they would be written into an empty folder."""
-    project = asked.one("project")
-    target = asked.one("target", NAMES[0])
-    if target not in NAMES:
-        raise InvalidInput(f"There is no target {target[:40]!r}.", f"Targets: {', '.join(NAMES)}.")
+    project = request.one("project")
+    target = request.one("target", TARGET_NAMES[0])
+    if target not in TARGET_NAMES:
+        raise InvalidInput(f"There is no target {target[:40]!r}.", f"Targets: {', '.join(TARGET_NAMES)}.")
     with tempfile.TemporaryDirectory() as folder:
-        made = generate(book, Path(folder), project or None, [target], write=False)
+        made = generate(memory, Path(folder), project or None, [target], write=False)
     files = [(made_file.path, (made_file.after or b"").decode()) for made_file in made.changes]
-    values = {"files": files, "notes": made.notes, "targets": NAMES, "target": target, "project": project}
-    return Shown("rules_preview", values | _where(book))
+    values = {"files": files, "notes": made.notes, "targets": TARGET_NAMES, "target": target, "project": project}
+    return Rendered("rules_preview", values | _where(memory))
 
 
-def _shown(book: Book, asked: Asked, held: Held | None = None, status: int = 200) -> Shown:
-    named, file = (asked.one(name) or asked.given(f"at_{name}") for name in ("project", "file"))
-    found, elsewhere = _found(book, named, [file] if file else [])
+def _rules_page(
+    memory: LocalMemory, request: PageRequest, held: RejectedEdit | None = None, status: int = 200
+) -> Rendered:
+    named, file = (request.one(name) or request.given(f"at_{name}") for name in ("project", "file"))
+    found, elsewhere = _found(memory, named, [file] if file else [])
     values = {
         "project": named,
         "file": file,
         "sections": _sections(found),
         "elsewhere": elsewhere,
         "too_many": len(found) + elsewhere >= AT_ONCE,
-        "opposed": _opposed(book, found) if asked.one("check") else None,
-        "may_change": asked.may("write"),
+        "opposed": _opposed(memory, found) if request.one("check") else None,
+        "may_change": request.may("write"),
         "held": held,
-        "paths_of": paths_of,
+        "paths_of": rule_paths,
         "everywhere": EVERYWHERE,
     }
-    return Shown("rules", values | _where(book), status)
+    return Rendered("rules", values | _where(memory), status)
 
 
-def _found(book: Book, named: str, files: Sequence[str]) -> tuple[Sequence[Item], int]:
+def _found(memory: LocalMemory, named: str, files: Sequence[str]) -> tuple[Sequence[Item], int]:
     """The rules to show, and how many hold for other files only."""
     if named:
-        active = active_rules(book, None if named == EVERYWHERE else named, files, AT_ONCE)
+        active = active_rules(memory, None if named == EVERYWHERE else named, files, AT_ONCE)
         return [*active.project, *active.everywhere], active.elsewhere
-    every = browse(book, Scope(kinds=("memory",), types=("rule",)), AT_ONCE).items
-    holding = [one for one in reversed(every) if not files or not paths_of(one) or any_matches(paths_of(one), files)]
+    every = browse_items(memory, Scope(kinds=("memory",), types=("rule",)), AT_ONCE).items
+    holding = [
+        one for one in reversed(every) if not files or not rule_paths(one) or any_glob_matches(rule_paths(one), files)
+    ]
     return holding, len(every) - len(holding)
 
 
-def _held(asked: Asked, item: Item | None, wrong: CommonplaceError | None) -> Held:
-    return Held(item, asked.given("content"), asked.given("paths"), asked.given("project"), wrong)
+def _rejected_edit(request: PageRequest, item: Item | None, wrong: CommonplaceError | None) -> RejectedEdit:
+    return RejectedEdit(item, request.given("content"), request.given("paths"), request.given("project"), wrong)
 
 
-def _where(book: Book) -> dict[str, Any]:
-    return {"projects": [project.name for project in projects(book)]}
+def _where(memory: LocalMemory) -> dict[str, Any]:
+    return {"projects": [project.name for project in list_projects(memory)]}
 
 
 def _sections(items: Sequence[Item]) -> list[Section]:
@@ -164,27 +165,27 @@ def _grouped(items: Sequence[Item]) -> list[Group]:
     """By the files they hold for; those for every file first."""
     groups: dict[tuple[str, ...], list[Item]] = {}
     for item in items:
-        groups.setdefault(paths_of(item), []).append(item)
+        groups.setdefault(rule_paths(item), []).append(item)
     return [Group(paths, tuple(groups[paths])) for paths in sorted(groups)]
 
 
-def _opposed(book: Book, items: Sequence[Item]) -> list[tuple[Item, Contradiction]]:
+def _opposed(memory: LocalMemory, items: Sequence[Item]) -> list[tuple[Item, Contradiction]]:
     """Pairs that cannot both hold, each pair once."""
     pairs: dict[frozenset[int], tuple[Item, Contradiction]] = {}
     for item in items:
-        for found in contradictions(book, item):
+        for found in find_contradictions(memory, item):
             pairs.setdefault(frozenset((item.id, found.item.id)), (item, found))
     return list(pairs.values())
 
 
-def _paths(asked: Asked) -> dict[str, str]:
-    return {"paths": "\n".join(line.strip() for line in asked.given("paths").splitlines() if line.strip())}
+def _paths(request: PageRequest) -> dict[str, str]:
+    return {"paths": "\n".join(line.strip() for line in request.given("paths").splitlines() if line.strip())}
 
 
-def _rev(asked: Asked) -> int:
-    return asked.number("rev", 0, 0, 10**9)
+def _rev(request: PageRequest) -> int:
+    return request.number("rev", 0, 0, 10**9)
 
 
-def _back(asked: Asked) -> str:
-    place = {name: asked.given(f"at_{name}") for name in ("project", "file") if asked.given(f"at_{name}")}
+def _back(request: PageRequest) -> str:
+    place = {name: request.given(f"at_{name}") for name in ("project", "file") if request.given(f"at_{name}")}
     return "/rules" + (f"?{urlencode(place)}" if place else "")

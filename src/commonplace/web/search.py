@@ -1,25 +1,83 @@
-"""Search: one box for words, questions and the query language, narrowed by where, what and when; and why."""
+"""The filters of a search: what is chosen in an address or a form, and which part of the memory that means."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 from markupsafe import Markup
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.book import Book
-from commonplace.memory.browse import browse, projects
-from commonplace.memory.recall import MAX_QUERY, Hit, recall, sessions_of_hits, words_sought
-from commonplace.model import KINDS, MEMORY_TYPES, Item, Session
-from commonplace.text.excerpt import excerpt
+from commonplace.memory.items import browse_items, list_projects
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.recall import MAX_QUERY, Hit, query_tokens, recall, sessions_of_hits
+from commonplace.model import KINDS, MEMORY_TYPES, Item, Scope, Session, SessionScope
+from commonplace.text.dates import period_end, period_start
+from commonplace.text.paths import ROOT_FOLDER, normalise_folder
+from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact
-from commonplace.web.frame import PART
-from commonplace.web.marks import marked
-from commonplace.web.page import Asked, Shown
-from commonplace.web.search_filters import NOWHERE, SPANS, Filters, filters
+from commonplace.text.sentences import excerpt
+from commonplace.web.page import PageRequest, Rendered
+from commonplace.web.page_handler import PART_HEADER
+from commonplace.web.rendering import highlight
+
+FILTER_NAMES = ("project", "kind", "type", "tag", "folder", "when", "since", "until")
+T = TypeVar("T")
+
+# Stretches of time that one click chooses.
+SPANS = ("today", "7d", "30d", "365d")
+# What belongs to no project.
+NOWHERE = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What is chosen, what it means, and what of it means nothing: that is left out, and told."""
+
+    chosen: dict[str, str]
+    scope: Scope
+    unclear: tuple[str, ...]
+
+    @property
+    def are_set(self) -> bool:
+        return any(self.chosen.values())
+
+    def address(self, question: str, **more: str) -> str:
+        """Where this is found again."""
+        named = {"q": question, **self.chosen, **more}
+        return "/search?" + urlencode({name: value for name, value in named.items() if value})
+
+
+def read_filters(request: PageRequest, now_ms: int) -> Filters:
+    """Read them leniently: no address is an error."""
+    chosen = {name: request.one(name)[:1000] for name in FILTER_NAMES}
+    unclear: list[str] = []
+
+    def read(text: str, reader: Callable[[str], T]) -> T | None:
+        try:
+            return reader(text) if text else None
+        except InvalidInput:
+            unclear.append(text[:60])
+            return None
+
+    span = chosen["when"] if chosen["when"] in SPANS else ""
+    folder = read(chosen["folder"], normalise_folder)
+    nowhere = chosen["project"] == NOWHERE
+    scope = Scope(
+        project=None if nowhere else read(chosen["project"], normalise_project),
+        only_global=nowhere,
+        kinds=tuple(kind for kind in KINDS if kind == chosen["kind"]),
+        types=(chosen["type"],) if chosen["type"] else (),
+        tag=chosen["tag"],
+        sessions=SessionScope(folder=folder) if folder and folder != ROOT_FOLDER else None,
+        since_ms=read(chosen["since"] or span, lambda text: period_start(text, now_ms)),
+        until_ms=read(chosen["until"], lambda text: period_end(text, now_ms)),
+    )
+    return Filters(chosen, scope, tuple(unclear))
+
 
 RESULTS, MOST = 20, 200
 EXCERPT = 320
@@ -39,10 +97,10 @@ class Result:
     why: Mapping[str, float]
 
 
-def search(book: Book, asked: Asked) -> Shown:
+def search_page(memory: LocalMemory, request: PageRequest) -> Rendered:
     """What is found; without a question, the newest of what the filters leave; without either, where to begin."""
-    question = asked.one("q")[:MAX_QUERY]
-    chosen = filters(asked, book.clock())
+    question = request.one("q")[:MAX_QUERY]
+    chosen = read_filters(request, memory.clock())
     values: dict[str, Any] = {
         "q": question,
         "chosen": chosen.chosen,
@@ -53,20 +111,20 @@ def search(book: Book, asked: Asked) -> Shown:
         "by_meaning": True,
         "waiting": 0,
         "more": "",
-        "may_add": asked.may("write"),
+        "may_add": request.may("write"),
     }
     if question:
-        values |= _found(book, question, chosen, _number(asked.one("n")))
+        values |= _found(memory, question, chosen, _number(request.one("n")))
     elif chosen.are_set:
-        values |= _newest(book, chosen, asked.one("cursor"))
+        values |= _newest(memory, chosen, request.one("cursor"))
     # Whoever types has the rest of the page already.
-    return Shown("search", values if asked.headers.get(PART) else values | _choices(book))
+    return Rendered("search", values if request.headers.get(PART_HEADER) else values | _choices(memory))
 
 
-def _found(book: Book, question: str, chosen: Filters, limit: int) -> dict[str, Any]:
-    found = recall(book, question, chosen.scope, limit)
-    sessions = sessions_of_hits(book, found.hits)
-    sought = words_sought(question)
+def _found(memory: LocalMemory, question: str, chosen: Filters, limit: int) -> dict[str, Any]:
+    found = recall(memory, question, chosen.scope, limit)
+    sessions = sessions_of_hits(memory, found.hits)
+    sought = query_tokens(question)
     more = len(found.hits) == limit < min(MOST, found.total)
     return {
         "results": [_result(hit, sought, sessions.get(hit.item.id)) for hit in found.hits],
@@ -78,27 +136,27 @@ def _found(book: Book, question: str, chosen: Filters, limit: int) -> dict[str, 
     }
 
 
-def _newest(book: Book, chosen: Filters, cursor: str) -> dict[str, Any]:
+def _newest(memory: LocalMemory, chosen: Filters, cursor: str) -> dict[str, Any]:
     try:
-        page = browse(book, chosen.scope, RESULTS, cursor or None)
+        page = browse_items(memory, chosen.scope, RESULTS, cursor or None)
     except InvalidInput:
-        page = browse(book, chosen.scope, RESULTS)
-    results = [Result(item, *_told(item, frozenset()), None, {}) for item in page.items]
+        page = browse_items(memory, chosen.scope, RESULTS)
+    results = [Result(item, *_highlighted(item, frozenset()), None, {}) for item in page.items]
     return {"results": results, "more": chosen.address("", cursor=page.next_cursor) if page.next_cursor else ""}
 
 
 def _result(hit: Hit, sought: frozenset[str], session: Session | None) -> Result:
     why = {"relevance": hit.relevance, "meaning": hit.semantic, "words": hit.lexical}
     known = {name: share for name, share in why.items() if share > 0.0}
-    return Result(hit.item, *_told(hit.item, sought), session, known)
+    return Result(hit.item, *_highlighted(hit.item, sought), session, known)
 
 
-def _told(item: Item, sought: frozenset[str]) -> tuple[Markup, Markup]:
+def _highlighted(item: Item, sought: frozenset[str]) -> tuple[Markup, Markup]:
     """Title and excerpt; what the title says already is not said again."""
     title = redact(item.title)
     repeated = (name for name, value in item.details.items() if value == item.title)
     text = _after(title, redact((item.text or item.told("snapshot", *repeated))[:READ]))
-    return marked(title, sought), marked(_after(title, _running(excerpt(text, sought, EXCERPT))), sought)
+    return highlight(title, sought), highlight(_after(title, _running(excerpt(text, sought, EXCERPT))), sought)
 
 
 def _after(title: str, text: str) -> str:
@@ -114,8 +172,8 @@ def _running(text: str) -> str:
     return " ".join(line for line in lines if line).replace("**", "").replace("`", "")
 
 
-def _choices(book: Book) -> dict[str, Any]:
-    names = [project.name for project in projects(book)]
+def _choices(memory: LocalMemory) -> dict[str, Any]:
+    names = [project.name for project in list_projects(memory)]
     return {"kinds": KINDS, "types": MEMORY_TYPES, "spans": SPANS, "projects": names, "nowhere": NOWHERE}
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from commonplace.errors import CommonplaceError, Forbidden
-from commonplace.hosts.connect.connection import connection
-from commonplace.hosts.connect.editors import EDITORS, installed
-from commonplace.hosts.connect.places import places_here
+from commonplace.doctor.checkup import NAMES, fix_findings, run_checks
+from commonplace.doctor.context import DoctorContext, Finding
+from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
+from commonplace.hosts.connections import read_connection
+from commonplace.hosts.host import locations_here
+from commonplace.hosts.registry import EDITORS, is_installed
 from commonplace.memory import keys, spaces
-from commonplace.memory.backup import back_up, backups
-from commonplace.memory.book import Book
-from commonplace.memory.health import known
-from commonplace.memory.status import status
+from commonplace.memory.backup import back_up_store, list_backups
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.status import last_check_result, status
 from commonplace.model import ROLES
-from commonplace.web.page import Asked, Gone, Shown
+from commonplace.web.cookies import THEME_COOKIE, THEMES
+from commonplace.web.page import PageRequest, Redirect, Rendered, local_path
 
 BACKUPS = 20
 MOST_DAYS = 3650
@@ -34,50 +36,50 @@ class Host:
     hooks: int = 0
 
 
-def settings(book: Book, asked: Asked) -> Shown:
+def settings_page(memory: LocalMemory, request: PageRequest) -> Rendered:
     """All of it, as far as the key may see it."""
-    return Shown("settings", _values(book, asked))
+    return Rendered("settings", _values(memory, request))
 
 
-def make_key(book: Book, asked: Asked) -> Shown:
+def make_key(memory: LocalMemory, request: PageRequest) -> Rendered:
     """A new key. Its secret is on this page and on no other."""
-    days = asked.number("days", 0, 0, MOST_DAYS)
-    expires = book.clock() + days * _DAY if days else None
-    project = asked.given("project").strip() or None
-    made, secret = keys.create(book, asked.given("name"), asked.given("role"), project, expires)
-    return Shown("settings", _values(book, asked) | {"made": made, "secret": secret}, 201)
+    days = request.number("days", 0, 0, MOST_DAYS)
+    expires = memory.clock() + days * _DAY if days else None
+    project = request.given("project").strip() or None
+    made, secret = keys.create_key(memory, request.given("name"), request.given("role"), project, expires)
+    return Rendered("settings", _values(memory, request) | {"made": made, "secret": secret}, 201)
 
 
-def revoke_key(book: Book, asked: Asked) -> Gone:
+def revoke_key(memory: LocalMemory, request: PageRequest) -> Redirect:
     """Let a key work no longer."""
-    key = keys.revoke(book, int(asked.path["id"]) if asked.path["id"].isdecimal() else asked.path["id"])
-    return Gone("/settings#keys", "revoked", key.name)
+    key = keys.revoke_key(memory, int(request.path["id"]) if request.path["id"].isdecimal() else request.path["id"])
+    return Redirect("/settings#keys", "revoked", key.name)
 
 
-def make_backup(book: Book, asked: Asked) -> Gone:
+def make_backup(memory: LocalMemory, request: PageRequest) -> Redirect:
     """Copy the store now."""
-    check_machine(book, asked)
-    return Gone("/settings#backups", "backed_up", back_up(book).path.name)
+    check_machine(memory, request)
+    return Redirect("/settings#backups", "backed_up", back_up_store(memory).path.name)
 
 
-def check_machine(book: Book, asked: Asked) -> None:
+def check_machine(memory: LocalMemory, request: PageRequest) -> None:
     """What is about the machine, and not about a space, is for those who look after the server."""
-    if not spaces.looks_after_all(book, asked.key):
+    if not spaces.is_server_admin(memory, request.key):
         raise Forbidden("This is about the server's machine.", "It takes an admin's key of the server's own space.")
 
 
-def _values(book: Book, asked: Asked) -> dict[str, Any]:
-    admin = asked.may("admin")
-    machine = admin and spaces.looks_after_all(book, asked.key)
+def _values(memory: LocalMemory, request: PageRequest) -> dict[str, Any]:
+    admin = request.may("admin")
+    machine = admin and spaces.is_server_admin(memory, request.key)
     return {
-        "status": status(book),
-        "keys": keys.listed(book) if admin else None,
+        "status": status(memory),
+        "keys": keys.list_keys(memory) if admin else None,
         "roles": ROLES,
-        "spaces": spaces.listed(book, asked.key) if admin else None,
+        "spaces": spaces.list_spaces(memory, request.key) if admin else None,
         "machine": machine,
-        "backups": backups(book.settings)[:BACKUPS] if machine and not book.settings.database_url else None,
-        "every_hours": book.settings.backup_every_hours,
-        "health": known(book.settings) if machine else None,
+        "backups": list_backups(memory.settings)[:BACKUPS] if machine and not memory.settings.database_url else None,
+        "every_hours": memory.settings.backup_every_hours,
+        "health": last_check_result(memory.settings) if machine else None,
         "hosts": _hosts() if machine else None,
         "made": None,
         "secret": "",
@@ -86,19 +88,54 @@ def _values(book: Book, asked: Asked) -> dict[str, Any]:
 
 def _hosts() -> list[Host]:
     """The editors that are here, the connected ones first."""
-    places = places_here()
+    places = locations_here()
     found = []
     for editor in EDITORS:
         if editor.file(places) is None:
             continue
         try:
-            now = connection(editor, places)
+            now = read_connection(editor, places)
         except CommonplaceError as error:
             found.append(Host(editor.name, editor.title, "unclear", error.message))
             continue
         if now is not None and now.entry is not None:
             how = now.url or now.command
             found.append(Host(editor.name, editor.title, "connected", how, str(now.file), len(now.hooks)))
-        elif installed(editor, places):
+        elif is_installed(editor, places):
             found.append(Host(editor.name, editor.title, "here"))
     return sorted(found, key=lambda host: host.state != "connected")
+
+
+def doctor_page(memory: LocalMemory, request: PageRequest) -> Rendered:
+    """What can be examined."""
+    check_machine(memory, request)
+    return Rendered("doctor", {"areas": NAMES, "chosen": NAMES, "findings": None, "mended": []})
+
+
+def run_doctor(memory: LocalMemory, request: PageRequest) -> Rendered:
+    """Examine some areas, and mend what can be if that is wanted."""
+    check_machine(memory, request)
+    chosen = request.chosen("area")
+    if not chosen or not set(chosen) <= set(NAMES):
+        raise InvalidInput("No area was chosen.", f"Choose from {', '.join(NAMES)}.")
+    context = DoctorContext(memory.settings, (locations_here(),))
+    try:
+        findings = list(run_checks(context, chosen))
+        mended = [(finding, done) for finding, done in fix_findings(findings)] if request.given("mend") else []
+        if mended:
+            context.close()
+            findings = list(run_checks(context, chosen))
+    finally:
+        context.close()
+    findings.sort(key=_worst_first)
+    return Rendered("doctor", {"areas": NAMES, "chosen": chosen, "findings": findings, "mended": mended})
+
+
+def _worst_first(finding: Finding) -> int:
+    return ("failure", "remark", "ok").index(finding.state)
+
+
+def set_theme(_memory: LocalMemory, request: PageRequest) -> Redirect:
+    """Keep the choice, and back to where it was made."""
+    theme = request.given("theme")
+    return Redirect(local_path(request.given("back")), cookies={THEME_COOKIE: theme if theme in THEMES else ""})

@@ -1,30 +1,192 @@
-"""Timeline: a project, a session or everything as it happened; from years to days, and around one item."""
+"""Stretches of the timeline: everything, a year, a month or a day; what lies around them, and bars to go into them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
-from commonplace.memory.activity import day_of, items_per_day
-from commonplace.memory.book import Book
-from commonplace.memory.browse import projects
-from commonplace.memory.conversations import find
-from commonplace.memory.reading import read
-from commonplace.memory.timeline import sessions_of, stretch, timeline
+from commonplace.errors import InvalidInput
+from commonplace.memory.conversations import find_session
+from commonplace.memory.items import list_projects
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import EARLIEST_MS, LATEST_MS
+from commonplace.memory.sessions import read_session
+from commonplace.memory.stats import DAY_MS, ItemsPerDay, day_start_ms, items_per_day, utc_day
+from commonplace.memory.timeline import items_in_period, sessions_by_item, timeline
 from commonplace.model import KINDS, Item, Kind, Scope, Session
 from commonplace.text.redact import redact
-from commonplace.text.summarise import shorten
-from commonplace.web.page import Asked, Shown
-from commonplace.web.timeline_spans import HEIGHT, Span, bars_of, span_of, width_of
+from commonplace.text.titles import shorten
+from commonplace.web.page import PageRequest, Rendered
 
-PAGE = 60
+# Beyond so many months, everything is told by years.
+MONTHS = 30
+HEIGHT = 72
+_HINT = "Write a year as 2025, a month as 2025-03, a day as 2025-03-15."
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of time: `first` is its first day, and its bars are of what is one step smaller."""
+
+    unit: str
+    first: date | None = None
+
+    @property
+    def from_ms(self) -> int:
+        return EARLIEST_MS if self.first is None else day_start_ms(self.first)
+
+    @property
+    def to_ms(self) -> int:
+        return LATEST_MS + 1 if self.first is None else _after(self.first, self.unit)
+
+    @property
+    def around(self) -> Span:
+        """What its bars are of: a day is shown among those of its month."""
+        return self.up if self.unit == "day" else self
+
+    @property
+    def bars_from_ms(self) -> int:
+        return self.around.from_ms
+
+    @property
+    def bars_to_ms(self) -> int:
+        return self.around.to_ms
+
+    @property
+    def up(self) -> Span:
+        """The larger one that holds it."""
+        if self.first is None or self.unit == "year":
+            return Span("ever")
+        return _span_around(self.first, "month" if self.unit == "day" else "year")
+
+    @property
+    def way(self) -> tuple[Span, ...]:
+        """From everything down to this."""
+        return (self,) if self.first is None else (*self.up.way, self)
+
+    @property
+    def name(self) -> str:
+        return "" if self.first is None else self.first.isoformat()[: {"year": 4, "month": 7}.get(self.unit, 10)]
+
+    @property
+    def query_params(self) -> Mapping[str, str]:
+        """How it is asked for in an address."""
+        return {} if self.first is None else {self.unit: self.name}
+
+    def holds(self, day: date) -> bool:
+        return self.from_ms <= day_start_ms(day) < self.to_ms
+
+    @property
+    def before(self) -> Span | None:
+        """The same unit before."""
+        if self.first is None or self.first == date.min:
+            return None
+        return _span_around(self.first - timedelta(days=1), self.unit)
+
+    @property
+    def after(self) -> Span | None:
+        return None if self.to_ms > LATEST_MS else _span_around(utc_day(self.to_ms), self.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What one kind has of a bar, from `top` down."""
+
+    kind: Kind
+    top: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """How much happened in a stretch; `here` if that is what is looked at."""
+
+    span: Span
+    count: int
+    pieces: tuple[Piece, ...]
+    here: bool
+
+
+def span_of(year: str, month: str, day: str) -> Span:
+    """The smallest of what is asked for."""
+    for unit, text, form in (("day", day, "{}"), ("month", month, "{}-01"), ("year", year, "{}-01-01")):
+        if text:
+            try:
+                return _span_around(date.fromisoformat(form.format(text.zfill(4))), unit)
+            except ValueError:
+                raise InvalidInput(f"{unit} is {text[:40]!r}.", _HINT) from None
+    return Span("ever")
+
+
+def bars_of(counted: ItemsPerDay, span: Span) -> tuple[Bar, ...]:
+    """A bar for each part of a span, those without anything too."""
+    if not counted:
+        return ()
+    unit = {"ever": "month", "year": "month"}.get(span.around.unit, "day")
+    first, last = min(counted), max(counted)
+    if span.first is not None:
+        first, last = utc_day(span.bars_from_ms), utc_day(span.bars_to_ms - 1)
+    elif (last.year - first.year) * 12 + last.month - first.month > MONTHS:
+        unit = "year"
+    sums: dict[date, dict[Kind, int]] = {}
+    for day, kinds in counted.items():
+        of_start = sums.setdefault(_first(day, unit), {})
+        for kind, count in kinds.items():
+            of_start[kind] = of_start.get(kind, 0) + count
+    most = max(sum(kinds.values()) for kinds in sums.values())
+    return tuple(_bar(Span(unit, start), sums.get(start, {}), most, span) for start in _starts(first, last, unit))
+
+
+def width_of(bars: Sequence[Bar]) -> int:
+    """How wide each of them is: wide enough to be hit, wider if there are few."""
+    return min(64, max(28, 900 // max(1, len(bars))))
+
+
+def _bar(span: Span, kinds: Mapping[Kind, int], most: int, looked_at: Span) -> Bar:
+    pieces: list[Piece] = []
+    top = float(HEIGHT)
+    for kind in KINDS:
+        if kinds.get(kind):
+            height = round(kinds[kind] / most * HEIGHT, 1)
+            top = round(top - height, 1)
+            pieces.append(Piece(kind, top, height))
+    return Bar(span, sum(kinds.values()), tuple(pieces), span == looked_at)
+
+
+def _starts(first: date, last: date, unit: str) -> Iterator[date]:
+    span: Span | None = _span_around(first, unit)
+    while span is not None and span.first is not None and span.first <= last:
+        yield span.first
+        span = span.after
+
+
+def _span_around(day: date, unit: str) -> Span:
+    """The year, month or day that a day is in."""
+    return Span(unit, _first(day, unit))
+
+
+def _first(day: date, unit: str) -> date:
+    if unit == "year":
+        return day.replace(month=1, day=1)
+    return day.replace(day=1) if unit == "month" else day
+
+
+def _after(first: date, unit: str) -> int:
+    """The moment at which a stretch that begins so is over."""
+    if unit == "day":
+        return day_start_ms(first) + DAY_MS
+    beyond = day_start_ms(first) + (366 if unit == "year" else 31) * DAY_MS
+    return day_start_ms(_first(utc_day(beyond), unit)) if beyond <= LATEST_MS else LATEST_MS + 1
+
+
+PAGE_SIZE = 60
 SESSION_PAGE = 100
-BESIDE = 15
+NEIGHBOURS = 15
 EXCERPT, FEW = 220, 60
 
 
@@ -38,7 +200,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class SessionBlock:
     """What happened one after the other in one session, or outside of any."""
 
     session: Session | None
@@ -51,38 +213,38 @@ class Day:
 
     day: date
     quiet: int
-    sittings: tuple[Sitting, ...]
+    sittings: tuple[SessionBlock, ...]
 
 
-def show(book: Book, asked: Asked) -> Shown:
+def timeline_page(memory: LocalMemory, request: PageRequest) -> Rendered:
     """What happened: around an item, in a session, or in a stretch of time."""
-    chosen = {"project": asked.one("project"), "kind": [kind for kind in KINDS if kind in asked.many("kind")]}
+    chosen = {"project": request.one("project"), "kind": [kind for kind in KINDS if kind in request.many("kind")]}
     values: dict[str, Any] = {
         "chosen": chosen,
         "kinds": KINDS,
-        "projects": [project.name for project in projects(book)],
+        "projects": [project.name for project in list_projects(memory)],
         "address": lambda **more: _address(chosen, more),
         "anchor": None,
         "session": None,
-        "span": span_of(asked.one("year"), asked.one("month"), asked.one("day")),
+        "span": span_of(request.one("year"), request.one("month"), request.one("day")),
         "bars": (),
         "bar_height": HEIGHT,
         "newer": "",
         "older": "",
     }
-    if around := asked.one("around"):
-        return Shown("timeline", values | _around(book, around))
-    if session := asked.one("session"):
-        return Shown("timeline", values | _session(book, asked, session))
-    return Shown("timeline", values | _stretch(book, asked, chosen, values["span"]))
+    if around := request.one("around"):
+        return Rendered("timeline", values | _around_item(memory, around))
+    if session := request.one("session"):
+        return Rendered("timeline", values | _session(memory, request, session))
+    return Rendered("timeline", values | _stretch(memory, request, chosen, values["span"]))
 
 
 def days_of(items: Sequence[Item], sessions: Mapping[int, Session]) -> list[Day]:
     """Items by day and session, in the order they are in."""
     days: list[Day] = []
-    for day, of_day in groupby(items, key=lambda item: day_of(item.created_ms)):
+    for day, of_day in groupby(items, key=lambda item: utc_day(item.created_ms)):
         sittings = [
-            Sitting(sessions.get(some[0].id), tuple(map(line_of, some)))
+            SessionBlock(sessions.get(some[0].id), tuple(map(line_of, some)))
             for some in (
                 list(group) for _, group in groupby(of_day, key=lambda item: _session_id(sessions.get(item.id)))
             )
@@ -100,12 +262,12 @@ def line_of(item: Item) -> Line:
     return Line(item, title or text, "" if known or not title else text)
 
 
-def _stretch(book: Book, asked: Asked, chosen: Mapping[str, Any], span: Span) -> dict[str, Any]:
+def _stretch(memory: LocalMemory, request: PageRequest, chosen: Mapping[str, Any], span: Span) -> dict[str, Any]:
     scope = Scope(project=chosen["project"] or None, kinds=tuple(chosen["kind"]))
-    newer, older = asked.one("newer"), asked.one("older")
-    found = stretch(book, scope, span.from_ms, span.to_ms, PAGE, newer_than=newer, older_than=older)
-    counted = items_per_day(book, scope, span.bars_from_ms, span.bars_to_ms)
-    here = span.asked
+    newer, older = request.one("newer"), request.one("older")
+    found = items_in_period(memory, scope, span.from_ms, span.to_ms, PAGE_SIZE, newer_than=newer, older_than=older)
+    counted = items_per_day(memory, scope, span.bars_from_ms, span.bars_to_ms)
+    here = span.query_params
     return {
         "days": days_of(found.items, found.sessions),
         "bars": (bars := bars_of(counted, span)),
@@ -116,9 +278,9 @@ def _stretch(book: Book, asked: Asked, chosen: Mapping[str, Any], span: Span) ->
     }
 
 
-def _session(book: Book, asked: Asked, id_: str) -> dict[str, Any]:
-    session = find(book, id_)
-    page = read(book, session, after=asked.one("newer"), before=asked.one("older"), limit=SESSION_PAGE)
+def _session(memory: LocalMemory, request: PageRequest, id_: str) -> dict[str, Any]:
+    session = find_session(memory, id_)
+    page = read_session(memory, session, after=request.one("newer"), before=request.one("older"), limit=SESSION_PAGE)
     here = {"session": session.short_id}
     return {
         "session": session,
@@ -129,14 +291,14 @@ def _session(book: Book, asked: Asked, id_: str) -> dict[str, Any]:
     }
 
 
-def _around(book: Book, id_: str) -> dict[str, Any]:
-    moments = timeline(book, id_, BESIDE, BESIDE, own_project=True)
+def _around_item(memory: LocalMemory, id_: str) -> dict[str, Any]:
+    moments = timeline(memory, id_, NEIGHBOURS, NEIGHBOURS, own_project=True)
     items = [moment.item for moment in moments]
     anchor = next(moment.item for moment in moments if moment.position == 0)
     first, last = items[0], items[-1]
     return {
         "anchor": anchor,
-        "days": days_of(items, sessions_of(book, items)),
+        "days": days_of(items, sessions_by_item(memory, items)),
         "newer": _address({}, {"around": first.short_id}) if first != anchor else "",
         "older": _address({}, {"around": last.short_id}) if last != anchor else "",
     }

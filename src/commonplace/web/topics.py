@@ -1,41 +1,90 @@
-"""Topics and graph: what everything is about, as a list and as a map of passages and how they connect."""
+"""Where the points of the map lie: topics are discs that do not overlap, the largest in the middle, and in each disc
+what is most central is nearest to its centre. The same topics always give the same map."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import cos, pi, sin, sqrt
 
-from commonplace.memory.book import Book
-from commonplace.memory.browse import projects
-from commonplace.memory.fetch import fetch
-from commonplace.memory.overview import connected, overview
-from commonplace.memory.topics import topic as one_topic
-from commonplace.memory.topics import topics as all_topics
+from commonplace.memory.items import get_items, list_projects
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.topics import build_topic_map, passage_links
+from commonplace.memory.topics import find_topic as one_topic
+from commonplace.memory.topics import list_topics as all_topics
 from commonplace.text.redact import redact
-from commonplace.text.summarise import shorten
-from commonplace.web.layout import discs, points
-from commonplace.web.page import Asked, Sent, Shown
+from commonplace.text.titles import shorten
+from commonplace.web.page import FileReply, PageRequest, Rendered
+
+# Between two points of a disc, and between two discs.
+STEP, GAP = 6.0, 26.0
+GOLDEN = pi * (3 - sqrt(5))
+
+
+@dataclass(frozen=True, slots=True)
+class Disc:
+    """A topic on the map."""
+
+    x: float
+    y: float
+    radius: float
+
+
+def layout_discs(sizes: Sequence[int]) -> list[Disc]:
+    """A disc for each size, in their order, each as near to the middle as the ones before leave room for."""
+    placed: list[Disc] = []
+    for size in sizes:
+        radius = STEP * (sqrt(size) + 1)
+        placed.append(_place_near(placed, radius))
+    return placed
+
+
+def layout_points(disc: Disc, count: int) -> list[tuple[float, float]]:
+    """So many points in a disc, from its centre outwards, evenly spread as the seeds of a sunflower are."""
+    found = []
+    for number in range(count):
+        away, turn = STEP * sqrt(number), number * GOLDEN
+        found.append((disc.x + away * cos(turn), disc.y + away * sin(turn)))
+    return found
+
+
+def _place_near(placed: Sequence[Disc], radius: float) -> Disc:
+    """The first free place on a spiral out of the middle."""
+    turn = 0.0
+    while True:
+        away = 2.0 * turn
+        disc = Disc(away * cos(turn), away * sin(turn), radius)
+        if all(_apart(disc, other) for other in placed):
+            return disc
+        turn += 0.15 if away < 100 else 15 / away
+
+
+def _apart(one: Disc, other: Disc) -> bool:
+    return (one.x - other.x) ** 2 + (one.y - other.y) ** 2 >= (one.radius + other.radius + GAP) ** 2
+
 
 CENTRAL = 40
 EXCERPT = 400
 
 
-def topics(book: Book, asked: Asked) -> Shown:
+def list_topics(memory: LocalMemory, request: PageRequest) -> Rendered:
     """The list, and the place for the map."""
-    project = asked.one("project")
-    found = all_topics(book, project or None)
-    names = [known.name for known in projects(book)]
+    project = request.one("project")
+    found = all_topics(memory, project or None)
+    names = [known.name for known in list_projects(memory)]
     largest = max((topic.size for topic in found), default=1)
-    return Shown("topics", {"topics": found, "largest": largest, "project": project, "projects": names})
+    return Rendered("topics", {"topics": found, "largest": largest, "project": project, "projects": names})
 
 
-def map_of(book: Book, asked: Asked) -> Sent:
+def topic_map(memory: LocalMemory, request: PageRequest) -> FileReply:
     """The map as numbers: discs, points in them, lines between these."""
-    seen = overview(book, asked.one("project") or None)
-    placed = discs([len(members) for _topic, members in seen.groups])
+    seen = build_topic_map(memory, request.one("project") or None)
+    placed = layout_discs([len(members) for _topic, members in seen.groups])
     nodes: list[list[float]] = []
     number: dict[int, int] = {}
     for group, ((_topic, members), disc) in enumerate(zip(seen.groups, placed, strict=True)):
-        for passage, (x, y) in zip(members, points(disc, len(members)), strict=True):
+        for passage, (x, y) in zip(members, layout_points(disc, len(members)), strict=True):
             number[passage] = len(nodes)
             nodes.append([passage, group, round(x, 1), round(y, 1)])
     told = {
@@ -47,24 +96,24 @@ def map_of(book: Book, asked: Asked) -> Sent:
         "edges": [[number[edge.src], number[edge.dst], round(edge.weight, 2)] for edge in seen.edges],
         "left_out": seen.left_out,
     }
-    return Sent(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode(), "application/json")
+    return FileReply(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode(), "application/json")
 
 
-def topic(book: Book, asked: Asked) -> Shown:
+def show_topic(memory: LocalMemory, request: PageRequest) -> Rendered:
     """One topic and what is most central to it."""
-    found, central = one_topic(book, asked.path["id"], CENTRAL)
-    items = {item.id: item for item in fetch(book, [one.passage.item_id for one in central]).items}
+    found, central = one_topic(memory, request.path["id"], CENTRAL)
+    items = {item.id: item for item in get_items(memory, [one.passage.item_id for one in central]).items}
     lines = [
         (items[one.passage.item_id], redact(shorten(one.passage.text, EXCERPT)), one.nearness)
         for one in central
         if one.passage.item_id in items
     ]
-    return Shown("topic", {"topic": found, "lines": lines})
+    return Rendered("topic", {"topic": found, "lines": lines})
 
 
-def passage(book: Book, asked: Asked) -> Shown:
+def show_passage(memory: LocalMemory, request: PageRequest) -> Rendered:
     """A point of the map: what it says, and what it belongs together with."""
-    number = asked.path["id"]
-    found = connected(book, int(number) if number.isdecimal() and len(number) < 19 else -1)
+    number = request.path["id"]
+    found = passage_links(memory, int(number) if number.isdecimal() and len(number) < 19 else -1)
     links = [(rel, item, redact(shorten(text, EXCERPT // 2))) for rel, item, text in found.links]
-    return Shown("passage", {"found": found, "text": redact(shorten(found.text, 4 * EXCERPT)), "links": links})
+    return Rendered("passage", {"found": found, "text": redact(shorten(found.text, 4 * EXCERPT)), "links": links})

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.hooks.spool import leave, record, spool_of
-from commonplace.capture.hooks.waiting import our_spool, waiting
+from commonplace.capture.hooks.spool import encode_record, spool_folder, write_event
+from commonplace.capture.hooks.spool_reader import spool_path, waiting_events
 from commonplace.config import Settings
 
 COMMAND = str(Path(sys.executable).with_name("commonplace.exe" if sys.platform == "win32" else "commonplace"))
@@ -48,12 +48,12 @@ def put(
     """What a hook leaves, without the process."""
     given = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     fields = (host, event, "1742049000000", "/src/my-api", "", str(len(given)), ended)
-    return leave(spool_of(str(settings.data_dir)), record(fields, given), name=name)
+    return write_event(spool_folder(str(settings.data_dir)), encode_record(fields, given), name=name)
 
 
 def names(settings: Settings) -> list[str]:
     """The events that wait."""
-    return waiting(our_spool(settings))
+    return waiting_events(spool_path(settings))
 
 
 def environment(**more: str) -> dict[str, str]:

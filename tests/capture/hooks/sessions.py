@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from commonplace.capture.hooks.event import Event, EventKind
-from commonplace.memory.book import Book
+from commonplace.hosts.hook_event import Event, EventKind
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Kind, Scope
 
 # 2025-03-15T14:30:00.000Z
@@ -60,12 +60,12 @@ def a_fix(host: str = "claude-code", session: str = "s1") -> Telling:
     return telling
 
 
-def items(book: Book, *kinds: Kind) -> list[Item]:
+def items(memory: LocalMemory, *kinds: Kind) -> list[Item]:
     """What is remembered of these kinds, oldest first."""
-    return book.store.newest(Scope(kinds=kinds), 10_000)[::-1]
+    return memory.store.newest(Scope(kinds=kinds), 10_000)[::-1]
 
 
-def told(book: Book, kind: Kind = "summary") -> Item:
+def told(memory: LocalMemory, kind: Kind = "summary") -> Item:
     """The one summary or checkpoint that there is."""
-    (item,) = items(book, kind)
+    (item,) = items(memory, kind)
     return item

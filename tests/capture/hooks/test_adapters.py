@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.capture.hooks.adapters.table import ADAPTERS
-from commonplace.capture.hooks.event import Event
-from commonplace.capture.hooks.fire import HOSTS
-from commonplace.capture.hooks.reading import event_in, mended
-from commonplace.capture.hooks.waiting import Record, Unreadable
+from commonplace.capture.hooks.event_reader import close_truncated_json, read_event
+from commonplace.capture.hooks.hook_command import HOSTS
+from commonplace.capture.hooks.spool_reader import Record, UnreadableEvent
+from commonplace.hosts.hook_event import Event
 
 EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "PreCompact", "PostCompact", "Stop"),
@@ -45,7 +45,7 @@ def record(host: str, event: str, payload: bytes = b"", *, ended: str = "whole",
 
 
 def adapted(host: str, event: str, **payload: Any) -> Event:
-    found = event_in(record(host, event, json.dumps(payload).encode()))
+    found = read_event(record(host, event, json.dumps(payload).encode()))
     assert found is not None
     assert (found.host, found.id, found.at_ms) == (host, "0001-a", 1_742_049_000_000)
     return found
@@ -129,7 +129,7 @@ def test_cursor() -> None:
 
 def test_hooks_of_a_cursor_user_run_in_no_project() -> None:
     told = Record("1", "cursor", "stop", 1, "/home/me/.cursor", "", 0, "whole", b"")
-    found = event_in(told)
+    found = read_event(told)
     assert found is not None and found.cwd == ""
 
 
@@ -140,7 +140,7 @@ def test_kiro() -> None:
     assert (used.session, used.tool, used.failed) == ("", "fs_write", True)
     assert adapted("kiro", "agentSpawn", **base).kind == adapted("kiro", "SessionStart").kind == "session-start"
     assert adapted("kiro", "stop", assistant_response="Done").text == "Done"
-    told = event_in(record("kiro", "userPromptSubmit", prompt="From the environment"))
+    told = read_event(record("kiro", "userPromptSubmit", prompt="From the environment"))
     assert told is not None and (told.text, told.cwd) == ("From the environment", "/here")
 
 
@@ -163,7 +163,7 @@ def test_windsurf() -> None:
 @pytest.mark.parametrize("host", HOSTS)
 def test_what_says_nothing_is_passed_over(host: str) -> None:
     for event in ("PreToolUse", "Notification", "PostToolUse", "UserPromptSubmit", "AfterTool", "post_write_code", ""):
-        assert event_in(record(host, event, b"{}")) is None
+        assert read_event(record(host, event, b"{}")) is None
 
 
 @pytest.mark.parametrize(
@@ -179,8 +179,8 @@ def test_what_says_nothing_is_passed_over(host: str) -> None:
     ],
 )
 def test_nonsense_has_a_reason(payload: bytes, reason: str) -> None:
-    with pytest.raises(Unreadable, match=f"^{reason}$"):
-        event_in(record("claude-code", "Stop", payload))
+    with pytest.raises(UnreadableEvent, match=f"^{reason}$"):
+        read_event(record("claude-code", "Stop", payload))
 
 
 def test_a_payload_that_was_cut_tells_what_is_whole_in_it() -> None:
@@ -188,7 +188,7 @@ def test_a_payload_that_was_cut_tells_what_is_whole_in_it() -> None:
         {"session_id": "s", "tool_name": "Write", "tool_input": {"file_path": "a", "content": "é\n" * 50}}
     )
     for end in range(whole.index('"tool_input"'), len(whole)):
-        found = event_in(record("claude-code", "PostToolUse", whole[:end].encode(), ended="cut"))
+        found = read_event(record("claude-code", "PostToolUse", whole[:end].encode(), ended="cut"))
         assert found is not None and (found.session, found.tool) == ("s", "Write")
 
 
@@ -196,13 +196,13 @@ def test_a_payload_that_was_cut_tells_what_is_whole_in_it() -> None:
 def test_mended_json_is_json(value: Any, data: st.DataObject) -> None:
     text = json.dumps({"a": value, "b": [value]})
     cut = text[: data.draw(st.integers(1, len(text)))]
-    assert isinstance(json.loads(mended(cut)), dict)
+    assert isinstance(json.loads(close_truncated_json(cut)), dict)
 
 
 @given(st.sampled_from(HOSTS), st.sampled_from(EVENTS), JSON)
 def test_no_payload_breaks_an_adapter(host: str, event: str, payload: Any) -> None:
     told = payload if isinstance(payload, dict) else {"tool_info": payload, "tool_input": payload, "edits": payload}
-    found = event_in(record(host, event, json.dumps(told).encode()))
+    found = read_event(record(host, event, json.dumps(told).encode()))
     if found is not None:
         words = (found.session, found.cwd, found.text, found.tool, found.reason, found.agent, found.transcript)
         assert all(isinstance(word, str) for word in words)
@@ -211,5 +211,5 @@ def test_no_payload_breaks_an_adapter(host: str, event: str, payload: Any) -> No
 
 @given(st.sampled_from(HOSTS), st.sampled_from(EVENTS), st.binary(max_size=200), st.sampled_from(["whole", "cut"]))
 def test_no_bytes_break_the_reading(host: str, event: str, payload: bytes, ended: str) -> None:
-    with contextlib.suppress(Unreadable):
-        event_in(record(host, event, payload, ended=ended))
+    with contextlib.suppress(UnreadableEvent):
+        read_event(record(host, event, payload, ended=ended))

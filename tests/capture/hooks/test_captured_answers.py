@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.event import Event
-from commonplace.capture.hooks.last_answer import READ, with_last_answer
-from commonplace.capture.hooks.remembering import remember_events
+from commonplace.capture.hooks.event_reader import TAIL_BYTES, with_last_answer
+from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.config import Settings
-from commonplace.memory.book import Book
+from commonplace.hosts.hook_event import Event
+from commonplace.memory.local_memory import LocalMemory
 
 from .firing import put
 from .sessions import THEN, Telling, items, told
@@ -23,8 +23,8 @@ from .sessions import THEN, Telling, items, told
 SAID = "The sweeper freed a reservation while the payment was being captured."
 
 
-def answers(book: Book) -> list[str]:
-    return [item.body for item in items(book, "observation") if item.type == "answer"]
+def answers(memory: LocalMemory) -> list[str]:
+    return [item.body for item in items(memory, "observation") if item.type == "answer"]
 
 
 def asked(telling: Telling | None = None) -> Telling:
@@ -53,13 +53,13 @@ STOPS: list[tuple[str, str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("host", "event", "payload"), STOPS)
 def test_every_host_has_its_answers_kept(
-    book: Book, settings: Settings, host: str, event: str, payload: dict[str, Any]
+    memory: LocalMemory, settings: Settings, host: str, event: str, payload: dict[str, Any]
 ) -> None:
     name, prompt = PROMPTS[host]
     put(settings, prompt, name, host, name="00000000000000000001-a-1")
     put(settings, payload, event, host, name="00000000000000000002-a-1")
-    drain(book, settings)
-    assert answers(book) == [SAID] and told(book).details["learned"] == SAID
+    drain(memory, settings)
+    assert answers(memory) == [SAID] and told(memory).details["learned"] == SAID
 
 
 def line(text: str, at_ms: int, role: str = "assistant", **more: Any) -> str:
@@ -89,7 +89,7 @@ def codex_line(text: str, at_ms: int) -> str:
         ([line("Before", THEN - 50), line("Question", THEN - 9, "user")], ""),
         (["no json", "[]", "{}", '{"message": 5}'], ""),
         ([line(SAID, THEN - 5), "x" * 10], SAID),
-        ([line("y" * READ, THEN - 50), line(SAID, THEN - 5)], SAID),
+        ([line("y" * TAIL_BYTES, THEN - 50), line(SAID, THEN - 5)], SAID),
         ([], ""),
     ],
 )
@@ -115,41 +115,41 @@ def test_what_is_no_transcript_is_not_read(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     "said", ["Done.", "Great, thanks!", "I'll look at the carts first.", "Let me run the tests now."]
 )
-def test_small_talk_is_not_kept(book: Book, said: str) -> None:
+def test_small_talk_is_not_kept(memory: LocalMemory, said: str) -> None:
     telling = asked()
     telling.stops(said)
-    assert remember_events(book, telling.events).dropped == {"small-talk": 1}
+    assert remember_events(memory, telling.events).dropped == {"small-talk": 1}
 
 
-def test_an_answer_to_nothing_is_not_kept(book: Book) -> None:
+def test_an_answer_to_nothing_is_not_kept(memory: LocalMemory) -> None:
     telling = Telling()
     telling.asks("hi")
     telling.stops("Hello! I can help you with the code of this project, or look something up for you.")
-    remember_events(book, telling.events)
-    assert items(book) == []
+    remember_events(memory, telling.events)
+    assert items(memory) == []
 
 
-def test_the_same_answer_again_is_kept_once(book: Book) -> None:
+def test_the_same_answer_again_is_kept_once(memory: LocalMemory) -> None:
     telling = asked()
     telling.stops(SAID)
     telling.stops(SAID)
-    assert remember_events(book, telling.events).dropped == {"repeated": 1}
-    assert answers(book) == [SAID]
+    assert remember_events(memory, telling.events).dropped == {"repeated": 1}
+    assert answers(memory) == [SAID]
 
 
-def test_an_answer_is_bounded_and_tells_nothing_secret_or_private(book: Book) -> None:
+def test_an_answer_is_bounded_and_tells_nothing_secret_or_private(memory: LocalMemory) -> None:
     key = "sk-ant-api03-" + "Ab1" * 40
     telling = asked()
     telling.stops(f"{SAID} The key is {key}. <private>my diary</private> " + "More words about it. " * 5_000)
     telling.asks("And what does nobody need to know?")
     telling.stops(f"<private>{SAID}</private>")
-    remember_events(book, telling.events)
-    (kept,) = answers(book)
+    remember_events(memory, telling.events)
+    (kept,) = answers(memory)
     assert kept.startswith(SAID) and len(kept) < 9_000
-    assert key[:20] not in repr(items(book)) and "diary" not in repr(items(book))
+    assert key[:20] not in repr(items(memory)) and "diary" not in repr(items(memory))
 
 
-def test_a_cause_is_learnt_where_one_was_asked_for_or_something_failed(book: Book) -> None:
+def test_a_cause_is_learnt_where_one_was_asked_for_or_something_failed(memory: LocalMemory) -> None:
     cause = "The driver opens a second connection for every statement of the batch."
     for session, question in (("s1", "Why is the import so slow?"), ("s2", "Import the customers")):
         telling = Telling(session=session)
@@ -157,5 +157,5 @@ def test_a_cause_is_learnt_where_one_was_asked_for_or_something_failed(book: Boo
         if session == "s2":
             telling.fails("Bash", "E   TimeoutError: no answer\n1 failed", command="pytest")
         telling.stops(f"{cause} I use one now.")
-        remember_events(book, telling.events)
-    assert [item.details.get("learned") for item in items(book, "summary")] == [cause, cause]
+        remember_events(memory, telling.events)
+    assert [item.details.get("learned") for item in items(memory, "summary")] == [cause, cause]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.capture.hooks.concepts import MOST, concepts
+from commonplace.capture.hooks.concepts import MOST, find_concepts
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from commonplace.capture.hooks.concepts import MOST, concepts
     ],
 )
 def test_paths(path: str, expected: str) -> None:
-    assert concepts([path]) == expected
+    assert find_concepts([path]) == expected
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_paths(path: str, expected: str) -> None:
     ],
 )
 def test_commands(command: str, expected: str) -> None:
-    assert concepts(command=command) == expected
+    assert find_concepts(command=command) == expected
 
 
 @pytest.mark.parametrize(
@@ -61,10 +61,10 @@ def test_commands(command: str, expected: str) -> None:
     ],
 )
 def test_words(text: str, expected: str) -> None:
-    assert concepts(text=text) == expected
+    assert find_concepts(text=text) == expected
 
 
 @given(st.lists(st.text(max_size=40), max_size=8), st.text(max_size=200), st.text(max_size=200))
 def test_never_more_than_five(files: list[str], command: str, text: str) -> None:
-    found = [name for name in concepts(files, command, text).split(", ") if name]
+    found = [name for name in find_concepts(files, command, text).split(", ") if name]
     assert len(found) == len(set(found)) <= MOST

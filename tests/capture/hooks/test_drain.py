@@ -11,16 +11,16 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.waiting import until
+from tests.polling import until
 
 from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.sample import try_hook
+from commonplace.capture.hooks.drain_process import drain_lock
 from commonplace.capture.hooks.spool import EVENT, PART, REFUSED
-from commonplace.capture.hooks.turn import turn
-from commonplace.capture.hooks.waiting import forget_troubles, our_spool, spool_state, sweep
+from commonplace.capture.hooks.spool_reader import clear_failures, remove_leftovers, spool_path, spool_state
 from commonplace.config import Settings
+from commonplace.doctor.editor_checks import try_hook
 from commonplace.errors import StoreBusy
-from commonplace.memory.book import Book, open_book
+from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.model import Item, Scope
 
 from .firing import COMMAND, SECONDS, argv, environment, fire, names, put
@@ -28,7 +28,7 @@ from .firing import COMMAND, SECONDS, argv, environment, fire, names, put
 HOLD_TURN = """
 import sys
 from pathlib import Path
-from commonplace.capture.hooks.turn import turn
+from commonplace.capture.hooks.drain_process import turn
 with turn(Path(sys.argv[1])) as ours:
     print(ours, flush=True)
     sys.stdin.read()
@@ -40,115 +40,115 @@ def write(number: int) -> dict[str, object]:
     return {"session_id": "s1", "cwd": "/src/my-api", "tool_name": "Write", "tool_input": given}
 
 
-def observations(book: Book) -> list[Item]:
+def observations(memory: LocalMemory) -> list[Item]:
     """Oldest first."""
-    return book.store.newest(Scope(kinds=("observation",)), 1000)[::-1]
+    return memory.store.newest(Scope(kinds=("observation",)), 1000)[::-1]
 
 
-def test_events_become_what_they_tell_in_the_order_of_time(book: Book, settings: Settings) -> None:
+def test_events_become_what_they_tell_in_the_order_of_time(memory: LocalMemory, settings: Settings) -> None:
     for number in range(30):
         put(settings, write(number))
-    done = drain(book, settings)
+    done = drain(memory, settings)
     assert (done.remembered, done.left, done.passed_over, done.refused) == (30, 0, 0, {})
     assert names(settings) == []
-    assert [item.title.split()[-1] for item in observations(book)] == [f"part{number}.py" for number in range(30)]
+    assert [item.title.split()[-1] for item in observations(memory)] == [f"part{number}.py" for number in range(30)]
 
 
-def test_nothing_waits_nothing_is_done(book: Book, settings: Settings) -> None:
-    assert drain(book, settings).done == 0 and not our_spool(settings).exists()
+def test_nothing_waits_nothing_is_done(memory: LocalMemory, settings: Settings) -> None:
+    assert drain(memory, settings).done == 0 and not spool_path(settings).exists()
 
 
-def test_a_crash_before_the_files_are_removed_stores_nothing_twice(book: Book, settings: Settings) -> None:
+def test_a_crash_before_the_files_are_removed_stores_nothing_twice(memory: LocalMemory, settings: Settings) -> None:
     for number in range(5):
         put(settings, write(number))
-    files = {path.name: path.read_bytes() for path in our_spool(settings).glob(f"*{EVENT}")}
-    drain(book, settings)
-    once = [item.uid for item in observations(book)]
+    files = {path.name: path.read_bytes() for path in spool_path(settings).glob(f"*{EVENT}")}
+    drain(memory, settings)
+    once = [item.uid for item in observations(memory)]
     for name, content in files.items():
-        (our_spool(settings) / name).write_bytes(content)
-    assert drain(book, settings).left == 0
-    assert [item.uid for item in observations(book)] == once and names(settings) == []
+        (spool_path(settings) / name).write_bytes(content)
+    assert drain(memory, settings).left == 0
+    assert [item.uid for item in observations(memory)] == once and names(settings) == []
 
 
-def test_at_most_so_many_and_the_rest_later(book: Book, settings: Settings) -> None:
+def test_at_most_so_many_and_the_rest_later(memory: LocalMemory, settings: Settings) -> None:
     for number in range(7):
         put(settings, write(number))
-    assert (drain(book, settings, limit=3).left, drain(book, settings, seconds=SECONDS).left) == (4, 0)
-    assert len(observations(book)) == 7
+    assert (drain(memory, settings, limit=3).left, drain(memory, settings, seconds=SECONDS).left) == (4, 0)
+    assert len(observations(memory)) == 7
 
 
-def test_whoever_comes_second_leaves(book: Book, settings: Settings) -> None:
+def test_whoever_comes_second_leaves(memory: LocalMemory, settings: Settings) -> None:
     put(settings, write(1))
     command = [sys.executable, "-c", HOLD_TURN, str(settings.data_dir)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None and other.stdin is not None
         assert other.stdout.readline().strip() == b"True"
-        assert drain(book, settings).elsewhere and len(names(settings)) == 1
+        assert drain(memory, settings).elsewhere and len(names(settings)) == 1
         # A lock ends with its holder, however that ends.
         other.kill()
         other.communicate(timeout=SECONDS)
-    assert drain(book, settings).remembered == 1
+    assert drain(memory, settings).remembered == 1
 
 
-def test_a_busy_store_only_delays(book: Book, settings: Settings) -> None:
+def test_a_busy_store_only_delays(memory: LocalMemory, settings: Settings) -> None:
     put(settings, write(1))
     holder = apsw.Connection(str(settings.database))
     holder.execute("BEGIN IMMEDIATE")
-    hasty = open_book(replace(settings, busy_timeout=0.05))
+    hasty = open_memory(replace(settings, busy_timeout=0.05))
     with pytest.raises(StoreBusy):
         drain(hasty, settings)
     hasty.close()
     holder.execute("ROLLBACK")
     holder.close()
-    assert len(names(settings)) == 1 and drain(book, settings).remembered == 1
+    assert len(names(settings)) == 1 and drain(memory, settings).remembered == 1
 
 
-def test_nonsense_is_counted_kept_aside_redacted_and_holds_up_nobody(book: Book, settings: Settings) -> None:
+def test_nonsense_is_counted_kept_aside_redacted_and_holds_up_nobody(memory: LocalMemory, settings: Settings) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     put(settings, b"token: " + secret.encode())
     put(settings, b'{"session_id": "s1", "tool_n')
     put(settings, b"{}", "PreToolUse")
     put(settings, b"{}", host="nobody")
-    (our_spool(settings) / f"0{EVENT}").write_bytes(b"no record")
+    (spool_path(settings) / f"0{EVENT}").write_bytes(b"no record")
     put(settings, write(1))
-    done = drain(book, settings)
+    done = drain(memory, settings)
     assert (done.remembered, done.passed_over, done.left) == (1, 1, 0)
     counted = {"not-json": 1, "truncated": 1, "unknown-host": 1, "unknown-record": 1}
     assert done.refused == counted and spool_state(settings).refused == counted
-    kept = "".join(path.read_text(encoding="utf-8") for path in (our_spool(settings) / REFUSED).iterdir())
+    kept = "".join(path.read_text(encoding="utf-8") for path in (spool_path(settings) / REFUSED).iterdir())
     assert "token" in kept and secret not in kept
-    forget_troubles(settings)
+    clear_failures(settings)
     assert spool_state(settings).refused == {}
 
 
-def test_the_corner_of_what_was_refused_does_not_grow(book: Book, settings: Settings) -> None:
+def test_the_corner_of_what_was_refused_does_not_grow(memory: LocalMemory, settings: Settings) -> None:
     for _ in range(60):
         put(settings, b"nonsense")
-    assert drain(book, settings).refused == {"not-json": 60}
-    assert len(list((our_spool(settings) / REFUSED).iterdir())) == 50
+    assert drain(memory, settings).refused == {"not-json": 60}
+    assert len(list((spool_path(settings) / REFUSED).iterdir())) == 50
     assert spool_state(settings).refused == {"not-json": 60}
 
 
-def test_a_cut_event_is_remembered_and_told(book: Book, settings: Settings) -> None:
+def test_a_cut_event_is_remembered_and_told(memory: LocalMemory, settings: Settings) -> None:
     put(settings, json.dumps(write(1)).encode()[:-3], ended="cut")
-    done = drain(book, settings)
-    assert (done.remembered, done.cut) == (1, 1) and len(observations(book)) == 1
+    done = drain(memory, settings)
+    assert (done.remembered, done.cut) == (1, 1) and len(observations(memory)) == 1
 
 
-def test_a_host_that_came_too_late_is_counted(book: Book, settings: Settings) -> None:
+def test_a_host_that_came_too_late_is_counted(memory: LocalMemory, settings: Settings) -> None:
     put(settings, b"", ended="silent")
     put(settings, b"", "Stop", ended="silent")
-    done = drain(book, settings)
+    done = drain(memory, settings)
     assert (done.remembered, done.refused, done.left) == (1, {"silent": 1}, 0)
 
 
-def test_what_a_killed_hook_left_is_never_read_and_swept_later(book: Book, settings: Settings) -> None:
+def test_what_a_killed_hook_left_is_never_read_and_swept_later(memory: LocalMemory, settings: Settings) -> None:
     put(settings, write(1))
-    half = our_spool(settings) / f"1{PART}"
+    half = spool_path(settings) / f"1{PART}"
     half.write_bytes(b"1\0claude-code\0")
-    assert drain(book, settings).remembered == 1 and half.exists()
+    assert drain(memory, settings).remembered == 1 and half.exists()
     os.utime(half, (1, 1))
-    sweep(our_spool(settings))
+    remove_leftovers(spool_path(settings))
     assert not half.exists()
 
 
@@ -167,7 +167,9 @@ def test_the_next_command_drains(settings: Settings) -> None:
     assert "part1.py" in done.stdout.decode() and names(settings) == []
 
 
-def test_a_command_says_how_much_still_waits_and_one_has_it_all_remembered(book: Book, settings: Settings) -> None:
+def test_a_command_says_how_much_still_waits_and_one_has_it_all_remembered(
+    memory: LocalMemory, settings: Settings
+) -> None:
     for number in range(30):
         put(settings, write(number))
     at = [COMMAND, "--data-dir", str(settings.data_dir)]
@@ -183,7 +185,7 @@ def test_a_command_says_how_much_still_waits_and_one_has_it_all_remembered(book:
     assert b"nothing waits" in people.stdout and people.stderr == b""
 
 
-def test_a_command_answers_even_if_it_cannot_drain(book: Book, settings: Settings) -> None:
+def test_a_command_answers_even_if_it_cannot_drain(memory: LocalMemory, settings: Settings) -> None:
     put(settings, write(1))
     holder = apsw.Connection(str(settings.database))
     holder.execute("BEGIN IMMEDIATE")
@@ -209,13 +211,13 @@ def test_a_running_server_drains(settings: Settings, command: tuple[str, ...]) -
         until(lambda: any((settings.data_dir / "openings").glob("*")))
         server.terminate()
         server.communicate(timeout=SECONDS)
-    book = open_book(settings)
-    assert len(observations(book)) == 1
-    book.close()
+    memory = open_memory(settings)
+    assert len(observations(memory)) == 1
+    memory.close()
 
 
 def test_twenty_hooks_and_three_drainers_at_once_lose_and_double_nothing(
-    book: Book, settings: Settings, tmp_path: Path
+    memory: LocalMemory, settings: Settings, tmp_path: Path
 ) -> None:
     listing = [COMMAND, "--data-dir", str(settings.data_dir), "list"]
     processes = []
@@ -227,16 +229,16 @@ def test_twenty_hooks_and_three_drainers_at_once_lose_and_double_nothing(
         if number % 7 == 6:
             processes.append(subprocess.Popen(listing, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL))
     assert [process.wait(timeout=SECONDS) for process in processes] == [0] * len(processes)
-    drain(book, settings)
-    assert sorted(item.title for item in observations(book)) == sorted(f"Created part{n}.py" for n in range(20))
+    drain(memory, settings)
+    assert sorted(item.title for item in observations(memory)) == sorted(f"Created part{n}.py" for n in range(20))
 
 
-def test_a_trial_arrives_and_leaves_no_trace(book: Book, settings: Settings) -> None:
+def test_a_trial_arrives_and_leaves_no_trace(memory: LocalMemory, settings: Settings) -> None:
     tried = try_hook(argv(settings, "gemini", "AfterTool"), b"{}", settings)
     assert (tried.why, tried.printed) == ("", "{}\n")
     shell = subprocess.list2cmdline(argv(settings, "gemini", "AfterTool"))
     assert try_hook(shell, b"{}", settings).why == ""
-    assert drain(book, settings).done == 0 and list(our_spool(settings).iterdir()) == []
+    assert drain(memory, settings).done == 0 and list(spool_path(settings).iterdir()) == []
 
 
 def test_a_trial_tells_what_is_wrong(settings: Settings, tmp_path: Path) -> None:
@@ -247,5 +249,5 @@ def test_a_trial_tells_what_is_wrong(settings: Settings, tmp_path: Path) -> None
 
 
 def test_a_turn_needs_a_spool_of_ours(settings: Settings) -> None:
-    with turn(settings.data_dir) as ours:
+    with drain_lock(settings.data_dir) as ours:
         assert not ours

@@ -7,23 +7,23 @@ from dataclasses import replace
 import pytest
 from tests.dialects.conftest import Call, Memories, calling
 
-from commonplace.capture.hooks.remembering import remember_events
-from commonplace.memory.book import Book
+from commonplace.capture.hooks.remember_events import remember_events
+from commonplace.memory.local_memory import LocalMemory
 
 from .sessions import FOLDER, Telling, a_fix, items
 
 
 @pytest.fixture
-def captured(book: Book) -> Call:
+def captured(memory: LocalMemory) -> Call:
     """A session of a fix, one of other work in the project, and one elsewhere."""
-    remember_events(book, a_fix().events)
+    remember_events(memory, a_fix().events)
     other = Telling(session="s2")
     other.asks("Add a dark theme to the settings page")
     other.uses("Write", {"type": "create"}, file_path=f"{FOLDER}/src/theme.css", content="body { color: white }")
     other.stops("Added the dark theme.")
     elsewhere = replace(Telling(session="s3", cwd="/srv/code/shop").asks("Sell more penguins"))
-    remember_events(book, [*other.events, elsewhere])
-    return calling(book)
+    remember_events(memory, [*other.events, elsewhere])
+    return calling(memory)
 
 
 def test_kiro_search_finds_observations_and_summaries(captured: Call) -> None:
@@ -38,8 +38,8 @@ def test_kiro_search_finds_observations_and_summaries(captured: Call) -> None:
     assert [row["files_modified"] for row in by_file] == ["src/login.py"] and by_file[0]["discovery_tokens"] > 5
 
 
-def test_kiro_timeline_tells_what_came_before_and_after(book: Book, captured: Call) -> None:
-    edit = next(item for item in items(book, "observation") if item.title == "Modified login.py")
+def test_kiro_timeline_tells_what_came_before_and_after(memory: LocalMemory, captured: Call) -> None:
+    edit = next(item for item in items(memory, "observation") if item.title == "Modified login.py")
     around = captured("timeline", anchor_id=edit.id, depth_before=3, depth_after=1)["timeline"]
     assert {row["type"] for row in around} <= {"prompt", "command", "file-read", "file-write", "answer"}
     assert [row["position"] for row in around] == [-3, -2, -1, 0, 1] and around[3]["subtitle"] == "edit src/login.py"
@@ -56,8 +56,8 @@ def test_kiro_context_has_the_last_checkpoint_and_summaries(captured: Call) -> N
     assert edit["content"] == "Modified login.py at src/login.py — replacing 1 line with 1 line"
 
 
-def test_the_other_dialects_find_it_too(book: Book, captured: Call) -> None:
-    memories = Memories(book).contents("search_memories", query="dark theme", project_id="my-api")
+def test_the_other_dialects_find_it_too(memory: LocalMemory, captured: Call) -> None:
+    memories = Memories(memory).contents("search_memories", query="dark theme", project_id="my-api")
     assert any("dark theme" in content for content in memories)
     chunks = captured("recall", query="why does the login test fail", minScore=0.0)["results"]
     assert any("login" in chunk["content"] for chunk in chunks)

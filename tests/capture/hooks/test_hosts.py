@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from commonplace.capture.hooks.remembering import remember_events
-from commonplace.memory.book import Book
+from commonplace.capture.hooks.remember_events import remember_events
+from commonplace.memory.local_memory import LocalMemory
 
 from .sessions import FOLDER, Telling, items, told
 
@@ -65,14 +65,14 @@ HOSTS: Mapping[str, tuple[Act, Act, Act, Act]] = {
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_session_of_any_host_is_told_alike(book: Book, host: str) -> None:
+def test_a_session_of_any_host_is_told_alike(memory: LocalMemory, host: str) -> None:
     telling = Telling(host)
     telling.asks("Why does the login test fail?")
     for tool, given, output in HOSTS[host]:
         telling.uses(tool, output, **given)
     telling.stops("The server is slow, so I wait longer.")
-    remember_events(book, telling.events)
-    observed = [item for item in items(book, "observation") if item.type != "prompt"]
+    remember_events(memory, telling.events)
+    observed = [item for item in items(memory, "observation") if item.type != "prompt"]
     looked = "command" if host == "codex" else "file-read"
     assert [item.type for item in observed] == [looked, "command", "file-write", "command", "answer"]
     assert observed[1].title == "Failed: pytest" and observed[1].details["narrative"].endswith(f"{FAILED[4:]} (failed)")
@@ -81,7 +81,7 @@ def test_a_session_of_any_host_is_told_alike(book: Book, host: str) -> None:
         observed[2].details["narrative"].startswith("Modified login.py at src/login.py — replacing 1 line with 1 line")
     )
     assert observed[3].details["narrative"] == "Ran pytest — 47 passed (success)"
-    summary = told(book).details
+    summary = told(memory).details
     assert summary["completed"] == "Modified src/login.py\nRan pytest — 47 passed (success)"
     assert summary["learned"] == "The server is slow, so I wait longer."
     assert "next_steps" not in summary

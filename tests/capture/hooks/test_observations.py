@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from commonplace.capture.hooks.event import Event
 from commonplace.capture.hooks.observations import Observation, observe
-from commonplace.capture.hooks.places import Place, Places
-from commonplace.capture.hooks.tools import OWN, THINKING, type_of
+from commonplace.capture.hooks.tool_calls import OWN_MEMORY_TOOL, THINKING_TOOL, tool_type
+from commonplace.capture.hooks.working_folder import WorkingFolder, WorkingFolders
+from commonplace.hosts.hook_event import Event
 from commonplace.text.redact import redact
 
-HERE = Place("/srv/code/my-api", "my-api", "/srv/code/my-api")
+HERE = WorkingFolder("/srv/code/my-api", "my-api", "/srv/code/my-api")
 PATCH = """*** Begin Patch
 *** Update File: src/auth.ts
 @@
@@ -23,7 +23,9 @@ PATCH = """*** Begin Patch
 *** End Patch"""
 
 
-def used(tool: str, output: object = "done", *, failed: bool = False, place: Place = HERE, **given: Any) -> Observation:
+def used(
+    tool: str, output: object = "done", *, failed: bool = False, place: WorkingFolder = HERE, **given: Any
+) -> Observation:
     return observe(Event("claude-code", "tool", "1", tool=tool, input=given, output=output, failed=failed), place)
 
 
@@ -39,15 +41,27 @@ def used(tool: str, output: object = "done", *, failed: bool = False, place: Pla
         *(("container.exec", "command"), ("functions.shell", "command"), ("run_terminal_cmd", "command")),
         *(("WebSearch", "research"), ("web_fetch", "research"), ("google_web_search", "research")),
         *(("Task", "delegation"), ("use_subagent", "delegation"), ("delegate", "delegation")),
-        *(("TodoWrite", THINKING), ("update_plan", THINKING), ("introspect", THINKING), ("write_todos", THINKING)),
+        *(
+            ("TodoWrite", THINKING_TOOL),
+            ("update_plan", THINKING_TOOL),
+            ("introspect", THINKING_TOOL),
+            ("write_todos", THINKING_TOOL),
+        ),
         *(("mcp__github__search_code", "tool-use"), ("mcp__jira__task", "tool-use"), ("Unheard", "tool-use")),
-        *(("mcp__commonplace__search", OWN), ("@commonplace/timeline", OWN), ("search_memories", OWN)),
-        *(("mcp__plugin_commonplace_commonplace__recall", OWN), ("mcp_commonplace_get_context", OWN)),
-        *(("MCP:search", OWN), ("MCP:create_issue", "tool-use"), ("", "tool-use")),
+        *(
+            ("mcp__commonplace__search", OWN_MEMORY_TOOL),
+            ("@commonplace/timeline", OWN_MEMORY_TOOL),
+            ("search_memories", OWN_MEMORY_TOOL),
+        ),
+        *(
+            ("mcp__plugin_commonplace_commonplace__recall", OWN_MEMORY_TOOL),
+            ("mcp_commonplace_get_context", OWN_MEMORY_TOOL),
+        ),
+        *(("MCP:search", OWN_MEMORY_TOOL), ("MCP:create_issue", "tool-use"), ("", "tool-use")),
     ],
 )
 def test_a_tool_has_a_type_whatever_its_host_calls_it(tool: str, type_: str) -> None:
-    assert type_of(tool) == type_
+    assert tool_type(tool) == type_
 
 
 def test_an_edit_says_which_file_and_how_many_lines() -> None:
@@ -244,12 +258,12 @@ def test_a_long_secret_is_not_torn_where_text_is_cut() -> None:
 def test_files_are_named_from_the_root_of_the_repository(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "packages" / "web").mkdir(parents=True)
-    place = Places().of(str(tmp_path / "packages" / "web"))
+    place = WorkingFolders().of(str(tmp_path / "packages" / "web"))
     inside, outside = tmp_path / "src" / "a.py", tmp_path.parent / "b.py"
     named = place.named([str(inside), "index.ts", str(outside), str(inside)])
     assert named == ("src/a.py", "packages/web/index.ts", str(outside).replace("\\", "/"))
 
 
 def test_windows_paths_are_named_alike() -> None:
-    place = Place("C:\\code\\my-api", "my-api", "C:\\code\\my-api")
+    place = WorkingFolder("C:\\code\\my-api", "my-api", "C:\\code\\my-api")
     assert place.named(["c:\\code\\my-api\\src\\a.py", "D:\\x\\b.py"]) == ("src/a.py", "D:/x/b.py")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.capture.hooks.quick_json import parsed, quoted
+from commonplace.capture.hooks.session_start import parse_json, quote_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -19,12 +19,12 @@ VALUES = st.recursive(
 
 @given(VALUES, st.sampled_from(["", " ", "\n\t "]), st.booleans())
 def test_what_was_written_is_read(value: object, before: str, ascii_: bool) -> None:
-    assert parsed(before + json.dumps(value, ensure_ascii=ascii_)) == value
+    assert parse_json(before + json.dumps(value, ensure_ascii=ascii_)) == value
 
 
 @given(st.text(st.characters()))
 def test_a_text_is_quoted_alike(text: str) -> None:
-    assert quoted(text) == json.dumps(text)
+    assert quote_json(text) == json.dumps(text)
 
 
 @pytest.mark.parametrize(
@@ -32,4 +32,4 @@ def test_a_text_is_quoted_alike(text: str) -> None:
 )
 def test_nonsense_is_an_error(text: str) -> None:
     with pytest.raises((ValueError, RecursionError)):
-        parsed(text)
+        parse_json(text)

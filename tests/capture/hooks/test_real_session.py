@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.config import Settings
-from commonplace.memory.book import open_book
-from commonplace.memory.opening import opening
+from commonplace.memory.local_memory import open_memory
+from commonplace.memory.session_context import session_context
 
 from .firing import environment, fire
 from .real_session import EXPLANATION, SESSION, commonplace, payloads, play, transcript
@@ -41,9 +41,9 @@ def test_the_explanation_the_steps_and_the_cure_are_remembered(settings: Setting
     assert EXPLANATION in suggestion["summary"] and "Changed orders.py" in suggestion["summary"]
 
     # What the next session is told; a hook gives up on it after a second, which a busy machine may take.
-    book = open_book(settings)
-    told = opening(book, "shop", settings.opening_tokens)
-    book.close()
+    memory = open_memory(settings)
+    told = session_context(memory, "shop", settings.opening_tokens)
+    memory.close()
     assert "no, keep 15 minutes" not in told.partition("## Where work stopped")[2].partition("##")[0]
     assert "Tell the mobile team" in told.partition("## Left to do")[2].partition("##")[0]
 

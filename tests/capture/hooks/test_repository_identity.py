@@ -8,12 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.hooks.prepared import look_up, stamp
-from commonplace.capture.hooks.preparing import compose
-from commonplace.capture.hooks.repository_identity import FILE, has_object, head_commit, is_known_repository
+from commonplace.capture.hooks.context_builder import compose_context
+from commonplace.capture.hooks.context_cache import cached_context, content_stamp
+from commonplace.capture.hooks.repository_identity import (
+    KNOWN_COMMITS_FILE,
+    has_object,
+    head_commit,
+    is_known_repository,
+)
 from commonplace.config import Settings
-from commonplace.memory.book import Book
-from commonplace.memory.remember import Note, remember
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
 
 from .firing import COMMAND, SECONDS
 
@@ -46,8 +51,8 @@ def clone(of: Path, folder: Path, *options: str) -> Path:
 
 def start(settings: Settings, folder: Path) -> str:
     """What a session that starts in a folder is shown, composed as its hook does."""
-    shown = look_up(str(settings.data_dir), str(folder), "", stamp(str(settings.data_dir), {}))
-    return compose(str(settings.data_dir), str(folder), "", {}) if shown is None else shown
+    shown = cached_context(str(settings.data_dir), str(folder), "", content_stamp(str(settings.data_dir), {}))
+    return compose_context(str(settings.data_dir), str(folder), "", {}) if shown is None else shown
 
 
 def trust(settings: Settings, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
@@ -56,18 +61,18 @@ def trust(settings: Settings, *arguments: str, cwd: Path | None = None) -> subpr
 
 
 @pytest.fixture
-def known(book: Book, settings: Settings, tmp_path: Path) -> Path:
+def known(memory: LocalMemory, settings: Settings, tmp_path: Path) -> Path:
     """A repository in which a session started, so that its commit was noted."""
-    remember(book, Note(SECRET_PLAN, kind="memory", type="decision", project=PROJECT))
+    remember(memory, NewItem(SECRET_PLAN, kind="memory", type="decision", project=PROJECT))
     folder = repository(tmp_path / "shop-api")
     assert SECRET_PLAN in start(settings, folder)
     return folder
 
 
 def test_a_made_up_git_folder_is_shown_nothing_of_the_project_that_it_names(
-    book: Book, settings: Settings, tmp_path: Path
+    memory: LocalMemory, settings: Settings, tmp_path: Path
 ) -> None:
-    remember(book, Note(SECRET_PLAN, kind="memory", type="decision", project=PROJECT))
+    remember(memory, NewItem(SECRET_PLAN, kind="memory", type="decision", project=PROJECT))
     folder = tmp_path / "malicious"
     (folder / ".git").mkdir(parents=True)
     (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="ascii")
@@ -138,6 +143,6 @@ def test_objects_are_found_loose_and_packed_and_others_are_not(tmp_path: Path) -
 
 
 def test_a_damaged_list_of_commits_is_begun_again(known: Path, settings: Settings) -> None:
-    (settings.data_dir / FILE).write_text("{not json", encoding="utf-8")
+    (settings.data_dir / KNOWN_COMMITS_FILE).write_text("{not json", encoding="utf-8")
     assert is_known_repository(settings.data_dir, PROJECT, known)
-    assert str(head_commit(known / ".git")) in (settings.data_dir / FILE).read_text(encoding="utf-8")
+    assert str(head_commit(known / ".git")) in (settings.data_dir / KNOWN_COMMITS_FILE).read_text(encoding="utf-8")

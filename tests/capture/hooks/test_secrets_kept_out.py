@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.capture.hooks.remembering import remember_events
-from commonplace.memory.book import Book
+from commonplace.capture.hooks.remember_events import remember_events
+from commonplace.memory.local_memory import LocalMemory
 
 from .sessions import Telling, items
 
@@ -17,7 +17,7 @@ HEAD, TAIL, WHOLE = [BEGIN, *KEY[:2]], [*KEY[2:], END], [BEGIN, *KEY, END]
 
 @pytest.mark.parametrize("lines", [HEAD, TAIL, WHOLE], ids=["head", "tail", "whole"])
 @pytest.mark.parametrize("shape", ["stdout", "text", "list", "failed", "blocks"])
-def test_no_line_of_a_private_key_is_told(book: Book, lines: list[str], shape: str) -> None:
+def test_no_line_of_a_private_key_is_told(memory: LocalMemory, lines: list[str], shape: str) -> None:
     text = "\n".join(lines)
     outputs = {
         "stdout": {"stdout": text, "stderr": ""},
@@ -37,6 +37,6 @@ def test_no_line_of_a_private_key_is_told(book: Book, lines: list[str], shape: s
     telling.uses("Bash", "written", command=f"cat > id_rsa <<'EOF'\n{text}\nEOF")
     telling.uses("Write", file_path="id_rsa", content=text)
     telling.stops(f"The key is refused because it is too short:\n{text}")
-    remember_events(book, telling.events)
-    kept = repr(items(book))
+    remember_events(memory, telling.events)
+    kept = repr(items(memory))
     assert "id_rsa" in kept and not [line for line in KEY if line[:24] in kept]

@@ -121,7 +121,7 @@ def observation(number: int, **more: Any) -> dict[str, Any]:
     return told | {"title": f"Modified file {number}", "created_at_epoch": at, "prompt_number": 0} | more
 
 
-def memory(id_: str, content: str, **more: Any) -> dict[str, Any]:
+def memory_row(id_: str, content: str, **more: Any) -> dict[str, Any]:
     told = {"id": id_, "content": content, "type": "note", "scope": "global", "created_at": SPACED}
     return told | more
 

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.imports import import_path
-from commonplace.memory.book import Book
-from commonplace.memory.browse import browse
-from commonplace.memory.conversations import opened
-from commonplace.memory.graph import link_some, walk
+from commonplace.capture.import_files import import_path
+from commonplace.memory.conversations import open_conversation
+from commonplace.memory.graph import link_new_passages, walk_links
+from commonplace.memory.items import browse_items
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Scope
 
 from .conftest import MoveIn
@@ -56,20 +56,20 @@ ROWS: Rows = {
 }
 
 
-def test_a_session_comes_in_with_its_chunks_in_order(book: Book, move_in: MoveIn) -> None:
+def test_a_session_comes_in_with_its_chunks_in_order(memory: LocalMemory, move_in: MoveIn) -> None:
     summary = move_in(CAUSANTIC, ROWS)
     assert (summary.conversations.added, summary.messages.added, summary.items.added) == (2, 3, 1)
-    session, (asked, answered) = opened(book, "causantic:s1")
+    session, (asked, answered) = open_conversation(memory, "causantic:s1")
     assert (session.label, session.project, session.started_ms) == ("my-api 2025-03-15", "my-api", AT)
     assert (asked.details["role"], answered.details["role"]) == ("user", "assistant")
     assert asked.created_ms == AT and asked.meta["source_id"] == "s1-a" and asked.meta["topics"] == ["Rate limiting"]
     assert answered.meta["agent_id"] == "a7"
-    assert opened(book, "causantic:s2")[0].project == "web"
+    assert open_conversation(memory, "causantic:s2")[0].project == "web"
 
 
-def test_how_a_session_ended_is_a_summary(book: Book, move_in: MoveIn) -> None:
+def test_how_a_session_ended_is_a_summary(memory: LocalMemory, move_in: MoveIn) -> None:
     move_in(CAUSANTIC, ROWS)
-    (ended,) = browse(book, Scope(kinds=("summary",))).items
+    (ended,) = browse_items(memory, Scope(kinds=("summary",))).items
     assert (ended.body, ended.session, ended.project) == ("Rates are limited by a bucket.", "causantic:s1", "my-api")
     assert ended.details == {
         "completed": "Committed the limiter\nTest",
@@ -79,14 +79,14 @@ def test_how_a_session_ended_is_a_summary(book: Book, move_in: MoveIn) -> None:
     assert ended.meta["files"] == ["src/limit.ts"]
 
 
-def test_edges_are_links_that_are_walked_with_their_weights(book: Book, move_in: MoveIn) -> None:
+def test_edges_are_links_that_are_walked_with_their_weights(memory: LocalMemory, move_in: MoveIn) -> None:
     move_in(CAUSANTIC, ROWS)
-    asked, answered = opened(book, "causantic:s1")[1]
-    elsewhere = opened(book, "causantic:s2")[1][0]
+    asked, answered = open_conversation(memory, "causantic:s1")[1]
+    elsewhere = open_conversation(memory, "causantic:s2")[1][0]
     assert answered.meta["links"] == [{"to": asked.uid, "rel": "file-path", "weight": 0.81}]
-    while link_some(book):
+    while link_new_passages(memory):
         pass
-    reached = walk(book, {_passage(book, elsewhere.id): 1.0}, depth=1, most=5)
+    reached = walk_links(memory, {_passage(memory, elsewhere.id): 1.0}, depth=1, most=5)
     assert [(one.item.id, one.rel) for one in reached] == [(asked.id, "linked")]
     assert abs(reached[0].weight - 0.7 * 0.9) < 1e-9
 
@@ -99,7 +99,9 @@ def test_what_had_no_place_is_told(move_in: MoveIn) -> None:
     }
 
 
-def test_an_archive_is_read_and_knows_the_chunks_of_the_database(book: Book, move_in: MoveIn, tmp_path: Path) -> None:
+def test_an_archive_is_read_and_knows_the_chunks_of_the_database(
+    memory: LocalMemory, move_in: MoveIn, tmp_path: Path
+) -> None:
     rows = [row for row in ROWS["chunks"] if row["session_id"] == "s1"]
     archive: dict[str, Any] = {
         "format": "causantic-archive",
@@ -114,19 +116,19 @@ def test_an_archive_is_read_and_knows_the_chunks_of_the_database(book: Book, mov
     }
     path = tmp_path / "archive.json"
     path.write_text(json.dumps(archive), encoding="utf-8")
-    assert import_path(book, path).messages.added == 2
-    asked, answered = opened(book, "causantic:s1")[1]
+    assert import_path(memory, path).messages.added == 2
+    asked, answered = open_conversation(memory, "causantic:s1")[1]
     assert asked.meta["links"] == [{"to": answered.uid, "rel": "adjacent", "weight": 0.5}]
     assert asked.meta["topics"] == ["Rate limiting"]
     whole = move_in(CAUSANTIC, ROWS)
     assert (whole.messages.added, whole.messages.known) == (1, 2)
 
 
-def test_the_first_archives_know_projects_only(book: Book, tmp_path: Path) -> None:
+def test_the_first_archives_know_projects_only(memory: LocalMemory, tmp_path: Path) -> None:
     chunks = [{"id": f"c{n}", "sessionSlug": slug, "content": f"Said {n}"} for n, slug in enumerate(("a", "b", "a"))]
     path = tmp_path / "archive.json"
     path.write_text(json.dumps({"format": "causantic-archive", "chunks": chunks, "edges": []}), encoding="utf-8")
-    summary = import_path(book, path)
+    summary = import_path(memory, path)
     assert (summary.conversations.added, summary.messages.added) == (2, 3)
 
 
@@ -141,5 +143,5 @@ def test_the_first_schema_is_read(move_in: MoveIn) -> None:
     assert move_in(first, rows).messages.added == 1
 
 
-def _passage(book: Book, item_id: int) -> int:
-    return book.store.passages_of([item_id])[item_id][0]
+def _passage(memory: LocalMemory, item_id: int) -> int:
+    return memory.store.passages_of([item_id])[item_id][0]

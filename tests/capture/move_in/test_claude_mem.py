@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from commonplace.capture.imports import import_path
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import opened
+from commonplace.capture.import_files import import_path
+from commonplace.memory.conversations import open_conversation
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item
 
 from .conftest import MoveIn
@@ -68,7 +68,7 @@ ROWS: Rows = {
 }
 
 
-def test_everything_comes_in_in_its_session(book: Book, move_in: MoveIn, kept: Kept) -> None:
+def test_everything_comes_in_in_its_session(memory: LocalMemory, move_in: MoveIn, kept: Kept) -> None:
     summary = move_in(CLAUDE_MEM, ROWS)
     assert (summary.conversations.added, summary.messages.added, summary.items.added) == (2, 3, 3)
     items = kept()
@@ -86,7 +86,7 @@ def test_everything_comes_in_in_its_session(book: Book, move_in: MoveIn, kept: K
     assert summed.meta["files_edited"] == ["tests/login.ts"]
     chosen = items["Keep cookies"]
     assert (chosen.kind, chosen.session) == ("memory", "claude-mem:unknown")
-    session, messages = opened(book, "claude-mem:c1")
+    session, messages = open_conversation(memory, "claude-mem:c1")
     assert [message.body for message in messages] == ["Fix the login", "And test"]
     assert session.meta["platform_source"] == "claude"
     assert summary.reasons == {
@@ -95,7 +95,7 @@ def test_everything_comes_in_in_its_session(book: Book, move_in: MoveIn, kept: K
     }
 
 
-def test_its_first_version_is_read(book: Book, move_in: MoveIn, kept: Kept) -> None:
+def test_its_first_version_is_read(memory: LocalMemory, move_in: MoveIn, kept: Kept) -> None:
     rows: Rows = {
         "sdk_sessions": [
             {"id": 1, "claude_session_id": "c1", "sdk_session_id": "m1", "project": "web", "user_prompt": "Hi"}
@@ -109,7 +109,7 @@ def test_its_first_version_is_read(book: Book, move_in: MoveIn, kept: Kept) -> N
     assert kept()["Found it"].session == "claude-mem:c1"
 
 
-def test_an_export_is_the_same_as_the_database(book: Book, move_in: MoveIn, tmp_path: Path) -> None:
+def test_an_export_is_the_same_as_the_database(memory: LocalMemory, move_in: MoveIn, tmp_path: Path) -> None:
     export = {
         "exportedAt": "2025-03-15T14:30:00Z",
         "query": "login",
@@ -121,7 +121,7 @@ def test_an_export_is_the_same_as_the_database(book: Book, move_in: MoveIn, tmp_
     }
     path = tmp_path / "memories.json"
     path.write_text(json.dumps(export), encoding="utf-8")
-    first = import_path(book, path)
+    first = import_path(memory, path)
     assert (first.conversations.added, first.messages.added, first.items.added) == (2, 3, 3)
     again = move_in(CLAUDE_MEM, ROWS)
     assert (again.messages.added, again.items.added, again.items.known) == (0, 0, 3)

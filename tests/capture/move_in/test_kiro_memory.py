@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from commonplace.capture.imports import import_path
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import opened
+from commonplace.capture.import_files import import_path
+from commonplace.memory.conversations import open_conversation
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item
 
 from .conftest import MoveIn
@@ -61,7 +61,7 @@ ROWS: Rows = {
 }
 
 
-def test_every_kind_comes_in_with_all_it_has(book: Book, move_in: MoveIn, kept: Kept) -> None:
+def test_every_kind_comes_in_with_all_it_has(memory: LocalMemory, move_in: MoveIn, kept: Kept) -> None:
     summary = move_in(KIRO, ROWS)
     assert (summary.conversations.added, summary.messages.added, summary.items.added) == (2, 2, 5)
     items = kept()
@@ -85,13 +85,13 @@ def test_every_kind_comes_in_with_all_it_has(book: Book, move_in: MoveIn, kept: 
     assert items["acme/my-api #7 Flaky"].meta["links"] == [{"to": changed.uid, "rel": "about"}]
 
 
-def test_sessions_hold_their_prompts_and_what_happened_in_them(book: Book, move_in: MoveIn) -> None:
+def test_sessions_hold_their_prompts_and_what_happened_in_them(memory: LocalMemory, move_in: MoveIn) -> None:
     move_in(KIRO, ROWS)
-    session, messages = opened(book, "kiro-memory:s-77")
+    session, messages = open_conversation(memory, "kiro-memory:s-77")
     assert (session.label, session.project, session.source) == ("Fix the login", "my-api", "kiro-memory")
     assert session.meta["status"] == "completed" and session.started_ms == AT
     assert [(message.body, message.details["role"]) for message in messages] == [("Fix it", "user")]
-    assert opened(book, "kiro-memory:s-78")[0].project == "other"
+    assert open_conversation(memory, "kiro-memory:s-78")[0].project == "other"
 
 
 def test_what_had_no_place_is_counted_by_reason(move_in: MoveIn) -> None:
@@ -143,24 +143,26 @@ def test_the_first_schema_and_the_last_are_read(move_in: MoveIn, kept: Kept) -> 
     assert "Fix it" not in kept(kinds=("message",))
 
 
-def test_an_export_is_the_same_as_the_database_it_was_made_of(book: Book, move_in: MoveIn, tmp_path: Path) -> None:
+def test_an_export_is_the_same_as_the_database_it_was_made_of(
+    memory: LocalMemory, move_in: MoveIn, tmp_path: Path
+) -> None:
     move_in(KIRO, ROWS)
     told: list[dict[str, object]] = [{"_meta": {"version": "2.5.0"}}]
     told += [{"_type": "observation", **dict(row)} for row in ROWS["observations"][:2]]
     told += [{"_type": "prompt", **dict(row)} for row in ROWS["prompts"]]
     path = tmp_path / "export.jsonl"
     path.write_text("\n".join(map(json.dumps, told)), encoding="utf-8")
-    again = import_path(book, path)
+    again = import_path(memory, path)
     assert (again.items.added, again.items.known, again.messages.added, again.messages.known) == (0, 2, 0, 2)
     path.write_text(json.dumps([dict(row) for row in ROWS["observations"][:2]]), encoding="utf-8")
-    assert import_path(book, path).items.known == 2
+    assert import_path(memory, path).items.known == 2
 
 
-def test_an_export_that_tells_less_is_read_as_well_as_it_can_be(book: Book, tmp_path: Path) -> None:
+def test_an_export_that_tells_less_is_read_as_well_as_it_can_be(memory: LocalMemory, tmp_path: Path) -> None:
     path = tmp_path / "export.jsonl"
     told = [{"_type": "prompt", "prompt_text": "Why?"}, {"_type": "summary", "request": "To know"}, {"_type": "dream"}]
     path.write_text("\n".join(map(json.dumps, told)), encoding="utf-8")
-    summary = import_path(book, path)
+    summary = import_path(memory, path)
     assert (summary.messages.added, summary.items.added) == (1, 1)
     assert summary.reasons == {("table", "what the export says of itself"): 1}
 

@@ -8,20 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.imports import import_path
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import opened
-from commonplace.memory.edit import Changes, edit
-from commonplace.memory.fetch import fetch_one
-from commonplace.memory.forget import forget, restore
+from commonplace.capture.import_files import import_path
+from commonplace.memory.conversations import open_conversation
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, restore_items
+from commonplace.memory.items import get_item
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item
 
 from .conftest import MoveIn
-from .databases import AT, ISO, LATER_MEMORIES, MEMORIES, Rows, memory
+from .databases import AT, ISO, LATER_MEMORIES, MEMORIES, Rows, memory_row
 
 Kept = Callable[..., dict[str, Item]]
 REPO = "github.com/acme/my-api"
-ZOD = memory(
+ZOD = memory_row(
     "diK6Ws0LA9Fk",
     "Use zod for every body",
     type="rule",
@@ -36,9 +35,9 @@ ZOD = memory(
 ROWS: Rows = {
     "memories": [
         ZOD,
-        memory("new", "We chose pnpm", type="decision"),
-        memory("old", "We chose npm", type="decision"),
-        memory("gone", "Forget me", deleted_at="2025-03-16 00:00:00"),
+        memory_row("new", "We chose pnpm", type="decision"),
+        memory_row("old", "We chose npm", type="decision"),
+        memory_row("gone", "Forget me", deleted_at="2025-03-16 00:00:00"),
     ],
     "memory_links": [
         {"id": "l1", "source_id": "new", "target_id": "old", "link_type": "supersedes"},
@@ -67,13 +66,13 @@ def test_a_memory_comes_in_with_all_it_has(move_in: MoveIn, kept: Kept) -> None:
     assert {"to": rule.uid, "rel": "supports"} in chosen.meta["links"]  # type: ignore[operator]
 
 
-def test_what_was_replaced_or_deleted_there_is_so_here(book: Book, move_in: MoveIn, kept: Kept) -> None:
+def test_what_was_replaced_or_deleted_there_is_so_here(memory: LocalMemory, move_in: MoveIn, kept: Kept) -> None:
     move_in(MEMORIES, ROWS)
     live = kept()
     assert "We chose npm" not in live and "Forget me" not in live
-    old = fetch_one(book, live["We chose pnpm"].id + 1, forgotten=True)
+    old = get_item(memory, live["We chose pnpm"].id + 1, forgotten=True)
     assert (old.title, old.superseded_by) == ("We chose npm", live["We chose pnpm"].id)
-    gone = fetch_one(book, old.id + 1, forgotten=True)
+    gone = get_item(memory, old.id + 1, forgotten=True)
     assert gone.title == "Forget me" and gone.forgotten_ms is not None
 
 
@@ -86,22 +85,26 @@ def test_what_had_no_place_is_told(move_in: MoveIn) -> None:
     }
 
 
-def test_again_adds_nothing_and_undoes_nothing_that_was_done_here(book: Book, move_in: MoveIn, kept: Kept) -> None:
+def test_again_adds_nothing_and_undoes_nothing_that_was_done_here(
+    memory: LocalMemory, move_in: MoveIn, kept: Kept
+) -> None:
     move_in(MEMORIES, ROWS)
     live = kept()
     old = live["We chose pnpm"].id + 1
-    forget(book, [live["Use zod for every body"].id])
-    edit(book, live["We chose pnpm"].id, Changes(content="We chose bun"))
-    restore(book, [old, old + 1])
+    forget_items(memory, [live["Use zod for every body"].id])
+    edit_item(memory, live["We chose pnpm"].id, Changes(content="We chose bun"))
+    restore_items(memory, [old, old + 1])
     again = move_in(MEMORIES, ROWS)
     assert (again.items.added, again.items.known) == (0, 4)
     assert set(kept()) == {"We chose bun", "We chose npm", "Forget me"}
 
 
-def test_what_changed_there_changes_here_unless_it_was_changed_here(move_in: MoveIn, kept: Kept, book: Book) -> None:
-    move_in(MEMORIES, {"memories": [ZOD, memory("new", "We chose pnpm")]})
-    edit(book, kept()["We chose pnpm"].id, Changes(content="We chose bun"))
-    changed = move_in(MEMORIES, {"memories": [ZOD | {"content": "Use valibot"}, memory("new", "We chose yarn")]})
+def test_what_changed_there_changes_here_unless_it_was_changed_here(
+    move_in: MoveIn, kept: Kept, memory: LocalMemory
+) -> None:
+    move_in(MEMORIES, {"memories": [ZOD, memory_row("new", "We chose pnpm")]})
+    edit_item(memory, kept()["We chose pnpm"].id, Changes(content="We chose bun"))
+    changed = move_in(MEMORIES, {"memories": [ZOD | {"content": "Use valibot"}, memory_row("new", "We chose yarn")]})
     assert (changed.items.added, changed.items.known) == (1, 1)
     assert set(kept()) == {"Use valibot", "We chose bun"}
     assert kept()["Use valibot"].details["category"] == "api"
@@ -113,27 +116,29 @@ def test_deleted_there_later_is_forgotten_here(move_in: MoveIn, kept: Kept) -> N
     assert kept() == {}
 
 
-def test_an_export_tells_less_and_takes_nothing_away(book: Book, move_in: MoveIn, kept: Kept, tmp_path: Path) -> None:
+def test_an_export_tells_less_and_takes_nothing_away(
+    memory: LocalMemory, move_in: MoveIn, kept: Kept, tmp_path: Path
+) -> None:
     move_in(MEMORIES, ROWS)
     told = {name: ZOD[name] for name in ("id", "content", "type", "scope", "created_at")} | {"tags": ["api", "new"]}
     fresh = told | {"id": "fresh", "content": "Only in the export"}
     export = {"version": "1.0", "exported_at": ISO, "project_id": REPO, "memories": [told, fresh]}
     path = tmp_path / "memories.json"
     path.write_text(json.dumps(export), encoding="utf-8")
-    summary = import_path(book, path)
+    summary = import_path(memory, path)
     assert (summary.items.added, summary.items.known) == (1, 1)
     assert kept()["Use zod for every body"].details["paths"]
     assert kept()["Only in the export"].project == REPO
 
 
-def test_sessions_of_later_versions(book: Book, move_in: MoveIn, kept: Kept) -> None:
+def test_sessions_of_later_versions(memory: LocalMemory, move_in: MoveIn, kept: Kept) -> None:
     session = {"id": "s1", "project_id": REPO, "status": "closed", "title": "Rate limits", "started_at": ISO}
     event = {"session_id": "s1", "kind": "message", "created_at": ISO}
     rows: Rows = {
         "memories": [
-            memory("a", "Old way", superseded_by="b", source_session_id="s1"),
-            memory("b", "New way", memory_layer="long_term", confidence=0.9),
-            memory("c", "For an hour", memory_layer="working", expires_at=ISO),
+            memory_row("a", "Old way", superseded_by="b", source_session_id="s1"),
+            memory_row("b", "New way", memory_layer="long_term", confidence=0.9),
+            memory_row("c", "For an hour", memory_layer="working", expires_at=ISO),
         ],
         "memory_sessions": [session],
         "memory_session_events": [
@@ -146,7 +151,7 @@ def test_sessions_of_later_versions(book: Book, move_in: MoveIn, kept: Kept) -> 
     }
     summary = move_in(LATER_MEMORIES, rows)
     assert (summary.conversations.added, summary.messages.added, summary.items.added) == (1, 2, 4)
-    kept_session, messages = opened(book, "memories.sh:s1")
+    kept_session, messages = open_conversation(memory, "memories.sh:s1")
     assert (kept_session.label, kept_session.status, kept_session.project) == ("Rate limits", "archived", REPO)
     assert [message.details["role"] for message in messages] == ["user", "system"]
     assert set(kept(kinds=("memory", "checkpoint"))) == {"New way", "rate limits"}
@@ -167,6 +172,6 @@ def test_sessions_of_later_versions(book: Book, move_in: MoveIn, kept: Kept) -> 
 def test_what_a_field_here_cannot_hold_is_in_the_metadata(
     move_in: MoveIn, kept: Kept, more: dict[str, str], field: str
 ) -> None:
-    summary = move_in(MEMORIES, {"memories": [memory("a", "Keep me", **more)]})
+    summary = move_in(MEMORIES, {"memories": [memory_row("a", "Keep me", **more)]})
     assert (summary.items.added, summary.items.skipped) == (1, 0)
     assert kept()["Keep me"].meta[field]

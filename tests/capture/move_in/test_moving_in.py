@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from tests.dialects.conftest import calling
 
-from commonplace.capture.imports import Import, import_path
-from commonplace.capture.move_in.products import NAMES, places
-from commonplace.capture.summary import Summary
-from commonplace.memory.book import Book
-from commonplace.memory.browse import browse
-from commonplace.memory.conversations import latest
-from commonplace.memory.graph import link_some
+from commonplace.capture.import_files import ImportRun, import_path
+from commonplace.capture.import_report import ImportReport
+from commonplace.capture.importers.formats import PRODUCT_NAMES, default_locations
+from commonplace.memory.conversations import latest_conversations
+from commonplace.memory.graph import link_new_passages
+from commonplace.memory.items import browse_items
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Scope, SessionScope
 
-from .databases import AT, CAUSANTIC, CLAUDE_MEM, ISO, KIRO, MEMORIES, SEKHA, chunk, make, memory, observation
+from .databases import AT, CAUSANTIC, CLAUDE_MEM, ISO, KIRO, MEMORIES, SEKHA, chunk, make, memory_row, observation
 
 KEY = "sk-ant-api03-" + "Zb7Qx2Lm9Kp4Rt6Wv8Yn1Dc3Fg5Hj0SaEuIoTqMx" + "AA"
 
@@ -35,7 +35,7 @@ def theirs(product: str, folder: Path, words: str) -> Path:
     seen = {"id": 1, "memory_session_id": "m1", "project": "my-api", "type": "bugfix", "title": "Seen", "text": words}
     rows: dict[str, tuple[Any, Any]] = {
         "kiro-memory": (KIRO, {"observations": [observation(1, text=words)]}),
-        "memories.sh": (MEMORIES, {"memories": [memory("a", words)]}),
+        "memories.sh": (MEMORIES, {"memories": [memory_row("a", words)]}),
         "causantic": (CAUSANTIC, {"chunks": [chunk("c1", f"[User]\n{words}")]}),
         "sekha": (
             SEKHA,
@@ -49,18 +49,18 @@ def theirs(product: str, folder: Path, words: str) -> Path:
     return make(folder / "memory.db", *rows[product])
 
 
-def counted(summary: Summary) -> tuple[int, int]:
+def counted(summary: ImportReport) -> tuple[int, int]:
     """How much of anything was added, and how much was known."""
     tallies = (summary.messages, summary.items)
     return sum(tally.added for tally in tallies), sum(tally.known for tally in tallies)
 
 
-@pytest.mark.parametrize("product", NAMES)
-def test_what_moved_in_is_found_through_every_dialect(book: Book, tmp_path: Path, product: str) -> None:
-    import_path(book, theirs(product, tmp_path / "theirs", "The marmalade comes from Dundee"))
-    while link_some(book):
+@pytest.mark.parametrize("product", PRODUCT_NAMES)
+def test_what_moved_in_is_found_through_every_dialect(memory: LocalMemory, tmp_path: Path, product: str) -> None:
+    import_path(memory, theirs(product, tmp_path / "theirs", "The marmalade comes from Dundee"))
+    while link_new_passages(memory):
         pass
-    call = calling(book)
+    call = calling(memory)
     for tool, arguments in (
         ("search", {"query": "marmalade"}),
         ("search_memories", {"query": "marmalade", "project_id": "my-api"}),
@@ -70,53 +70,53 @@ def test_what_moved_in_is_found_through_every_dialect(book: Book, tmp_path: Path
         assert "Dundee" in json.dumps(call(tool, **arguments)), tool
 
 
-@pytest.mark.parametrize("product", NAMES)
-def test_again_adds_nothing(book: Book, tmp_path: Path, product: str) -> None:
+@pytest.mark.parametrize("product", PRODUCT_NAMES)
+def test_again_adds_nothing(memory: LocalMemory, tmp_path: Path, product: str) -> None:
     path = theirs(product, tmp_path / "theirs", "Use pnpm")
-    added, _known = counted(import_path(book, path))
+    added, _known = counted(import_path(memory, path))
     assert added >= 1
-    assert counted(import_path(book, path)) == (0, added)
-    assert counted(import_path(book, path.parent)) == (0, added)
+    assert counted(import_path(memory, path)) == (0, added)
+    assert counted(import_path(memory, path.parent)) == (0, added)
 
 
-@pytest.mark.parametrize("product", NAMES)
-def test_a_dry_run_counts_and_keeps_nothing(book: Book, tmp_path: Path, product: str) -> None:
+@pytest.mark.parametrize("product", PRODUCT_NAMES)
+def test_a_dry_run_counts_and_keeps_nothing(memory: LocalMemory, tmp_path: Path, product: str) -> None:
     path = theirs(product, tmp_path / "theirs", "Use pnpm")
-    dry = Import(None)
+    dry = ImportRun(None)
     dry.add(path)
     told = counted(dry.finish())
-    assert browse(book, Scope()).items == ()
-    assert counted(import_path(book, path)) == told
+    assert browse_items(memory, Scope()).items == ()
+    assert counted(import_path(memory, path)) == told
 
 
-@pytest.mark.parametrize("product", NAMES)
-def test_no_secret_moves_in(book: Book, tmp_path: Path, product: str) -> None:
-    import_path(book, theirs(product, tmp_path / "theirs", f"The key is {KEY}"))
-    items = browse(book, Scope()).items
+@pytest.mark.parametrize("product", PRODUCT_NAMES)
+def test_no_secret_moves_in(memory: LocalMemory, tmp_path: Path, product: str) -> None:
+    import_path(memory, theirs(product, tmp_path / "theirs", f"The key is {KEY}"))
+    items = browse_items(memory, Scope()).items
     assert items and KEY not in repr(items)
 
 
-@pytest.mark.parametrize("product", NAMES)
-def test_a_project_of_ones_own_choice(book: Book, tmp_path: Path, product: str) -> None:
-    import_path(book, theirs(product, tmp_path / "theirs", "Use pnpm"), project="elsewhere", folder="/in")
-    assert {item.project for item in browse(book, Scope()).items} == {"elsewhere"}
-    assert {session.folder for session in latest(book, SessionScope()).sessions} <= {"/in"}
+@pytest.mark.parametrize("product", PRODUCT_NAMES)
+def test_a_project_of_ones_own_choice(memory: LocalMemory, tmp_path: Path, product: str) -> None:
+    import_path(memory, theirs(product, tmp_path / "theirs", "Use pnpm"), project="elsewhere", folder="/in")
+    assert {item.project for item in browse_items(memory, Scope()).items} == {"elsewhere"}
+    assert {session.folder for session in latest_conversations(memory, SessionScope()).sessions} <= {"/in"}
 
 
-@pytest.mark.parametrize("product", NAMES)
-def test_a_zip_is_read_too(book: Book, tmp_path: Path, product: str) -> None:
+@pytest.mark.parametrize("product", PRODUCT_NAMES)
+def test_a_zip_is_read_too(memory: LocalMemory, tmp_path: Path, product: str) -> None:
     path = theirs(product, tmp_path / "theirs", "Use pnpm")
     packed = tmp_path / "theirs.zip"
     with zipfile.ZipFile(packed, "w") as archive:
         archive.write(path, path.name)
-    assert counted(import_path(book, packed))[0] >= 1
+    assert counted(import_path(memory, packed))[0] >= 1
 
 
 class _Stop(BaseException):
     """Somebody ends the import."""
 
 
-def test_an_interrupted_import_goes_on(book: Book, tmp_path: Path) -> None:
+def test_an_interrupted_import_goes_on(memory: LocalMemory, tmp_path: Path) -> None:
     rows = {"observations": [observation(n) for n in range(1, 1001)]}
     path = make(tmp_path / "theirs" / "kiro.db", KIRO, rows)
     steps = iter(range(700))
@@ -125,18 +125,18 @@ def test_an_interrupted_import_goes_on(book: Book, tmp_path: Path) -> None:
         if next(steps, None) is None:
             raise _Stop
 
-    importing = Import(book, advance=advance)
+    importing = ImportRun(memory, advance=advance)
     with pytest.raises(_Stop):
         importing.add(path)
     kept = importing.summary.items.added
     assert 0 < kept < 700
-    again = import_path(book, path)
+    again = import_path(memory, path)
     assert (again.items.added, again.items.known) == (1000 - kept, kept)
 
 
-def test_one_that_cannot_be_kept_never_stops_the_rest(book: Book, tmp_path: Path) -> None:
-    rows = {"memories": [memory("a", "Before"), memory("b", "x" * 1_000_001), memory("c", "After")]}
-    summary = import_path(book, make(tmp_path / "theirs" / "local.db", MEMORIES, rows))
+def test_one_that_cannot_be_kept_never_stops_the_rest(memory: LocalMemory, tmp_path: Path) -> None:
+    rows = {"memories": [memory_row("a", "Before"), memory_row("b", "x" * 1_000_001), memory_row("c", "After")]}
+    summary = import_path(memory, make(tmp_path / "theirs" / "local.db", MEMORIES, rows))
     assert (summary.items.added, summary.items.skipped) == (2, 1)
     assert summary.examples[0].what == "item b" and "1000001 characters" in summary.examples[0].why
 
@@ -151,13 +151,13 @@ USUAL = {
 }
 
 
-@pytest.mark.parametrize("product", NAMES)
+@pytest.mark.parametrize("product", PRODUCT_NAMES)
 def test_memory_is_found_in_its_usual_place(home: Path, product: str) -> None:
-    assert places(product, home) == []
+    assert default_locations(product, home) == []
     path = home / USUAL[product]
     path.parent.mkdir(parents=True)
     path.write_bytes(b"x")
-    assert places(product, home) == [path]
+    assert default_locations(product, home) == [path]
 
 
 @pytest.mark.parametrize(
@@ -175,19 +175,19 @@ def test_a_product_that_was_told_to_keep_it_elsewhere_is_found_there(
     path = tmp_path / name
     path.write_bytes(b"x")
     monkeypatch.setenv(setting, str(path if product == "server-memory" else tmp_path))
-    assert places(product, home) == [path]
+    assert default_locations(product, home) == [path]
 
 
 def test_npx_on_windows_keeps_its_packages_elsewhere(home: Path) -> None:
     path = home / "npm-cache" / Path(USUAL["server-memory"]).relative_to(".npm")
     path.parent.mkdir(parents=True)
     path.write_bytes(b"x")
-    assert places("server-memory", home) == [path]
+    assert default_locations("server-memory", home) == [path]
 
 
-@pytest.mark.parametrize("product", [name for name in NAMES if name != "server-memory"])
-def test_a_product_that_was_named_is_meant(book: Book, tmp_path: Path, product: str) -> None:
+@pytest.mark.parametrize("product", [name for name in PRODUCT_NAMES if name != "server-memory"])
+def test_a_product_that_was_named_is_meant(memory: LocalMemory, tmp_path: Path, product: str) -> None:
     other = "sekha" if product != "sekha" else "causantic"
-    importing = Import(book, format_=product)
+    importing = ImportRun(memory, format_=product)
     importing.add(theirs(other, tmp_path / "theirs", "Use pnpm"))
-    assert importing.finish().fruitless
+    assert importing.finish().nothing_read

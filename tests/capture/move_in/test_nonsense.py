@@ -12,13 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.capture.foreign import Skipped
-from commonplace.capture.formats import FORMATS
-from commonplace.capture.imports import Import, import_path
-from commonplace.capture.move_in.products import PRODUCTS, read_database
-from commonplace.memory.book import Book
-from commonplace.memory.conversations import Conversation
-from commonplace.memory.take_in import Arrival, Replaced
+from commonplace.capture.import_files import ImportRun, import_path
+from commonplace.capture.import_report import Skipped
+from commonplace.capture.importers.formats import FORMATS, PRODUCTS, read_database
+from commonplace.memory.conversations import NewConversation
+from commonplace.memory.import_items import ImportedItem, Replacement
+from commonplace.memory.local_memory import LocalMemory
 
 from .databases import CAUSANTIC, CLAUDE_MEM, KIRO, LATER_MEMORIES, OLD_CLAUDE_MEM, SEKHA, make
 
@@ -57,7 +56,7 @@ def test_any_cell_of_any_table(tables: Mapping[str, str], tmp_path_factory: Any,
     }
     path = make(tmp_path_factory.mktemp("theirs") / "memory.db", tables, rows)
     found = list(read_database(path, "memory.db"))
-    assert all(isinstance(one, (Conversation, Arrival, Replaced, Skipped)) for one in found)
+    assert all(isinstance(one, (NewConversation, ImportedItem, Replacement, Skipped)) for one in found)
     assert not [one for one in found if isinstance(one, Skipped) and one.unit == "file"]
 
 
@@ -97,33 +96,35 @@ def test_any_record_of_any_export(name: str, data: st.DataObject) -> None:
     lines = [whole, *data.draw(st.lists(records, max_size=3))]
     stream = BytesIO("\n".join(map(json.dumps, lines)).encode())
     for one in FORMATS[name].read(stream, "export.json"):
-        assert isinstance(one, (Conversation, Arrival, Replaced, Skipped))
+        assert isinstance(one, (NewConversation, ImportedItem, Replacement, Skipped))
         assert not isinstance(one, Skipped) or one.what != "its records", one.why
 
 
 @pytest.mark.parametrize("tables", TABLES)
-def test_columns_may_be_missing(tables: Mapping[str, str], book: Book, tmp_path: Path) -> None:
+def test_columns_may_be_missing(tables: Mapping[str, str], memory: LocalMemory, tmp_path: Path) -> None:
     """All but those by which a product is known: older and newer versions have others."""
     known = {name for product in PRODUCTS.values() for columns in product.known_by.values() for name in columns}
     fewer = {table: ", ".join(sorted({"x", *known} & {"x", *columns_of(tables, table)})) for table in tables}
     path = make(tmp_path / "theirs" / "memory.db", fewer, {table: [{"x": 1}, {"x": 2}] for table in fewer})
-    assert not import_path(book, path).reasons.get(("file", ""), 0)
+    assert not import_path(memory, path).reasons.get(("file", ""), 0)
 
 
 @pytest.mark.parametrize("tables", TABLES)
-def test_a_database_in_which_nothing_is_yet(book: Book, tmp_path: Path, tables: Mapping[str, str]) -> None:
-    summary = import_path(book, make(tmp_path / "theirs" / "memory.db", tables, {}))
-    assert summary.fruitless and summary.reasons == {}
+def test_a_database_in_which_nothing_is_yet(memory: LocalMemory, tmp_path: Path, tables: Mapping[str, str]) -> None:
+    summary = import_path(memory, make(tmp_path / "theirs" / "memory.db", tables, {}))
+    assert summary.nothing_read and summary.reasons == {}
 
 
 @settings(max_examples=20)
 @given(
     rows=st.lists(st.fixed_dictionaries({"content": st.text(max_size=40), "tags": cells, "type": cells}), max_size=5)
 )
-def test_what_is_read_can_be_kept_or_is_told(book: Book, tmp_path_factory: Any, rows: list[dict[str, Any]]) -> None:
+def test_what_is_read_can_be_kept_or_is_told(
+    memory: LocalMemory, tmp_path_factory: Any, rows: list[dict[str, Any]]
+) -> None:
     told = [{"id": f"m{n}", **row} for n, row in enumerate(rows)]
     path = make(tmp_path_factory.mktemp("theirs") / "local.db", LATER_MEMORIES, {"memories": told})
-    importing = Import(book)
+    importing = ImportRun(memory)
     importing.add(path)
     items = importing.finish().items
     assert items.added + items.known + items.skipped == len(rows)

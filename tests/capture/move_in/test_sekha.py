@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from commonplace.memory.book import Book
-from commonplace.memory.browse import browse
-from commonplace.memory.conversations import opened
+from commonplace.memory.conversations import open_conversation
+from commonplace.memory.items import browse_items
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Scope
 
 from .conftest import MoveIn
@@ -39,10 +39,10 @@ ROWS: Rows = {
 }
 
 
-def test_a_conversation_is_the_same_here_with_its_messages(book: Book, move_in: MoveIn) -> None:
+def test_a_conversation_is_the_same_here_with_its_messages(memory: LocalMemory, move_in: MoveIn) -> None:
     summary = move_in(SEKHA, ROWS)
     assert (summary.conversations.added, summary.messages.added, summary.items.added) == (1, 2, 2)
-    session, (asked, answered) = opened(book, TALK)
+    session, (asked, answered) = open_conversation(memory, TALK)
     assert (session.uid, session.label, session.folder, session.importance) == (TALK, "Rate limits", "/work/api", 8.0)
     assert (session.status, session.source, session.started_ms) == ("active", "sekha", AT)
     assert session.meta["tags"] == ["redis"]
@@ -50,22 +50,22 @@ def test_a_conversation_is_the_same_here_with_its_messages(book: Book, move_in: 
     assert (answered.uid, answered.meta["model"]) == (SECOND, "m1")
 
 
-def test_what_was_made_of_it_belongs_to_it(book: Book, move_in: MoveIn) -> None:
+def test_what_was_made_of_it_belongs_to_it(memory: LocalMemory, move_in: MoveIn) -> None:
     move_in(SEKHA, ROWS)
-    (summed,) = browse(book, Scope(kinds=("summary",))).items
+    (summed,) = browse_items(memory, Scope(kinds=("summary",))).items
     assert (summed.body, summed.type, summed.session) == ("Rates were limited", "daily", f"sekha:{TALK}")
-    (fact,) = browse(book, Scope(kinds=("memory",))).items
+    (fact,) = browse_items(memory, Scope(kinds=("memory",))).items
     assert (fact.body, fact.type) == ("limiter depends on redis", "fact")
 
 
-def test_ten_is_pinned_and_an_unknown_status_is_kept_as_such(book: Book, move_in: MoveIn) -> None:
+def test_ten_is_pinned_and_an_unknown_status_is_kept_as_such(memory: LocalMemory, move_in: MoveIn) -> None:
     talk = dict(ROWS["conversations"][0])
     message = dict(ROWS["messages"][1])
     move_in(SEKHA, {"conversations": [talk | {"importance_score": 10}], "messages": [message]})
-    assert opened(book, TALK)[0].status == "pinned"
+    assert open_conversation(memory, TALK)[0].status == "pinned"
     other = {"conversations": [talk | {"id": EMPTY, "status": "resting"}]}
     move_in(SEKHA, other | {"messages": [message | {"id": SECOND, "conversation_id": EMPTY}]})
-    session = opened(book, EMPTY)[0]
+    session = open_conversation(memory, EMPTY)[0]
     assert (session.status, session.meta["status"]) == ("active", "resting")
 
 

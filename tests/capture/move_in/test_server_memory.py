@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.capture.foreign import Skipped
-from commonplace.capture.imports import import_path
-from commonplace.capture.move_in.server_memory import read
-from commonplace.memory.book import Book
-from commonplace.memory.graph import link_some, walk
+from commonplace.capture.import_files import import_path
+from commonplace.capture.import_report import Skipped
+from commonplace.capture.importers.server_memory import read
+from commonplace.memory.graph import link_new_passages, walk_links
+from commonplace.memory.import_items import ImportedItem
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
-from commonplace.memory.take_in import Arrival
 from commonplace.model import Item, Scope
 
 Kept = Callable[..., dict[str, Item]]
@@ -31,8 +31,8 @@ def written(path: Path, *lines: object) -> Path:
     return path
 
 
-def test_facts_name_what_they_are_about(book: Book, kept: Kept, tmp_path: Path) -> None:
-    summary = import_path(book, written(tmp_path / "memory.jsonl", ADA, ACME, WORKS))
+def test_facts_name_what_they_are_about(memory: LocalMemory, kept: Kept, tmp_path: Path) -> None:
+    summary = import_path(memory, written(tmp_path / "memory.jsonl", ADA, ACME, WORKS))
     assert (summary.items.added, summary.reasons) == (5, {})
     assert set(kept(types=("fact",))) == {
         "Ada (person)",
@@ -43,32 +43,32 @@ def test_facts_name_what_they_are_about(book: Book, kept: Kept, tmp_path: Path) 
     }
     works = kept()["Ada works at Acme"]
     assert works.tags == ("Acme", "Ada") and works.meta["relation"] == "works_at"
-    assert recall(book, "Ada blue", Scope(), limit=3).hits[0].item.title == "Ada: Likes blue"
+    assert recall(memory, "Ada blue", Scope(), limit=3).hits[0].item.title == "Ada: Likes blue"
 
 
-def test_relations_are_links_that_are_walked(book: Book, kept: Kept, tmp_path: Path) -> None:
-    import_path(book, written(tmp_path / "memory.jsonl", ADA, ACME, WORKS))
-    while link_some(book):
+def test_relations_are_links_that_are_walked(memory: LocalMemory, kept: Kept, tmp_path: Path) -> None:
+    import_path(memory, written(tmp_path / "memory.jsonl", ADA, ACME, WORKS))
+    while link_new_passages(memory):
         pass
-    start = book.store.passages_of([kept()["Acme (company)"].id])[kept()["Acme (company)"].id][0]
-    reached = [one.item.title for one in walk(book, {start: 1.0}, depth=2, most=5)]
+    start = memory.store.passages_of([kept()["Acme (company)"].id])[kept()["Acme (company)"].id][0]
+    reached = [one.item.title for one in walk_links(memory, {start: 1.0}, depth=2, most=5)]
     assert {"Ada works at Acme", "Ada (person)"} <= set(reached)
 
 
-def test_a_file_that_grew_adds_only_what_is_new(book: Book, tmp_path: Path) -> None:
+def test_a_file_that_grew_adds_only_what_is_new(memory: LocalMemory, tmp_path: Path) -> None:
     path = written(tmp_path / "memory.jsonl", ADA, WORKS)
-    import_path(book, path)
+    import_path(memory, path)
     grown = dict(ADA, observations=[*ADA["observations"], "Plays chess"])
-    again = import_path(book, written(path, grown, WORKS))
+    again = import_path(memory, written(path, grown, WORKS))
     assert (again.items.added, again.items.known) == (1, 4)
 
 
-def test_a_graph_as_the_server_answers_it_is_read_too(book: Book, tmp_path: Path) -> None:
+def test_a_graph_as_the_server_answers_it_is_read_too(memory: LocalMemory, tmp_path: Path) -> None:
     path = written(tmp_path / "graph.json", {"entities": [ADA], "relations": [WORKS]})
-    assert import_path(book, path).items.added == 4
+    assert import_path(memory, path).items.added == 4
 
 
-def test_what_is_wrong_is_told_and_the_rest_kept(book: Book, tmp_path: Path) -> None:
+def test_what_is_wrong_is_told_and_the_rest_kept(memory: LocalMemory, tmp_path: Path) -> None:
     odd = {"type": "entity", "name": "Bob", "entityType": "", "observations": ["Tall", 7], "mood": "calm"}
     lines = (
         ADA,
@@ -78,7 +78,7 @@ def test_what_is_wrong_is_told_and_the_rest_kept(book: Book, tmp_path: Path) -> 
         {"type": "dream"},
         [7],
     )
-    summary = import_path(book, written(tmp_path / "memory.jsonl", *lines))
+    summary = import_path(memory, written(tmp_path / "memory.jsonl", *lines))
     assert summary.items.added == 5
     assert summary.reasons == {
         ("item", "an observation that is no text"): 1,
@@ -92,12 +92,12 @@ def test_what_is_wrong_is_told_and_the_rest_kept(book: Book, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("bad", ['{"type": "entity", "name": "Bo', "no JSON at all", '{"a": 1} {"b": 2}', "\udcff"])
 @pytest.mark.parametrize("place", [1, 2])
-def test_a_line_that_is_no_json_costs_only_itself(book: Book, tmp_path: Path, bad: str, place: int) -> None:
+def test_a_line_that_is_no_json_costs_only_itself(memory: LocalMemory, tmp_path: Path, bad: str, place: int) -> None:
     lines = [json.dumps(ADA), json.dumps(WORKS)]
     lines.insert(place, bad)
     path = tmp_path / "memory.jsonl"
     path.write_bytes("\n".join(lines).encode("utf-8", "surrogateescape"))
-    summary = import_path(book, path)
+    summary = import_path(memory, path)
     assert summary.items.added == 4 and summary.reasons == {("item", "it is not JSON"): 1}
 
 
@@ -118,6 +118,6 @@ anything = st.recursive(
 def test_whatever_stands_in_it_becomes_a_fact_or_is_told(lines: list[object]) -> None:
     data = "\n".join(json.dumps(line) for line in lines).encode()
     for found in read(BytesIO(data), "memory.jsonl"):
-        assert isinstance(found, (Arrival, Skipped))
-        if isinstance(found, Arrival):
+        assert isinstance(found, (ImportedItem, Skipped))
+        if isinstance(found, ImportedItem):
             assert found.note.content.strip() and found.note.uid

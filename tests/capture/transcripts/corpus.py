@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.transcripts.reading import FileReading
-from commonplace.capture.transcripts.record import Position, Source, Turn
+from commonplace.capture.transcript_reading import FileReading
+from commonplace.hosts.transcript import Position, Source, Turn
 
 Record = dict[str, Any]
 SESSION = "0a1b2c3d-1111-4222-8333-444455556666"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.capture.transcripts.corpus import FOLDER, SESSION, Claude, reading, texts, write
 
-from commonplace.capture.transcripts.drafts import MAX_TURN
+from commonplace.hosts.transcript import MAX_TURN
 
 
 @pytest.fixture

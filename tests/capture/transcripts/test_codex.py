@@ -24,7 +24,7 @@ from tests.capture.transcripts.corpus import (
     write,
 )
 
-from commonplace.capture.transcripts.drafts import MAX_TURN
+from commonplace.hosts.transcript import MAX_TURN
 
 
 @pytest.fixture

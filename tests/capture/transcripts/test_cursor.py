@@ -10,9 +10,9 @@ import apsw
 import pytest
 from tests.capture.transcripts.corpus import texts
 
-from commonplace.capture.transcripts.reading import Reading, read
-from commonplace.capture.transcripts.record import Turn
+from commonplace.capture.transcript_reading import Reading, read_sessions
 from commonplace.errors import InvalidInput
+from commonplace.hosts.transcript import Turn
 
 HEADERS = [{"bubbleId": f"b{number}", "type": 1 if number == 0 else 2} for number in range(4)]
 COMPOSER = {
@@ -52,7 +52,7 @@ def database(path: Path, tables: dict[str, dict[str, Any]], journal: str = "dele
 
 
 def readings(path: Path) -> list[tuple[list[Turn], Reading]]:
-    return [(list(one), one) for one in read(path, "cursor")]
+    return [(list(one), one) for one in read_sessions(path, "cursor")]
 
 
 def test_a_composer_is_a_session(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 from tests.capture.transcripts.corpus import SESSION, Claude, asked, codex_meta, jsonl, write
 from tests.capture.transcripts.test_cursor import database
 
-from commonplace.capture.foreign import Skipped
-from commonplace.capture.transcripts.find import Found, find, places, sniff
-from commonplace.capture.transcripts.record import Source
+from commonplace.capture.import_report import Skipped
+from commonplace.capture.transcript_reading import TranscriptFile, detect_source, find_transcripts, transcript_folders
+from commonplace.hosts.transcript import Source
 
 GEMINI = {"sessionId": "g1", "projectHash": "abc", "startTime": "2026-03-15T10:00:00Z"}
 
@@ -42,9 +42,9 @@ def test_every_product_is_found_at_home(tmp_path: Path, system: str, settings: s
     (made[0].parent / "agent-a1.meta.json").write_text('{"agentType":"x"}', encoding="utf-8")
     (tmp_path / ".gemini/tmp/abc/logs.json").write_text("[]", encoding="utf-8")
     sources: list[Source] = ["claude-code", "claude-code", "codex", "codex", "gemini", "cursor", "cursor"]
-    found = list(find(places({}, tmp_path, system)))
+    found = list(find_transcripts(transcript_folders({}, tmp_path, system)))
     assert sorted(found, key=str) == sorted(
-        (Found(path, source) for path, source in zip(made, sources, strict=True)), key=str
+        (TranscriptFile(path, source) for path, source in zip(made, sources, strict=True)), key=str
     )
 
 
@@ -56,10 +56,10 @@ def test_the_environment_moves_them(tmp_path: Path) -> None:
         "XDG_CONFIG_HOME": f"{tmp_path}/cfg",
         "APPDATA": f"{tmp_path}/roaming",
     }
-    linux = [path.relative_to(tmp_path).as_posix() for path in places(told, Path("/nobody"), "linux")]
+    linux = [path.relative_to(tmp_path).as_posix() for path in transcript_folders(told, Path("/nobody"), "linux")]
     assert linux[:5] == ["c1/projects", "c2/projects", "x/sessions", "x/archived_sessions", "g/.gemini/tmp"]
     assert linux[5:] == ["cfg/Cursor/User/globalStorage/state.vscdb", "cfg/Cursor/User/workspaceStorage"]
-    assert places(told, Path("/nobody"), "win32")[-1] == tmp_path / "roaming/Cursor/User/workspaceStorage"
+    assert transcript_folders(told, Path("/nobody"), "win32")[-1] == tmp_path / "roaming/Cursor/User/workspaceStorage"
 
 
 def test_only_what_may_be_a_session_is_opened(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_only_what_may_be_a_session_is_opened(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{\n  "sessionId": "x",\n  "type": "y"\n}\n', encoding="utf-8")
     (tmp_path / "empty.jsonl").touch()
     (tmp_path / "state.vscdb").write_bytes(b"no database")
-    assert list(find([tmp_path])) == [Found(session, "claude-code")]
+    assert list(find_transcripts([tmp_path])) == [TranscriptFile(session, "claude-code")]
 
 
 def test_links_that_lead_in_a_circle_do_not_catch_the_walk(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_links_that_lead_in_a_circle_do_not_catch_the_walk(tmp_path: Path) -> No
     (tmp_path / "a/loop").symlink_to(tmp_path, target_is_directory=True)
     (tmp_path / "gone.jsonl").symlink_to(tmp_path / "nowhere")
     (tmp_path / "self.jsonl").symlink_to(tmp_path / "self.jsonl")
-    assert list(find([tmp_path])) == [Found(session, "claude-code")]
+    assert list(find_transcripts([tmp_path])) == [TranscriptFile(session, "claude-code")]
 
 
 def test_while_a_session_is_packed_the_plain_file_counts(tmp_path: Path) -> None:
@@ -89,22 +89,22 @@ def test_while_a_session_is_packed_the_plain_file_counts(tmp_path: Path) -> None
     (tmp_path / "rollout-1.jsonl.gz").write_bytes(gzip.compress(jsonl([codex_meta()])))
     packed = tmp_path / "rollout-2.jsonl.gz"
     packed.write_bytes(gzip.compress(jsonl([codex_meta()])))
-    assert list(find([tmp_path])) == [Found(plain, "codex"), Found(packed, "codex")]
+    assert list(find_transcripts([tmp_path])) == [TranscriptFile(plain, "codex"), TranscriptFile(packed, "codex")]
 
 
 def test_a_path_that_a_person_gave_is_answered(tmp_path: Path) -> None:
     letter = tmp_path / "letter.jsonl"
     letter.write_text("Dear all\n", encoding="utf-8")
-    told = list(find([letter, tmp_path / "missing"], named=True))
+    told = list(find_transcripts([letter, tmp_path / "missing"], named=True))
     assert [isinstance(one, Skipped) and one.what for one in told] == [str(letter), str(tmp_path / "missing")]
-    assert list(find([letter, tmp_path / "missing"])) == []
+    assert list(find_transcripts([letter, tmp_path / "missing"])) == []
 
 
 def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     session = write(tmp_path / "a/s.jsonl", claude_records())
     (tmp_path / "b").mkdir()
-    walk = find([tmp_path])
-    assert next(walk) == Found(session, "claude-code")
+    walk = find_transcripts([tmp_path])
+    assert next(walk) == TranscriptFile(session, "claude-code")
     (tmp_path / "b").rmdir()
     (one,) = walk
     assert isinstance(one, Skipped) and one.what == str(tmp_path / "b")
@@ -134,8 +134,8 @@ LONG = "x" * 40_000
 def test_the_product_is_told_by_content(tmp_path: Path, text: str, source: str | None) -> None:
     path = tmp_path / "any.jsonl"
     path.write_text(text, encoding="utf-8")
-    assert sniff(path) == source
+    assert detect_source(path) == source
 
 
 def test_a_question_alone_is_codex(tmp_path: Path) -> None:
-    assert sniff(write(tmp_path / "a.jsonl", asked(1, "Go"))) == "codex"
+    assert detect_source(write(tmp_path / "a.jsonl", asked(1, "Go"))) == "codex"

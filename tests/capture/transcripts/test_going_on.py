@@ -22,8 +22,8 @@ from tests.capture.transcripts.corpus import (
 )
 from tests.capture.transcripts.test_gemini import META, message
 
-from commonplace.capture.transcripts.reading import FileReading
-from commonplace.capture.transcripts.record import Position, Source, Turn, off_path
+from commonplace.capture.transcript_reading import FileReading
+from commonplace.hosts.transcript import Position, Source, Turn, off_path
 
 
 def claude_session() -> list[Record]:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.capture.transcripts.corpus import Claude, reading, texts, write
 
-from commonplace.capture.transcripts.lines import MAX_LINE, Line, head, lines
+from commonplace.capture.transcript_files import MAX_LINE, Line, first_bytes, read_lines
 from commonplace.errors import InvalidInput
 
 
@@ -25,7 +25,7 @@ def test_a_line_too_long_is_passed_over_without_being_held(tmp_path: Path) -> No
             file.write(b"x" * (1 << 20))
         file.write(b'"}\n{"last": 1}\n')
     tracemalloc.start()
-    found = list(lines(path))
+    found = list(read_lines(path))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert [(line.raw, line.finished) for line in found] == [
@@ -49,9 +49,9 @@ def test_a_session_with_a_line_too_long_goes_on_behind_it(tmp_path: Path) -> Non
 def test_the_last_line_may_be_unfinished(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"one\ntwo")
-    assert list(lines(path)) == [Line(0, b"one\n"), Line(4, b"two", finished=False)]
-    assert list(lines(path, 4)) == [Line(4, b"two", finished=False)]
-    assert list(lines(path, 99)) == []
+    assert list(read_lines(path)) == [Line(0, b"one\n"), Line(4, b"two", finished=False)]
+    assert list(read_lines(path, 4)) == [Line(4, b"two", finished=False)]
+    assert list(read_lines(path, 99)) == []
 
 
 @pytest.mark.parametrize("finished", [b"", b"\n"])
@@ -86,7 +86,7 @@ def test_marks_of_encodings_are_understood(tmp_path: Path, encoding: str) -> Non
 def test_utf_16_of_either_order(tmp_path: Path) -> None:
     path = tmp_path / "be.jsonl"
     path.write_bytes(codecs.BOM_UTF16_BE + "{\u0a0a}\nok\n".encode("utf-16-be"))
-    assert [line.raw for line in lines(path)] == ["{\u0a0a}\n".encode(), b"ok\n"]
+    assert [line.raw for line in read_lines(path)] == ["{\u0a0a}\n".encode(), b"ok\n"]
 
 
 def test_bytes_that_are_no_text_are_replaced_and_counted(tmp_path: Path) -> None:
@@ -137,10 +137,10 @@ def test_zstandard_is_read_where_python_can_and_told_where_not(tmp_path: Path) -
     path = tmp_path / "rollout-1.jsonl.zst"
     path.write_bytes(_ZSTD)
     if _CAN_ZSTD:
-        assert [line.raw for line in lines(path, 9)] == [b"x\n", b"\n"]
+        assert [line.raw for line in read_lines(path, 9)] == [b"x\n", b"\n"]
     else:
         with pytest.raises(InvalidInput, match="Zstandard"):
-            list(lines(path))
+            list(read_lines(path))
 
 
 @given(st.lists(st.binary(max_size=40).map(lambda raw: raw.replace(b"\n", b"")), max_size=8), st.integers(1, 30))
@@ -150,13 +150,13 @@ def test_lines_and_offsets_hold_for_any_bytes(tmp_path: Path, written: list[byte
     path.write_bytes(b"-\n" + data)
     packed = tmp_path / "any.gz"
     packed.write_bytes(gzip.compress(b"-\n" + data))
-    found = list(lines(path, 2, limit))
-    assert list(lines(packed, 2, limit)) == found
+    found = list(read_lines(path, 2, limit))
+    assert list(read_lines(packed, 2, limit)) == found
     assert [line.raw for line in found] == [raw + b"\n" if len(raw) < limit else None for raw in written]
-    assert all(next(lines(path, line.offset, limit)) == line for line in found)
+    assert all(next(read_lines(path, line.offset, limit)) == line for line in found)
 
 
 def test_the_head_of_a_torn_file_is_empty(tmp_path: Path) -> None:
     path = tmp_path / "torn.gz"
     path.write_bytes(gzip.compress(b"x" * 100)[:15])
-    assert head(path, 10) == b""
+    assert first_bytes(path, 10) == b""

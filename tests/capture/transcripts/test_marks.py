@@ -12,8 +12,8 @@ import pytest
 from tests.capture.transcripts.corpus import SESSION, Claude, asked, codex_meta, jsonl, reading, write
 from tests.capture.transcripts.test_cursor import database
 
-from commonplace.capture.transcripts.marks import Mark, changed, look, plain_name
-from commonplace.capture.transcripts.record import Position, Transcript
+from commonplace.capture.transcript_files import ReadMark, changed_since, mark_of_file, plain_name
+from commonplace.hosts.transcript import Position, Transcript
 
 
 @pytest.fixture
@@ -22,106 +22,106 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_an_untouched_file_is_the_same(path: Path) -> None:
-    assert changed(look(path), path) == "same"
+    assert changed_since(mark_of_file(path), path) == "same"
 
 
 def test_a_longer_file_grew(path: Path) -> None:
-    before = look(path)
+    before = mark_of_file(path)
     with path.open("ab") as file:
         file.write(jsonl(asked(3, "More")))
-    assert changed(before, path) == "grew"
+    assert changed_since(before, path) == "grew"
 
 
 def test_a_file_that_was_short_grew_too(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"")
-    before = look(path)
+    before = mark_of_file(path)
     path.write_bytes(b'{"a": 1}\n')
-    assert changed(before, path) == "grew"
+    assert changed_since(before, path) == "grew"
 
 
 @pytest.mark.parametrize("words", ["Gx", "Other", "A much longer beginning than before, so that it is no shorter"])
 def test_other_content_is_rewritten(path: Path, words: str) -> None:
-    before = look(path)
+    before = mark_of_file(path)
     write(path, [codex_meta(), *asked(1, words), *asked(2, "On")])
-    assert changed(before, path) == "rewritten"
+    assert changed_since(before, path) == "rewritten"
 
 
 def test_a_shorter_file_is_rewritten(path: Path) -> None:
-    before = look(path)
+    before = mark_of_file(path)
     path.write_bytes(path.read_bytes()[:-20])
-    assert changed(before, path) == "rewritten"
+    assert changed_since(before, path) == "rewritten"
 
 
 def test_an_end_that_changed_is_rewritten_even_in_a_longer_file(path: Path) -> None:
-    before = look(path)
+    before = mark_of_file(path)
     path.write_bytes(path.read_bytes().replace(b'"On"', b'"On and on"') + jsonl(asked(3, "More")))
-    assert changed(before, path) == "rewritten"
+    assert changed_since(before, path) == "rewritten"
 
 
 def test_the_same_size_at_another_time_is_read_again(path: Path) -> None:
-    before = look(path)
+    before = mark_of_file(path)
     os.utime(path, ns=(0, 0))
-    assert changed(before, path) == "rewritten"
+    assert changed_since(before, path) == "rewritten"
 
 
 def test_a_compressed_file_goes_on_where_the_plain_one_ended(path: Path) -> None:
     turns, first = reading(path, "codex")
-    kept = look(path).after(first.position, turns[-1].digest)
+    kept = mark_of_file(path).after(first.position, turns[-1].digest)
     packed = path.with_name(path.name + ".gz")
     packed.write_bytes(gzip.compress(path.read_bytes() + jsonl(asked(3, "More"))))
     path.unlink()
-    assert plain_name(packed) == kept.path and changed(kept, packed) == "compressed"
+    assert plain_name(packed) == kept.path and changed_since(kept, packed) == "compressed"
     again, second = reading(packed, "codex", kept.position)
     assert second.transcript.path == str(packed)
     assert again[0].identity == turns[-1].identity and len(again) == 2
-    assert changed(look(packed), packed) == "same"
+    assert changed_since(mark_of_file(packed), packed) == "same"
 
 
 def test_another_file_compressed_under_its_name_is_rewritten(path: Path) -> None:
-    before = look(path)
+    before = mark_of_file(path)
     packed = path.with_name(path.name + ".gz")
     packed.write_bytes(gzip.compress(jsonl(asked(1, "Else"))))
-    assert changed(before, packed) == "rewritten"
+    assert changed_since(before, packed) == "rewritten"
     packed.write_bytes(gzip.compress(path.read_bytes())[:12])
-    assert changed(before, packed) == "rewritten"
+    assert changed_since(before, packed) == "rewritten"
 
 
 def test_a_compressed_file_never_grows(tmp_path: Path) -> None:
     packed = tmp_path / "rollout-1.jsonl.gz"
     packed.write_bytes(gzip.compress(jsonl(asked(1, "Go"))))
-    before = look(packed)
+    before = mark_of_file(packed)
     packed.write_bytes(packed.read_bytes() + gzip.compress(jsonl(asked(2, "On"))))
-    assert changed(before, packed) == "rewritten"
+    assert changed_since(before, packed) == "rewritten"
 
 
 def test_what_only_the_log_of_a_database_holds_is_a_change(tmp_path: Path) -> None:
     path = tmp_path / "state.vscdb"
     running = database(path, {"ItemTable": {"a": "1"}}, "wal")
     try:
-        before = look(path)
-        assert changed(before, path) == "same"
+        before = mark_of_file(path)
+        assert changed_since(before, path) == "same"
         os.utime(f"{path}-wal", ns=(2**62, 2**62))
-        assert changed(before, path) != "same"
+        assert changed_since(before, path) != "same"
     finally:
         running.close()
 
 
 def test_a_mark_outlives_the_process(path: Path) -> None:
     turns, first = reading(path, "codex")
-    kept = look(path).after(first.position, turns[-1].digest)
-    again = Mark.from_json(json.loads(json.dumps(kept.as_json())))
-    assert again == Mark.from_json(kept.as_json()) and changed(again, path) == "same"
+    kept = mark_of_file(path).after(first.position, turns[-1].digest)
+    again = ReadMark.from_json(json.loads(json.dumps(kept.as_json())))
+    assert again == ReadMark.from_json(kept.as_json()) and changed_since(again, path) == "same"
     assert again.position is not None and again.position.offset == first.position.offset
     assert again.position.transcript.session == SESSION and "secret" not in json.dumps(kept.as_json())
-    bare = look(path)
-    assert Mark.from_json(json.loads(json.dumps(bare.as_json()))) == bare
+    bare = mark_of_file(path)
+    assert ReadMark.from_json(json.loads(json.dumps(bare.as_json()))) == bare
 
 
 def test_what_an_older_reader_read_is_read_again(path: Path) -> None:
-    kept = look(path).after(reading(path, "codex")[1].position)
-    assert changed(kept, path) == "same"
-    assert changed(replace(kept, reader=kept.reader - 1), path) == "rewritten"
+    kept = mark_of_file(path).after(reading(path, "codex")[1].position)
+    assert changed_since(kept, path) == "same"
+    assert changed_since(replace(kept, reader=kept.reader - 1), path) == "rewritten"
 
 
 def test_a_position_outlives_the_process() -> None:
@@ -134,11 +134,11 @@ def test_a_file_that_grows_while_it_is_read_loses_nothing(tmp_path: Path) -> Non
     session.user("One")
     session.says("1")
     path = write(tmp_path / "s.jsonl", session.records)
-    seen = look(path)
+    seen = mark_of_file(path)
     turns, first = reading(path, "claude-code")
     session.says("and more")
     session.user("Two")
     write(path, session.records)
-    assert changed(seen.after(first.position), path) == "grew"
+    assert changed_since(seen.after(first.position), path) == "grew"
     again, _ = reading(path, "claude-code", first.position)
     assert [len(turn.blocks) for turn in again] == [3, 1] and again[0].identity == turns[0].identity

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.transcripts.project import project_of
-from commonplace.capture.transcripts.record import Transcript
+from commonplace.hosts.transcript import Transcript, transcript_project
 
 
 def of(folder: str, remote: str = "") -> str | None:
-    return project_of(Transcript("claude-code", "x.jsonl", folder=folder, remote=remote))
+    return transcript_project(Transcript("claude-code", "x.jsonl", folder=folder, remote=remote))
 
 
 @pytest.fixture

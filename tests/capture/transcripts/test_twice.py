@@ -8,9 +8,8 @@ from pathlib import Path
 from tests.capture.transcripts.corpus import SESSION, Claude, asked, codex_meta, replied, write
 from tests.capture.transcripts.test_cursor import BUBBLES, database
 
-from commonplace.capture.transcripts.find import Found, find, places
-from commonplace.capture.transcripts.marks import Mark, changed, look, plain_name
-from commonplace.capture.transcripts.reading import read
+from commonplace.capture.transcript_files import ReadMark, changed_since, mark_of_file, plain_name
+from commonplace.capture.transcript_reading import TranscriptFile, find_transcripts, read_sessions, transcript_folders
 
 
 class Notebook:
@@ -18,20 +17,20 @@ class Notebook:
 
     def __init__(self) -> None:
         self.turns: dict[str, str] = {}
-        self.marks: dict[str, Mark] = {}
+        self.marks: dict[str, ReadMark] = {}
 
     def take(self, home: Path) -> list[str]:
         """Read what is new; the identities of the turns that are new or grew."""
         news: list[str] = []
-        for found in find(places({}, home, "linux")):
-            assert isinstance(found, Found)
+        for found in find_transcripts(transcript_folders({}, home, "linux")):
+            assert isinstance(found, TranscriptFile)
             mark = self.marks.get(plain_name(found.path))
-            change = changed(mark, found.path) if mark else "rewritten"
+            change = changed_since(mark, found.path) if mark else "rewritten"
             if change == "same":
                 continue
-            seen = look(found.path)
+            seen = mark_of_file(found.path)
             start = mark.position if mark and change != "rewritten" else None
-            for reading in read(found.path, found.source, start):
+            for reading in read_sessions(found.path, found.source, start):
                 for turn in reading:
                     if self.turns.get(turn.identity) != turn.digest:
                         self.turns[turn.identity] = turn.digest

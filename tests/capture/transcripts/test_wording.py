@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.capture.transcripts.wording import MAX_TEXT, call, command_of, cut, files_of, result, text_of
+from commonplace.hosts.tool_text import MAX_TEXT, call_block, command_of, cut_middle, files_of, result_block, text_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -19,7 +19,7 @@ JSON = st.recursive(
 
 def test_a_long_result_keeps_its_head_and_tail_and_says_what_is_missing() -> None:
     text = "head" + "x" * 100_000 + "tail"
-    kept = result("Bash", "t", text).text
+    kept = result_block("Bash", "t", text).text
     assert kept.startswith("head") and kept.endswith("tail")
     assert "[... 80,008 characters cut ...]" in kept and len(kept) < MAX_TEXT + 100
 
@@ -28,14 +28,14 @@ def test_a_long_result_keeps_its_head_and_tail_and_says_what_is_missing() -> Non
 @pytest.mark.parametrize("size", [3_000, 30_000, 300_000])
 def test_nothing_private_is_cut_loose_from_its_marks(before: int, size: int) -> None:
     text = "a " * (before // 2) + "<private>" + "diary " * (size // 6) + "</private>" + " b" * 15_000
-    kept = cut(text)
+    kept = cut_middle(text)
     assert "diary" not in kept and kept.endswith(" b") and len(kept) < MAX_TEXT + 100
-    assert "diary" not in cut(text.removesuffix(" b" * 15_000).removesuffix("</private>"))
+    assert "diary" not in cut_middle(text.removesuffix(" b" * 15_000).removesuffix("</private>"))
 
 
 @given(st.text(max_size=200), st.integers(2, 50))
 def test_what_is_cut_adds_up(text: str, limit: int) -> None:
-    kept = cut(text, limit)
+    kept = cut_middle(text, limit)
     clean = text.replace("\0", "\ufffd")
     if len(text) <= limit:
         assert kept == clean
@@ -95,12 +95,12 @@ def test_commands_are_told_however_they_are_passed(given: Any, command: str) -> 
     ],
 )
 def test_errors_are_the_last_meaningful_lines_of_what_failed(text: str, failed: bool, error: str) -> None:
-    assert result("Bash", "t", text, failed).error == error
+    assert result_block("Bash", "t", text, failed).error == error
 
 
 @given(JSON)
 def test_anything_becomes_text(value: Any) -> None:
     assert isinstance(text_of(value), str)
-    made = call("tool", "t", value)
-    told = result("tool", "t", value)
+    made = call_block("tool", "t", value)
+    told = result_block("tool", "t", value)
     assert (made.text + told.text).encode() is not None

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.hosts.connect.editor import Editor
-from commonplace.hosts.connect.places import Places, System
-from commonplace.hosts.connect.plan import Planned, carry_out, plan_connection, plan_disconnection
-from commonplace.hosts.connect.wanted import Wanted, local_server
+from commonplace.hosts.connections import ConnectionPlan, apply_plan, plan_connection, plan_disconnection
+from commonplace.hosts.host import Editor, Locations, System
+from commonplace.hosts.server_entry import DesiredConnection, local_server
 
 SYSTEMS: tuple[System, ...] = ("linux", "darwin", "win32")
 PROGRAMS = {
@@ -20,26 +19,28 @@ PROGRAMS = {
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
+def places(tmp_path: Path) -> Locations:
     """A home on Linux."""
     (tmp_path / "home").mkdir()
-    return Places(tmp_path / "home", "linux")
+    return Locations(tmp_path / "home", "linux")
 
 
-def wanted(system: System = "linux", profile: str = "core") -> Wanted:
+def wanted(system: System = "linux", profile: str = "core") -> DesiredConnection:
     """A server that is started, and hooks."""
-    return Wanted(local_server(PROGRAMS[system], profile, None), PROGRAMS[system])
+    return DesiredConnection(local_server(PROGRAMS[system], profile, None), PROGRAMS[system])
 
 
-def connect(editor: Editor, places: Places, wish: Wanted | None = None, *, force: bool = False) -> Planned:
+def connect(
+    editor: Editor, places: Locations, wish: DesiredConnection | None = None, *, force: bool = False
+) -> ConnectionPlan:
     planned = plan_connection(editor, places, wish or wanted(places.system), force=force)
-    carry_out(planned, places)
+    apply_plan(planned, places)
     return planned
 
 
-def disconnect(editor: Editor, places: Places) -> Planned:
+def disconnect(editor: Editor, places: Locations) -> ConnectionPlan:
     planned = plan_disconnection(editor, places)
-    carry_out(planned, places)
+    apply_plan(planned, places)
     return planned
 
 

@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 
 from commonplace.errors import InvalidInput
-from commonplace.hosts.connect.editors import EDITORS, NAMES, called, editor_called, found, installed
-from commonplace.hosts.connect.places import Places, System, places_here
+from commonplace.hosts.host import Locations, System, locations_here
+from commonplace.hosts.registry import (
+    EDITOR_NAMES,
+    EDITORS,
+    editor_named,
+    editors_named,
+    installed_editors,
+    is_installed,
+)
 
 HOOKED = ("claude-code", "codex", "gemini", "cursor", "kiro", "windsurf")
 MAC = "Library/Application Support"
@@ -57,23 +64,23 @@ def under(top: Path, path: Path | None) -> str | None:
     return None if path is None else path.relative_to(top).as_posix()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EDITOR_NAMES)
 def test_files_are_where_each_system_has_them(tmp_path: Path, name: str) -> None:
-    editor = editor_called(name)
+    editor = editor_named(name)
     systems: tuple[System, ...] = ("linux", "darwin", "win32")
     for system, expected in zip(systems, FILES[name], strict=False):
-        assert under(tmp_path, editor.file(Places(tmp_path, system))) == expected
-        in_project = editor.file(Places(tmp_path / "home", system, {}, tmp_path / "work"))
+        assert under(tmp_path, editor.file(Locations(tmp_path, system))) == expected
+        in_project = editor.file(Locations(tmp_path / "home", system, {}, tmp_path / "work"))
         assert under(tmp_path / "work", in_project) == FILES[name][3]
         if editor.hooks:
-            assert under(tmp_path, editor.hooks.file(Places(tmp_path, system))) == HOOK_FILES[name][0]
-            hooks = editor.hooks.file(Places(tmp_path / "home", system, {}, tmp_path / "work"))
+            assert under(tmp_path, editor.hooks.file(Locations(tmp_path, system))) == HOOK_FILES[name][0]
+            hooks = editor.hooks.file(Locations(tmp_path / "home", system, {}, tmp_path / "work"))
             assert under(tmp_path / "work", hooks) == HOOK_FILES[name][1]
 
 
 def test_the_hooks_that_are_written_are_those_that_are_understood() -> None:
     assert {editor.name for editor in EDITORS if editor.hooks} == set(HOOKED)
-    assert set(HOOK_FILES) == set(HOOKED) and set(FILES) == set(NAMES)
+    assert set(HOOK_FILES) == set(HOOKED) and set(FILES) == set(EDITOR_NAMES)
 
 
 @pytest.mark.parametrize(
@@ -87,54 +94,56 @@ def test_the_hooks_that_are_written_are_those_that_are_understood() -> None:
     ],
 )
 def test_a_folder_that_a_variable_names_counts(tmp_path: Path, variable: str, name: str, expected: str) -> None:
-    places = Places(tmp_path / "home", "linux", {variable: str(tmp_path / "else")})
-    assert editor_called(name).file(places) == tmp_path / "else" / expected
-    relative = Places(tmp_path, "linux", {variable: "else"})
-    assert editor_called(name).file(relative) == editor_called(name).file(Places(tmp_path, "linux"))
+    places = Locations(tmp_path / "home", "linux", {variable: str(tmp_path / "else")})
+    assert editor_named(name).file(places) == tmp_path / "else" / expected
+    relative = Locations(tmp_path, "linux", {variable: "else"})
+    assert editor_named(name).file(relative) == editor_named(name).file(Locations(tmp_path, "linux"))
 
 
 def test_the_roaming_folder_of_windows_may_be_elsewhere(tmp_path: Path) -> None:
-    places = Places(tmp_path / "home", "win32", {"APPDATA": str(tmp_path / "roaming")})
-    assert editor_called("zed").file(places) == tmp_path / "roaming" / "Zed" / "settings.json"
+    places = Locations(tmp_path / "home", "win32", {"APPDATA": str(tmp_path / "roaming")})
+    assert editor_named("zed").file(places) == tmp_path / "roaming" / "Zed" / "settings.json"
 
 
 def test_comments_of_opencode_stay_in_the_file_that_has_them(tmp_path: Path) -> None:
     commented = tmp_path / ".config" / "opencode" / "opencode.jsonc"
     commented.parent.mkdir(parents=True)
     commented.write_text("{}", encoding="utf-8")
-    assert editor_called("opencode").file(Places(tmp_path, "linux")) == commented
+    assert editor_named("opencode").file(Locations(tmp_path, "linux")) == commented
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EDITOR_NAMES)
 def test_an_editor_is_found_by_its_folder(tmp_path: Path, name: str) -> None:
-    places = Places(tmp_path, "linux")
-    assert found(places) == []
-    editor = editor_called(name)
+    places = Locations(tmp_path, "linux")
+    assert installed_editors(places) == []
+    editor = editor_named(name)
     editor.signs(places)[0].mkdir(parents=True)
     # Where Cline is, VS Code is.
-    assert [one.name for one in found(places)] == (["vscode", "cline"] if name == "cline" else [name])
+    assert [one.name for one in installed_editors(places)] == (["vscode", "cline"] if name == "cline" else [name])
 
 
 def test_an_editor_is_found_by_its_command(tmp_path: Path) -> None:
     program = tmp_path / "bin" / ("codex.exe" if sys.platform == "win32" else "codex")
     program.parent.mkdir()
     program.touch(0o755)
-    assert installed(editor_called("codex"), Places(tmp_path, "linux", {"PATH": str(program.parent)}))
-    assert not installed(editor_called("gemini"), Places(tmp_path, "linux", {"PATH": str(program.parent)}))
+    assert is_installed(editor_named("codex"), Locations(tmp_path, "linux", {"PATH": str(program.parent)}))
+    assert not is_installed(editor_named("gemini"), Locations(tmp_path, "linux", {"PATH": str(program.parent)}))
 
 
 def test_only_what_reads_a_project_is_found_for_one(tmp_path: Path) -> None:
     (tmp_path / ".codeium" / "windsurf").mkdir(parents=True)
     (tmp_path / ".cursor").mkdir()
-    assert [editor.name for editor in found(Places(tmp_path, "linux", {}, tmp_path / "work"))] == ["cursor"]
+    assert [editor.name for editor in installed_editors(Locations(tmp_path, "linux", {}, tmp_path / "work"))] == [
+        "cursor"
+    ]
 
 
 def test_names_are_told_if_one_is_unknown() -> None:
-    assert [editor.name for editor in called(["zed", "cursor", "zed"])] == ["cursor", "zed"]
+    assert [editor.name for editor in editors_named(["zed", "cursor", "zed"])] == ["cursor", "zed"]
     with pytest.raises(InvalidInput, match="There is no editor 'emacs'") as caught:
-        called(["emacs"])
+        editors_named(["emacs"])
     assert "claude-code" in caught.value.hint
 
 
 def test_the_places_here_are_those_of_whoever_asks(home: Path) -> None:
-    assert places_here().home == home and places_here(home / "work").top == home / "work"
+    assert locations_here().home == home and locations_here(home / "work").top == home / "work"

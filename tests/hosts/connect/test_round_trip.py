@@ -12,12 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.hosts.connect.connection import connection
-from commonplace.hosts.connect.editor import Editor
-from commonplace.hosts.connect.editors import EDITORS, editor_called
-from commonplace.hosts.connect.jsonc import parse
-from commonplace.hosts.connect.places import Places, System
-from commonplace.hosts.connect.plan import plan_connection, plan_disconnection
+from commonplace.hosts.connections import plan_connection, plan_disconnection, read_connection
+from commonplace.hosts.host import Editor, Locations, System
+from commonplace.hosts.registry import EDITORS, editor_named
+from commonplace.hosts.settings_text import parse_json
 
 from .conftest import SYSTEMS, connect, disconnect, tree, wanted
 from .settings_files import files
@@ -25,7 +23,7 @@ from .settings_files import files
 WITH_JSON = [editor for editor in EDITORS if editor.format == "jsonc"]
 
 
-def all_files(editor: Editor, places: Places) -> list[Path]:
+def all_files(editor: Editor, places: Locations) -> list[Path]:
     """The files that it shares with others; Kiro's file of hooks is ours alone."""
     if editor.name == "kiro":
         return [places.home / ".kiro" / "settings" / "mcp.json"]
@@ -37,14 +35,14 @@ def all_files(editor: Editor, places: Places) -> list[Path]:
 @given(st.sampled_from(WITH_JSON), st.data())
 def test_every_byte_comes_back(editor: Editor, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        places = Places(Path(folder), "linux")
+        places = Locations(Path(folder), "linux")
         for path in all_files(editor, places):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data.draw(files()))
         before = tree(places.home)
         assert connect(editor, places).state == "connected"
         assert plan_connection(editor, places, wanted()).state == "already connected"
-        there = connection(editor, places)
+        there = read_connection(editor, places)
         assert (
             there is not None and there.ours and len(there.hooks) == (len(editor.hooks.events) if editor.hooks else 0)
         )
@@ -56,7 +54,7 @@ def test_every_byte_comes_back(editor: Editor, data: st.DataObject) -> None:
 @given(st.sampled_from(WITH_JSON), st.data())
 def test_without_the_copy_everything_else_still_stays(editor: Editor, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        places = Places(Path(folder), "linux")
+        places = Locations(Path(folder), "linux")
         path = all_files(editor, places)[-1]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data.draw(files()))
@@ -72,7 +70,7 @@ def test_without_the_copy_everything_else_still_stays(editor: Editor, data: st.D
 def said(data: bytes) -> dict[str, Any]:
     """What a file says, without lists and objects that hold nothing."""
     text = data.decode().removeprefix("\ufeff")
-    value = parse(text).value if text.strip() else {}
+    value = parse_json(text).value if text.strip() else {}
     if isinstance(value.get("hooks"), dict):
         value["hooks"] = {event: items for event, items in value["hooks"].items() if items}
     return {key: inner for key, inner in value.items() if inner not in ({}, [])}
@@ -84,14 +82,14 @@ def said(data: bytes) -> dict[str, Any]:
 def test_where_nothing_was_nothing_stays(tmp_path: Path, editor: Editor, system: System, in_project: bool) -> None:
     project = tmp_path / "work"
     project.mkdir()
-    places = Places(tmp_path / "home", system, {}, project if in_project else None)
+    places = Locations(tmp_path / "home", system, {}, project if in_project else None)
     places.home.mkdir()
     if editor.file(places) is None:
         assert plan_disconnection(editor, places).state == "not connected"
         return
-    assert connection(editor, places) is None
+    assert read_connection(editor, places) is None
     connect(editor, places)
-    there = connection(editor, places)
+    there = read_connection(editor, places)
     assert there is not None and there.ours and there.args == ("mcp", "--profile", "core")
     assert {hook.event for hook in there.hooks} == set(editor.hooks.events if editor.hooks else ())
     made = tree(tmp_path)
@@ -116,8 +114,8 @@ TOML = [
 
 
 @pytest.mark.parametrize("text", TOML)
-def test_toml_comes_back_too(places: Places, text: str) -> None:
-    codex = editor_called("codex")
+def test_toml_comes_back_too(places: Locations, text: str) -> None:
+    codex = editor_named("codex")
     path = codex.file(places)
     assert path is not None
     path.parent.mkdir(parents=True)
@@ -136,8 +134,8 @@ def test_toml_comes_back_too(places: Places, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", TOML)
-def test_toml_without_the_copy_says_the_same(places: Places, text: str) -> None:
-    codex = editor_called("codex")
+def test_toml_without_the_copy_says_the_same(places: Locations, text: str) -> None:
+    codex = editor_named("codex")
     path = codex.file(places)
     assert path is not None
     path.parent.mkdir(parents=True)
@@ -151,8 +149,8 @@ def test_toml_without_the_copy_says_the_same(places: Places, text: str) -> None:
     assert "# mine" in text or "# mine" not in (path.read_text(encoding="utf-8") if path.exists() else "")
 
 
-def test_what_was_edited_meanwhile_stays_edited(places: Places) -> None:
-    cursor = editor_called("cursor")
+def test_what_was_edited_meanwhile_stays_edited(places: Locations) -> None:
+    cursor = editor_named("cursor")
     path = places.home / ".cursor" / "mcp.json"
     path.parent.mkdir()
     path.write_text('{\n  "mcpServers": {}\n}\n', encoding="utf-8")

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from typing import IO
 
-from tests.postgres_between import address_of, connected, serve_each
+from tests.postgres_proxy import address_of, connected, serve_each
 
 # What ends a statement on the wire: a simple query, or the sync after an extended one.
 ENDS = b"QS"

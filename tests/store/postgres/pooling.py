@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import IO
 
 from psycopg.conninfo import conninfo_to_dict
-from tests.postgres_between import address_of, connected, serve_each
+from tests.postgres_proxy import address_of, connected, serve_each
 from tests.store.postgres.cutting import ENDS, message_of
 
 # Each transaction goes to the one of these that was idle for the longest.

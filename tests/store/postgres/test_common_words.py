@@ -14,8 +14,8 @@ from tests.contract.conftest import make_draft
 from tests.store.postgres.test_same_answers import ask
 
 from commonplace.model import Scope
+from commonplace.store.postgres import bm25
 from commonplace.store.postgres import fulltext as postgres_fulltext
-from commonplace.store.postgres import statistics
 from commonplace.store.postgres.store import PostgresStore
 from commonplace.store.protocol import Store
 from commonplace.store.sqlite import fulltext as sqlite_fulltext
@@ -38,7 +38,7 @@ def few(patch: pytest.MonkeyPatch) -> None:
     """Let a word be common that stands in 20 of some hundred rows."""
     for module in (sqlite_fulltext, postgres_fulltext):
         patch.setattr(module, "COMMON_LEAST", 20)
-    patch.setattr(statistics, "REMEMBERED_FROM", 20)
+    patch.setattr(bm25, "REMEMBERED_FROM", 20)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from tests.mcp.conftest import DEADLINE, Served
 from tests.postgres_process import PostgresProcess, any_of, running
 from tests.store.postgres.writers import writing
 
-from commonplace.memory.keys import BEGINNING
+from commonplace.memory.keys import KEY_START
 from commonplace.store.postgres.store import PostgresStore
 
 # Commits are waited for, though not by the disk: the processes die, the machine does not.
@@ -89,6 +89,6 @@ def _ended(server: Served) -> Iterator[Served]:
 
 def _asked_by_a_stranger(server: Served) -> str:
     # In the form of a key: anything else is refused without asking the database.
-    headers = {"authorization": f"Bearer {BEGINNING}{'0' * 48}"}
+    headers = {"authorization": f"Bearer {KEY_START}{'0' * 48}"}
     told = httpx2.get(f"{server.url}/api/v1/items", headers=headers, timeout=DEADLINE)
     return str(told.json()["error"]["code"])

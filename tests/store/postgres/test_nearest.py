@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 from tests.contract.conftest import make_draft
 
 from commonplace.model import Scope
-from commonplace.store.postgres import nearest
+from commonplace.store.postgres import vector_search
 from commonplace.store.postgres.store import PostgresStore
 from commonplace.store.protocol import Store
 from commonplace.store.sqlite.store import SqliteStore
@@ -47,7 +47,7 @@ def embed_all(store: Store, seed: int) -> None:
 @pytest.fixture(params=[5, 3_000], ids=["large", "small"], autouse=True)
 def kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The space is larger than what is kept whole, or is not."""
-    monkeypatch.setattr(nearest, "KEPT_MOST", request.param)
+    monkeypatch.setattr(vector_search, "KEPT_MOST", request.param)
 
 
 @pytest.fixture
@@ -79,8 +79,8 @@ def pair(postgres: PostgresServer, tmp_path: Path) -> Iterator[tuple[Store, Stor
 def test_what_the_index_has_is_found_beside_what_it_has_not(
     pair: tuple[Store, Store], postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    monkeypatch.setattr(nearest, "LOOSE", 60)
-    monkeypatch.setattr(nearest, "FEW", few)
+    monkeypatch.setattr(vector_search, "LOOSE", 60)
+    monkeypatch.setattr(vector_search, "FEW", few)
     for store in pair:
         embed_all(store, 1)
     with psycopg.connect(postgres.database(tmp_path)) as connection:
@@ -121,14 +121,14 @@ def test_what_another_server_took_away_or_changed_is_seen_at_once(
         near = [hit.passage_id for hit in here.search_vectors(question, Scope(), ITEMS)]
         return near, here.cosines(question, [first.passage_id, second.passage_id])
 
-    near, known = here.at_one_moment(both)
+    near, known = here.snapshot(both)
     assert len(near) == ITEMS - 2 and not known
     embed_all(there, 2)
-    near, known = here.at_one_moment(both)
+    near, known = here.snapshot(both)
     assert len(near) == ITEMS - 1
     # At one moment or by itself, the vector is the new one.
     (again,) = here.passages_of([second.item_id])[second.item_id]
-    assert here.at_one_moment(lambda: both() and here.cosines(question, [again])) == here.cosines(question, [again])
+    assert here.snapshot(lambda: both() and here.cosines(question, [again])) == here.cosines(question, [again])
     there.close()
 
 

@@ -28,7 +28,7 @@ def ours(url: str) -> Iterator[PostgresStore]:
 
 
 def tables(store: PostgresStore) -> list[str]:
-    with store._database.looking() as connection:
+    with store._database.admin_read() as connection:
         rows = connection.execute(
             "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
             " WHERE a.attname = 'space_id' AND c.relkind IN ('r', 'v') AND c.relnamespace = 'public'::regnamespace"
@@ -68,14 +68,14 @@ def test_nobody_makes_a_space_or_a_version_by_the_way(ours: PostgresStore) -> No
 def test_the_next_transaction_of_a_connection_belongs_to_nobody(ours: PostgresStore) -> None:
     with ours._database.read():
         pass
-    with ours._database.looking() as connection:
+    with ours._database.admin_read() as connection:
         row = connection.execute("SELECT current_setting('commonplace.space', true), current_user").fetchone()
     assert row is not None and not row[0] and row[1] != "commonplace_member"
 
 
 def test_words_are_found_by_their_index_in_spite_of_the_fence(ours: PostgresStore) -> None:
     ours.put([make_draft(f"number {n}") for n in range(1_000)], NOW)
-    with ours._database.owning() as connection:
+    with ours._database.admin_write() as connection:
         connection.execute("SELECT gin_clean_pending_list('words_v')")
         connection.execute("ANALYZE words")
     sought = f"'{ours._space_id}:walrus'"

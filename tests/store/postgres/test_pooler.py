@@ -12,10 +12,10 @@ from tests.postgres_server import PostgresServer
 from tests.store.postgres.pooling import CONNECTIONS, Pooler, pooler
 
 from commonplace.config import Settings
-from commonplace.memory.book import Book, open_book
-from commonplace.memory.check import check
+from commonplace.memory.check import check_store
+from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.recall import recall
-from commonplace.memory.remember import Note, remember_all
+from commonplace.memory.remember import NewItem, remember_all
 from commonplace.model import Scope
 from commonplace.store.postgres.pool import Pool
 from commonplace.store.postgres.store import PostgresStore
@@ -29,8 +29,8 @@ def between(url: str) -> Iterator[Pooler]:
         yield lending
 
 
-def found(book: Book, question: str) -> list[tuple[int, float]]:
-    return [(hit.item.id, hit.relevance) for hit in recall(book, question, Scope(), 10).hits]
+def found(memory: LocalMemory, question: str) -> list[tuple[int, float]]:
+    return [(hit.item.id, hit.relevance) for hit in recall(memory, question, Scope(), 10).hits]
 
 
 def test_every_connection_tells_whether_a_pooler_lies_between(url: str, between: Pooler) -> None:
@@ -41,15 +41,15 @@ def test_every_connection_tells_whether_a_pooler_lies_between(url: str, between:
 
 def test_a_memory_answers_through_a_pooler_as_it_does_without(url: str, between: Pooler, settings: Settings) -> None:
     said = [f"Note {n}: the {SUBJECTS[n % 10]} was changed with the {SUBJECTS[n * 7 % 10]}" for n in range(60)]
-    with closing(open_book(replace(settings, database_url=between.url))) as book:
-        remember_all(book, [Note(text, project="my-api") for text in said])
+    with closing(open_memory(replace(settings, database_url=between.url))) as memory:
+        remember_all(memory, [NewItem(text, project="my-api") for text in said])
         with ThreadPoolExecutor(4) as many:
             # Twice: what was prepared the first time would be asked of a connection that does not have it.
-            through = list(many.map(lambda subject: found(book, subject), SUBJECTS * 2))
-        assert check(book) == []
+            through = list(many.map(lambda subject: found(memory, subject), SUBJECTS * 2))
+        assert check_store(memory) == []
     assert between.turns > 10 * CONNECTIONS
-    with closing(open_book(replace(settings, database_url=url))) as book:
-        assert [found(book, subject) for subject in SUBJECTS] * 2 == through and all(through)
+    with closing(open_memory(replace(settings, database_url=url))) as memory:
+        assert [found(memory, subject) for subject in SUBJECTS] * 2 == through and all(through)
 
 
 def test_a_pooler_in_front_of_an_empty_database(postgres: PostgresServer, bare: str) -> None:

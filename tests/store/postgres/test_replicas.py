@@ -17,7 +17,7 @@ from commonplace.errors import InvalidInput, StoreReadOnly, StoreUnavailable
 from commonplace.model import Scope
 from commonplace.store.postgres import replicas
 from commonplace.store.postgres.store import PostgresStore
-from commonplace.text.query import parse
+from commonplace.text.query import parse_query
 
 NOW = 1_742_049_000_000
 DATABASE = "commonplace_replicated"
@@ -132,7 +132,7 @@ def test_a_replica_cut_off_in_the_middle_of_an_answer_is_not_noticed(
             connection.execute("SELECT 1")
             return follows
 
-    assert store._database.elsewhere(ask) is False
+    assert store._database.on_replica(ask) is False
     assert asked == [True, False] and store._database.replicas.fallbacks == 1
 
 
@@ -173,7 +173,7 @@ def test_where_only_replicas_are_left_whoever_asks_is_told_to_promote_one(
 
 
 def _found(store: PostgresStore) -> set[int]:
-    return {hit.item_id for hit in store.search_text(parse("walnut", {}), Scope(), 10).hits}
+    return {hit.item_id for hit in store.search_text(parse_query("walnut", {}), Scope(), 10).hits}
 
 
 def _states(store: PostgresStore) -> set[str]:

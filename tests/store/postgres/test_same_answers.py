@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from tests.contract.conftest import make_draft
 
 from commonplace.model import Draft, Scope
-from commonplace.store.columns import QUERY_COLUMNS
+from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.postgres.store import PostgresStore
 from commonplace.store.protocol import Store
 from commonplace.store.sqlite.store import SqliteStore
-from commonplace.text.query import parse
+from commonplace.text.query import parse_query
 
 if TYPE_CHECKING:
     from tests.postgres_server import PostgresServer
@@ -115,7 +115,7 @@ class Told:
 
 
 def ask(store: Store, text: str, scope: Scope, *, shares: bool = True) -> Told:
-    answer = store.search_text(parse(text, QUERY_COLUMNS), scope, 500, (1, 2, 3), shares=shares)
+    answer = store.search_text(parse_query(text, QUERY_COLUMNS), scope, 500, (1, 2, 3), shares=shares)
     hits = [(hit.passage_id, hit.item_id, round(hit.score, 6)) for hit in answer.hits]
     found = {passage: round(share, 6) for passage, share in answer.found.items()}
     return Told(sorted(hits, key=lambda hit: (-hit[2], -hit[0])), found, answer.total)

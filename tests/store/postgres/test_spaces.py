@@ -9,10 +9,10 @@ import pytest
 from tests.contract.conftest import make_draft
 
 from commonplace.errors import QuotaExceeded, StoreError
+from commonplace.store.maintenance import Limits
 from commonplace.store.postgres import migrate
 from commonplace.store.postgres.database import Database
 from commonplace.store.postgres.store import PostgresStore
-from commonplace.store.spaces import Limits
 
 NOW = 1_742_049_000_000
 STEPS = migrate.migrations()
@@ -36,7 +36,7 @@ def test_what_was_there_before_is_counted(bare: str, monkeypatch: pytest.MonkeyP
             ("empty", 0, 0),
             ("old", 3, 3 * each),
         ]
-        store.limit_space("old", Limits(items=3))
+        store.set_space_limits("old", Limits(items=3))
         with pytest.raises(QuotaExceeded):
             store.put([make_draft("one more")], NOW)
 

@@ -12,12 +12,12 @@ import pytest
 from tests.contract.conftest import THEN
 from tests.postgres_process import running
 from tests.store.postgres.statements import loose, tokens
-from tests.store.test_one_project import MORE_REFUSED, READING, REFUSED, VECTOR, filled
+from tests.store.test_project_view import MORE_REFUSED, READING, REFUSED, VECTOR, filled
 
 from commonplace.errors import CommonplaceError
 from commonplace.store.postgres.migrate import migrations
 from commonplace.store.postgres.store import PostgresStore
-from commonplace.store.replies import Answered, Claim
+from commonplace.store.types import RequestClaim, SavedReply
 
 TEAM = Path(__file__).parents[3] / "docs" / "team.md"
 # Tables of the database as a whole, and why they have no space.
@@ -77,10 +77,10 @@ def statements() -> Iterator[list[str]]:
 def everything(store: PostgresStore) -> None:
     """What a caller with a key for the whole store can do, well and badly."""
     world = filled(store, store)
-    name = Claim("key 1", "name", b"f", "a")
+    name = RequestClaim("key 1", "name", b"f", "a")
     store.claim_reply(name, THEN, 0, 0)
-    store.keep_reply(name, Answered(200, "{}", b""))
-    store.drop_claim(name)
+    store.store_reply(name, SavedReply(200, "{}", b""))
+    store.release_claim(name)
     for tried in (READING, REFUSED, MORE_REFUSED):
         for method, call in tried.items():
             if method != "close":

@@ -23,7 +23,7 @@ from pathlib import Path
 from commonplace.errors import CommonplaceError
 from commonplace.identity import ref
 from commonplace.model import Draft, Passage, Scope
-from commonplace.store.columns import QUERY_COLUMNS
+from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.sqlite.store import SqliteStore
 from commonplace.text.query import parse
 

@@ -3,41 +3,39 @@
 from __future__ import annotations
 
 from commonplace.config import Settings
-from commonplace.memory.book import Book
-from commonplace.memory.browse import add_alias
-from commonplace.memory.edit import Changes, edit
-from commonplace.memory.forget import forget, restore
-from commonplace.memory.remember import Note, remember
-from commonplace.memory.scrub import wipe
-from commonplace.memory.supersede import supersede
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
+from commonplace.memory.items import alias_project
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.scrub import wipe_deleted
 from commonplace.store.sqlite.content_mark import content_mark
 
 
-def keep(book: Book, content: str) -> int:
-    return remember(book, Note(kind="memory", type="rule", content=content, project="my-api")).id
+def keep(memory: LocalMemory, content: str) -> int:
+    return remember(memory, NewItem(kind="memory", type="rule", content=content, project="my-api")).id
 
 
-def test_whatever_changes_what_is_remembered_changes_the_mark(book: Book, settings: Settings) -> None:
+def test_whatever_changes_what_is_remembered_changes_the_mark(memory: LocalMemory, settings: Settings) -> None:
     def mark() -> str:
         found = content_mark(str(settings.database))
         assert found is not None
         return found
 
     marks = [mark()]
-    rule = keep(book, "Amounts are integers of cents.")
+    rule = keep(memory, "Amounts are integers of cents.")
     marks.append(mark())
     assert mark() == marks[-1], "looking changes nothing"
-    edit(book, rule, Changes(content="Amounts are decimals."))
+    edit_item(memory, rule, Changes(content="Amounts are decimals."))
     marks.append(mark())
-    forget(book, [rule])
+    forget_items(memory, [rule])
     marks.append(mark())
-    restore(book, [rule])
+    restore_items(memory, [rule])
     marks.append(mark())
-    supersede(book, rule, keep(book, "Amounts are in a type of their own."))
+    mark_superseded(memory, rule, keep(memory, "Amounts are in a type of their own."))
     marks.append(mark())
-    add_alias(book, "my-api", "the-api")
+    alias_project(memory, "my-api", "the-api")
     marks.append(mark())
-    wipe(book)
+    wipe_deleted(memory)
     marks.append(mark())
     assert len(set(marks)) == len(marks)
 

@@ -85,7 +85,7 @@ def test_who_is_killed_while_linking_loses_and_doubles_nothing(start: Start, end
         process.kill()
         process.wait(60)
     store = SqliteStore(path)
-    left = store.unlinked()
+    left = store.count_unlinked()
     store.close()
     assert 0 < left < COUNT
     process = start(LINK, path)

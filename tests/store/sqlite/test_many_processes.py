@@ -12,9 +12,9 @@ import apsw
 import pytest
 
 from commonplace.model import Scope
-from commonplace.store.columns import QUERY_COLUMNS
+from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.sqlite.store import SqliteStore
-from commonplace.text.query import parse
+from commonplace.text.query import parse_query
 
 if TYPE_CHECKING:
     from tests.store.sqlite.conftest import Run, Start
@@ -58,7 +58,7 @@ def go(*processes: subprocess.Popen[str]) -> None:
 
 
 def found(store: SqliteStore, query: str) -> set[int]:
-    return {hit.item_id for hit in store.search_text(parse(query, QUERY_COLUMNS), Scope(), 10_000).hits}
+    return {hit.item_id for hit in store.search_text(parse_query(query, QUERY_COLUMNS), Scope(), 10_000).hits}
 
 
 def check(path: Path, acknowledged: set[int], *, forgetting: bool = False) -> None:

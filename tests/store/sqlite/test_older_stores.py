@@ -8,11 +8,11 @@ import apsw
 import pytest
 
 from commonplace.model import Scope, SessionScope
-from commonplace.store.spaces import Limits
+from commonplace.store.maintenance import Limits
 from commonplace.store.sqlite.migrate import APPLICATION_ID, migrations
 from commonplace.store.sqlite.store import SqliteStore
-from commonplace.text.sketch import similarity
-from commonplace.text.words import count_words
+from commonplace.text.near_duplicates import sketch_similarity
+from commonplace.text.tokens import count_words
 
 NOW = 1_742_049_000_000
 EVERYTHING = SessionScope()
@@ -73,7 +73,7 @@ def test_sessions_of_the_first_schema_are_counted(first_schema: Path) -> None:
         assert (kept[3].messages, kept[3].words, kept[3].ended_ms) == (0, 0, NOW + 8)
         assert {session.id for session in store.latest_sessions(EVERYTHING, 9)} == {1, 2}
         made = store.sketches()
-        assert similarity(made[1], made[2]) == 1.0
+        assert sketch_similarity(made[1], made[2]) == 1.0
         # A conversation without a title is counted, and has no label to list.
         assert (store.session_counts(EVERYTHING, 9).sessions, dict(store.session_counts(EVERYTHING, 9).labels)) == (
             2,

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import apsw
 import pytest
+from tests.polling import until
 from tests.store.sqlite.conftest import Start
-from tests.waiting import until
 
 from commonplace.errors import StoreError, StoreMissing, StoreReplaced
 from commonplace.model import Draft, Scope

@@ -13,9 +13,9 @@ import pytest
 
 from commonplace.errors import StoreBusy, TimedOut
 from commonplace.model import Draft, Scope
-from commonplace.store.columns import QUERY_COLUMNS
+from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.sqlite.store import SqliteStore
-from commonplace.text.query import parse
+from commonplace.text.query import parse_query
 
 
 def note(body: str) -> Draft:
@@ -38,7 +38,7 @@ def test_threads_write_and_read_at_once(tmp_path: Path) -> None:
         ids = []
         for n in range(15):
             ids.append(store.put([note(f"walrus {who} {n}")], 1)[0].id)
-            assert store.search_text(parse(f"walrus AND {who}", QUERY_COLUMNS), Scope(), 50).hits
+            assert store.search_text(parse_query(f"walrus AND {who}", QUERY_COLUMNS), Scope(), 50).hits
         return ids
 
     with ThreadPoolExecutor(4) as pool:
@@ -89,7 +89,7 @@ def test_a_query_that_takes_too_long_is_interrupted_and_the_store_goes_on(tmp_pa
     with pytest.raises(TimedOut):
         hurried.newest(Scope(), 2000)
     with pytest.raises(TimedOut):
-        hurried.search_text(parse("walrus OR number", QUERY_COLUMNS), Scope(), 500)
+        hurried.search_text(parse_query("walrus OR number", QUERY_COLUMNS), Scope(), 500)
     # Reading by id has no deadline, and the connection is as good as before.
     assert len(hurried.get(range(1, 2001))) == 2000
     hurried.put([note("still writes")], 1)

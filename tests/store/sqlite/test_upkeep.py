@@ -13,9 +13,9 @@ from tests.contract.conftest import THEN, make_draft
 
 from commonplace.errors import StoreCorrupt, TimedOut
 from commonplace.model import Scope
-from commonplace.store.columns import QUERY_COLUMNS
+from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.sqlite.store import SqliteStore
-from commonplace.text.query import parse
+from commonplace.text.query import parse_query
 
 Behind = Callable[[str], None]
 
@@ -51,7 +51,7 @@ def behind(store: SqliteStore, path: Path) -> Behind:
 
 
 def found(store: SqliteStore, word: str) -> int:
-    return len({hit.item_id for hit in store.search_text(parse(word, QUERY_COLUMNS), Scope(), 9).hits})
+    return len({hit.item_id for hit in store.search_text(parse_query(word, QUERY_COLUMNS), Scope(), 9).hits})
 
 
 def test_a_healthy_store_has_nothing_to_complain_of(store: SqliteStore) -> None:
@@ -61,7 +61,7 @@ def test_a_healthy_store_has_nothing_to_complain_of(store: SqliteStore) -> None:
         3,
         *[0] * 5,
     )
-    assert store.mend_words(100) == 0
+    assert store.repair_text_index(100) == 0
 
 
 def test_what_waits_is_not_missing(store: SqliteStore) -> None:
@@ -81,7 +81,7 @@ def test_given_up_vectors_are_told(store: SqliteStore, behind: Behind) -> None:
 def test_lost_words_are_found_and_mended_and_vectors_stay(store: SqliteStore, behind: Behind, lost: str) -> None:
     behind(f"DELETE FROM passages_fts WHERE {lost}")
     assert store.index_state(10).wordless > 0
-    while store.mend_words(1):
+    while store.repair_text_index(1):
         pass
     state = store.index_state(10)
     assert (state.wordless, state.stray, state.waiting, state.vectorless) == (0, 0, 0, 0)
@@ -91,7 +91,7 @@ def test_lost_words_are_found_and_mended_and_vectors_stay(store: SqliteStore, be
 def test_stray_rows_are_found_and_taken_away(store: SqliteStore, behind: Behind) -> None:
     behind("UPDATE items SET forgotten_ms = 1 WHERE body = 'apples'")
     assert store.index_state(10).stray == 2
-    assert store.mend_words(100) == 2
+    assert store.repair_text_index(100) == 2
     assert store.index_state(10).stray == 0
     assert found(store, "apples") == 0
 
@@ -99,7 +99,7 @@ def test_stray_rows_are_found_and_taken_away(store: SqliteStore, behind: Behind)
 def test_lost_vectors_are_found_and_made_again(store: SqliteStore, behind: Behind) -> None:
     behind("DELETE FROM vectors")
     assert store.index_state(10).vectorless == 3
-    store.embed_again()
+    store.requeue_embeddings()
     state = store.index_state(10)
     assert (state.vectorless, state.waiting) == (0, 3)
 
@@ -109,8 +109,8 @@ def test_a_damaged_index_is_a_complaint_and_is_made_anew(store: SqliteStore, beh
     assert store.complaints(10)
     with pytest.raises(StoreCorrupt):
         found(store, "apples")
-    store.clear_words()
-    while store.mend_words(100):
+    store.clear_text_index()
+    while store.repair_text_index(100):
         pass
     assert store.complaints(10) == ()
     assert [found(store, word) for word in ("apples", "pears", "plums")] == [1, 1, 0]
@@ -123,7 +123,7 @@ def test_a_check_does_not_take_for_ever(store: SqliteStore) -> None:
 
 
 def test_what_others_have_written_since_is_not_taken_for_damage(store: SqliteStore, path: Path) -> None:
-    store.search_text(parse("apples", QUERY_COLUMNS), Scope(), 5)
+    store.search_text(parse_query("apples", QUERY_COLUMNS), Scope(), 5)
     with contextlib.closing(SqliteStore(path)) as other:
         for number in range(100):
             other.put([make_draft(f"quinces {number}")], THEN)

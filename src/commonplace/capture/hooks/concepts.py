@@ -168,7 +168,7 @@ _OF_COMMANDS = _compiled(_PROGRAMS, r"(?:^|[\s;&|(/])", r"(?=$|[\s;&|)])")
 _OF_WORDS = _compiled(_SAID, r"\b", "")
 
 
-def concepts(files: Iterable[str] = (), command: str = "", text: str = "") -> str:
+def find_concepts(files: Iterable[str] = (), command: str = "", text: str = "") -> str:
     """At most five, as they are listed: what the files are first, then the command, then what is said or written."""
     found: dict[str, None] = {}
     for file in list(files)[:MOST]:

@@ -8,32 +8,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from commonplace.capture.hooks.event import Event
-from commonplace.capture.hooks.last_answer import with_last_answer
-from commonplace.capture.hooks.preparing import wanted_after
-from commonplace.capture.hooks.reading import event_in
-from commonplace.capture.hooks.remembering import remember_events
-from commonplace.capture.hooks.turn import turn
-from commonplace.capture.hooks.waiting import (
-    Unreadable,
-    anything_waits,
-    our_spool,
-    read,
-    refuse,
-    remove,
-    sweep,
-    waiting,
+from commonplace.capture.hooks.context_builder import contexts_wanted_after
+from commonplace.capture.hooks.drain_process import drain_lock
+from commonplace.capture.hooks.event_reader import read_event, with_last_answer
+from commonplace.capture.hooks.remember_events import remember_events
+from commonplace.capture.hooks.spool_reader import (
+    UnreadableEvent,
+    has_waiting_events,
+    read_record,
+    refuse_event,
+    remove_events,
+    remove_leftovers,
+    spool_path,
+    waiting_events,
 )
 from commonplace.config import Settings
 from commonplace.errors import StoreError, TimedOut
-from commonplace.memory.book import Book
+from commonplace.hosts.hook_event import Event
+from commonplace.memory.local_memory import LocalMemory
 
 # So many are read, remembered and removed together: about a quarter of a second of work.
 BATCH = 250
 
 
 @dataclass(slots=True)
-class Drained:
+class DrainResult:
     """What became of the events that waited: remembered, passed over, refused by reason; and how many wait still."""
 
     remembered: int = 0
@@ -46,7 +45,7 @@ class Drained:
     starts: dict[tuple[str, str], None] = field(default_factory=dict)
     """The folders and sessions for which an opening will be wanted next."""
 
-    def add(self, later: Drained) -> None:
+    def add(self, later: DrainResult) -> None:
         """What was done after this, too."""
         self.remembered += later.remembered
         self.passed_over += later.passed_over
@@ -60,51 +59,53 @@ class Drained:
         return self.remembered + self.passed_over + self.refused.total()
 
 
-def drain(book: Book, settings: Settings, limit: int | None = None, seconds: float | None = None) -> Drained:
+def drain(
+    memory: LocalMemory, settings: Settings, limit: int | None = None, seconds: float | None = None
+) -> DrainResult:
     """Remember what waits, oldest first: all of it, at most so many, or what can be done in about so many seconds."""
-    drained, end = Drained(), None if seconds is None else time.monotonic() + seconds
-    if not anything_waits(settings):
+    drained, end = DrainResult(), None if seconds is None else time.monotonic() + seconds
+    if not has_waiting_events(settings):
         return drained
-    with turn(settings.data_dir) as ours:
+    with drain_lock(settings.data_dir) as ours:
         if not ours:
             drained.elsewhere = True
             return drained
-        spool = our_spool(settings)
-        names = waiting(spool)
+        spool = spool_path(settings)
+        names = waiting_events(spool)
         todo = names[:limit]
         for start in range(0, len(todo), BATCH):
-            _batch(book, spool, todo[start : start + BATCH], drained)
+            _batch(memory, spool, todo[start : start + BATCH], drained)
             if end is not None and time.monotonic() > end:
                 break
-        sweep(spool)
+        remove_leftovers(spool)
     drained.left = len(names) - drained.done
     return drained
 
 
-def _batch(book: Book, spool: Path, names: Sequence[str], drained: Drained) -> None:
+def _batch(memory: LocalMemory, spool: Path, names: Sequence[str], drained: DrainResult) -> None:
     told: dict[str, Event] = {}
     for name in names:
         try:
-            record = read(spool, name)
-            event = event_in(record)
-        except (Unreadable, OSError) as error:
-            _refuse(spool, name, str(error) if isinstance(error, Unreadable) else "unreadable-file", drained)
+            record = read_record(spool, name)
+            event = read_event(record)
+        except (UnreadableEvent, OSError) as error:
+            _refuse(spool, name, str(error) if isinstance(error, UnreadableEvent) else "unreadable-file", drained)
             continue
         drained.cut += record.ended in ("cut", "stalled")
         if event is None:
             drained.passed_over += 1
-            remove(spool, [name])
+            remove_events(spool, [name])
         else:
             told[name] = with_last_answer(event)
-    _remember(book, spool, told, drained)
+    _remember(memory, spool, told, drained)
 
 
-def _remember(book: Book, spool: Path, told: dict[str, Event], drained: Drained) -> None:
+def _remember(memory: LocalMemory, spool: Path, told: dict[str, Event], drained: DrainResult) -> None:
     """All at once; if one of them cannot be remembered, each alone, so that it does not hold up the others."""
     if not told:
         return
     try:
-        remember_events(book, list(told.values()))
+        remember_events(memory, list(told.values()))
     except (StoreError, TimedOut, OSError):
         # Nothing is wrong with the events: they wait for better times.
         raise
@@ -113,13 +114,13 @@ def _remember(book: Book, spool: Path, told: dict[str, Event], drained: Drained)
             _refuse(spool, next(iter(told)), f"not-rememberable-{type(error).__name__}", drained)
             return
         for name, event in told.items():
-            _remember(book, spool, {name: event}, drained)
+            _remember(memory, spool, {name: event}, drained)
         return
     drained.remembered += len(told)
-    drained.starts |= wanted_after(told.values())
-    remove(spool, list(told))
+    drained.starts |= contexts_wanted_after(told.values())
+    remove_events(spool, list(told))
 
 
-def _refuse(spool: Path, name: str, reason: str, drained: Drained) -> None:
-    refuse(spool, name, reason)
+def _refuse(spool: Path, name: str, reason: str, drained: DrainResult) -> None:
+    refuse_event(spool, name, reason)
     drained.refused[reason] += 1

@@ -1,36 +1,108 @@
-"""Observations: an event of a hook as one thing that happened, told as Kiro Memory's reference shows."""
+"""Phrases: how observations say what happened: counts, outcomes, names of files, the gist of a command line."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from commonplace.capture.hooks import arguments
-from commonplace.capture.hooks.concepts import concepts
-from commonplace.capture.hooks.event import Event
-from commonplace.capture.hooks.phrases import (
-    LONGEST,
-    body,
-    brief,
-    change,
-    complaint,
-    digest,
-    found,
-    names,
-    sentence,
-    several,
-    size,
-    telling_line,
-    tokens,
+from commonplace.capture.hooks import tool_calls
+from commonplace.capture.hooks.concepts import find_concepts
+from commonplace.capture.hooks.prompts_and_answers import prompt_title
+from commonplace.capture.hooks.tool_calls import (
+    OTHER_TOOL,
+    Edits,
+    command_outcome,
+    server_and_tool,
+    test_count_line,
+    tool_type,
 )
-from commonplace.capture.hooks.places import Place
-from commonplace.capture.hooks.requests import request_of
-from commonplace.capture.hooks.tools import OTHER, parts_of, type_of
-from commonplace.capture.hooks.verdicts import verdict
-from commonplace.capture.transcripts.wording import cut, said
+from commonplace.capture.hooks.working_folder import WorkingFolder
+from commonplace.hosts.hook_event import Event
+from commonplace.hosts.tool_text import clean_text, cut_middle
 from commonplace.text.redact import redact
-from commonplace.text.summarise import shorten, title_of
+from commonplace.text.shell_commands import main_command
+from commonplace.text.titles import shorten, title_of
+
+LONGEST_LINE = 150
+_VERDICT = re.compile(r"exit(?:ed with)? (?:code|status)|={4}|-{4}|_{4}", re.IGNORECASE)
+_NAMED = re.compile(r"(?:Error|Exception)\b|\b(?:error|fatal|panic)(?:\[\w+\])?:|\berror \w+\d+:")
+_WORDS = re.compile(r"[^\W\d_]{2}")
+
+
+def short_command(command: str) -> str:
+    """A command line as a title: its first part that does something, without where its output goes."""
+    return shorten(redact(main_command(command)), 60)
+
+
+def file_names(files: tuple[str, ...]) -> str:
+    if not files:
+        return "a file"
+    first = files[0].rstrip("/").replace("\\", "/").rpartition("/")[2] or files[0]
+    return f"{first} and {len(files) - 1} more" if files[1:] else first
+
+
+def describe_edits(verbs: Mapping[str, str]) -> str:
+    """What was done to files, if it differs: `Modified a.ts, created b.ts`."""
+    alike = {verb: tuple(file for file, done in verbs.items() if done == verb) for verb in verbs.values()}
+    told = ", ".join(f"{verb.lower()} {file_names(files)}" for verb, files in alike.items())
+    return told[:1].upper() + told[1:] if len(alike) > 1 else ""
+
+
+def describe_edit(made: Edits) -> str:
+    if made.removed and made.added:
+        return f"replacing {count_lines(made.removed)} with {count_lines(made.added)}"
+    if made.removed:
+        return f"removing {count_lines(made.removed)}"
+    return f"{'writing' if made.verb == 'Created' else 'adding'} {count_lines(made.added)}" if made.added else ""
+
+
+def count_lines(lines: int) -> str:
+    return "1 line" if lines == 1 else f"{lines} lines"
+
+
+def describe_size(lines: int) -> str:
+    return count_lines(lines) if lines else ""
+
+
+def describe_results(lines: int) -> str:
+    return f"{count_lines(lines)} of results" if lines else ""
+
+
+def join_clauses(told: str, *more: str, failed: str = "") -> str:
+    why = f"failed: {error_line(failed)}" if failed else ""
+    return " — ".join(part for part in (told, *more, why) if part)
+
+
+def error_line(error: str) -> str:
+    """The line of an error that says what it was, rather than that there was one."""
+    lines = error.splitlines()
+    named = [line for line in lines if _NAMED.search(line) and not _VERDICT.search(line)]
+    other = [line for line in lines if not _VERDICT.search(line)]
+    return shorten(next(iter(named or other or lines), ""), LONGEST_LINE)
+
+
+def key_output_line(output: str) -> str:
+    """The line of an output that says most: what a test runner counted, else the last one that has words."""
+    lines = [line.strip() for line in output[-4000:].splitlines() if line.strip() and not _VERDICT.search(line)]
+    worded = (line for line in reversed(lines) if _WORDS.search(line))
+    last = next(worded, lines[-1] if lines and any(map(str.isalnum, lines[-1])) else "")
+    return shorten(test_count_line(output) or last, LONGEST_LINE)
+
+
+def input_and_output(given: str, answered: str) -> str:
+    parts = (("Input", given), ("Output", answered))
+    return "\n".join(f"{name}: {text.strip()}" for name, text in parts if text.strip())
+
+
+def content_digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def estimate_tokens(*texts: str) -> int:
+    return (sum(map(len, texts)) + 3) // 4
+
 
 PROMPT, ANSWER, COMPACTION, DELEGATION = "prompt", "answer", "compaction", "delegation"
 LONGEST_TITLE, LONGEST_GIST, LONGEST_FACT = 100, 300, 1000
@@ -75,7 +147,7 @@ class Observation:
         }
 
 
-def observe(event: Event, place: Place) -> Observation:
+def observe(event: Event, place: WorkingFolder) -> Observation:
     """What a tool, a prompt, the answer of a turn, a sub-agent's end or a compaction was."""
     if event.kind == "prompt":
         return _prompt(event)
@@ -83,197 +155,201 @@ def observe(event: Event, place: Place) -> Observation:
         return _answer(event)
     if event.kind in ("subagent-stop", "compact"):
         return _told(event)
-    type_ = "file-write" if arguments.is_patch(event) else type_of(event.tool)
+    type_ = "file-write" if tool_calls.is_patch(event) else tool_type(event.tool)
     return _BUILDERS.get(type_, _tool_use)(event, place)
 
 
 def _prompt(event: Event) -> Observation:
-    text = cut(said(event.text), LONGEST_PROMPT)
+    text = cut_middle(clean_text(event.text), LONGEST_PROMPT)
     return Observation(
         PROMPT,
-        request_of(redact(text)) or "Prompt",
+        prompt_title(redact(text)) or "Prompt",
         subtitle="prompt",
         narrative=_gist(text),
-        concepts=concepts(text=text),
+        concepts=find_concepts(text=text),
         body=text,
-        digest=digest(PROMPT, text),
-        tokens=tokens(event.text),
+        digest=content_digest(PROMPT, text),
+        tokens=estimate_tokens(event.text),
     )
 
 
 def _answer(event: Event) -> Observation:
     """What the agent said at the end of a turn."""
-    text = cut(said(event.text), LONGEST_REPLY)
+    text = cut_middle(clean_text(event.text), LONGEST_REPLY)
     return Observation(
         ANSWER,
         title_of(redact(text)) or "Answer",
         subtitle="answer",
         narrative=_gist(text),
-        concepts=concepts(text=text),
+        concepts=find_concepts(text=text),
         body=text,
-        digest=digest(ANSWER, text),
-        tokens=tokens(event.text),
+        digest=content_digest(ANSWER, text),
+        tokens=estimate_tokens(event.text),
     )
 
 
 def _told(event: Event) -> Observation:
-    text = cut(said(event.text), LONGEST_PROMPT)
+    text = cut_middle(clean_text(event.text), LONGEST_PROMPT)
     by_agent = event.kind == "subagent-stop"
-    who = shorten(event.agent, LONGEST) or "a sub-agent"
+    who = shorten(event.agent, LONGEST_LINE) or "a sub-agent"
     return Observation(
         DELEGATION if by_agent else COMPACTION,
         title_of(redact(text)) or ("Answer of a sub-agent" if by_agent else "Compaction"),
         subtitle=who if by_agent else "summary of the session so far",
         narrative=_gist(text),
-        concepts=concepts(text=text),
+        concepts=find_concepts(text=text),
         body=text,
-        digest=digest(DELEGATION, text),
-        tokens=tokens(event.text),
+        digest=content_digest(DELEGATION, text),
+        tokens=estimate_tokens(event.text),
     )
 
 
-def _file_write(event: Event, place: Place) -> Observation:
-    named = place.named(arguments.files(event))
-    output, error = arguments.answer(event)
-    made = arguments.edits(event)
+def _file_write(event: Event, place: WorkingFolder) -> Observation:
+    named = place.named(tool_calls.named_files(event))
+    output, error = tool_calls.output_and_error(event)
+    made = tool_calls.edits_of(event)
     first = named[0] if named else ""
     verbs = {file: verb for path, verb in made.verbs.items() for file in place.named([path])}
-    title = several(verbs) or f"{made.verb} {names(named)}"
+    title = describe_edits(verbs) or f"{made.verb} {file_names(named)}"
     where = f" at {first}" if len(named) == 1 and "/" in first else f": {', '.join(named[:10])}" if named[1:] else ""
-    reason = arguments.first_text(dict(event.input), "description", "instruction", "instructions", "explanation")
-    narrative = sentence(f"{title}{where}", change(made), shorten(redact(reason), LONGEST), failed=error)
+    reason = tool_calls.first_text(dict(event.input), "description", "instruction", "instructions", "explanation")
+    narrative = join_clauses(
+        f"{title}{where}", describe_edit(made), shorten(redact(reason), LONGEST_LINE), failed=error
+    )
     return Observation(
         "file-write",
         shorten(f"Failed: {title}" if error else title, LONGEST_TITLE),
-        subtitle=shorten(f"{_KINDS_OF_CHANGE.get(made.verb, 'edit')} {first}".strip(), LONGEST),
+        subtitle=shorten(f"{_KINDS_OF_CHANGE.get(made.verb, 'edit')} {first}".strip(), LONGEST_LINE),
         narrative=narrative,
-        facts=cut(", ".join(named), LONGEST_FACT),
-        concepts=concepts(named, text=made.text),
+        facts=cut_middle(", ".join(named), LONGEST_FACT),
+        concepts=find_concepts(named, text=made.text),
         files_modified=() if error else named,
         verbs={} if error else verbs,
-        body=body("\n".join([", ".join(named), cut(made.text, LONGEST_INPUT)]).strip(), error),
+        body=input_and_output("\n".join([", ".join(named), cut_middle(made.text, LONGEST_INPUT)]).strip(), error),
         error=error,
-        digest=digest("file-write", *named, made.text, made.verb, error),
-        tokens=tokens(arguments.told(event.input), output),
+        digest=content_digest("file-write", *named, made.text, made.verb, error),
+        tokens=estimate_tokens(tool_calls.input_text(event.input), output),
     )
 
 
-def _file_read(event: Event, place: Place) -> Observation:
-    named = place.named(arguments.files(event))
-    output, error = arguments.answer(event)
+def _file_read(event: Event, place: WorkingFolder) -> Observation:
+    named = place.named(tool_calls.named_files(event))
+    output, error = tool_calls.output_and_error(event)
     given = dict(event.input)
-    sought = shorten(redact(arguments.first_text(given, "pattern", "query", "regex", "search_term")), 80)
+    sought = shorten(redact(tool_calls.first_text(given, "pattern", "query", "regex", "search_term")), 80)
     where = ", ".join(file for file in named[:3] if file != ".")
     if sought:
         title, subtitle = f"Searched for {sought}", f"search in {where or '.'}"
-        narrative = sentence(
+        narrative = join_clauses(
             f"Searched for {sought}" + (f" in {where}" if where else ""),
-            found(arguments.lines_of_answer(event)),
+            describe_results(tool_calls.output_lines(event)),
             failed=error,
         )
     else:
-        title, subtitle = names(named), where
-        narrative = sentence(f"Read {where or names(named)}", size(arguments.lines_of_answer(event)), failed=error)
+        title, subtitle = file_names(named), where
+        narrative = join_clauses(
+            f"Read {where or file_names(named)}", describe_size(tool_calls.output_lines(event)), failed=error
+        )
     return Observation(
         "file-read",
         shorten(f"Failed: {title}" if error else title, LONGEST_TITLE),
-        subtitle=shorten(subtitle, LONGEST),
+        subtitle=shorten(subtitle, LONGEST_LINE),
         narrative=narrative,
-        facts=cut(", ".join(named), LONGEST_FACT),
-        concepts=concepts(named, text=sought),
+        facts=cut_middle(", ".join(named), LONGEST_FACT),
+        concepts=find_concepts(named, text=sought),
         files_read=() if sought else named,
-        body=body(sought, error or cut(output, LONGEST_OUTPUT)) if sought or error else "",
+        body=input_and_output(sought, error or cut_middle(output, LONGEST_OUTPUT)) if sought or error else "",
         error=error,
-        digest=digest("file-read", *named, sought, output),
-        tokens=tokens(arguments.told(event.input), output),
+        digest=content_digest("file-read", *named, sought, output),
+        tokens=estimate_tokens(tool_calls.input_text(event.input), output),
     )
 
 
-def _command(event: Event, place: Place) -> Observation:
-    line = arguments.command(event)
-    output, error = arguments.answer(event, shell=True)
-    described = arguments.first_text(dict(event.input), "description")
-    title = shorten(redact(described), 60) or brief(line) or event.tool or "command"
-    program = _PROGRAM.match(brief(line))
-    outcome = complaint(error) if error else telling_line(output)
-    went = "failed" if error else verdict(event, line, output)
-    told = f"Ran {brief(line) or title}" + (f" to {title[:1].lower()}{title[1:]}" if described else "")
+def _command(event: Event, place: WorkingFolder) -> Observation:
+    line = tool_calls.command_line(event)
+    output, error = tool_calls.output_and_error(event, shell=True)
+    described = tool_calls.first_text(dict(event.input), "description")
+    title = shorten(redact(described), 60) or short_command(line) or event.tool or "command"
+    program = _PROGRAM.match(short_command(line))
+    outcome = error_line(error) if error else key_output_line(output)
+    went = "failed" if error else command_outcome(event, line, output)
+    told = f"Ran {short_command(line) or title}" + (f" to {title[:1].lower()}{title[1:]}" if described else "")
     return Observation(
         "command",
         shorten(f"Failed: {title}" if error else title, LONGEST_TITLE),
         subtitle=program[1].replace("\\", "/").rpartition("/")[2] if program else "",
         narrative=told + (f" — {outcome}" if outcome else "") + (f" ({went})" if went else ""),
-        facts=cut(redact(line), LONGEST_FACT),
-        concepts=concepts(command=line, text=error),
-        body=body(cut(line, LONGEST_ANSWER), cut(output or error, LONGEST_INPUT)),
+        facts=cut_middle(redact(line), LONGEST_FACT),
+        concepts=find_concepts(command=line, text=error),
+        body=input_and_output(cut_middle(line, LONGEST_ANSWER), cut_middle(output or error, LONGEST_INPUT)),
         error=error,
         went_well=went == "success",
-        digest=digest("command", line, output),
-        tokens=tokens(arguments.told(event.input), output),
+        digest=content_digest("command", line, output),
+        tokens=estimate_tokens(tool_calls.input_text(event.input), output),
     )
 
 
-def _research(event: Event, place: Place) -> Observation:
-    asked = arguments.query(event)
-    url = arguments.first_text(dict(event.input), "url", "urls", "Url")
+def _research(event: Event, place: WorkingFolder) -> Observation:
+    asked = tool_calls.search_query(event)
+    url = tool_calls.first_text(dict(event.input), "url", "urls", "Url")
     domain = _DOMAIN.search(url or asked)
-    output, error = arguments.answer(event)
+    output, error = tool_calls.output_and_error(event)
     is_page = bool(url) or bool(domain and asked.strip().startswith("http"))
     title = f"Fetched {domain[1]}" if is_page and domain else shorten(redact(asked), LONGEST_TITLE) or event.tool
-    told = f"Fetched {shorten(redact(url or asked), LONGEST)}" if is_page else f"Searched the web for {title}"
+    told = f"Fetched {shorten(redact(url or asked), LONGEST_LINE)}" if is_page else f"Searched the web for {title}"
     return Observation(
         "research",
         shorten(f"Failed: {title}" if error else title, LONGEST_TITLE),
         subtitle=domain[1] if domain else "web search",
-        narrative=sentence(told, failed=error),
-        facts=cut(redact(url), LONGEST_FACT),
-        concepts=concepts(text=asked),
-        body=body(cut(asked, LONGEST_INPUT), error or cut(output, LONGEST_ANSWER)),
+        narrative=join_clauses(told, failed=error),
+        facts=cut_middle(redact(url), LONGEST_FACT),
+        concepts=find_concepts(text=asked),
+        body=input_and_output(cut_middle(asked, LONGEST_INPUT), error or cut_middle(output, LONGEST_ANSWER)),
         error=error,
-        digest=digest("research", url, asked, output),
-        tokens=tokens(arguments.told(event.input), output),
+        digest=content_digest("research", url, asked, output),
+        tokens=estimate_tokens(tool_calls.input_text(event.input), output),
     )
 
 
-def _delegation(event: Event, place: Place) -> Observation:
-    asked, agent = arguments.task(event), shorten(redact(arguments.agent(event)), LONGEST_TITLE)
-    output, error = arguments.answer(event)
-    title = shorten(redact(asked), LONGEST) or "Delegated task"
-    whole = arguments.first_text(dict(event.input), "prompt", "task", "message", "instructions") or asked
+def _delegation(event: Event, place: WorkingFolder) -> Observation:
+    asked, agent = tool_calls.delegated_task(event), shorten(redact(tool_calls.delegated_agent(event)), LONGEST_TITLE)
+    output, error = tool_calls.output_and_error(event)
+    title = shorten(redact(asked), LONGEST_LINE) or "Delegated task"
+    whole = tool_calls.first_text(dict(event.input), "prompt", "task", "message", "instructions") or asked
     return Observation(
         DELEGATION,
-        shorten(f"Failed: {title}" if error else title, LONGEST),
+        shorten(f"Failed: {title}" if error else title, LONGEST_LINE),
         subtitle=agent,
-        narrative=sentence(f"Delegated to {agent or 'a sub-agent'}: {title}", failed=error),
+        narrative=join_clauses(f"Delegated to {agent or 'a sub-agent'}: {title}", failed=error),
         facts=agent,
-        concepts=concepts(text=whole),
-        body=body(cut(whole, LONGEST_ANSWER), error or cut(output, LONGEST_ANSWER)),
+        concepts=find_concepts(text=whole),
+        body=input_and_output(cut_middle(whole, LONGEST_ANSWER), error or cut_middle(output, LONGEST_ANSWER)),
         error=error,
-        digest=digest(DELEGATION, output),
-        tokens=tokens(arguments.told(event.input), output),
+        digest=content_digest(DELEGATION, output),
+        tokens=estimate_tokens(tool_calls.input_text(event.input), output),
     )
 
 
-def _tool_use(event: Event, place: Place) -> Observation:
-    server, name = parts_of(event.tool)
-    given, named = arguments.told(event.input), place.named(arguments.files(event))
-    output, error = arguments.answer(event)
-    about = shorten(redact(arguments.query(event) or given), 80)
+def _tool_use(event: Event, place: WorkingFolder) -> Observation:
+    server, name = server_and_tool(event.tool)
+    given, named = tool_calls.input_text(event.input), place.named(tool_calls.named_files(event))
+    output, error = tool_calls.output_and_error(event)
+    about = shorten(redact(tool_calls.search_query(event) or given), 80)
     title = f"{name or 'tool'}: {about}" if about else name or "tool"
     return Observation(
-        OTHER,
+        OTHER_TOOL,
         shorten(f"Failed: {title}" if error else title, LONGEST_TITLE),
-        subtitle=shorten(server or name, LONGEST),
-        narrative=sentence(
-            f"Used {name or 'a tool'}" + (f" of {server}" if server else ""), telling_line(output), failed=error
+        subtitle=shorten(server or name, LONGEST_LINE),
+        narrative=join_clauses(
+            f"Used {name or 'a tool'}" + (f" of {server}" if server else ""), key_output_line(output), failed=error
         ),
-        facts=cut(", ".join(named), LONGEST_FACT),
-        concepts=concepts(named, text=given),
+        facts=cut_middle(", ".join(named), LONGEST_FACT),
+        concepts=find_concepts(named, text=given),
         files_read=named,
-        body=body(cut(given, LONGEST_OUTPUT), error or cut(output, LONGEST_OUTPUT)),
+        body=input_and_output(cut_middle(given, LONGEST_OUTPUT), error or cut_middle(output, LONGEST_OUTPUT)),
         error=error,
-        digest=digest(event.tool, given, output),
-        tokens=tokens(given, output),
+        digest=content_digest(event.tool, given, output),
+        tokens=estimate_tokens(given, output),
     )
 
 
@@ -282,7 +358,7 @@ def _gist(text: str) -> str:
     return shorten(redact(text), LONGEST_GIST) if len(text) > LONGEST_GIST else ""
 
 
-_BUILDERS: Mapping[str, Callable[[Event, Place], Observation]] = {
+_BUILDERS: Mapping[str, Callable[[Event, WorkingFolder], Observation]] = {
     "file-write": _file_write,
     "file-read": _file_read,
     "command": _command,

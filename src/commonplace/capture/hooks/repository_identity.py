@@ -13,9 +13,11 @@ import re
 import struct
 from pathlib import Path
 
-from commonplace.text.names import repository_of
+from commonplace.capture.hooks.context_cache import cached_contexts
+from commonplace.capture.hooks.working_folder import WorkingFolders
+from commonplace.text.project_names import git_folder_of
 
-FILE = "known-commits.json"
+KNOWN_COMMITS_FILE = "known-commits.json"
 # Commits that are noted of a project, and projects in all; the oldest go first.
 MOST_COMMITS, MOST_PROJECTS = 50, 2000
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -30,7 +32,7 @@ def is_known_repository(data: Path, project: str, folder: Path) -> bool:
     It may if it has a commit that was noted of the project, or is the first folder of it with a commit; its newest one
     is then noted. A folder that is called after itself has nothing to prove.
     """
-    git = repository_of(folder)
+    git = git_folder_of(folder)
     if git is None or "/" not in project:
         return True
     commits = _load(data).get(project, [])
@@ -41,7 +43,7 @@ def is_known_repository(data: Path, project: str, folder: Path) -> bool:
 
 def note_commit(data: Path, project: str, folder: Path) -> bool:
     """Note a folder's newest commit as one of the project; False where it has none."""
-    git = repository_of(folder)
+    git = git_folder_of(folder)
     head = head_commit(git) if git else None
     if git is None or head is None or not has_object(git, head):
         return False
@@ -110,7 +112,7 @@ def _in_pack(path: Path, name: bytes) -> bool:
 
 def _load(data: Path) -> dict[str, list[str]]:
     try:
-        found = json.loads((data / FILE).read_text(encoding="utf-8"))
+        found = json.loads((data / KNOWN_COMMITS_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(found, dict):
@@ -123,12 +125,12 @@ def _load(data: Path) -> dict[str, list[str]]:
 
 
 def _save(data: Path, known: dict[str, list[str]]) -> None:
-    part = data / f".{FILE}.{os.getpid()}"
+    part = data / f".{KNOWN_COMMITS_FILE}.{os.getpid()}"
     try:
         part.unlink(missing_ok=True)
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
             json.dump(known, file)
-        part.replace(data / FILE)
+        part.replace(data / KNOWN_COMMITS_FILE)
     except OSError:
         # Nothing is noted this time; the next session in the folder notes it.
         part.unlink(missing_ok=True)
@@ -139,3 +141,29 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     except (OSError, ValueError):
         return ""
+
+
+NAME_CLASH_ADVICE = "`git config commonplace.project NAME` in one of them tells them apart."
+
+
+def projects_sharing_a_name(data: str) -> dict[str, list[str]]:
+    """The roots of every project that has several, by its name."""
+    roots: dict[str, dict[str, None]] = {}
+    places = WorkingFolders()
+    for _path, _made_at, folder, _session in cached_contexts(data):
+        project = places.of(folder).project if folder else None
+        # A longer name is that of a remote, or was given on purpose.
+        if project and "/" not in project:
+            roots.setdefault(project, {})[_root(folder)] = None
+    return {project: sorted(found) for project, found in roots.items() if len(found) > 1}
+
+
+def name_clash_warning(data: str, project: str | None) -> str:
+    """A line for a session in one of them; empty in any other."""
+    roots = projects_sharing_a_name(data).get(project, []) if project else []
+    return f"Mixed up here, since both are called {project}: {', '.join(roots)}. {NAME_CLASH_ADVICE}" if roots else ""
+
+
+def _root(folder: str) -> str:
+    """Worktrees have the root of their repository."""
+    return str(git_folder_of(Path(folder)) or folder).removesuffix("/.git")

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SPOOL, TROUBLES, UNWRITTEN, REFUSED = "spool", "troubles", "unwritten", "refused"
+SPOOL, FAILURES, UNWRITTEN, REFUSED = "spool", "troubles", "unwritten", "refused"
 EVENT, SAMPLE, PART = ".event", ".sample", ".part"
 VERSION = b"1"
 # Beyond this much trouble no more is noted.
@@ -26,32 +26,32 @@ _BINARY: int = getattr(os, "O_BINARY", 0)
 _NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
 DISK_FULL = "disk-full"
 # How a trouble begins that kept only a session from being told something.
-OPENING = "opening-"
+CONTEXT_FAILURE = "opening-"
 _REASONS = {
     **dict.fromkeys((errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)), DISK_FULL),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "not-writable"),
 }
 
 
-class NotOurs(Exception):
+class UnsafeFolder(Exception):
     """The spool is a link, no folder, or somebody else's."""
 
 
-def spool_of(data_folder: str) -> str:
+def spool_folder(data_folder: str) -> str:
     return os.path.join(data_folder, SPOOL)
 
 
-def record(fields: Sequence[str], payload: bytes) -> bytes:
+def encode_record(fields: Sequence[str], payload: bytes) -> bytes:
     """An event as it lies in the spool. No field can hold a NUL: they come from the command line and its folder."""
     return b"\0".join([VERSION, *(os.fsencode(field) for field in fields), payload])
 
 
-def leave(folder: str, content: bytes, ending: str = EVENT, name: str = "") -> str:
+def write_event(folder: str, content: bytes, ending: str = EVENT, name: str = "") -> str:
     """Put an event into the spool so that it survives a power cut; its name."""
-    enter(folder)
+    ensure_private_folder(folder)
     if os.name == "posix":
         disk = os.statvfs(folder)
-        if not has_room(disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize):
+        if not has_disk_space(disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize):
             raise OSError(errno.ENOSPC, "hardly any room is left")
     name = name or f"{time.time_ns():020d}-{os.getpid():x}-{os.urandom(4).hex()}"
     part = os.path.join(folder, name + PART)
@@ -68,24 +68,24 @@ def leave(folder: str, content: bytes, ending: str = EVENT, name: str = "") -> s
     return name
 
 
-def has_room(free: int, total: int) -> bool:
+def has_disk_space(free: int, total: int) -> bool:
     """Whether a disk with so many bytes can take an event: a spool that nobody drains must not fill it."""
     return free >= min(_LEFT_FREE, total // 20)
 
 
-def note(folder: str, who: str, reason: str) -> bool:
+def count_failure(folder: str, who: str, reason: str) -> bool:
     """Count a trouble of a hook or of a drainer; False where even that is impossible."""
     try:
-        enter(folder)
-        path = os.path.join(folder, TROUBLES)
+        ensure_private_folder(folder)
+        path = os.path.join(folder, FAILURES)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _BINARY | _NO_LINK, 0o600)
         try:
             if os.fstat(descriptor).st_size < _MOST_TROUBLES:
                 os.write(descriptor, f"{time.time_ns() // 1_000_000}\t{who}\t{reason}\n".encode())
         finally:
             os.close(descriptor)
-    except (OSError, NotOurs) as error:
-        return reason_of(error) == DISK_FULL and _count_unwritten(folder)
+    except (OSError, UnsafeFolder) as error:
+        return failure_reason(error) == DISK_FULL and _count_unwritten(folder)
     return True
 
 
@@ -103,15 +103,15 @@ def _count_unwritten(folder: str) -> bool:
     return True
 
 
-def reason_of(error: BaseException) -> str:
+def failure_reason(error: BaseException) -> str:
     """One word for what went wrong."""
-    if isinstance(error, NotOurs):
+    if isinstance(error, UnsafeFolder):
         return "not-our-folder"
     known = _REASONS.get(error.errno or 0) if isinstance(error, OSError) else None
     return known or type(error).__name__
 
 
-def enter(folder: str) -> None:
+def ensure_private_folder(folder: str) -> None:
     """Make sure of the folder: there, a real one, ours, and closed to others."""
     try:
         found = os.lstat(folder)
@@ -124,10 +124,10 @@ def enter(folder: str) -> None:
             pass
         found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode):
-        raise NotOurs(folder)
+        raise UnsafeFolder(folder)
     if os.name == "posix":
         if found.st_uid != os.geteuid():
-            raise NotOurs(folder)
+            raise UnsafeFolder(folder)
         if found.st_mode & 0o077:
             os.chmod(folder, 0o700)
 

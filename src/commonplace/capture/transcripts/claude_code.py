@@ -12,11 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.foreign import object_in, text_in, time_in
+from commonplace.capture.import_report import object_in, text_in, time_in
 from commonplace.capture.transcripts.claude_words import session_before, user_blocks
-from commonplace.capture.transcripts.drafts import AtDesk, Draft, starts_turn
-from commonplace.capture.transcripts.record import Block, Role, Transcript, Turn
-from commonplace.capture.transcripts.wording import call, result, said, text_of
+from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
+from commonplace.hosts.transcript import AppendedReader, Block, Draft, Role, Transcript, Turn, starts_turn
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TITLES = {"ai-title": ("aiTitle", "title"), "custom-title": ("customTitle", "title"), "summary": ("summary",)}
@@ -46,7 +45,7 @@ def transcript_of(path: Path) -> Transcript:
     )
 
 
-class ClaudeCode(AtDesk):
+class ClaudeCode(AppendedReader):
     """Takes record after record, gives back the turns that are finished."""
 
     def take(self, record: dict[str, Any], offset: int) -> Iterator[Turn]:
@@ -64,56 +63,56 @@ class ClaudeCode(AtDesk):
         elif kind in _TITLES:
             self._title(record, kind)
         elif kind != "system" and kind not in _IGNORED:
-            self.desk.counts.unknown[kind] += 1
-        uuid, desk = text_in(record, "uuid"), self.desk
+            self.builder.counts.unknown[kind] += 1
+        uuid, builder = text_in(record, "uuid"), self.builder
         if uuid:
-            home = desk.turn_of(text_in(record, "parentUuid", "logicalParentUuid"))
-            if home := home or (desk.main.identity if desk.main else None):
-                desk.links[uuid] = home
+            home = builder.turn_of(text_in(record, "parentUuid", "logicalParentUuid"))
+            if home := home or (builder.main.identity if builder.main else None):
+                builder.links[uuid] = home
 
     def _message(self, record: dict[str, Any], kind: str, offset: int) -> Iterator[Turn]:
-        desk, uuid, at_ms = self.desk, text_in(record, "uuid"), time_in(record, "timestamp")
+        builder, uuid, at_ms = self.builder, text_in(record, "uuid"), time_in(record, "timestamp")
         blocks = list(self._user(record) if kind == "user" else self._assistant(record))
         answers = any(block.kind == "tool_result" and block.call_id for block in blocks)
         starts = kind == "user" and not answers and starts_turn(blocks)
         hangs_from = text_in(record, "parentUuid", "logicalParentUuid")
-        home = desk.turn_of(hangs_from)
+        home = builder.turn_of(hangs_from)
         role: Role = "assistant"
         if starts:
             role = "system" if blocks[0].kind == "summary" else "user"
             self._continues(blocks)
-        name = uuid or desk.name_of(desk.last, at_ms, [block.text for block in blocks])
-        fresh = Draft(name, role, at_ms, home, agent_id=desk.transcript.agent_id)
-        if record.get("isSidechain") is True and not desk.transcript.agent_id:
+        name = uuid or builder.name_of(builder.last, at_ms, [block.text for block in blocks])
+        fresh = Draft(name, role, at_ms, home, agent_id=builder.transcript.agent_id)
+        if record.get("isSidechain") is True and not builder.transcript.agent_id:
             draft = self._sidechain(fresh, record, starts, offset, bool(blocks))
         else:
-            strayed = kind == "assistant" and home is not None and not desk.is_open(home)
-            if blocks and (starts or desk.main is None or strayed or (kind == "assistant" and desk.long())):
-                yield from desk.begin(fresh, offset, hangs_from)
-            draft = desk.main
+            strayed = kind == "assistant" and home is not None and not builder.is_open(home)
+            if blocks and (starts or builder.main is None or strayed or (kind == "assistant" and builder.long())):
+                yield from builder.begin(fresh, offset, hangs_from)
+            draft = builder.main
         if draft is None:
             return
         if uuid:
-            desk.links[uuid] = draft.identity if blocks else home or draft.identity
+            builder.links[uuid] = draft.identity if blocks else home or draft.identity
         self._write(draft, record, blocks, at_ms)
 
     def _sidechain(
         self, fresh: Draft, record: dict[str, Any], starts: bool, offset: int, content: bool
     ) -> Draft | None:
         """The sidechain that a record goes on with, or a new one: a sub-agent's work within the session's own file."""
-        desk = self.desk
-        before = desk.sides.get(fresh.parent or "")
+        builder = self.builder
+        before = builder.sides.get(fresh.parent or "")
         if not content or (before and not starts):
             return before
         fresh.agent_id = text_in(record, "agentId") or (before.agent_id if before else fresh.identity)
         fresh.sidechain = True
-        fresh.parent = fresh.parent or (desk.main.identity if desk.main else None)
-        desk.beside(fresh, offset)
+        fresh.parent = fresh.parent or (builder.main.identity if builder.main else None)
+        builder.beside(fresh, offset)
         return fresh
 
     def _write(self, draft: Draft, record: dict[str, Any], blocks: list[Block], at_ms: int | None) -> None:
         for block in blocks:
-            self.desk.add(draft, block, at_ms)
+            self.builder.add(draft, block, at_ms)
             agent = text_in(object_in(record, "toolUseResult"), "agentId")
             if agent and block.kind == "tool_result":
                 draft.spawned[block.call_id] = agent
@@ -128,7 +127,7 @@ class ClaudeCode(AtDesk):
                 call_id = text_in(part, "tool_use_id")
                 answer = part.get("content") or record.get("toolUseResult")
                 failed = part.get("is_error") is True
-                yield result(self.desk.calls.get(call_id, ""), call_id, answer, failed)
+                yield result_block(self.builder.calls.get(call_id, ""), call_id, answer, failed)
         yield from user_blocks(content, record.get("isMeta") is True, record.get("isCompactSummary") is True)
 
     def _assistant(self, record: dict[str, Any]) -> Iterator[Block]:
@@ -137,44 +136,46 @@ class ClaudeCode(AtDesk):
             part = said_or_done if isinstance(said_or_done, dict) else {"type": "text", "text": said_or_done}
             kind = text_in(part, "type")
             if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
-                yield call(text_in(part, "name"), text_in(part, "id"), part.get("input"))
+                yield call_block(text_in(part, "name"), text_in(part, "id"), part.get("input"))
             elif kind.endswith("tool_result"):
                 call_id = text_in(part, "tool_use_id")
-                yield result(
-                    self.desk.calls.get(call_id, ""), call_id, part.get("content"), part.get("is_error") is True
+                yield result_block(
+                    self.builder.calls.get(call_id, ""), call_id, part.get("content"), part.get("is_error") is True
                 )
             elif kind == "thinking":
-                if thought := said(text_in(part, "thinking", "text")):
+                if thought := clean_text(text_in(part, "thinking", "text")):
                     yield Block("thinking", thought)
             elif kind != "redacted_thinking":
                 if kind != "text":
-                    self.desk.counts.unknown[f"block {kind}"] += 1
-                if text := said(text_of(part)):
+                    self.builder.counts.unknown[f"block {kind}"] += 1
+                if text := clean_text(text_of(part)):
                     yield Block("text", text, error=text[:1000] if record.get("isApiErrorMessage") is True else "")
 
     def _progress(self, record: dict[str, Any]) -> None:
         """A sign of life from a sub-agent, which tells the call that started it."""
         agent = text_in(object_in(record, "data"), "agentId")
         call_id = text_in(record, "parentToolUseID", "parentToolUseId")
-        if agent and call_id in self.desk.calls and self.desk.main:
-            self.desk.main.spawned[call_id] = agent
+        if agent and call_id in self.builder.calls and self.builder.main:
+            self.builder.main.spawned[call_id] = agent
 
     def _title(self, record: dict[str, Any], kind: str) -> None:
         title = text_in(record, *_TITLES[kind])
         leaf = text_in(record, "leafUuid")
         # Old versions kept the summaries of other sessions at the head of a file.
-        foreign = kind == "summary" and (bool(self.desk.transcript.title) or (leaf and not self.desk.turn_of(leaf)))
+        foreign = kind == "summary" and (
+            bool(self.builder.transcript.title) or (leaf and not self.builder.turn_of(leaf))
+        )
         if title and not foreign:
-            self.desk.transcript = replace(self.desk.transcript, title=title)
+            self.builder.transcript = replace(self.builder.transcript, title=title)
 
     def _continues(self, blocks: list[Block]) -> None:
-        known = self.desk.transcript
+        known = self.builder.transcript
         before = session_before(blocks)
-        if before and before != known.session and not known.continued_from and not self.desk.trail:
-            self.desk.transcript = replace(known, continued_from=before)
+        if before and before != known.session and not known.continued_from and not self.builder.trail:
+            self.builder.transcript = replace(known, continued_from=before)
 
     def _learn(self, record: dict[str, Any]) -> None:
-        known = self.desk.transcript
+        known = self.builder.transcript
         told = text_in(record, "sessionId")
         branch = text_in(record, "gitBranch")
         agent = known.agent_id
@@ -192,7 +193,7 @@ class ClaudeCode(AtDesk):
             continued_from=known.continued_from or copied,
         )
         if learnt != known:
-            self.desk.transcript = learnt
+            self.builder.transcript = learnt
 
 
 def _meta(path: Path) -> dict[str, Any]:

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from commonplace.capture.transcripts.drafts import COMMAND
-from commonplace.capture.transcripts.record import Block
-from commonplace.capture.transcripts.wording import call, result, said, text_of
+from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
+from commonplace.hosts.transcript import COMMAND, Block
 
 _CONTINUED = "This session is being continued from a previous conversation"
 _BEFORE = re.compile(r"[/\\]([0-9a-f]{8}-[0-9a-f-]{27})\.jsonl")
@@ -26,13 +25,13 @@ def user_blocks(content: Any, is_meta: bool, is_summary: bool) -> Iterator[Block
     for part in content if isinstance(content, list) else [content]:
         if isinstance(part, dict) and part.get("type") == "tool_result":
             continue
-        text = said(text_of(part))
+        text = clean_text(text_of(part))
         if not text or is_meta or text.startswith((_INTERRUPTED, *_ECHOES)):
             continue
         if is_summary or text.startswith(_CONTINUED):
             yield Block("summary", text, "system")
         elif text.startswith(_NOTICES):
-            yield result("", "", text)
+            yield result_block("", "", text)
         else:
             yield from _typed(text)
 
@@ -50,8 +49,8 @@ def _typed(text: str) -> Iterator[Block]:
         arguments = _ARGUMENTS.search(text)
         yield Block("text", f"/{command[1]} {arguments[1] if arguments else ''}".rstrip(), "user", COMMAND)
     elif shell := _SHELL.search(text):
-        yield call("Bash", "", {"command": shell[1]}, "user")
+        yield call_block("Bash", "", {"command": shell[1]}, "user")
     elif answers := _SHELL_ANSWER.findall(text):
-        yield result("Bash", "", answers)
+        yield result_block("Bash", "", answers)
     else:
         yield Block("text", text, "user")

@@ -12,11 +12,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from commonplace.capture.foreign import object_in, objects_in, text_in, time_in
+from commonplace.capture.import_report import object_in, objects_in, text_in, time_in
 from commonplace.capture.transcripts.codex_words import decoded, tool_call, tool_result, user_blocks
-from commonplace.capture.transcripts.drafts import AtDesk, Draft, LookBack, starts_turn
-from commonplace.capture.transcripts.record import Block, Position, Role, Transcript, Turn
-from commonplace.capture.transcripts.wording import result, said, text_of
+from commonplace.hosts.tool_text import clean_text, result_block, text_of
+from commonplace.hosts.transcript import (
+    AppendedReader,
+    Block,
+    Draft,
+    LookBack,
+    Position,
+    Role,
+    Transcript,
+    Turn,
+    starts_turn,
+)
 
 _CALLS = {
     *("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"),
@@ -56,7 +65,7 @@ def transcript_of(path: Path) -> Transcript:
     return Transcript("codex", str(path))
 
 
-class Codex(AtDesk):
+class Codex(AppendedReader):
     """Takes record after record, gives back the turns that are finished."""
 
     def __init__(self, position: Position, look_back: LookBack) -> None:
@@ -76,14 +85,14 @@ class Codex(AtDesk):
         elif kind == "event_msg":
             yield from self._event(payload, now)
         elif kind == "compacted":
-            if text := said(text_in(payload, "message")):
+            if text := clean_text(text_in(payload, "message")):
                 yield from self._say([Block("summary", text, "system")], now, self._items)
         elif kind == "inter_agent_communication":
-            yield from self._work([result("agent", "", payload)], now)
+            yield from self._work([result_block("agent", "", payload)], now)
         elif not payload and (kind in _CALLS | _ANSWERS | _SILENT_ITEMS or kind in ("message", "reasoning")):
             yield from self._item(record, now)
         elif kind not in _SILENT:
-            self.desk.counts.unknown[kind] += 1
+            self.builder.counts.unknown[kind] += 1
 
     def _item(self, item: dict[str, Any], now: _Now) -> Iterator[Turn]:
         kind = text_in(item, "type")
@@ -92,45 +101,47 @@ class Codex(AtDesk):
             yield from self._say(list(user_blocks(item.get("content"))), now, self._items)
         elif (kind == "message" and text_in(item, "role") == "assistant") or kind == "agent_message":
             content = item.get("content")
-            texts = [said(text_of(part)) for part in (content if isinstance(content, list) else [content])]
+            texts = [clean_text(text_of(part)) for part in (content if isinstance(content, list) else [content])]
             yield from self._think([Block("text", text) for text in texts if text], now, self._items)
         elif kind == "reasoning":
             thoughts = [text_of(part) for name in ("summary", "content") for part in objects_in(item, name)]
-            blocks = [Block("thinking", said(text)) for text in thoughts if said(text)]
+            blocks = [Block("thinking", clean_text(text)) for text in thoughts if clean_text(text)]
             yield from self._think(blocks, now, self._items)
         elif kind in _CALLS:
             yield from self._work([tool_call(kind, item, call_id)], now)
         elif kind in _ANSWERS:
-            block = tool_result(self.desk.calls.get(call_id, ""), call_id, item.get("output", item.get("tools")))
+            block = tool_result(self.builder.calls.get(call_id, ""), call_id, item.get("output", item.get("tools")))
             yield from self._work([block], now)
             self._spawned(call_id, block.tool, item)
         elif kind != "message" and kind not in _SILENT_ITEMS:
-            self.desk.counts.unknown[f"item {kind}"] += 1
+            self.builder.counts.unknown[f"item {kind}"] += 1
 
     def _event(self, event: dict[str, Any], now: _Now) -> Iterator[Turn]:
-        kind, desk = text_in(event, "type"), self.desk
+        kind, builder = text_in(event, "type"), self.builder
         if kind == "user_message":
             yield from self._say(list(user_blocks(event.get("message"))), now, self._events)
         elif kind in _EVENTS:
             name = _EVENTS[kind]
-            if text := said(text_in(event, name[1])):
+            if text := clean_text(text_in(event, name[1])):
                 block = Block("text" if name[0] == "text" else "thinking", text)
                 yield from self._think([block], now, self._events)
         elif kind == "item_completed":
-            if plan := said(text_in(object_in(event, "item"), "text")):
+            if plan := clean_text(text_in(object_in(event, "item"), "text")):
                 yield from self._think([Block("text", plan)], now, self._events)
         elif kind == "thread_rolled_back":
-            yield from desk.close()
+            yield from builder.close()
             count = event.get("num_turns")
-            desk.trail = desk.trail[: -count if isinstance(count, int) and count > 0 else None]
+            builder.trail = builder.trail[: -count if isinstance(count, int) and count > 0 else None]
         elif kind == "thread_name_updated":
-            desk.transcript = replace(desk.transcript, title=text_in(event, "thread_name") or desk.transcript.title)
+            builder.transcript = replace(
+                builder.transcript, title=text_in(event, "thread_name") or builder.transcript.title
+            )
         elif kind in ("collab_agent_spawn_end", "sub_agent_activity"):
             agent = text_in(event, "new_thread_id", "agent_thread_id")
-            if agent and desk.main:
-                desk.main.spawned[text_in(event, "call_id", "event_id")] = agent
+            if agent and builder.main:
+                builder.main.spawned[text_in(event, "call_id", "event_id")] = agent
         elif kind not in _SILENT_EVENTS:
-            desk.counts.unknown[f"event {kind}"] += 1
+            builder.counts.unknown[f"event {kind}"] += 1
 
     def _say(self, blocks: list[Block], now: _Now, heard: Counter[tuple[str, str]]) -> Iterator[Turn]:
         """Words that begin a turn, unless they are the ones that began it already."""
@@ -152,24 +163,26 @@ class Codex(AtDesk):
     def _work(self, blocks: list[Block], now: _Now) -> Iterator[Turn]:
         if not blocks:
             return
-        if self.desk.main is None or (blocks[0].kind == "tool_call" and self.desk.long()):
+        if self.builder.main is None or (blocks[0].kind == "tool_call" and self.builder.long()):
             yield from self._begin("assistant", blocks, now)
         self._write(blocks, now)
 
     def _begin(self, role: Role, blocks: list[Block], now: _Now) -> Iterator[Turn]:
-        desk = self.desk
-        name = desk.name_of(now.stamp or desk.last, [(block.text, block.call_id) for block in blocks])
-        if name == desk.last:
-            name = desk.name_of(name)
-        draft = Draft(name, role, now.at_ms, desk.last, agent_id=desk.transcript.agent_id, model=desk.transcript.model)
-        yield from desk.begin(draft, now.offset)
+        builder = self.builder
+        name = builder.name_of(now.stamp or builder.last, [(block.text, block.call_id) for block in blocks])
+        if name == builder.last:
+            name = builder.name_of(name)
+        draft = Draft(
+            name, role, now.at_ms, builder.last, agent_id=builder.transcript.agent_id, model=builder.transcript.model
+        )
+        yield from builder.begin(draft, now.offset)
         self._items.clear()
         self._events.clear()
 
     def _write(self, blocks: list[Block], now: _Now) -> None:
         for block in blocks:
-            if self.desk.main:
-                self.desk.add(self.desk.main, block, now.at_ms)
+            if self.builder.main:
+                self.builder.add(self.builder.main, block, now.at_ms)
 
     def _twin(self, block: Block, heard: Counter[tuple[str, str]]) -> bool:
         """Whether the other half of the file said this; if so, it is heard here too."""
@@ -183,27 +196,27 @@ class Codex(AtDesk):
     def _spawned(self, call_id: str, tool: str, item: dict[str, Any]) -> None:
         told = decoded(item.get("output"))
         agent = text_in(told, "agent_id", "thread_id", "new_thread_id") if isinstance(told, dict) else ""
-        if agent and "spawn" in tool and self.desk.main:
-            self.desk.main.spawned[call_id] = agent
+        if agent and "spawn" in tool and self.builder.main:
+            self.builder.main.spawned[call_id] = agent
 
     def _context(self, payload: dict[str, Any]) -> None:
-        known = self.desk.transcript
+        known = self.builder.transcript
         model = text_in(payload, "model") or known.model
-        self.desk.transcript = replace(known, folder=known.folder or text_in(payload, "cwd"), model=model)
-        main = self.desk.main
+        self.builder.transcript = replace(known, folder=known.folder or text_in(payload, "cwd"), model=model)
+        main = self.builder.main
         if main and all(block.who == "user" for block in main.blocks):
             main.model = model
 
     def _learn(self, meta: dict[str, Any]) -> None:
         """The first session's own; those of the sessions it was forked from follow."""
-        known = self.desk.transcript
+        known = self.builder.transcript
         if known.session:
             return
         git, source = object_in(meta, "git"), object_in(object_in(meta, "source"), "subagent")
         spawn = object_in(source, "thread_spawn")
         session = text_in(meta, "id", "session_id")
         parent = text_in(spawn, "parent_thread_id") or text_in(meta, "parent_thread_id")
-        self.desk.transcript = replace(
+        self.builder.transcript = replace(
             known,
             session=session,
             folder=text_in(meta, "cwd"),

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from commonplace.capture.foreign import text_in
-from commonplace.capture.transcripts.record import Block
-from commonplace.capture.transcripts.wording import call, result, said, text_of
+from commonplace.capture.import_report import text_in
+from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
+from commonplace.hosts.transcript import Block
 
 _INJECTED = (
     *("<environment_context>", "<user_instructions>", "<INSTRUCTIONS>", "# AGENTS.md instructions", "<skill>"),
@@ -32,13 +32,13 @@ def user_blocks(content: Any) -> Iterator[Block]:
         if isinstance(part, dict) and text_in(part, "type") == "input_image":
             pictures = text
         elif shell := _SHELL.match(bare):
-            yield call("shell", "", {"command": shell[1].strip()}, "user")
-            yield result("shell", "", shell[2])
+            yield call_block("shell", "", {"command": shell[1].strip()}, "user")
+            yield result_block("shell", "", shell[2])
         elif bare.startswith(_NOTICES):
-            yield result("", "", bare)
+            yield result_block("", "", bare)
         elif not bare.startswith(_INJECTED) and not _PICTURE.fullmatch(bare):
             words += text
-    if spoken := said(_EDITOR.sub("", words)) or pictures:
+    if spoken := clean_text(_EDITOR.sub("", words)) or pictures:
         yield Block("text", spoken, "user")
 
 
@@ -47,20 +47,20 @@ def tool_call(kind: str, item: dict[str, Any], call_id: str) -> Block:
     name = item.get("name")
     tool = name if isinstance(name, str) and name else kind.removesuffix("_call")
     if kind in ("local_shell_call", "web_search_call"):
-        return call(tool, call_id, item.get("action"))
+        return call_block(tool, call_id, item.get("action"))
     if kind == "image_generation_call":
-        return call(tool, call_id, item.get("revised_prompt"))
-    return call(tool, call_id, decoded(item.get("arguments", item.get("input"))))
+        return call_block(tool, call_id, item.get("revised_prompt"))
+    return call_block(tool, call_id, decoded(item.get("arguments", item.get("input"))))
 
 
 def tool_result(tool: str, call_id: str, output: Any) -> Block:
     """An answer: plain text, blocks, or an object in a string with the exit code beside the output."""
     told = decoded(output)
     if not isinstance(told, dict):
-        return result(tool, call_id, output)
+        return result_block(tool, call_id, output)
     about = told.get("metadata")
     exit_code = about.get("exit_code") if isinstance(about, dict) else told.get("exit_code")
-    return result(tool, call_id, told, told.get("success") is False, exit_code)
+    return result_block(tool, call_id, told, told.get("success") is False, exit_code)
 
 
 def decoded(value: Any) -> Any:

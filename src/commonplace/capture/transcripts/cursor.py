@@ -16,11 +16,10 @@ from urllib.parse import unquote, urlsplit
 
 import apsw
 
-from commonplace.capture.foreign import object_in, objects_in, text_in, time_in
-from commonplace.capture.transcripts.drafts import Draft
-from commonplace.capture.transcripts.record import Block, Counts, Position, Transcript, Turn, named
-from commonplace.capture.transcripts.wording import call, result, said, text_of
+from commonplace.capture.import_report import object_in, objects_in, text_in, time_in
 from commonplace.errors import InvalidInput
+from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
+from commonplace.hosts.transcript import Block, Counts, Draft, Position, Transcript, Turn, named
 
 _MAX_VALUE = 16 << 20
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
@@ -75,15 +74,15 @@ class Conversation:
     def _blocks(self, bubble: dict[str, Any]) -> Iterator[Block]:
         kind = bubble.get("type", bubble.get("role"))
         if kind in (1, "user"):
-            if text := said(text_in(bubble, "text", "rawText", "content")):
+            if text := clean_text(text_in(bubble, "text", "rawText", "content")):
                 yield Block("text", text, "user")
             return
         if kind not in (2, "ai", "assistant"):
             self.counts.unknown[f"bubble {kind}"] += 1
             return
-        if thought := said(text_of(bubble.get("thinking"))):
+        if thought := clean_text(text_of(bubble.get("thinking"))):
             yield Block("thinking", thought)
-        if text := said(text_in(bubble, "text", "rawText", "content")):
+        if text := clean_text(text_in(bubble, "text", "rawText", "content")):
             yield Block("text", text)
         if used := object_in(bubble, "toolFormerData"):
             yield from _tool(used)
@@ -176,12 +175,12 @@ def _workspace(path: Path) -> str:
 def _tool(used: dict[str, Any]) -> Iterator[Block]:
     name, call_id = text_in(used, "name") or text_of(used.get("tool")), text_in(used, "toolCallId")
     given = _json(used.get("params")) or _json(used.get("rawArgs"))
-    yield call(name, call_id, given)
+    yield call_block(name, call_id, given)
     answer = _json(used.get("result")) or used.get("result")
     if answer or used.get("error"):
         exit_code = answer.get("exitCode") if isinstance(answer, dict) else None
         failed = text_in(used, "status") in _FAILED or bool(used.get("error"))
-        yield result(name, call_id, answer or used.get("error"), failed, exit_code)
+        yield result_block(name, call_id, answer or used.get("error"), failed, exit_code)
 
 
 def _when(data: dict[str, Any]) -> int | None:

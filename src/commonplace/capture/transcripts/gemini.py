@@ -11,10 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.foreign import object_in, objects_in, text_in, time_in
-from commonplace.capture.transcripts.drafts import COMMAND, Draft, starts_turn
-from commonplace.capture.transcripts.record import Block, Counts, Position, Transcript, Turn, named
-from commonplace.capture.transcripts.wording import call, result, said, text_of
+from commonplace.capture.import_report import object_in, objects_in, text_in, time_in
+from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
+from commonplace.hosts.transcript import COMMAND, Block, Counts, Draft, Position, Transcript, Turn, named, starts_turn
 
 _SILENT = {"info", "warning", "error"}
 _FAILED = {"error", "failed"}
@@ -140,7 +139,7 @@ class Gemini:
 
 
 def _asked(record: dict[str, Any]) -> Iterator[Block]:
-    whole = said(text_of(record.get("displayContent") or record.get("content")))
+    whole = clean_text(text_of(record.get("displayContent") or record.get("content")))
     text, _, _ = whole.partition(_ADDED)
     text = text.strip()
     if text.startswith(_SUMMARY):
@@ -150,22 +149,22 @@ def _asked(record: dict[str, Any]) -> Iterator[Block]:
     for part in objects_in(record, "content"):
         answer = object_in(part, "functionResponse")
         if answer:
-            yield result(text_in(answer, "name"), text_in(answer, "id"), answer.get("response"))
+            yield result_block(text_in(answer, "name"), text_in(answer, "id"), answer.get("response"))
 
 
 def _answered(record: dict[str, Any], spawned: dict[str, str]) -> Iterator[Block]:
     for thought in objects_in(record, "thoughts"):
         words = [text_in(thought, "subject"), text_in(thought, "description")]
-        if text := said("\n".join(filter(None, words))):
+        if text := clean_text("\n".join(filter(None, words))):
             yield Block("thinking", text)
-    if text := said(text_of(record.get("content"))):
+    if text := clean_text(text_of(record.get("content"))):
         yield Block("text", text)
     for used in objects_in(record, "toolCalls"):
         name, call_id = text_in(used, "name"), text_in(used, "id")
-        yield call(name, call_id, used.get("args"))
+        yield call_block(name, call_id, used.get("args"))
         answer = used.get("result") or used.get("resultDisplay")
         if answer:
-            yield result(name, call_id, answer, text_in(used, "status") in _FAILED)
+            yield result_block(name, call_id, answer, text_in(used, "status") in _FAILED)
         if agent := text_in(used, "agentId"):
             spawned[call_id] = agent
 

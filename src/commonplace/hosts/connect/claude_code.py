@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.connect.editor import Editor, Entry, Hooks, Server, stdio
-from commonplace.hosts.connect.places import Places
+from commonplace.hosts.host import Editor, Entry, Hooks, Locations, Server, stdio
 
 TIMEOUT_S = 10
 
 
-def _settings(places: Places) -> Path:
+def _settings(places: Locations) -> Path:
     return places.named("CLAUDE_CONFIG_DIR") or places.home / ".claude"
 
 
-def file(places: Places) -> Path:
+def file(places: Locations) -> Path:
     if places.project:
         return places.project / ".mcp.json"
     return (places.named("CLAUDE_CONFIG_DIR") or places.home) / ".claude.json"
 
 
-def hook_file(places: Places) -> Path:
+def hook_file(places: Locations) -> Path:
     # A path on this machine is not for the team: of a project's settings, the local ones are not committed.
     return places.project / ".claude" / "settings.local.json" if places.project else _settings(places) / "settings.json"
 
@@ -35,11 +34,11 @@ def http(server: Server) -> Entry:
     return {"type": "http", "url": server.url, "headers": server.headers}
 
 
-CLAUDE_CODE = Editor(
+CLAUDE_CODE_EDITOR = Editor(
     name="claude-code",
     title="Claude Code",
     file=file,
-    signs=lambda places: (_settings(places), file(Places(places.home, places.system, places.env))),
+    signs=lambda places: (_settings(places), file(Locations(places.home, places.system, places.env))),
     programs=("claude",),
     stdio=lambda server: {"type": "stdio"} | stdio(server),
     http=http,

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.connect.editor import Editor
-from commonplace.hosts.connect.places import Places
+from commonplace.hosts.host import Editor, Locations
 
 
-def _folder(places: Places) -> Path:
+def _folder(places: Locations) -> Path:
     return places.app_data / "Claude"
 
 
-CLAUDE_DESKTOP = Editor(
+CLAUDE_DESKTOP_EDITOR = Editor(
     name="claude-desktop",
     title="Claude Desktop",
     file=lambda places: None if places.project else _folder(places) / "claude_desktop_config.json",

@@ -5,18 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from commonplace.hosts.connect.editor import Editor, addressed, stdio
-from commonplace.hosts.connect.places import Places
 from commonplace.hosts.connect.vscode import user_folder
+from commonplace.hosts.host import Editor, Locations, addressed, stdio
 
 ALWAYS: dict[str, Any] = {"disabled": False, "autoApprove": []}
 
 
-def _folder(places: Places) -> Path:
+def _folder(places: Locations) -> Path:
     return user_folder(places) / "globalStorage" / "saoudrizwan.claude-dev"
 
 
-CLINE = Editor(
+CLINE_EDITOR = Editor(
     name="cline",
     title="Cline",
     file=lambda places: None if places.project else _folder(places) / "settings" / "cline_mcp_settings.json",

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.connect.editor import Editor, Entry, Hooks, Server
-from commonplace.hosts.connect.places import Places
+from commonplace.hosts.host import Editor, Entry, Hooks, Locations, Server
 
 TIMEOUT_S = 10
 # It gives the end of a session no more than this.
 END_TIMEOUT_S = 3
 
 
-def _home(places: Places) -> Path:
+def _home(places: Locations) -> Path:
     return places.named("CODEX_HOME") or places.home / ".codex"
 
 
-def _folder(places: Places) -> Path:
+def _folder(places: Locations) -> Path:
     return places.project / ".codex" if places.project else _home(places)
 
 
@@ -29,7 +28,7 @@ def http(server: Server) -> Entry:
     return {"url": server.url, "http_headers": server.headers}
 
 
-CODEX = Editor(
+CODEX_EDITOR = Editor(
     name="codex",
     title="Codex CLI",
     file=lambda places: _folder(places) / "config.toml",

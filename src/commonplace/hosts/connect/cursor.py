@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.connect.editor import Editor, Hooks, addressed
-from commonplace.hosts.connect.places import Places
+from commonplace.hosts.host import Editor, Hooks, Locations, addressed
 
 TIMEOUT_S = 10
 
 
-def _folder(places: Places) -> Path:
+def _folder(places: Locations) -> Path:
     return places.top / ".cursor"
 
 
-CURSOR = Editor(
+CURSOR_EDITOR = Editor(
     name="cursor",
     title="Cursor",
     file=lambda places: _folder(places) / "mcp.json",

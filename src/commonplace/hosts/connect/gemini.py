@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.connect.editor import NAME, Editor, Entry, Hooks, addressed
-from commonplace.hosts.connect.places import Places
+from commonplace.hosts.host import NAME, Editor, Entry, Hooks, Locations, addressed
 
 TIMEOUT_MS = 10_000
 
 
-def file(places: Places) -> Path:
+def file(places: Locations) -> Path:
     return places.top / ".gemini" / "settings.json"
 
 
@@ -18,7 +17,7 @@ def hook(_event: str, command: str) -> Entry:
     return {"hooks": [{"name": NAME, "type": "command", "command": command, "timeout": TIMEOUT_MS}]}
 
 
-GEMINI = Editor(
+GEMINI_EDITOR = Editor(
     name="gemini",
     title="Gemini CLI",
     file=file,

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from commonplace.hosts.connect.editor import NAME, Editor, Entry, Hooks, addressed, stdio
-from commonplace.hosts.connect.places import Places
+from commonplace.hosts.host import NAME, Editor, Entry, Hooks, Locations, addressed, stdio
 
 ALWAYS: dict[str, Any] = {"disabled": False, "autoApprove": []}
 TIMEOUT_S = 10
 
 
-def _folder(places: Places) -> Path:
+def _folder(places: Locations) -> Path:
     return places.top / ".kiro"
 
 
@@ -22,7 +21,7 @@ def hook(event: str, command: str) -> Entry:
     return named | matching | {"action": {"type": "command", "command": command}, "timeout": TIMEOUT_S, "enabled": True}
 
 
-KIRO = Editor(
+KIRO_EDITOR = Editor(
     name="kiro",
     title="Kiro",
     file=lambda places: _folder(places) / "settings" / "mcp.json",

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.connect.editor import Editor, Entry, Server, addressed
-from commonplace.hosts.connect.places import Places
+from commonplace.hosts.host import Editor, Entry, Locations, Server, addressed
 
 
-def _folder(places: Places) -> Path:
+def _folder(places: Locations) -> Path:
     return places.config / "opencode"
 
 
-def file(places: Places) -> Path:
+def file(places: Locations) -> Path:
     folder = places.project or _folder(places)
     commented = folder / "opencode.jsonc"
     return commented if commented.is_file() else folder / "opencode.json"
@@ -23,7 +22,7 @@ def local(server: Server) -> Entry:
     return entry | ({"environment": dict(server.env)} if server.env else {})
 
 
-OPENCODE = Editor(
+OPENCODE_EDITOR = Editor(
     name="opencode",
     title="OpenCode",
     file=file,

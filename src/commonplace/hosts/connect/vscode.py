@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.connect.editor import Editor, addressed, stdio
-from commonplace.hosts.connect.places import Places
+from commonplace.hosts.host import Editor, Locations, addressed, stdio
 
 
-def user_folder(places: Places) -> Path:
+def user_folder(places: Locations) -> Path:
     """Where it and its extensions keep what belongs to the person."""
     return places.app_data / "Code" / "User"
 
 
-VSCODE = Editor(
+VSCODE_EDITOR = Editor(
     name="vscode",
     title="VS Code",
     file=lambda places: (places.project / ".vscode" if places.project else user_folder(places)) / "mcp.json",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.connect.editor import Editor, Entry, Hooks, addressed
-from commonplace.hosts.connect.places import Places
+from commonplace.hosts.host import Editor, Entry, Hooks, Locations, addressed
 
 
-def _folder(places: Places) -> Path:
+def _folder(places: Locations) -> Path:
     return places.home / ".codeium" / "windsurf"
 
 
@@ -17,7 +16,7 @@ def hook(_event: str, command: str) -> Entry:
     return {"powershell" if command.startswith("& ") else "command": command, "show_output": False}
 
 
-WINDSURF = Editor(
+WINDSURF_EDITOR = Editor(
     name="windsurf",
     title="Windsurf",
     file=lambda places: None if places.project else _folder(places) / "mcp_config.json",

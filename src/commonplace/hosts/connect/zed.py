@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.connect.editor import Editor, addressed
-from commonplace.hosts.connect.places import Places
+from commonplace.hosts.host import Editor, Locations, addressed
 
 
-def _folder(places: Places) -> Path:
+def _folder(places: Locations) -> Path:
     if places.system == "win32":
         return places.app_data / "Zed"
     return (places.home / ".config" if places.system == "darwin" else places.config) / "zed"
 
 
-ZED = Editor(
+ZED_EDITOR = Editor(
     name="zed",
     title="Zed",
     file=lambda places: (places.project / ".zed" if places.project else _folder(places)) / "settings.json",

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from commonplace.model import Draft, Item, SessionDraft
-from commonplace.store.captures import TOLD, Captured, Thread
 from commonplace.store.damage import object_of
+from commonplace.store.maintenance import HOOK_DIGEST, CapturedEvent, SessionProgress
 from commonplace.store.postgres import changes, items, projects, sessions, sql
 from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.pool import Connection
@@ -30,7 +30,7 @@ class Captures(Space):
             question = "SELECT event FROM captured_events WHERE space_id = %s AND event = ANY(%s::bytea[])"
             return {row[0] for row in sql.rows(connection, question, (self._space_id, [*events]))}
 
-    def thread(self, key: str, opening: int, recent: int) -> Thread | None:
+    def thread(self, key: str, opening: int, recent: int) -> SessionProgress | None:
         with self._database.read(self._query_timeout) as connection:
             question = "SELECT id FROM sessions WHERE space_id = %s AND key = %s"
             row = sql.first(connection, question, (self._space_id, key))
@@ -46,7 +46,7 @@ class Captures(Space):
                 f"SELECT type, count(*) FROM items WHERE {_IN_SESSION} AND {_LIVE} GROUP BY type",
                 (*place, "observation"),
             )
-            return Thread(
+            return SessionProgress(
                 sessions.get_one(connection, *place),
                 tuple(found[id_] for id_ in prompts),
                 tuple(found[id_] for id_ in reversed(newest)),
@@ -55,7 +55,7 @@ class Captures(Space):
             )
 
     def capture(
-        self, drafts: Sequence[SessionDraft], events: Sequence[Captured], told: Sequence[Draft], now_ms: int
+        self, drafts: Sequence[SessionDraft], events: Sequence[CapturedEvent], told: Sequence[Draft], now_ms: int
     ) -> list[bool]:
         with self._database.write() as connection:
             _drop_old(connection, self._space_id, now_ms)
@@ -74,7 +74,7 @@ class Captures(Space):
             return dict(sql.rows(connection, question, (self._space_id,)))
 
 
-def _take(connection: Connection, space_id: int, events: Sequence[Captured], now_ms: int) -> list[bool]:
+def _take(connection: Connection, space_id: int, events: Sequence[CapturedEvent], now_ms: int) -> list[bool]:
     """Note events. False for one that was noted before."""
     noted = sql.rows(
         connection,
@@ -175,7 +175,7 @@ def _told(connection: Connection, space_id: int, session_id: int, kind: str) -> 
     """The one summary or checkpoint of a session that hooks keep up to date."""
     question = f"SELECT id, meta FROM items WHERE {_IN_SESSION} AND meta <> '{{}}' ORDER BY id"
     rows = sql.rows(connection, question, (space_id, session_id, kind))
-    return next((int(id_) for id_, meta in rows if object_of(meta).get(TOLD) is not None), None)
+    return next((int(id_) for id_, meta in rows if object_of(meta).get(HOOK_DIGEST) is not None), None)
 
 
 def _ids(connection: Connection, space_id: int, session_id: int, condition: str, order: str, limit: int) -> list[int]:

@@ -12,7 +12,7 @@ from commonplace.store.postgres import index, projects, sessions, sql
 from commonplace.store.postgres.items import get_one
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.sql import as_json
-from commonplace.store.records import apart
+from commonplace.store.records import separate_hash
 from commonplace.store.rows import item_before
 
 # Made once: making one takes longer than writing a few fields with it.
@@ -110,7 +110,7 @@ def _check_twin(connection: Connection, space_id: int, project_id: int | None, d
             f"Item {twin_id} already says exactly this in the same place.", f"Keep {twin_id} and forget {item_id}."
         )
     change = "UPDATE items SET content_hash = %s WHERE space_id = %s AND id = %s"
-    sql.run(connection, change, (apart(draft.content_hash, twin.uid), space_id, twin.id))
+    sql.run(connection, change, (separate_hash(draft.content_hash, twin.uid), space_id, twin.id))
 
 
 def _twin_of(

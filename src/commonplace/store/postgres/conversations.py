@@ -9,13 +9,13 @@ from dataclasses import replace
 from commonplace.errors import Conflict, StoreError
 from commonplace.identity import Ref
 from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
-from commonplace.store.conversations import SessionCounts
 from commonplace.store.postgres import changes, hiding, items, projects, sessions, sql, writing
 from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.space import Space, a_replica_will_do
-from commonplace.store.rows import as_before, change_of
-from commonplace.text.sketch import Sketch
+from commonplace.store.postgres.space import Space, allow_replica
+from commonplace.store.rows import change_of, session_before
+from commonplace.store.types import SessionCounts
+from commonplace.text.near_duplicates import Sketch
 
 # Seconds that a reader waits to have its visit noted.
 PATIENCE = 0.25
@@ -25,7 +25,7 @@ _CHANGEABLE = {"label", "folder", "status", "importance", "meta", "project"}
 class Conversations(Space):
     """Sessions of one space."""
 
-    def keep_sessions(
+    def store_sessions(
         self, kept: Sequence[tuple[SessionDraft, Sequence[Draft]]], now_ms: int
     ) -> list[tuple[Session, list[Stored]]]:
         with self._database.write() as connection:
@@ -80,7 +80,7 @@ class Conversations(Space):
 
     def touch_session(self, session_id: int, now_ms: int) -> None:
         try:
-            with self._database.jot(PATIENCE) as connection:
+            with self._database.write_relaxed(PATIENCE) as connection:
                 visit = "UPDATE sessions SET accessed_ms = greatest(accessed_ms, %s) WHERE space_id = %s AND id = %s"
                 sql.run(connection, visit, (now_ms, self._space_id, session_id))
         except StoreError:
@@ -109,7 +109,7 @@ class Conversations(Space):
         with self._database.read(self._query_timeout) as connection:
             return items.messages(connection, self._space_id, session_id, limit, after)
 
-    @a_replica_will_do
+    @allow_replica
     def latest_sessions(
         self, scope: SessionScope, limit: int, before: tuple[int, int] | None = None, skip: int = 0
     ) -> list[Session]:
@@ -121,19 +121,19 @@ class Conversations(Space):
             order = "s.ended_ms DESC, s.id DESC LIMIT %s OFFSET %s"
             return sessions.selected(connection, condition, [*bindings, limit, skip], order)
 
-    @a_replica_will_do
+    @allow_replica
     def count_sessions(self, scope: SessionScope) -> int:
         with self._database.read(self._query_timeout) as connection:
             condition, bindings = sessions.condition_of(connection, self._space_id, scope)
             return int(sql.value(connection, f"SELECT count(*) FROM sessions s WHERE {condition}", bindings))
 
-    @a_replica_will_do
+    @allow_replica
     def session_counts(self, scope: SessionScope, most_labels: int) -> SessionCounts:
         with self._database.read(self._query_timeout) as connection:
             condition, bindings = sessions.condition_of(connection, self._space_id, scope)
             return sessions.sums(connection, f"FROM sessions s WHERE {condition}", bindings, most_labels)
 
-    @a_replica_will_do
+    @allow_replica
     def activity(self, scope: SessionScope, since_ms: int) -> Mapping[int, int]:
         with self._database.read(self._query_timeout) as connection:
             return sessions.activity(connection, self._space_id, scope, since_ms)
@@ -148,14 +148,14 @@ class Conversations(Space):
             )
             return [change_of(*row) for row in rows]
 
-    @a_replica_will_do
+    @allow_replica
     def idle_sessions(self, ended_before_ms: int, importance_below: float) -> list[Session]:
         with self._database.read(self._query_timeout) as connection:
             condition = f"s.space_id = %s AND {sessions.LIVE} AND s.status = 'active' AND s.ended_ms <= %s"
             bindings = (self._space_id, ended_before_ms, importance_below)
             return sessions.selected(connection, f"{condition} AND s.importance < %s", bindings)
 
-    @a_replica_will_do
+    @allow_replica
     def sketches(self) -> dict[int, Sketch]:
         with self._database.read(self._query_timeout) as connection:
             return sessions.sketches(connection, self._space_id)
@@ -277,7 +277,7 @@ def _record(connection: Connection, space_id: int, session: Session, op: str, no
     sql.run(
         connection,
         "INSERT INTO session_history (space_id, session_id, rev, op, at_ms, before) VALUES (%s, %s, %s, %s, %s, %s)",
-        (space_id, session.id, session.rev, op, now_ms, json.dumps(as_before(session), ensure_ascii=False)),
+        (space_id, session.id, session.rev, op, now_ms, json.dumps(session_before(session), ensure_ascii=False)),
     )
     change = "UPDATE sessions SET rev = rev + 1, updated_ms = %s WHERE space_id = %s AND id = %s"
     sql.run(connection, change, (now_ms, space_id, session.id))

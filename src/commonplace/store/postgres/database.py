@@ -85,7 +85,7 @@ class Database:
         with self._transaction(begin, self.busy_timeout) as connection:
             yield connection
 
-    def elsewhere(self, work: Callable[[], _T]) -> _T:
+    def on_replica(self, work: Callable[[], _T]) -> _T:
         """Have something read from a replica that has come far enough; else, or if that fails, from the primary."""
         here = getattr(self._mine, "connection", None) is not None or not self.replicas
         replica = None if here else self.replicas.ready()
@@ -127,13 +127,13 @@ class Database:
             self._turn.release()
 
     @contextlib.contextmanager
-    def jot(self, patience: float) -> Iterator[Connection]:
+    def write_relaxed(self, patience: float) -> Iterator[Connection]:
         """A small write that waits only so long for its turn, and not for the disk: a power cut may undo it."""
         with self.write(patience, durable=False) as connection:
             yield connection
 
     @contextlib.contextmanager
-    def owning(self) -> Iterator[Connection]:
+    def admin_write(self) -> Iterator[Connection]:
         """A transaction of whoever owns the tables, alone among all servers: to make tables and spaces."""
         begin = [_BEGIN, f"SET LOCAL lock_timeout = {int(self.busy_timeout * 1000)}"]
         begin.append(f"SELECT pg_advisory_xact_lock({LOCKS}, {_MIGRATION})")
@@ -141,7 +141,7 @@ class Database:
             yield connection
 
     @contextlib.contextmanager
-    def looking(self) -> Iterator[Connection]:
+    def admin_read(self) -> Iterator[Connection]:
         """The same to look only."""
         with self._transaction(["BEGIN READ ONLY"], self.busy_timeout) as connection:
             yield connection

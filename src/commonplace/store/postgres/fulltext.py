@@ -15,21 +15,20 @@ from typing import Literal
 
 from commonplace.model import TextHit
 from commonplace.store.postgres import passages, sql
+from commonplace.store.postgres.bm25 import COMMON_MOST, CountCache, Scored, ScoredRows, Statistics, count_rows
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.scope import Filter
-from commonplace.store.postgres.scoring import Rows, Scored
-from commonplace.store.postgres.sought import (
+from commonplace.store.postgres.text_query import (
     Bound,
     Leaf,
     Leaves,
+    compile_leaves,
+    compile_query,
     condition,
     condition_of_leaves,
     leaves_of,
     leaves_of_word,
-    sought,
-    sought_leaves,
 )
-from commonplace.store.postgres.statistics import COMMON_MOST, Remembered, Statistics, counted
 from commonplace.store.postgres.within import Within, narrowed
 from commonplace.store.postgres.words import PART, lexeme
 from commonplace.store.protocol import TextAnswer
@@ -49,7 +48,7 @@ ROWS = "FROM searched_words w WHERE w.space_id = %(space)s AND "
 def search(
     connection: Connection,
     space_id: int,
-    remembered: Remembered,
+    remembered: CountCache,
     query: Query,
     filter_: Filter,
     k: int,
@@ -99,7 +98,7 @@ class Asked:
     def strictly(self, query: Query) -> TextAnswer:
         """Rows that satisfy a tree: items that are one passage, and the wholes of those that were cut."""
         assert query.tree is not None
-        found = sought(query.tree, self.space_id)
+        found = compile_query(query.tree, self.space_id)
         leaves = [] if query.inverted else [*leaves_of(query.tree)]
         worth = self.statistics.worth(leaves)
         part = lexeme(self.space_id, PART)
@@ -119,7 +118,7 @@ class Asked:
             elif not found.exact:
                 clauses.append(condition(query.tree, bound))
             rows = f"{ROWS}{' AND '.join(clauses)} ORDER BY w.id {newest} LIMIT {NEWEST}"
-            scoring = Rows(rows, bound, self.statistics.rows, self.statistics.average, worth)
+            scoring = ScoredRows(rows, bound, self.statistics.rows, self.statistics.average, worth)
             here = scoring.scored(self.connection, [(leaf,) for leaf in leaves], self.k)
             total += here.total
             scores += here.best
@@ -177,7 +176,7 @@ class Asked:
         else:
             bound = Bound(self.space_id)
             holding = [ROWS + self._holding(word, bound) for word in leaves]
-            counts = [found for found, _rows in counted(self.connection, holding, bound, common_from)]
+            counts = [found for found, _rows in count_rows(self.connection, holding, bound, common_from)]
         return frozenset(n for n, found in enumerate(counts) if found >= common_from)
 
     def _scored(self, words: Sequence[Leaves], also: Sequence[int]) -> Scored:
@@ -189,7 +188,7 @@ class Asked:
         rows = ROWS + self._holding(leaves, bound, wholes=self.within.everything)
         worth = None if self.within.everything else self.statistics.worth(leaves)
         by_index = self.within.rest is None
-        scoring = Rows(rows, bound, self.statistics.rows, self.statistics.average, worth, by_index)
+        scoring = ScoredRows(rows, bound, self.statistics.rows, self.statistics.average, worth, by_index)
         return scoring.scored(self.connection, words, self.k, also, only="id > 0")
 
     def _weighed(
@@ -246,7 +245,7 @@ class Asked:
         if _common_from(self.within.rows) < COMMON_MOST:
             bound = Bound(self.space_id)
             rows = ROWS + self._holding(weighed.any_of(weighed.common), bound)
-            ((found, _rows),) = counted(self.connection, [rows], bound)
+            ((found, _rows),) = count_rows(self.connection, [rows], bound)
         return found if found < COMMON_MOST else max(found, weighed.most)
 
     def _newest(self, weighed: _Weighed, operator: Literal["AND", "OR"]) -> list[int]:
@@ -266,7 +265,7 @@ class Asked:
         """A condition for the passages inside the filter that hold any of these, or with `wholes` all such rows."""
         if not leaves:
             return "false"
-        found = sought_leaves(leaves, self.space_id)
+        found = compile_leaves(leaves, self.space_id)
         clauses = [f"w.v @@ {bound.add(self.within.around(found.query))}::tsquery"]
         if not wholes:
             clauses.append("w.id > 0")

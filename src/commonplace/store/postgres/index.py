@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import takewhile
 
 from commonplace.model import Draft, Item, Kind, Passage
-from commonplace.store.columns import columns_of
+from commonplace.store.indexed_text import columns_of
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.scope import NO_PROJECT
@@ -97,7 +97,7 @@ def rows_of(
     return wanted
 
 
-def reword(connection: Connection, space_id: int, project_id: int | None, item: Item) -> None:
+def reindex_items(connection: Connection, space_id: int, project_id: int | None, item: Item) -> None:
     """Write the words of an item anew; its vectors stay."""
     columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
     passages = _cut(connection, space_id, [item.id])[item.id]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from commonplace.model import KINDS
-from commonplace.store.postgres import nearest, passages, sql
+from commonplace.store.postgres import passages, sql, vector_search
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.scope import NO_PROJECT, Filter
-from commonplace.store.postgres.vectors import quantised
+from commonplace.store.postgres.vector_values import quantised
 from commonplace.store.protocol import Job
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def finish(
         made,
     )
     if made:
-        nearest.catch_up(connection, space_id, model_id, 2 * len(made))
+        vector_search.catch_up(connection, space_id, model_id, 2 * len(made))
     return len(made)
 
 
@@ -113,7 +113,7 @@ def release(connection: Connection, space_id: int, jobs: Sequence[Job], owner: s
     )
 
 
-def embed_again(connection: Connection, space_id: int) -> int:
+def requeue_embeddings(connection: Connection, space_id: int) -> int:
     """Queue every passage of a live item, failed ones too. Returns how many wait."""
     _forgive(connection, space_id)
     sql.run(
@@ -149,7 +149,7 @@ def waiting_for(connection: Connection, space_id: int, passage_ids: Sequence[int
     return _jobs(connection, space_id, sorted(rows, key=lambda row: place[row[1]]))
 
 
-def newest_waiting(connection: Connection, space_id: int, filter_: Filter, limit: int) -> list[Job]:
+def newest_pending_jobs(connection: Connection, space_id: int, filter_: Filter, limit: int) -> list[Job]:
     """The newest waiting passages inside a filter, claimed or not."""
     condition, bindings = filter_.sql()
     question = f"SELECT j.id, j.passage_id FROM ({_NEWEST}) j {_OF_ITEMS} WHERE {condition} ORDER BY j.id DESC LIMIT %s"
@@ -161,7 +161,7 @@ def _jobs(connection: Connection, space_id: int, rows: Sequence[tuple[int, int]]
     return [Job(job_id, *texts[passage_id]) for job_id, passage_id in rows if passage_id in texts]
 
 
-def waiting_because(connection: Connection, space_id: int) -> str | None:
+def pending_reason(connection: Connection, space_id: int) -> str | None:
     """Why the newest waiting passage was given back the last time, whichever server tried; None if none was."""
     newest = f"SELECT error FROM jobs WHERE {_WAITING} ORDER BY id DESC LIMIT 1"
     row = sql.first(connection, newest, {"space": space_id})
@@ -194,7 +194,7 @@ def _forgive(connection: Connection, space_id: int) -> None:
 def add_model(connection: Connection, name: str, dim: int) -> int:
     """A model that no space used yet, with the index for its vectors. Asked by the owner of the tables."""
     sql.run(connection, "INSERT INTO models (name, dim) VALUES (%s, %s) ON CONFLICT DO NOTHING", (name, dim))
-    nearest.add_index(connection, dim)
+    vector_search.add_index(connection, dim)
     model_id = known_model(connection, name, dim)
     assert model_id is not None
     return model_id

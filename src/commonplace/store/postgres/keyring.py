@@ -43,7 +43,7 @@ class Keyring(Space):
         with self._database.read() as connection:
             return [_key(row) for row in sql.rows(connection, _SELECT + " ORDER BY k.id", (self._space_id,))]
 
-    def keys_beginning(self, prefix: str) -> list[tuple[Key, bytes]]:
+    def keys_with_prefix(self, prefix: str) -> list[tuple[Key, bytes]]:
         with self._database.read() as connection:
             rows = sql.rows(connection, _SELECT + " AND k.prefix = %s", (self._space_id, prefix))
             return [(_key(row), bytes(row[-1])) for row in rows]
@@ -66,7 +66,7 @@ class Keyring(Space):
                 (now_ms, self._space_id, key_id),
             )
 
-    def end_visit(self, digest: bytes, until_ms: int, now_ms: int) -> None:
+    def end_login(self, digest: bytes, until_ms: int, now_ms: int) -> None:
         with self._database.write() as connection:
             over = "DELETE FROM visits_over WHERE space_id = %s AND until_ms <= %s"
             sql.run(connection, over, (self._space_id, now_ms))
@@ -76,7 +76,7 @@ class Keyring(Space):
                 (self._space_id, digest, until_ms),
             )
 
-    def is_visit_over(self, digest: bytes) -> bool:
+    def is_login_ended(self, digest: bytes) -> bool:
         with self._database.read() as connection:
             found = "SELECT 1 FROM visits_over WHERE space_id = %s AND hash = %s"
             return sql.first(connection, found, (self._space_id, digest)) is not None

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from commonplace.store.links import Describe, Edge
+from commonplace.store.link_rules import PASSAGE_TEXT_COLUMNS, linked_passage, may_refer_back, text_of
 from commonplace.store.postgres import projects, sql
 from commonplace.store.postgres.linking import Linker
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
-from commonplace.store.spots import ROW, speaks, spot_of, text_of
+from commonplace.store.types import Edge, FindReferences
 
 # Seconds to wait for a turn to write: linking can be done later.
 PATIENCE = 0.25
 
 _SINCE = f"""
-SELECT {ROW}
+SELECT {PASSAGE_TEXT_COLUMNS}
   FROM passages p JOIN items i ON i.space_id = p.space_id AND i.id = p.item_id
  WHERE p.space_id = %s AND p.id > %s AND p.id <= %s ORDER BY p.id LIMIT %s
 """
@@ -26,7 +26,7 @@ _HERE = "AND n.project_id = ANY(%(projects)s::bigint[]) AND o.project_id = ANY(%
 class Links(Space):
     """Edges of one space."""
 
-    def link(self, limit: int, describe: Describe, now_ms: int) -> int:
+    def link(self, limit: int, describe: FindReferences, now_ms: int) -> int:
         with self._database.read() as connection:
             since = _mark(connection, self._space_id)
             until = _newest(connection, self._space_id)
@@ -36,7 +36,7 @@ class Links(Space):
         if len(rows) == limit:
             until = rows[-1][0]
         # Reading takes the most time, and needs no lock.
-        read = [(spot_of(row), describe(text_of(row)), speaks(row)) for row in rows]
+        read = [(linked_passage(row), describe(text_of(row)), may_refer_back(row)) for row in rows]
         with self._database.write(patience=PATIENCE) as connection:
             # Others may have come first, or an item may have been cut anew.
             done_before = _mark(connection, self._space_id)
@@ -56,7 +56,7 @@ class Links(Space):
                 )
             return len(there)
 
-    def unlinked(self) -> int:
+    def count_unlinked(self) -> int:
         with self._database.read() as connection:
             bindings = (self._space_id, _mark(connection, self._space_id))
             question = "SELECT count(*) FROM passages WHERE space_id = %s AND id > %s"
@@ -84,7 +84,7 @@ class Links(Space):
                 edges[src, dst, rel] = Edge(src, dst, rel, weight)
         return list(edges.values())
 
-    def in_order(self, passage_ids: Sequence[int]) -> list[int]:
+    def sort_by_time(self, passage_ids: Sequence[int]) -> list[int]:
         with self._database.read() as connection:
             rows = sql.rows(
                 connection,

@@ -42,13 +42,13 @@ def migrations() -> list[tuple[int, str, str]]:
 
 def migrate(database: Database) -> int:
     """Apply what is missing and return the schema's version. Any number of servers may do this at once."""
-    with database.looking() as connection:
+    with database.admin_read() as connection:
         _check_server(connection)
         version = _known(connection, database.place)
     until = time.monotonic() + database.busy_timeout
     while version < migrations()[-1][0]:
         try:
-            with database.owning() as connection:
+            with database.admin_write() as connection:
                 version = _apply_missing(connection, database.place)
         except StoreBusy:
             if time.monotonic() > until:
@@ -60,7 +60,7 @@ def migrate(database: Database) -> int:
 
 def check(database: Database) -> int:
     """The schema's version, if this version can work with it; nothing is applied."""
-    with database.looking() as connection:
+    with database.admin_read() as connection:
         version = _known(connection, database.place)
     if version < migrations()[-1][0]:
         raise StoreReadOnly(
@@ -161,10 +161,10 @@ def _add_member(connection: Connection) -> None:
 
 def _let_late_member_in(database: Database) -> None:
     """The role may have been made, or granted to us, when the tables were there already."""
-    with database.looking() as connection:
+    with database.admin_read() as connection:
         late = _has_member(connection) and not confined(connection)
     if late:
-        with database.owning() as connection:
+        with database.admin_write() as connection:
             _let_member_in(connection)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from commonplace.model import Item, Kind, Scope, Session
 from commonplace.store.damage import object_of, texts_of
-from commonplace.store.periods import Happening
 from commonplace.store.postgres import items, sessions, sql
 from commonplace.store.postgres.items import walks
 from commonplace.store.postgres.scope import NO_PROJECT, resolve
-from commonplace.store.postgres.space import Space, a_replica_will_do
+from commonplace.store.postgres.space import Space, allow_replica
 from commonplace.store.rows import kind_of
+from commonplace.store.types import ItemHeader
 
 _HAPPENED = """
 SELECT i.id, i.kind, i.type, i.title, i.details, i.meta, p.name, i.session_id, i.created_ms
@@ -28,20 +28,22 @@ SELECT floor(i.created_ms / 86400000.0)::bigint AS day, i.kind, count(*) FROM it
 class Periods(Space):
     """What happened when, in one space."""
 
-    @a_replica_will_do
-    def happened(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Happening]:
+    @allow_replica
+    def happened(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[ItemHeader]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
-            found: list[Happening] = []
+            found: list[ItemHeader] = []
             for walk in () if filter_ is None else walks(filter_):
                 condition, bindings = walk.sql()
                 select = _HAPPENED.format(condition=condition)
                 for row in sql.rows(connection, select, [self._space_id, *bindings, from_ms, to_ms, limit]):
                     id_, kind, type_, title, details, meta, *rest = row
-                    found.append(Happening(id_, kind_of(kind), type_, title, texts_of(details), object_of(meta), *rest))
+                    found.append(
+                        ItemHeader(id_, kind_of(kind), type_, title, texts_of(details), object_of(meta), *rest)
+                    )
         return sorted(found, key=lambda one: (one.at_ms, one.item_id), reverse=True)[:limit]
 
-    @a_replica_will_do
+    @allow_replica
     def sessions_during(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Session]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
@@ -55,7 +57,7 @@ class Periods(Space):
             order = "s.ended_ms DESC, s.id DESC LIMIT %s"
             return sessions.selected(connection, condition, [*bindings, limit], order)
 
-    @a_replica_will_do
+    @allow_replica
     def items_per_day(self, scope: Scope, from_ms: int, to_ms: int) -> dict[int, dict[Kind, int]]:
         days: dict[int, dict[Kind, int]] = {}
         with self._database.read(self._query_timeout) as connection:
@@ -68,7 +70,7 @@ class Periods(Space):
                 days.setdefault(day, {})[kind] = count
         return days
 
-    @a_replica_will_do
+    @allow_replica
     def items_between(
         self,
         scope: Scope,
@@ -85,7 +87,7 @@ class Periods(Space):
                 return []
             return items.between(connection, self._space_id, filter_, (from_ms, to_ms), limit, beyond, oldest_first)
 
-    @a_replica_will_do
+    @allow_replica
     def kinds_in(self, session_ids: Sequence[int]) -> dict[int, dict[Kind, int]]:
         with self._database.read(self._query_timeout) as connection:
             rows = sql.rows(
@@ -99,8 +101,8 @@ class Periods(Space):
             kinds.setdefault(session_id, {})[kind] = count
         return kinds
 
-    @a_replica_will_do
-    def sessions_from(self, session_id: int) -> list[Session]:
+    @allow_replica
+    def follow_up_sessions(self, session_id: int) -> list[Session]:
         with self._database.read(self._query_timeout) as connection:
             found: dict[int, Session] = {}
             for name in ("continued_from", "parent_session"):

@@ -12,7 +12,7 @@ from commonplace.errors import Conflict, NotFound
 from commonplace.model import Project
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Connection
-from commonplace.text.names import normalise_project
+from commonplace.text.project_names import normalise_project
 
 
 def find(connection: Connection, space_id: int, raw: str) -> tuple[int, ...]:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from commonplace.model import Change
-from commonplace.store.joining import Found, join
+from commonplace.store.merge import FoundRecord, merge_arrivals
 from commonplace.store.postgres import items, sessions, sql
-from commonplace.store.postgres.joining import Hands
+from commonplace.store.postgres.merge import PostgresRowWriter
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
 from commonplace.store.records import (
@@ -22,10 +22,10 @@ from commonplace.store.records import (
     Outcome,
     Peer,
     Record,
-    What,
+    RecordKind,
     item_record,
     project_record,
-    replacing,
+    replacement_ids,
     session_record,
 )
 from commonplace.store.rows import change_of, refused_of
@@ -35,7 +35,7 @@ _ROW = "SELECT what, id, seq, version, awaits FROM records"
 _NAMED = {"item": ("items", "uid"), "session": ("sessions", "key"), "project": ("projects", "name")}
 _HISTORY = {"item": ("history", "item_id"), "session": ("session_history", "session_id")}
 
-Row = tuple[What, int, int, int, str | None]
+Row = tuple[RecordKind, int, int, int, str | None]
 
 
 class Records(Space):
@@ -57,7 +57,7 @@ class Records(Space):
             records = [one.record for one in read(connection, self._space_id, rows)]
             return sorted(records, key=lambda record: record.seq), rows[-1][2] if rows else after
 
-    def records_of(self, what: What, after: str, limit: int) -> tuple[list[Record], str | None]:
+    def records_of(self, what: RecordKind, after: str, limit: int) -> tuple[list[Record], str | None]:
         table, column = _NAMED[what]
         walk = (
             f"SELECT r.what, r.id, r.seq, r.version, r.awaits FROM {table} t"
@@ -76,8 +76,10 @@ class Records(Space):
 
     def merge_records(self, arrivals: Sequence[Arrival], now_ms: int) -> list[Outcome]:
         with self._database.write() as connection:
-            hands = Hands(connection, self._space_id, now_ms, lambda names: find(connection, self._space_id, names))
-            outcomes = join(hands, arrivals, now_ms)
+            hands = PostgresRowWriter(
+                connection, self._space_id, now_ms, lambda names: find(connection, self._space_id, names)
+            )
+            outcomes = merge_arrivals(hands, arrivals, now_ms)
         self._database.wrote(len(outcomes))
         return outcomes
 
@@ -98,7 +100,7 @@ class Records(Space):
             )
 
 
-def find(connection: Connection, space_id: int, names: Sequence[Name]) -> dict[Name, Found]:
+def find(connection: Connection, space_id: int, names: Sequence[Name]) -> dict[Name, FoundRecord]:
     """The records of these names that are there."""
     rows: list[Row] = []
     for what, (table, column) in _NAMED.items():
@@ -114,7 +116,7 @@ def find(connection: Connection, space_id: int, names: Sequence[Name]) -> dict[N
     return {(one.record.what, one.record.name): one for one in read(connection, space_id, rows)}
 
 
-def read(connection: Connection, space_id: int, rows: Sequence[Row]) -> list[Found]:
+def read(connection: Connection, space_id: int, rows: Sequence[Row]) -> list[FoundRecord]:
     """Records of their rows, with all that belongs to them."""
     of: defaultdict[str, dict[int, tuple[Any, ...]]] = defaultdict(dict)
     for what, id_, *row in rows:
@@ -126,22 +128,22 @@ def read(connection: Connection, space_id: int, rows: Sequence[Row]) -> list[Fou
     ]
 
 
-def _items(connection: Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[Found]:
+def _items(connection: Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[FoundRecord]:
     found = items.get(connection, space_id, rows)
     histories = _histories(connection, space_id, "item", rows)
-    numbers = sorted(replacing([*found.values()], histories))
+    numbers = sorted(replacement_ids([*found.values()], histories))
     question = "SELECT id, uid FROM items WHERE space_id = %s AND id = ANY(%s::bigint[])"
     uids = dict(sql.rows(connection, question, (space_id, numbers))) if numbers else {}
-    return [Found(id_, item_record(item, histories[id_], uids, rows[id_])) for id_, item in found.items()]
+    return [FoundRecord(id_, item_record(item, histories[id_], uids, rows[id_])) for id_, item in found.items()]
 
 
-def _sessions(connection: Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[Found]:
+def _sessions(connection: Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[FoundRecord]:
     histories = _histories(connection, space_id, "session", rows)
     found = sessions.get(connection, space_id, rows)
-    return [Found(id_, session_record(session, histories[id_], rows[id_])) for id_, session in found.items()]
+    return [FoundRecord(id_, session_record(session, histories[id_], rows[id_])) for id_, session in found.items()]
 
 
-def _projects(connection: Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[Found]:
+def _projects(connection: Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[FoundRecord]:
     found = sql.rows(
         connection,
         "SELECT p.id, p.name, p.created_ms, ARRAY(SELECT alias FROM project_aliases a"
@@ -150,7 +152,8 @@ def _projects(connection: Connection, space_id: int, rows: dict[int, tuple[Any, 
         (space_id, [*rows]),
     )
     return [
-        Found(id_, project_record(name, aliases, created_ms, rows[id_])) for id_, name, created_ms, aliases in found
+        FoundRecord(id_, project_record(name, aliases, created_ms, rows[id_]))
+        for id_, name, created_ms, aliases in found
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.space import Space
-from commonplace.store.replies import Answered, Claim, Known
+from commonplace.store.types import EarlierRequest, RequestClaim, SavedReply
 
 _MINE = "space_id = %s AND caller = %s AND name = %s AND attempt = %s"
 
@@ -12,7 +12,9 @@ _MINE = "space_id = %s AND caller = %s AND name = %s AND attempt = %s"
 class Replies(Space):
     """The engine's part about answers that can be repeated."""
 
-    def claim_reply(self, claim: Claim, now_ms: int, given_up_ms: int, forgotten_ms: int) -> Known | None:
+    def claim_reply(
+        self, claim: RequestClaim, now_ms: int, given_up_ms: int, forgotten_ms: int
+    ) -> EarlierRequest | None:
         with self._database.write() as connection:
             sql.run(
                 connection,
@@ -28,9 +30,9 @@ class Replies(Space):
             if row is not None:
                 fingerprint, status, headers, body, claimed_ms = row
                 if status is not None:
-                    return Known(fingerprint, Answered(status, headers, body))
+                    return EarlierRequest(fingerprint, SavedReply(status, headers, body))
                 if claimed_ms >= given_up_ms:
-                    return Known(fingerprint, None)
+                    return EarlierRequest(fingerprint, None)
             sql.run(
                 connection,
                 "INSERT INTO replies (space_id, caller, name, fingerprint, attempt, claimed_ms)"
@@ -40,7 +42,7 @@ class Replies(Space):
             )
             return None
 
-    def keep_reply(self, claim: Claim, answer: Answered) -> None:
+    def store_reply(self, claim: RequestClaim, answer: SavedReply) -> None:
         with self._database.write() as connection:
             sql.run(
                 connection,
@@ -48,9 +50,9 @@ class Replies(Space):
                 (answer.status, answer.headers, answer.body, *self._mine(claim)),
             )
 
-    def drop_claim(self, claim: Claim) -> None:
+    def release_claim(self, claim: RequestClaim) -> None:
         with self._database.write() as connection:
             sql.run(connection, f"DELETE FROM replies WHERE {_MINE}", self._mine(claim))
 
-    def _mine(self, claim: Claim) -> tuple[int, str, str, str]:
+    def _mine(self, claim: RequestClaim) -> tuple[int, str, str, str]:
         return (self._space_id, claim.caller, claim.name, claim.attempt)

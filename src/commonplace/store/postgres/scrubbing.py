@@ -7,37 +7,39 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from commonplace.model import Draft, Item
-from commonplace.store.holders import ITEMS, PARTS, Part, holder_of, said, what_is_left
+from commonplace.store.maintenance import RowKey, TextRow
 from commonplace.store.postgres import changes, index, items, sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
 from commonplace.store.postgres.spaces import unlimited
-from commonplace.store.scrubbing import Holder, Mark
+from commonplace.store.text_tables import ITEMS, TEXT_TABLES, TextTable, cleaned_columns, text_row, texts_in
 
 
 class Scrubbing(Space):
     """The engine's part about cleaning."""
 
     def parts(self) -> Sequence[str]:
-        return (ITEMS, *PARTS)
+        return (ITEMS, *TEXT_TABLES)
 
-    def holders(self, part: str, after: Mark | None, limit: int) -> list[Holder]:
+    def holders(self, part: str, after: RowKey | None, limit: int) -> list[TextRow]:
         with self._database.read() as connection:
             if part == ITEMS:
                 return _item_holders(connection, self._space_id, after, limit)
-            return [holder_of(part, row) for row in part_rows(connection, self._space_id, PARTS[part], after, limit)]
+            return [
+                text_row(part, row) for row in part_rows(connection, self._space_id, TEXT_TABLES[part], after, limit)
+            ]
 
-    def clean_holders(self, part: str, marks: Sequence[Mark], clean: Callable[[str], str]) -> None:
+    def clean_text_rows(self, part: str, marks: Sequence[RowKey], clean: Callable[[str], str]) -> None:
         with self._database.write() as connection:
             for mark in marks:
-                _clean_row(connection, self._space_id, PARTS[part], mark, clean)
+                _clean_row(connection, self._space_id, TEXT_TABLES[part], mark, clean)
 
-    def clean_items(self, marks: Sequence[Mark], redraft: Callable[[Item], Draft]) -> None:
+    def clean_items(self, marks: Sequence[RowKey], redraft: Callable[[Item], Draft]) -> None:
         with self._database.write() as connection, unlimited(connection, self._space_id):
             for item in items.get(connection, self._space_id, [mark[0] for mark in marks]).values():
                 _clean_item(connection, self._space_id, item, redraft(item))
 
-    def wipe(self) -> bool:
+    def erase_deleted(self) -> bool:
         with self._database.write() as connection:
             # Cleaning leaves no history, and what was told before it must not pass for true.
             sql.run(
@@ -46,21 +48,25 @@ class Scrubbing(Space):
                 " DO UPDATE SET value = (meta.value::bigint + 1)::text",
                 (self._space_id,),
             )
-        return self._database.vacuum(sorted({"items", "passages", "words", *(part.table for part in PARTS.values())}))
+        return self._database.vacuum(
+            sorted({"items", "passages", "words", *(part.table for part in TEXT_TABLES.values())})
+        )
 
 
-def _item_holders(connection: Connection, space_id: int, after: Mark | None, limit: int) -> list[Holder]:
+def _item_holders(connection: Connection, space_id: int, after: RowKey | None, limit: int) -> list[TextRow]:
     question = "SELECT id FROM items WHERE space_id = %s AND id > %s ORDER BY id LIMIT %s"
     ids = [row[0] for row in sql.rows(connection, question, (space_id, after[0] if after else 0, limit))]
     found = items.get(connection, space_id, ids)
     return [
-        Holder((id_,), f"item {id_}", tuple(said([one.type, one.title, one.body, one.details, one.meta, one.tags])))
+        TextRow(
+            (id_,), f"item {id_}", tuple(texts_in([one.type, one.title, one.body, one.details, one.meta, one.tags]))
+        )
         for id_, one in sorted(found.items())
     ]
 
 
 def part_rows(
-    connection: Connection, space_id: int, part: Part, after: Mark | None, limit: int
+    connection: Connection, space_id: int, part: TextTable, after: RowKey | None, limit: int
 ) -> list[tuple[Any, ...]]:
     keys = ", ".join(part.keys)
     beyond = f"AND ({keys}) > ({', '.join(['%s'] * len(part.keys))})" if after else ""
@@ -72,7 +78,9 @@ def part_rows(
     )
 
 
-def _clean_row(connection: Connection, space_id: int, part: Part, mark: Mark, clean: Callable[[str], str]) -> None:
+def _clean_row(
+    connection: Connection, space_id: int, part: TextTable, mark: RowKey, clean: Callable[[str], str]
+) -> None:
     here = f"space_id = %s AND ({', '.join(part.keys)}) = ({', '.join(['%s'] * len(mark))})"
     row = sql.first(connection, f"SELECT {', '.join(part.columns)} FROM {part.table} WHERE {here}", (space_id, *mark))
 
@@ -80,7 +88,7 @@ def _clean_row(connection: Connection, space_id: int, part: Part, mark: Mark, cl
         question = f"SELECT count(*) FROM {part.table} WHERE space_id = %s AND {part.name} = %s"
         return bool(sql.value(connection, question, (space_id, name)))
 
-    left = None if row is None else what_is_left(part, mark, row, clean, is_taken)
+    left = None if row is None else cleaned_columns(part, mark, row, clean, is_taken)
     if left is None:
         return
     if part.lossy:

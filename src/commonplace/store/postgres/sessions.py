@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from commonplace.errors import NotFound
 from commonplace.identity import Ref, new_uid
 from commonplace.model import Draft, Item, Session, SessionDraft, SessionScope
-from commonplace.store.conversations import SessionCounts
 from commonplace.store.postgres import projects, sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.rows import session_of
-from commonplace.text.folders import ROOT, names_in
-from commonplace.text.sketch import Sketch, merged, packed, sketch, unpacked
-from commonplace.text.words import count_words
+from commonplace.store.types import SessionCounts
+from commonplace.text.near_duplicates import Sketch, merge_sketches, pack_sketch, sketch, unpack_sketch
+from commonplace.text.paths import ROOT_FOLDER, folder_names
+from commonplace.text.tokens import count_words
 
 _DAY = 86_400_000
 LIVE = "s.forgotten_ms IS NULL AND s.messages > 0"
@@ -118,7 +118,7 @@ def sketches(connection: Connection, space_id: int) -> dict[int, Sketch]:
     """The sketch of each session with messages; one that is not kept is made of what it says."""
     rows = sql.rows(connection, f"SELECT s.id, s.sketch FROM sessions s WHERE s.space_id = %s AND {LIVE}", (space_id,))
     said = _bodies(connection, space_id, [id_ for id_, kept in rows if not kept])
-    return {id_: unpacked(kept) if kept else sketch(said[id_]) for id_, kept in rows}
+    return {id_: unpack_sketch(kept) if kept else sketch(said[id_]) for id_, kept in rows}
 
 
 def _sketched(
@@ -129,7 +129,7 @@ def _sketched(
         return dict.fromkeys(bodies, b"")
     question = "SELECT id, messages, sketch FROM sessions WHERE space_id = %s AND id = ANY(%s::bigint[])"
     return {
-        id_: b"" if messages and not kept else packed(merged(unpacked(kept), sketch(bodies[id_])))
+        id_: b"" if messages and not kept else pack_sketch(merge_sketches(unpack_sketch(kept), sketch(bodies[id_])))
         for id_, messages, kept in sql.rows(connection, question, (space_id, [*bodies]))
     }
 
@@ -159,7 +159,7 @@ def is_counted(connection: Connection, space_id: int, session_id: int, sums: tup
     """Whether a session counts its messages as they are; a sketch that is not kept is none that is wrong."""
     if sums != counted(connection, space_id, session_id):
         return False
-    return not kept or kept == packed(sketch(_bodies(connection, space_id, [session_id])[session_id]))
+    return not kept or kept == pack_sketch(sketch(_bodies(connection, space_id, [session_id])[session_id]))
 
 
 def _size(item: Draft | Item) -> int:
@@ -206,7 +206,7 @@ def condition_of(connection: Connection, space_id: int, scope: SessionScope) -> 
     # "0" is the letter after "/": everything that begins with the folder and a slash.
     within = "(s.folder = %s OR (s.folder > %s AND s.folder < %s))"
     for trees in ((scope.folder,), scope.folders):
-        if any(trees) and ROOT not in trees:
+        if any(trees) and ROOT_FOLDER not in trees:
             clauses.append(f"({' OR '.join([within] * len(trees))})")
             bindings += [bound for tree in trees for bound in (tree, f"{tree}/", f"{tree}0")]
     if scope.since_ms is not None:
@@ -293,7 +293,7 @@ def _labelled(connection: Connection, space_id: int, labels: Sequence[str]) -> l
     return [
         id_
         for id_, label, folder in rows
-        if not wanted.isdisjoint(name.strip().casefold() for name in (label, *label.split("/"), *names_in(folder)))
+        if not wanted.isdisjoint(name.strip().casefold() for name in (label, *label.split("/"), *folder_names(folder)))
     ]
 
 

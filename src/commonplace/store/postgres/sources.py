@@ -29,7 +29,7 @@ class Sources(Space):
             row = sql.first(connection, question, (self._space_id, path))
         return None if row is None else object_of(row[0])
 
-    def note_source(self, path: str, mark: Mapping[str, Any], now_ms: int) -> None:
+    def save_source_mark(self, path: str, mark: Mapping[str, Any], now_ms: int) -> None:
         with self._database.write() as connection:
             sql.run(
                 connection,
@@ -38,7 +38,7 @@ class Sources(Space):
                 (self._space_id, path, json.dumps(mark, ensure_ascii=False), now_ms),
             )
 
-    def turns_of(self, key: str) -> list[tuple[str, str | None]]:
+    def source_turns(self, key: str) -> list[tuple[str, str | None]]:
         with self._database.read(self._query_timeout) as connection:
             said = _said(connection, self._space_id, key)
         turns: dict[str, str | None] = {}
@@ -48,7 +48,7 @@ class Sources(Space):
                 turns[turn] = meta.get("follows") or turns.get(turn)
         return list(turns.items())
 
-    def leave_behind(self, key: str, turns: Collection[str]) -> None:
+    def mark_abandoned(self, key: str, turns: Collection[str]) -> None:
         with self._database.write() as connection:
             marked, size = [], 0
             for item_id, _uid, meta in _said(connection, self._space_id, key):
@@ -61,7 +61,7 @@ class Sources(Space):
             change = "UPDATE sessions SET bytes = bytes + %s WHERE space_id = %s AND key = %s"
             sql.run(connection, change, (size, self._space_id, key))
 
-    def tie_sub_agents(self, key: str) -> int:
+    def link_sub_agents(self, key: str) -> int:
         with self._database.read() as connection:
             if not sql.rows(connection, _UNTIED, (self._space_id, key)):
                 return 0

@@ -55,16 +55,16 @@ class Space:
             self._database.close()
             raise
 
-    def at_one_moment(self, work: Callable[[], _Answer]) -> _Answer:
+    def snapshot(self, work: Callable[[], _Answer]) -> _Answer:
         def read() -> _Answer:
             with self._database.read(self._query_timeout):
                 return work()
 
-        return self._database.elsewhere(read)
+        return self._database.on_replica(read)
 
     def _find_space(self, name: str, now_ms: int, as_it_is: bool) -> int:
         select = "SELECT id FROM spaces WHERE name = %s"
-        with self._database.looking() as connection:
+        with self._database.admin_read() as connection:
             row = sql.first(connection, select, (name,))
             self._database.confined = confined(connection)
         if row is None and as_it_is:
@@ -72,7 +72,7 @@ class Space:
                 f"There is no space {name!r} in the store yet.", "`commonplace spaces` lists those there are."
             )
         if row is None:
-            with self._database.owning() as connection:
+            with self._database.admin_write() as connection:
                 sql.run(
                     connection,
                     "INSERT INTO spaces (name, created_ms) VALUES (%s, %s) ON CONFLICT (name) DO NOTHING",
@@ -83,13 +83,13 @@ class Space:
         return int(row[0])
 
 
-def a_replica_will_do(
+def allow_replica(
     reading: Callable[Concatenate[_Part, _Asked], _Answer],
 ) -> Callable[Concatenate[_Part, _Asked], _Answer]:
     """For what is read to be shown: nothing is decided by it that another server could have changed meanwhile."""
 
     @functools.wraps(reading)
     def asked(self: _Part, /, *args: _Asked.args, **kwargs: _Asked.kwargs) -> _Answer:
-        return self._database.elsewhere(functools.partial(reading, self, *args, **kwargs))
+        return self._database.on_replica(functools.partial(reading, self, *args, **kwargs))
 
     return asked

@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 
+from commonplace.store.maintenance import Limits, SpaceEntry
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.jobs import MAX_TRIES
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import Space
-from commonplace.store.spaces import Limits, SpaceEntry
 
 _SELECT = """
 SELECT s.name, s.created_ms, u.items, u.bytes,
@@ -36,7 +36,7 @@ class Spaces(Space):
     """The engine's part about other spaces."""
 
     def add_space(self, name: str, now_ms: int, limits: Limits) -> bool:
-        with self._database.owning() as connection:
+        with self._database.admin_write() as connection:
             made = sql.run(
                 connection,
                 "INSERT INTO spaces (name, created_ms, max_items, max_bytes) VALUES (%s, %s, %s, %s)"
@@ -47,22 +47,22 @@ class Spaces(Space):
 
     def spaces(self, now_ms: int, name: str | None = None) -> list[SpaceEntry]:
         here = "" if name is None else " WHERE s.name = %(name)s"
-        with self._database.looking() as connection:
+        with self._database.admin_read() as connection:
             rows = sql.rows(connection, f"{_SELECT}{here} ORDER BY s.name", {"now": now_ms, "name": name})
             return [_entry(*row) for row in rows]
 
-    def limit_space(self, name: str, limits: Limits) -> bool:
-        with self._database.owning() as connection:
+    def set_space_limits(self, name: str, limits: Limits) -> bool:
+        with self._database.admin_write() as connection:
             change = "UPDATE spaces SET max_items = %s, max_bytes = %s WHERE name = %s"
             return bool(sql.run(connection, change, (limits.items, limits.bytes, name)))
 
     def spaces_of_key(self, prefix: str) -> Sequence[str]:
         question = "SELECT DISTINCT s.name FROM keys k JOIN spaces s ON s.id = k.space_id WHERE k.prefix = %s"
-        with self._database.looking() as connection:
+        with self._database.admin_read() as connection:
             return [row[0] for row in sql.rows(connection, question, (prefix,))]
 
-    def waiting_spaces(self, now_ms: int, *, vectors: bool = True) -> Sequence[str]:
-        with self._database.looking() as connection:
+    def spaces_with_work(self, now_ms: int, *, vectors: bool = True) -> Sequence[str]:
+        with self._database.admin_read() as connection:
             return [row[0] for row in sql.rows(connection, _WAITING, {"now": now_ms, "vectors": vectors})]
 
 

@@ -19,21 +19,22 @@ from commonplace.model import (
     VectorHit,
 )
 from commonplace.store.postgres import (
+    bm25,
     changes,
     counts,
     fulltext,
     hiding,
     items,
     jobs,
-    nearest,
     passages,
     projects,
     sql,
-    statistics,
+    vector_search,
     writing,
 )
 from commonplace.store.postgres.captures import Captures
 from commonplace.store.postgres.conversations import Conversations
+from commonplace.store.postgres.integrity import Integrity
 from commonplace.store.postgres.keyring import Keyring
 from commonplace.store.postgres.links import Links
 from commonplace.store.postgres.news import News
@@ -43,9 +44,8 @@ from commonplace.store.postgres.records import Records
 from commonplace.store.postgres.replies import Replies
 from commonplace.store.postgres.scope import resolve
 from commonplace.store.postgres.scrubbing import Scrubbing
-from commonplace.store.postgres.soundness import Soundness
 from commonplace.store.postgres.sources import Sources
-from commonplace.store.postgres.space import a_replica_will_do
+from commonplace.store.postgres.space import allow_replica
 from commonplace.store.postgres.spaces import Spaces
 from commonplace.store.postgres.streams import Streams
 from commonplace.store.postgres.topics import Topics
@@ -69,7 +69,7 @@ class PostgresStore(
     Records,
     Replies,
     Scrubbing,
-    Soundness,
+    Integrity,
     Sources,
     Spaces,
     Streams,
@@ -80,11 +80,11 @@ class PostgresStore(
     """One space of one PostgreSQL database, shared with any number of other servers."""
 
     _model: tuple[int, int] | None = None
-    _nearest: nearest.Nearest | None = None
+    _nearest: vector_search.Nearest | None = None
 
     @functools.cached_property
-    def _remembered(self) -> statistics.Remembered:
-        return statistics.Remembered()
+    def _remembered(self) -> bm25.CountCache:
+        return bm25.CountCache()
 
     # Writing.
 
@@ -134,13 +134,13 @@ class PostgresStore(
         with self._database.read() as connection:
             return items.get(connection, self._space_id, item_ids)
 
-    @a_replica_will_do
+    @allow_replica
     def newest(self, scope: Scope, limit: int, before: tuple[int, int] | None = None) -> list[Item]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
             return [] if filter_ is None else items.newest(connection, self._space_id, filter_, limit, before)
 
-    @a_replica_will_do
+    @allow_replica
     def around(self, anchor: Item, before: int, after: int, scope: Scope) -> list[Item]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
@@ -156,7 +156,7 @@ class PostgresStore(
         with self._database.read() as connection:
             return items.superseded(connection, self._space_id, item_id)
 
-    @a_replica_will_do
+    @allow_replica
     def projects(self) -> list[Project]:
         with self._database.read(self._query_timeout) as connection:
             return projects.listing(connection, self._space_id)
@@ -165,7 +165,7 @@ class PostgresStore(
         with self._database.read() as connection:
             return projects.canonical_name(connection, self._space_id, name)
 
-    @a_replica_will_do
+    @allow_replica
     def counts(self, project: str | None = None) -> Counts:
         with self._database.read() as connection:
             if project is None:
@@ -174,7 +174,7 @@ class PostgresStore(
 
     # Finding.
 
-    @a_replica_will_do
+    @allow_replica
     def search_text(
         self, query: Query, scope: Scope, k: int, also: Sequence[int] = (), *, shares: bool = True
     ) -> TextAnswer:
@@ -185,7 +185,7 @@ class PostgresStore(
             known = self._remembered
             return fulltext.search(connection, self._space_id, known, query, filter_, k, also, shares=shares)
 
-    @a_replica_will_do
+    @allow_replica
     def search_vectors(self, query: NDArray[float32], scope: Scope, k: int) -> list[VectorHit]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
@@ -193,7 +193,7 @@ class PostgresStore(
                 return []
             return self._nearest(connection, query, filter_, k, self._database.breaks, self._database.moment)
 
-    @a_replica_will_do
+    @allow_replica
     def cosines(self, query: NDArray[float32], passage_ids: Sequence[int]) -> dict[int, float]:
         with self._database.read(self._query_timeout) as connection:
             if self._nearest is None:
@@ -215,13 +215,13 @@ class PostgresStore(
             model = jobs.known_model(connection, name, dim)
             settled = model is not None and jobs.current_model(connection, self._space_id) == model
         if model is None:
-            with self._database.owning() as connection:
+            with self._database.admin_write() as connection:
                 model = jobs.add_model(connection, name, dim)
         if not settled:
             with self._database.write(patience) as connection:
                 jobs.use_model(connection, self._space_id, model)
         if self._model != (model, dim):
-            self._model, self._nearest = (model, dim), nearest.Nearest(self._space_id, model, dim)
+            self._model, self._nearest = (model, dim), vector_search.Nearest(self._space_id, model, dim)
 
     def uses_model(self, name: str) -> bool:
         with self._database.read() as connection:
@@ -253,9 +253,9 @@ class PostgresStore(
         with self._database.write(patience) as connection:
             jobs.release(connection, self._space_id, given_up, owner, error)
 
-    def embed_again(self) -> int:
+    def requeue_embeddings(self) -> int:
         with self._database.write() as connection:
-            return jobs.embed_again(connection, self._space_id)
+            return jobs.requeue_embeddings(connection, self._space_id)
 
     def pending(self, scope: Scope | None = None) -> int:
         with self._database.read() as connection:
@@ -264,18 +264,18 @@ class PostgresStore(
             filter_ = resolve(connection, self._space_id, scope)
             return 0 if filter_ is None else jobs.pending_inside(connection, self._space_id, filter_)
 
-    def waiting_jobs(self, passage_ids: Sequence[int]) -> list[Job]:
+    def pending_jobs(self, passage_ids: Sequence[int]) -> list[Job]:
         with self._database.read(self._query_timeout) as connection:
             return jobs.waiting_for(connection, self._space_id, passage_ids)
 
-    def newest_waiting(self, scope: Scope, limit: int) -> list[Job]:
+    def newest_pending_jobs(self, scope: Scope, limit: int) -> list[Job]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
-            return [] if filter_ is None else jobs.newest_waiting(connection, self._space_id, filter_, limit)
+            return [] if filter_ is None else jobs.newest_pending_jobs(connection, self._space_id, filter_, limit)
 
-    def waiting_because(self) -> str | None:
+    def pending_reason(self) -> str | None:
         with self._database.read() as connection:
-            return jobs.waiting_because(connection, self._space_id)
+            return jobs.pending_reason(connection, self._space_id)
 
     # Keeping.
 
@@ -295,7 +295,7 @@ class PostgresStore(
                 **({"replicas": self._database.replicas.states()} if self._database.replicas else {}),
             }
 
-    def beside(self, name: str) -> PostgresStore:
+    def for_space(self, name: str) -> PostgresStore:
         return PostgresStore(**self._opened, space=name, as_it_is=True)
 
     def close(self) -> None:

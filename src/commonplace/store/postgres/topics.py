@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from commonplace.store.postgres import jobs, projects, sql
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.space import Space, a_replica_will_do
-from commonplace.store.topics import Centre, Grown, Known, Member, Points, Topic
+from commonplace.store.postgres.space import Space, allow_replica
+from commonplace.store.types import BuiltTopics, StaleTopics, Topic, TopicCentre, TopicMember, TopicPoints
 
 _SELECT = """
 SELECT c.id, c.label, c.size, p.name, c.built_ms{more}
@@ -46,7 +46,7 @@ VALUES (%(space)s, coalesce(%(id)s, nextval(pg_get_serial_sequence('clusters', '
 class Topics(Space):
     """The engine's part about topics."""
 
-    @a_replica_will_do
+    @allow_replica
     def topics(self, project: str | None = None) -> list[Topic]:
         with self._database.read(self._query_timeout) as connection:
             where = ""
@@ -57,7 +57,7 @@ class Topics(Space):
             select = _SELECT.format(more="", rows="clusters c") + where
             return [Topic(*row) for row in sql.rows(connection, f"{select} ORDER BY c.size DESC, c.id", bindings)]
 
-    @a_replica_will_do
+    @allow_replica
     def topics_of(self, passage_ids: Sequence[int]) -> dict[int, Topic]:
         chosen = "cluster_passages m JOIN clusters c ON c.space_id = m.space_id AND c.id = m.cluster_id"
         with self._database.read(self._query_timeout) as connection:
@@ -68,7 +68,7 @@ class Topics(Space):
             )
             return {row[-1]: Topic(*row[:-1]) for row in rows}
 
-    @a_replica_will_do
+    @allow_replica
     def topic_passages(self, topic_id: int, limit: int) -> list[tuple[int, float]]:
         with self._database.read(self._query_timeout) as connection:
             return sql.rows(
@@ -78,12 +78,14 @@ class Topics(Space):
                 (self._space_id, topic_id, limit),
             )
 
-    def grown_topics(self) -> list[Grown]:
+    def stale_topics(self) -> list[StaleTopics]:
         with self._database.read(self._query_timeout) as connection:
             model = jobs.current_model(connection, self._space_id)
-            return [Grown(*row) for row in sql.rows(connection, _GROWN, {"space": self._space_id, "model": model})]
+            return [
+                StaleTopics(*row) for row in sql.rows(connection, _GROWN, {"space": self._space_id, "model": model})
+            ]
 
-    def points(self, place: int, after: int, limit: int) -> Points:
+    def points(self, place: int, after: int, limit: int) -> TopicPoints:
         import numpy as np
 
         with self._database.read(self._query_timeout) as connection:
@@ -94,12 +96,12 @@ class Topics(Space):
                 (self._space_id, model, place, after, limit),
             )
         if not rows:
-            return Points(np.empty(0, np.int64), np.empty((0, 0), np.int8), after, model)
+            return TopicPoints(np.empty(0, np.int64), np.empty((0, 0), np.int8), after, model)
         seqs, passages, blobs = zip(*rows, strict=True)
         values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), -1)
-        return Points(np.asarray(passages, np.int64), values, seqs[-1], model)
+        return TopicPoints(np.asarray(passages, np.int64), values, seqs[-1], model)
 
-    def known_topics(self, place: int) -> Known | None:
+    def built_topics(self, place: int) -> BuiltTopics | None:
         import numpy as np
 
         with self._database.read() as connection:
@@ -115,14 +117,14 @@ class Topics(Space):
                 f"SELECT id, label, centroid FROM clusters WHERE {_OF_PLACE} ORDER BY id",
                 {"space": self._space_id, "place": place},
             )
-        centres = [Centre(id_, name, np.frombuffer(row, np.float32)) for id_, name, row in rows]
-        return Known(centres, np.frombuffer(build[0], np.float32), build[1], build[2])
+        centres = [TopicCentre(id_, name, np.frombuffer(row, np.float32)) for id_, name, row in rows]
+        return BuiltTopics(centres, np.frombuffer(build[0], np.float32), build[1], build[2])
 
     def topic_members(self, place: int) -> Mapping[int, int]:
         with self._database.read() as connection:
             return _members(connection, self._space_id, place)
 
-    def extend_topics(self, place: int, known: Known, members: Sequence[Member], last: int) -> bool:
+    def extend_topics(self, place: int, known: BuiltTopics, members: Sequence[TopicMember], last: int) -> bool:
         with self._database.write() as connection:
             # Where the last one stopped is where this one began: otherwise somebody was quicker, or built anew.
             mine = sql.run(
@@ -160,7 +162,7 @@ class Topics(Space):
             return claimed > 0
 
     def replace_topics(
-        self, place: int, owner: str, built: Known, members: Sequence[Member], vectors: int, now_ms: int
+        self, place: int, owner: str, built: BuiltTopics, members: Sequence[TopicMember], vectors: int, now_ms: int
     ) -> bool:
         with self._database.write() as connection:
             if built.model != jobs.current_model(connection, self._space_id):
@@ -189,7 +191,9 @@ class Topics(Space):
             _count(connection, self._space_id, place)
             return True
 
-    def _write_centres(self, connection: Connection, place: int, centres: Sequence[Centre], now_ms: int) -> list[int]:
+    def _write_centres(
+        self, connection: Connection, place: int, centres: Sequence[TopicCentre], now_ms: int
+    ) -> list[int]:
         """The ids of the centres, in their order; whatever else was there is gone."""
         kept = [centre.id for centre in centres if centre.id is not None]
         sql.run(

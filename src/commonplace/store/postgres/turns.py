@@ -9,12 +9,12 @@ from commonplace.store.damage import text_of
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.fulltext import ROWS
 from commonplace.store.postgres.scope import resolve
-from commonplace.store.postgres.sought import Bound, Leaf, condition_of_leaves
-from commonplace.store.postgres.space import Space, a_replica_will_do
+from commonplace.store.postgres.space import Space, allow_replica
+from commonplace.store.postgres.text_query import Bound, Leaf, condition_of_leaves
 from commonplace.store.postgres.within import in_projects
 from commonplace.store.postgres.words import lexeme, name_token
-from commonplace.store.turns import Turn, turn_of
-from commonplace.text.query import Word, forms_of
+from commonplace.store.types import Turn, turn_of
+from commonplace.text.query import Word, word_forms
 
 _TURNS = """
 SELECT i.id, i.session_id, i.details,
@@ -29,7 +29,7 @@ SELECT i.id, i.session_id, i.details,
 class Turns(Space):
     """Who said what when, in one space."""
 
-    @a_replica_will_do
+    @allow_replica
     def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
         if not words:
             return []
@@ -43,7 +43,7 @@ class Turns(Space):
             answers = sql.rows(connection, f"SELECT {speaks}", bound.values, prepared=True)[0]
             return [word for word, is_name in zip(words, answers, strict=True) if is_name]
 
-    @a_replica_will_do
+    @allow_replica
     def titled(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
@@ -69,7 +69,7 @@ class Turns(Space):
 
 def _named(word: Word, within: str, bound: Bound) -> str:
     """Whether a row `w` has a word in the name of who speaks: the index tells, but not in which order."""
-    leaves = [Leaf(tokens, columns=("speaker",)) for tokens in forms_of(word, with_parts=True)]
+    leaves = [Leaf(tokens, columns=("speaker",)) for tokens in word_forms(word, with_parts=True)]
     names = [" & ".join(lexeme(bound.space_id, name_token(token)) for token in leaf.tokens) for leaf in leaves]
     query = " | ".join(f"({name})" for name in names)
     query = f"({query}) & {within}" if within else query

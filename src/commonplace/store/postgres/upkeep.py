@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commonplace.store.invariants import SEARCHED, STRAY_VECTORS, VECTORLESS
+from commonplace.store.maintenance import IndexState
 from commonplace.store.postgres import index, items, jobs, sql
+from commonplace.store.postgres.integrity import STRAY_WORDS, WORDLESS, filled, told_by_server
 from commonplace.store.postgres.migrate import check
-from commonplace.store.postgres.soundness import STRAY_WORDS, WORDLESS, filled, told_by_server
 from commonplace.store.postgres.space import Space
 from commonplace.store.postgres.words import erase
-from commonplace.store.upkeep import IndexState
 
 
 class Upkeep(Space):
@@ -40,19 +40,19 @@ class Upkeep(Space):
                 stray=count(STRAY_WORDS) + count(STRAY_VECTORS),
             )
 
-    def clear_words(self) -> None:
+    def clear_text_index(self) -> None:
         with self._database.write() as connection:
             for table in ("words", "word_totals"):
                 sql.run(connection, f"DELETE FROM {table} WHERE space_id = %s", (self._space_id,))
 
-    def mend_words(self, limit: int) -> int:
+    def repair_text_index(self, limit: int) -> int:
         here = {"space": self._space_id, "limit": limit}
         with self._database.write() as connection:
             question = filled(f"SELECT DISTINCT i.id, i.project_id {WORDLESS} LIMIT {{limit}}")
             missing = dict(sql.rows(connection, question, here))
             found = items.get(connection, self._space_id, missing)
             for item_id, project_id in missing.items():
-                index.reword(connection, self._space_id, project_id, found[item_id])
+                index.reindex_items(connection, self._space_id, project_id, found[item_id])
             question = filled(f"SELECT w.id {STRAY_WORDS} LIMIT {{limit}}")
             stray = [row[0] for row in sql.rows(connection, question, here)]
             erase(connection, self._space_id, stray)

@@ -9,7 +9,7 @@ from commonplace.model import KINDS
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.scope import Filter
-from commonplace.store.postgres.sought import Bound
+from commonplace.store.postgres.text_query import Bound
 from commonplace.store.postgres.words import kind_token, lexeme, project_token, type_token
 
 _TALLY = """

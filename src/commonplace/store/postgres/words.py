@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from commonplace.model import Kind
-from commonplace.store.columns import COLUMNS, WEIGHTS
+from commonplace.store.indexed_text import COLUMNS, WEIGHTS
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Connection
 

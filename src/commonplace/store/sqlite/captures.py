@@ -10,7 +10,7 @@ import apsw
 
 from commonplace.identity import new_uid
 from commonplace.model import Draft, Item, SessionDraft
-from commonplace.store.captures import TOLD, Captured, Thread
+from commonplace.store.maintenance import HOOK_DIGEST, CapturedEvent, SessionProgress
 from commonplace.store.sqlite import changes, index, items, projects, sessions, sql, writing
 from commonplace.store.sqlite.space import Space
 
@@ -28,7 +28,7 @@ class Captures(Space):
         with self._database.read() as connection:
             return {event for event in events if _is_known(connection, self._space_id, event)}
 
-    def thread(self, key: str, opening: int, recent: int) -> Thread | None:
+    def thread(self, key: str, opening: int, recent: int) -> SessionProgress | None:
         with self._database.read(self._query_timeout) as connection:
             row = sql.first(connection, "SELECT id FROM sessions WHERE space_id = ? AND key = ?", (self._space_id, key))
             if row is None:
@@ -43,7 +43,7 @@ class Captures(Space):
                 f"SELECT type, count(*) FROM items WHERE {_IN_SESSION} AND {_LIVE} GROUP BY type",
                 (session_id, "observation"),
             )
-            return Thread(
+            return SessionProgress(
                 sessions.get_one(connection, self._space_id, session_id),
                 tuple(found[id_] for id_ in prompts),
                 tuple(found[id_] for id_ in reversed(newest)),
@@ -52,7 +52,7 @@ class Captures(Space):
             )
 
     def capture(
-        self, drafts: Sequence[SessionDraft], events: Sequence[Captured], told: Sequence[Draft], now_ms: int
+        self, drafts: Sequence[SessionDraft], events: Sequence[CapturedEvent], told: Sequence[Draft], now_ms: int
     ) -> list[bool]:
         with self._database.write() as connection:
             _drop_old(connection, self._space_id, now_ms)
@@ -76,7 +76,7 @@ def _is_known(connection: apsw.Connection, space_id: int, event: bytes) -> bool:
     return sql.first(connection, question, (space_id, event)) is not None
 
 
-def _take(connection: apsw.Connection, space_id: int, event: Captured, now_ms: int) -> bool:
+def _take(connection: apsw.Connection, space_id: int, event: CapturedEvent, now_ms: int) -> bool:
     """Note an event. False if it was noted before."""
     connection.execute(
         "INSERT OR IGNORE INTO captured_events (space_id, event, at_ms) VALUES (?, ?, ?)",
@@ -179,7 +179,7 @@ def _says(told: Draft | Item) -> tuple[object, ...]:
 
 def _told(connection: apsw.Connection, session_id: int, kind: str) -> int | None:
     """The one summary or checkpoint of a session that hooks keep up to date."""
-    told = f"{sql.readable_json('meta')} ->> '$.{TOLD}' IS NOT NULL"
+    told = f"{sql.readable_json('meta')} ->> '$.{HOOK_DIGEST}' IS NOT NULL"
     question = f"SELECT id FROM items WHERE {_IN_SESSION} AND {told} LIMIT 1"
     row = sql.first(connection, question, (session_id, kind))
     return None if row is None else int(row[0])

@@ -12,11 +12,11 @@ from commonplace.errors import Conflict
 from commonplace.identity import new_uid
 from commonplace.model import Draft, Item
 from commonplace.store.damage import content_checksum
-from commonplace.store.records import apart
+from commonplace.store.records import separate_hash
 from commonplace.store.rows import item_before
 from commonplace.store.sqlite import index, projects, sessions, sql
 from commonplace.store.sqlite.items import get_one
-from commonplace.text.times import on_calendar
+from commonplace.text.dates import clamp_time
 
 # Made once: making one takes longer than writing a few fields with it.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -166,7 +166,7 @@ def changeable(connection: apsw.Connection, space_id: int, item_id: int) -> Item
             " session_id = iif(typeof(session_id) = 'integer', session_id, NULL),"
             " parent_id = NULL, accessed_ms = NULL, valid_until_ms = NULL WHERE id = ?",
             (
-                new_uid(on_calendar(item.created_ms)) if "uid" in item.damaged else item.uid,
+                new_uid(clamp_time(item.created_ms)) if "uid" in item.damaged else item.uid,
                 item.kind,
                 item.type,
                 item.title,
@@ -177,8 +177,8 @@ def changeable(connection: apsw.Connection, space_id: int, item_id: int) -> Item
                 item.status,
                 item.tokens,
                 item.content_hash or hashlib.sha256(f"damaged {item.id}".encode()).digest(),
-                on_calendar(item.created_ms),
-                on_calendar(item.updated_ms),
+                clamp_time(item.created_ms),
+                clamp_time(item.updated_ms),
                 item.rev,
                 item.forgotten_ms,
                 item.superseded_by,
@@ -199,7 +199,7 @@ def _check_twin(connection: apsw.Connection, space_id: int, project_id: int | No
         raise Conflict(
             f"Item {twin_id} already says exactly this in the same place.", f"Keep {twin_id} and forget {item_id}."
         )
-    aside = apart(draft.content_hash, twin.uid)
+    aside = separate_hash(draft.content_hash, twin.uid)
     connection.execute("UPDATE items SET content_hash = ? WHERE id = ?", (aside, twin.id))
 
 

@@ -11,11 +11,11 @@ import apsw
 from commonplace.errors import Conflict, StoreError
 from commonplace.identity import Ref, new_uid
 from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
-from commonplace.store.conversations import SessionCounts
-from commonplace.store.rows import as_before, change_of
+from commonplace.store.rows import change_of, session_before
 from commonplace.store.sqlite import changes, index, items, projects, sessions, sql, writing
 from commonplace.store.sqlite.space import Space
-from commonplace.text.sketch import Sketch
+from commonplace.store.types import SessionCounts
+from commonplace.text.near_duplicates import Sketch
 
 # Seconds that a reader waits to have its visit noted.
 PATIENCE = 0.25
@@ -25,7 +25,7 @@ _CHANGEABLE = {"label", "folder", "status", "importance", "meta", "project"}
 class Conversations(Space):
     """Sessions of one space."""
 
-    def keep_sessions(
+    def store_sessions(
         self, kept: Sequence[tuple[SessionDraft, Sequence[Draft]]], now_ms: int
     ) -> list[tuple[Session, list[Stored]]]:
         with self._database.write() as connection:
@@ -77,7 +77,7 @@ class Conversations(Space):
 
     def touch_session(self, session_id: int, now_ms: int) -> None:
         try:
-            with self._database.jot(PATIENCE) as connection:
+            with self._database.write_relaxed(PATIENCE) as connection:
                 connection.execute(
                     "UPDATE sessions SET accessed_ms = max(coalesce(accessed_ms, ?1), ?1)"
                     " WHERE space_id = ?2 AND id = ?3",
@@ -270,7 +270,7 @@ def _expected(connection: apsw.Connection, space_id: int, session_id: int, expec
 
 
 def _record(connection: apsw.Connection, space_id: int, session: Session, op: str, now_ms: int) -> None:
-    before = json.dumps(as_before(session), ensure_ascii=False)
+    before = json.dumps(session_before(session), ensure_ascii=False)
     connection.execute(
         "INSERT INTO session_history (space_id, session_id, rev, op, at_ms, before) VALUES (?, ?, ?, ?, ?, ?)",
         (space_id, session.id, session.rev, op, now_ms, before),

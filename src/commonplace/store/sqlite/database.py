@@ -22,11 +22,11 @@ import apsw
 
 from commonplace.errors import StoreBusy, StoreCorrupt, StoreError, StoreMissing, StoreReplaced, StoreTooNew
 from commonplace.store.sqlite.connections import Connections, close_quietly, patiently, roll_back, set_up
-from commonplace.store.sqlite.copying import make
 from commonplace.store.sqlite.file_recovery import missing, save_open_files, settle_content, sort_out, unsound
 from commonplace.store.sqlite.file_watch import Files, FileWatch, Record, State, files_at
 from commonplace.store.sqlite.files import READ_ONLY, connect, create_folder, create_private, locked
-from commonplace.store.sqlite.forks import Forks
+from commonplace.store.sqlite.fork_safety import Forks
+from commonplace.store.sqlite.online_backup import make_copy
 from commonplace.store.sqlite.refusals import full, has_no_room, translated
 
 # Below this, two processes that write one WAL file can corrupt it (the WAL-reset bug).
@@ -330,7 +330,7 @@ class Database:
             raise StoreTooNew(migrated, "Restart this server or editor, so that it runs the newer version too.")
 
     @contextlib.contextmanager
-    def jot(self, patience: float) -> Iterator[apsw.Connection]:
+    def write_relaxed(self, patience: float) -> Iterator[apsw.Connection]:
         """A small write that waits only so long for its turn, and not for the disk: a power cut may undo it."""
         with self._used():
             connection = self._writable()
@@ -355,7 +355,7 @@ class Database:
     def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None:
         """A complete copy of what is committed, with the store's key or another; see copying.py."""
         with self._used():
-            make(self.path, target, self._key, self._busy_ms, to_key=to_key, checked=checked)
+            make_copy(self.path, target, self._key, self._busy_ms, to_key=to_key, checked=checked)
 
     def compact(self) -> bool:
         """Write the file anew without what was deleted from it, and empty its log.

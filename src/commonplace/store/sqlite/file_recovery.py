@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from commonplace.errors import CommonplaceError, StoreMissing, StoreReadOnly, StoreReplaced
-from commonplace.store.sqlite import copying
+from commonplace.store.sqlite import online_backup
 from commonplace.store.sqlite.file_watch import LOG, SHARED, Files, FileWatch, Record, State, files_at
 from commonplace.store.sqlite.files import READ_ONLY, READ_WRITE, connect
 
@@ -89,7 +89,7 @@ def _copy(watch: FileWatch, connection: apsw.Connection, key: str, busy_ms: int)
             if made.stat().st_mtime >= watch.opened_at:
                 return made
         target = folder / f"{tag}{time.strftime(_STAMP, time.gmtime())}.db"
-        copying.make(watch.path, target, key, busy_ms, checked=False, original=connection)
+        online_backup.make_copy(watch.path, target, key, busy_ms, checked=False, original=connection)
     except (OSError, apsw.Error, CommonplaceError):
         # The folder is gone too, or the disk is full.
         return None

@@ -17,7 +17,7 @@ from typing import Literal
 import apsw
 
 from commonplace.model import TextHit
-from commonplace.store.columns import WEIGHTS
+from commonplace.store.indexed_text import WEIGHTS
 from commonplace.store.protocol import TextAnswer
 from commonplace.store.sqlite import passages, sql
 from commonplace.store.sqlite.scope import PART, Filter, space_token

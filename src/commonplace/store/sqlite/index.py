@@ -12,7 +12,7 @@ from itertools import takewhile
 import apsw
 
 from commonplace.model import Draft, Item, Kind, Passage
-from commonplace.store.columns import COLUMNS, columns_of
+from commonplace.store.indexed_text import COLUMNS, columns_of
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.scope import NO_PROJECT, PART, kind_token, project_token, space_token
 from commonplace.text.tokens import index_text
@@ -91,7 +91,7 @@ def show(connection: apsw.Connection, space_id: int, project_id: int | None, ite
     _derive(connection, space_id, item.id, project_id, item.kind, columns, passages)
 
 
-def reword(connection: apsw.Connection, space_id: int, project_id: int | None, item: Item) -> None:
+def reindex_items(connection: apsw.Connection, space_id: int, project_id: int | None, item: Item) -> None:
     """Write the words of an item anew; its vectors stay."""
     columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
     passages = _cut(connection, space_id, item.id)

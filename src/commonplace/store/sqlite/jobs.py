@@ -94,7 +94,7 @@ def release(connection: apsw.Connection, space_id: int, jobs: Sequence[Job], own
     )
 
 
-def embed_again(connection: apsw.Connection, space_id: int) -> int:
+def requeue_embeddings(connection: apsw.Connection, space_id: int) -> int:
     """Queue every passage of a live item, failed ones too. Returns how many wait."""
     connection.execute("UPDATE jobs SET tries = 0 WHERE space_id = ? AND kind = 'embed'", (space_id,))
     connection.execute(
@@ -129,7 +129,7 @@ def waiting_for(connection: apsw.Connection, space_id: int, passage_ids: Sequenc
     return _jobs(connection, space_id, rows)
 
 
-def newest_waiting(connection: apsw.Connection, space_id: int, filter_: Filter, limit: int) -> list[Job]:
+def newest_pending_jobs(connection: apsw.Connection, space_id: int, filter_: Filter, limit: int) -> list[Job]:
     """The newest waiting passages inside a filter, claimed or not."""
     condition, bindings = filter_.sql()
     question = f"SELECT j.id, j.passage_id FROM ({_NEWEST}) j {_OF_ITEMS} WHERE {condition} ORDER BY j.id DESC LIMIT ?"
@@ -141,7 +141,7 @@ def _jobs(connection: apsw.Connection, space_id: int, rows: Sequence[tuple[int, 
     return [Job(job_id, *texts[passage_id]) for job_id, passage_id in rows if passage_id in texts]
 
 
-def waiting_because(connection: apsw.Connection, space_id: int) -> str | None:
+def pending_reason(connection: apsw.Connection, space_id: int) -> str | None:
     """Why the newest waiting passage was given back the last time, whichever process tried; None if none was."""
     row = sql.first(connection, f"SELECT error FROM jobs WHERE {_WAITING} ORDER BY id DESC LIMIT 1", (space_id,))
     return None if row is None else row[0]

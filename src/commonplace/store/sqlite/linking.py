@@ -10,9 +10,17 @@ from collections.abc import Iterable
 
 import apsw
 
-from commonplace.store.links import COMMON, ENDING, MOST_EACH, MOST_LINKS, MOST_STATED, WEAKEST, weight_of
-from commonplace.store.spots import SPOT, SessionTies, Spot, failed_in, things
+from commonplace.store.link_rules import PASSAGE_COLUMNS, LinkedPassage, SessionTies, mentions_of, session_failure
 from commonplace.store.sqlite import sessions, sql
+from commonplace.store.types import (
+    COMMON_MENTIONS,
+    MAX_LINKS_PER_MENTION,
+    MAX_MENTION_LINKS,
+    MAX_STATED_LINKS,
+    MIN_LINK_WEIGHT,
+    SESSION_END_PASSAGES,
+    link_weight,
+)
 from commonplace.text.references import Reach, References
 
 _OF_ITEM = "SELECT id FROM passages WHERE space_id = ? AND item_id = ? ORDER BY seq"
@@ -32,11 +40,11 @@ class Linker:
 
     def __init__(self, connection: apsw.Connection, space_id: int, now_ms: int) -> None:
         self._connection, self._space_id, self._now_ms = connection, space_id, now_ms
-        self._spots: dict[int, Spot] = {}
+        self._spots: dict[int, LinkedPassage] = {}
         self._sessions: dict[int, SessionTies] = {}
         self._edges: list[tuple[int, int, str, int, float, int]] = []
 
-    def link(self, spot: Spot, found: References, *, speaks: bool) -> None:
+    def link(self, spot: LinkedPassage, found: References, *, speaks: bool) -> None:
         self._spots[spot.id] = spot
         self._link_mentions(spot, found)
         before, after = self._beside(spot, -1), self._beside(spot, +1)
@@ -61,28 +69,28 @@ class Linker:
 
     # Mentions.
 
-    def _link_mentions(self, spot: Spot, found: References) -> None:
+    def _link_mentions(self, spot: LinkedPassage, found: References) -> None:
         """To the latest earlier passages that mention the same, and to be found by the next."""
         strongest: dict[tuple[int, str], float] = {}
-        mentioned = [failed_in(spot)] if found.errors and spot.session_id is not None else []
-        for rel, thing in things(spot, found):
-            earlier = self._mentioning(thing, spot, COMMON)
-            if len(earlier) == COMMON:
+        mentioned = [session_failure(spot)] if found.errors and spot.session_id is not None else []
+        for rel, thing in mentions_of(spot, found):
+            earlier = self._mentioning(thing, spot, COMMON_MENTIONS)
+            if len(earlier) == COMMON_MENTIONS:
                 continue
             mentioned.append(thing)
             # A thing links an item once: from its first passage that mentions it.
             if earlier and self._spot(earlier[0]).item_id != spot.item_id:
-                for other in earlier[:MOST_EACH]:
-                    weight = weight_of(rel, len(earlier))
+                for other in earlier[:MAX_LINKS_PER_MENTION]:
+                    weight = link_weight(rel, len(earlier))
                     strongest[other, rel] = max(weight, strongest.get((other, rel), 0.0))
-        for other, rel in sorted(strongest, key=lambda tie: (-strongest[tie], -tie[0], tie[1]))[:MOST_LINKS]:
+        for other, rel in sorted(strongest, key=lambda tie: (-strongest[tie], -tie[0], tie[1]))[:MAX_MENTION_LINKS]:
             self._tie(spot, other, rel, strongest[other, rel])
         self._connection.executemany(
             "INSERT OR IGNORE INTO mentions (space_id, thing, passage_id) VALUES (?, ?, ?)",
             [(self._space_id, thing, spot.id) for thing in mentioned],
         )
 
-    def _mentioning(self, thing: int, spot: Spot, most: int) -> list[int]:
+    def _mentioning(self, thing: int, spot: LinkedPassage, most: int) -> list[int]:
         """Passages written before this one that mention a thing, the latest first."""
         rows = sql.rows(
             self._connection,
@@ -92,24 +100,24 @@ class Linker:
         )
         return [row[0] for row in rows]
 
-    def _link_ends(self, spot: Spot) -> None:
+    def _link_ends(self, spot: LinkedPassage) -> None:
         """However long a turn is, how it ended is next to how it began."""
         parts = sql.rows(self._connection, _OF_ITEM, (self._space_id, spot.item_id))
         (first,), (last,) = parts[0], parts[-1]
         if len(parts) > 2 and spot.id in (first, last):
             self._tie(spot, last if spot.id == first else first, "adjacent")
 
-    def _link_stated(self, spot: Spot) -> None:
+    def _link_stated(self, spot: LinkedPassage) -> None:
         """To the items that its metadata links it to. That is anybody's: what is no link in it is none."""
-        for other, weight in sql.rows(self._connection, _STATED, (spot.item_id, MOST_STATED)):
-            self._tie(spot, other, "linked", min(1.0, max(WEAKEST, weight)) if weight else None)
+        for other, weight in sql.rows(self._connection, _STATED, (spot.item_id, MAX_STATED_LINKS)):
+            self._tie(spot, other, "linked", min(1.0, max(MIN_LINK_WEIGHT, weight)) if weight else None)
 
     # Back-references.
 
-    def _meant(self, spot: Spot, before: int | None, reach: Reach) -> int | None:
+    def _meant(self, spot: LinkedPassage, before: int | None, reach: Reach) -> int | None:
         """What "that error", "as we discussed" or "like last time" speaks of; the nearest there is."""
         if reach == "error" and spot.session_id is not None:
-            for failed in self._mentioning(failed_in(spot), spot, MOST_EACH):
+            for failed in self._mentioning(session_failure(spot), spot, MAX_LINKS_PER_MENTION):
                 if self._spot(failed).order < spot.order and self._spot(failed).item_id != spot.item_id:
                     return failed
         if reach != "session" and before is not None:
@@ -117,7 +125,7 @@ class Linker:
         previous = self._previous_session(spot)
         return None if previous is None else next(iter(self._ending(previous, 1)), None)
 
-    def _previous_session(self, spot: Spot) -> int | None:
+    def _previous_session(self, spot: LinkedPassage) -> int | None:
         """The session of the same project before this one; sub-agents' do not count."""
         row = sql.first(
             self._connection,
@@ -131,7 +139,7 @@ class Linker:
 
     # Sessions.
 
-    def _link_sessions(self, spot: Spot, session_id: int, *, first: bool, last: bool) -> None:
+    def _link_sessions(self, spot: LinkedPassage, session_id: int, *, first: bool, last: bool) -> None:
         ties = self._ties(session_id)
         # At its end too, since what a session has to do with others may be learnt while it goes on.
         if ties.continues and (first or last):
@@ -139,7 +147,7 @@ class Linker:
         if ties.started_by and (first or last):
             self._link_sub_agent(session_id, self._passages_of(ties.started_by))
         for (other,) in self._sessions_with("continued_from", ties.key):
-            self._link_continued(other, self._ending(session_id, ENDING))
+            self._link_continued(other, self._ending(session_id, SESSION_END_PASSAGES))
         for (other,) in self._sessions_with("parent_message", spot.item_uid):
             self._link_sub_agent(other, self._passages_of(spot.item_uid))
 
@@ -186,7 +194,7 @@ class Linker:
         row = sql.first(
             self._connection, "SELECT id FROM sessions WHERE space_id = ? AND key = ?", (self._space_id, key)
         )
-        return [] if row is None else self._ending(row[0], ENDING)
+        return [] if row is None else self._ending(row[0], SESSION_END_PASSAGES)
 
     def _ending(self, session_id: int, most: int) -> list[int]:
         rows = sql.rows(
@@ -212,7 +220,7 @@ class Linker:
 
     # Places.
 
-    def _beside(self, spot: Spot, step: int) -> int | None:
+    def _beside(self, spot: LinkedPassage, step: int) -> int | None:
         """The passage before or after: of the same item, or of its neighbour in the session."""
         sign, end = ("<", "DESC") if step < 0 else (">", "ASC")
         found = sql.first(
@@ -241,15 +249,17 @@ class Linker:
                 )
         return None if found is None else int(found[0])
 
-    def _spot(self, passage_id: int) -> Spot:
+    def _spot(self, passage_id: int) -> LinkedPassage:
         if passage_id not in self._spots:
-            question = f"SELECT {SPOT} FROM passages p CROSS JOIN items i ON i.id = p.item_id WHERE p.id = ?"
-            self._spots[passage_id] = Spot(*sql.first(self._connection, question, (passage_id,)))
+            question = f"SELECT {PASSAGE_COLUMNS} FROM passages p CROSS JOIN items i ON i.id = p.item_id WHERE p.id = ?"
+            self._spots[passage_id] = LinkedPassage(*sql.first(self._connection, question, (passage_id,)))
         return self._spots[passage_id]
 
-    def _tie(self, one: Spot, other: int, rel: str, weight: float | None = None) -> None:
+    def _tie(self, one: LinkedPassage, other: int, rel: str, weight: float | None = None) -> None:
         """An edge from whichever came later to the other."""
         if one.id == other:
             return
         src, dst = (one.id, other) if one.order > self._spot(other).order else (other, one.id)
-        self._edges.append((self._space_id, src, rel, dst, weight_of(rel) if weight is None else weight, self._now_ms))
+        self._edges.append(
+            (self._space_id, src, rel, dst, link_weight(rel) if weight is None else weight, self._now_ms)
+        )

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 
 import apsw
 
-from commonplace.store.links import Describe, Edge
-from commonplace.store.spots import ROW, speaks, spot_of, text_of
+from commonplace.store.link_rules import PASSAGE_TEXT_COLUMNS, linked_passage, may_refer_back, text_of
 from commonplace.store.sqlite import projects, sql
 from commonplace.store.sqlite.linking import Linker
 from commonplace.store.sqlite.space import Space
+from commonplace.store.types import Edge, FindReferences
 
 # Seconds to wait for a turn to write: linking can be done later.
 PATIENCE = 0.25
 
 # With a plus, so that they are read in their order, not gathered by space and sorted.
 _SINCE = f"""
-SELECT {ROW}
+SELECT {PASSAGE_TEXT_COLUMNS}
   FROM passages p CROSS JOIN items i ON i.id = p.item_id
  WHERE p.id > ? AND p.id <= ? AND +p.space_id = ? ORDER BY p.id LIMIT ?
 """
@@ -32,7 +32,7 @@ _HERE = "(SELECT i.project_id FROM items i WHERE i.id = {}.item_id) IN (SELECT v
 class Links(Space):
     """Edges of one space."""
 
-    def link(self, limit: int, describe: Describe, now_ms: int) -> int:
+    def link(self, limit: int, describe: FindReferences, now_ms: int) -> int:
         with self._database.read() as connection:
             since = _mark(connection, self._space_id)
             until = _newest(connection)
@@ -42,7 +42,7 @@ class Links(Space):
         if len(rows) == limit:
             until = rows[-1][0]
         # Reading takes the most time, and needs no lock.
-        read = [(spot_of(row), describe(text_of(row)), speaks(row)) for row in rows]
+        read = [(linked_passage(row), describe(text_of(row)), may_refer_back(row)) for row in rows]
         with self._database.write(patience=PATIENCE) as connection:
             # Others may have come first, or an item may have been cut anew.
             done_before = _mark(connection, self._space_id)
@@ -59,7 +59,7 @@ class Links(Space):
                 )
             return len(there)
 
-    def unlinked(self) -> int:
+    def count_unlinked(self) -> int:
         with self._database.read() as connection:
             bindings = (_mark(connection, self._space_id), self._space_id)
             question = "SELECT count(*) FROM passages WHERE id > ? AND +space_id = ?"
@@ -87,7 +87,7 @@ class Links(Space):
                 edges[src, dst, rel] = Edge(src, dst, rel, weight)
         return list(edges.values())
 
-    def in_order(self, passage_ids: Sequence[int]) -> list[int]:
+    def sort_by_time(self, passage_ids: Sequence[int]) -> list[int]:
         with self._database.read() as connection:
             rows = sql.rows(
                 connection,

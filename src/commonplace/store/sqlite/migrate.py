@@ -16,7 +16,7 @@ from commonplace.store.damage import content_checksum
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.connections import roll_back
 from commonplace.store.sqlite.database import Database
-from commonplace.text.words import count_words
+from commonplace.text.tokens import count_words
 
 # "CmPl": tells our files from other SQLite files.
 APPLICATION_ID = 0x436D506C

@@ -7,9 +7,9 @@ from typing import Any
 
 import apsw
 
-from commonplace.store.news import Event, Mark, read_mark, write_mark
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.space import Space
+from commonplace.store.types import Event, EventMark, format_event_mark, parse_event_mark
 
 # In the order of a mark. What was there before it was changed is told first.
 _TABLES = ("items", "history", "sessions", "session_history")
@@ -47,27 +47,27 @@ class News(Space):
     """The engine's part about what happened."""
 
     def news(self, after: str | None, limit: int) -> tuple[Sequence[Event], str]:
-        told = None if after is None else list(read_mark(after))
+        told = None if after is None else list(parse_event_mark(after))
         with self._database.read(self._query_timeout) as connection:
             if told is None:
-                return (), write_mark(_latest(connection))
+                return (), format_event_mark(_latest(connection))
             events: list[Event] = []
             for place, question in enumerate(_SINCE):
                 bindings = (self._space_id, told[place], limit - len(events))
                 for row in sql.rows(connection, f"{question} ORDER BY 1 LIMIT ?", bindings):
                     told[place] = row[0]
                     events.append(_event(row, (told[0], told[1], told[2], told[3])))
-            return events, write_mark((told[0], told[1], told[2], told[3]))
+            return events, format_event_mark((told[0], told[1], told[2], told[3]))
 
 
-def _latest(connection: apsw.Connection) -> Mark:
+def _latest(connection: apsw.Connection) -> EventMark:
     items, changes, sessions, moves = (
         int(sql.value(connection, f"SELECT coalesce(max(id), 0) FROM {table}")) for table in _TABLES
     )
     return items, changes, sessions, moves
 
 
-def _event(row: Sequence[Any], mark: Mark) -> Event:
+def _event(row: Sequence[Any], mark: EventMark) -> Event:
     _number, op, at_ms, id_, uid, kind, type_, title, project = row
     thing = "conversation" if kind == "conversation" else "item"
-    return Event(write_mark(mark), f"{thing}.{_WORDS.get(op, op)}", at_ms, id_, uid, kind, type_, title, project)
+    return Event(format_event_mark(mark), f"{thing}.{_WORDS.get(op, op)}", at_ms, id_, uid, kind, type_, title, project)

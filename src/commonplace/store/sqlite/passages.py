@@ -8,16 +8,16 @@ from collections.abc import Sequence
 import apsw
 
 from commonplace.model import PassageText
-from commonplace.store.columns import CONTEXT, FEW, as_said
 from commonplace.store.damage import text_of
+from commonplace.store.indexed_text import CONTEXT_CHARACTERS, SHORT_MESSAGE, with_speaker
 from commonplace.store.rows import passage_text, speaker_of
 from commonplace.store.sqlite import sql
 
 _IN_CONTEXT = f"""
 SELECT p.id, p.item_id, p.text, i.kind, i.type, i.title, i.body, i.details,
-       substr(b.body, -{CONTEXT}), b.details
+       substr(b.body, -{CONTEXT_CHARACTERS}), b.details
   FROM json_each(?2) j CROSS JOIN passages p ON p.id = j.value CROSS JOIN items i ON i.id = p.item_id
-  LEFT JOIN items b ON b.id = CASE WHEN i.kind = 'message' AND length(i.body) <= {FEW} THEN coalesce(
+  LEFT JOIN items b ON b.id = CASE WHEN i.kind = 'message' AND length(i.body) <= {SHORT_MESSAGE} THEN coalesce(
        (SELECT n.id FROM items n WHERE n.session_id = i.session_id AND n.created_ms = i.created_ms AND n.id < i.id
            AND n.kind = 'message' AND n.forgotten_ms IS NULL ORDER BY n.id DESC LIMIT 1),
        (SELECT n.id FROM items n WHERE n.session_id = i.session_id AND n.created_ms < i.created_ms
@@ -52,8 +52,8 @@ def in_context(
     found = {}
     for id_, item_id, text, kind, type_, title, body, details, before, of_before in rows:
         whole = passage_text(text, kind, type_, title, body, details)
-        own = as_said(speaker_of(details), whole) if kind == "message" else whole
-        context = as_said(speaker_of(of_before), text_of(before)) if before else ""
+        own = with_speaker(speaker_of(details), whole) if kind == "message" else whole
+        context = with_speaker(speaker_of(of_before), text_of(before)) if before else ""
         found[id_] = PassageText(id_, item_id, own), context
     return found
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from commonplace.model import KINDS, Item, Kind, Scope, Session
 from commonplace.store.damage import object_of, texts_of
-from commonplace.store.periods import Happening
 from commonplace.store.rows import kind_of
 from commonplace.store.sqlite import items, sessions, sql
 from commonplace.store.sqlite.items import walks
 from commonplace.store.sqlite.scope import NO_PROJECT, resolve
 from commonplace.store.sqlite.space import Space
+from commonplace.store.types import ItemHeader
 
 _DAY, _SHIFT = 86_400_000, 1_000_000
 _HAPPENED = """
@@ -45,16 +45,18 @@ SELECT day, (
 class Periods(Space):
     """What happened when, in one space."""
 
-    def happened(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Happening]:
+    def happened(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[ItemHeader]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
-            found: list[Happening] = []
+            found: list[ItemHeader] = []
             for walk in () if filter_ is None else walks(filter_):
                 condition, bindings = walk.sql()
                 select = _HAPPENED.format(condition=condition)
                 for row in sql.rows(connection, select, [self._space_id, *bindings, from_ms, to_ms, limit]):
                     id_, kind, type_, title, details, meta, *rest = row
-                    found.append(Happening(id_, kind_of(kind), type_, title, texts_of(details), object_of(meta), *rest))
+                    found.append(
+                        ItemHeader(id_, kind_of(kind), type_, title, texts_of(details), object_of(meta), *rest)
+                    )
         return sorted(found, key=lambda one: (one.at_ms, one.item_id), reverse=True)[:limit]
 
     def sessions_during(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Session]:
@@ -117,7 +119,7 @@ class Periods(Space):
             kinds.setdefault(session_id, {})[kind] = count
         return kinds
 
-    def sessions_from(self, session_id: int) -> list[Session]:
+    def follow_up_sessions(self, session_id: int) -> list[Session]:
         with self._database.read(self._query_timeout) as connection:
             found: dict[int, Session] = {}
             for name in ("continued_from", "parent_session"):

@@ -14,7 +14,7 @@ from commonplace.errors import Conflict, NotFound
 from commonplace.model import Project
 from commonplace.store.damage import list_of
 from commonplace.store.sqlite import sql
-from commonplace.text.names import normalise_project
+from commonplace.text.project_names import normalise_project
 
 
 def find(connection: apsw.Connection, space_id: int, raw: str) -> tuple[int, ...]:

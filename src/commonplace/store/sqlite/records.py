@@ -11,22 +11,22 @@ import apsw
 
 from commonplace.model import Change
 from commonplace.store.damage import list_of
-from commonplace.store.joining import Found, join
+from commonplace.store.merge import FoundRecord, merge_arrivals
 from commonplace.store.records import (
     Arrival,
     Name,
     Outcome,
     Peer,
     Record,
-    What,
+    RecordKind,
     item_record,
     project_record,
-    replacing,
+    replacement_ids,
     session_record,
 )
 from commonplace.store.rows import change_of, refused_of
 from commonplace.store.sqlite import items, sessions, sql
-from commonplace.store.sqlite.joining import Hands
+from commonplace.store.sqlite.merge import SqliteRowWriter
 from commonplace.store.sqlite.space import Space
 
 _ROW = "SELECT what, id, seq, version, awaits FROM records"
@@ -34,7 +34,7 @@ _ROW = "SELECT what, id, seq, version, awaits FROM records"
 _NAMED = {"item": ("items", "uid"), "session": ("sessions", "key"), "project": ("projects", "name")}
 _HISTORY = {"item": ("history", "item_id"), "session": ("session_history", "session_id")}
 
-Row = tuple[What, int, int, int, str | None]
+Row = tuple[RecordKind, int, int, int, str | None]
 
 
 class Records(Space):
@@ -56,7 +56,7 @@ class Records(Space):
             records = [one.record for one in read(connection, self._space_id, rows)]
             return sorted(records, key=lambda record: record.seq), rows[-1][2] if rows else after
 
-    def records_of(self, what: What, after: str, limit: int) -> tuple[list[Record], str | None]:
+    def records_of(self, what: RecordKind, after: str, limit: int) -> tuple[list[Record], str | None]:
         table, column = _NAMED[what]
         walk = (
             f"SELECT r.what, r.id, r.seq, r.version, r.awaits FROM {table} t"
@@ -75,8 +75,10 @@ class Records(Space):
 
     def merge_records(self, arrivals: Sequence[Arrival], now_ms: int) -> list[Outcome]:
         with self._database.write() as connection:
-            hands = Hands(connection, self._space_id, now_ms, lambda names: find(connection, self._space_id, names))
-            return join(hands, arrivals, now_ms)
+            hands = SqliteRowWriter(
+                connection, self._space_id, now_ms, lambda names: find(connection, self._space_id, names)
+            )
+            return merge_arrivals(hands, arrivals, now_ms)
 
     def peer(self, uid: str, extent: str) -> Peer:
         question = "SELECT pulled, pushed, refused FROM peers WHERE space_id = ? AND peer = ? AND extent = ?"
@@ -94,7 +96,7 @@ class Records(Space):
             )
 
 
-def find(connection: apsw.Connection, space_id: int, names: Sequence[Name]) -> dict[Name, Found]:
+def find(connection: apsw.Connection, space_id: int, names: Sequence[Name]) -> dict[Name, FoundRecord]:
     """The records of these names that are there."""
     rows: list[Row] = []
     for what, (table, column) in _NAMED.items():
@@ -110,7 +112,7 @@ def find(connection: apsw.Connection, space_id: int, names: Sequence[Name]) -> d
     return {(one.record.what, one.record.name): one for one in read(connection, space_id, rows)}
 
 
-def read(connection: apsw.Connection, space_id: int, rows: Sequence[Row]) -> list[Found]:
+def read(connection: apsw.Connection, space_id: int, rows: Sequence[Row]) -> list[FoundRecord]:
     """Records of their rows, with all that belongs to them."""
     of: defaultdict[str, dict[int, tuple[Any, ...]]] = defaultdict(dict)
     for what, id_, *row in rows:
@@ -122,21 +124,21 @@ def read(connection: apsw.Connection, space_id: int, rows: Sequence[Row]) -> lis
     ]
 
 
-def _items(connection: apsw.Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[Found]:
+def _items(connection: apsw.Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[FoundRecord]:
     found = items.get(connection, space_id, rows)
     histories = _histories(connection, "item", rows)
-    numbers = json.dumps(sorted(replacing([*found.values()], histories)))
+    numbers = json.dumps(sorted(replacement_ids([*found.values()], histories)))
     uids = sql.rows(connection, "SELECT i.id, i.uid FROM json_each(?) j JOIN items i ON i.id = j.value", (numbers,))
-    return [Found(id_, item_record(item, histories[id_], dict(uids), rows[id_])) for id_, item in found.items()]
+    return [FoundRecord(id_, item_record(item, histories[id_], dict(uids), rows[id_])) for id_, item in found.items()]
 
 
-def _sessions(connection: apsw.Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[Found]:
+def _sessions(connection: apsw.Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[FoundRecord]:
     histories = _histories(connection, "session", rows)
     found = sessions.get(connection, space_id, rows)
-    return [Found(id_, session_record(session, histories[id_], rows[id_])) for id_, session in found.items()]
+    return [FoundRecord(id_, session_record(session, histories[id_], rows[id_])) for id_, session in found.items()]
 
 
-def _projects(connection: apsw.Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[Found]:
+def _projects(connection: apsw.Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[FoundRecord]:
     found = sql.rows(
         connection,
         "SELECT p.id, p.name, p.created_ms, (SELECT json_group_array(alias) FROM project_aliases a"
@@ -145,7 +147,7 @@ def _projects(connection: apsw.Connection, space_id: int, rows: dict[int, tuple[
         (space_id, json.dumps([*rows])),
     )
     return [
-        Found(id_, project_record(name, list_of(aliases), created_ms, rows[id_]))
+        FoundRecord(id_, project_record(name, list_of(aliases), created_ms, rows[id_]))
         for id_, name, created_ms, aliases in found
     ]
 

@@ -24,16 +24,16 @@ from commonplace.model import KINDS
 from commonplace.store.damage import DamagedText, content_checksum, nearest, shown
 from commonplace.store.rows import STATUSES, item_before, item_of
 from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.copies import alone, another, take_place
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.file_watch import folder_lock
 from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect, is_plain
 from commonplace.store.sqlite.migrate import migrate, recognise, version_of
-from commonplace.store.sqlite.orphans import orphans
-from commonplace.store.sqlite.pages import Pages, Row, open_pages, schema
+from commonplace.store.sqlite.orphan_pages import orphans
+from commonplace.store.sqlite.page_reader import Pages, Row, open_pages, schema
 from commonplace.store.sqlite.refusals import translated
-from commonplace.store.sqlite.tables import Table, tables_of
-from commonplace.text.times import on_calendar
+from commonplace.store.sqlite.restore import assign_new_identity, exclusive, replace_store
+from commonplace.store.sqlite.table_shapes import Table, tables_of
+from commonplace.text.dates import clamp_time
 
 _LAST_ROW = 2**62
 # So many numbers are tried one by one after a row that cannot be read.
@@ -104,12 +104,12 @@ def _recover(path: Path, aside: Path, key: str, busy_ms: int) -> Recovered:
                 copier.copy_all(damaged, pages, roots, visited)
                 if not any(done.rows[table] for table in (*_NAMED, "spaces")):
                     raise StoreCorrupt(f"The file {path} has no row of a Commonplace store.", "Restore a backup.")
-                another(copy)
+                assign_new_identity(copy)
         finally:
             target.close()
             if not any(done.rows.values()):
                 fresh.unlink(missing_ok=True)
-    take_place(path, fresh, aside)
+    replace_store(path, fresh, aside)
     return done
 
 
@@ -140,7 +140,7 @@ def _opened(
 def _be_alone(path: Path, key: str, busy_ms: int) -> None:
     """StoreBusy if another process has the file open; a file that SQLite does not open, nobody has."""
     try:
-        with translated(path), alone(path, key, busy_ms):
+        with translated(path), exclusive(path, key, busy_ms):
             pass
     except StoreBusy:
         raise
@@ -302,7 +302,7 @@ class _Copier:
             kept.append(fit)
         fields = dict(zip(table.columns, kept, strict=True))
         if table.name == "items":
-            fields["uid"] = fields["uid"] or new_uid(on_calendar(fields["created_ms"]))
+            fields["uid"] = fields["uid"] or new_uid(clamp_time(fields["created_ms"]))
             fields["content_hash"] = fields["content_hash"] or _hash(f"damaged {fields['id']}")
         if changed and table.name in _SAID:
             name = _NAMED[table.name][0] if table.name in _NAMED else table.name
@@ -322,7 +322,7 @@ class _Copier:
             top = f"SELECT max((SELECT coalesce(max(id), 0) FROM {table.name}), coalesce(max(seq), 0)) + 1"
             row["id"] = sql.value(self._copy, f"{top} FROM sqlite_sequence WHERE name = ?", (table.name,))
         if "uid" in row:
-            row["uid"] = new_uid(on_calendar(row.get("created_ms") or row.get("started_ms") or 0))
+            row["uid"] = new_uid(clamp_time(row.get("created_ms") or row.get("started_ms") or 0))
         for column in {"projects": ("name",), "sessions": ("key",)}.get(table.name, ()):
             row[column] = f"{row[column]} ({row['id']})"
         if table.name == "items":

@@ -10,37 +10,39 @@ import apsw
 
 from commonplace.model import Draft, Item
 from commonplace.store.damage import content_checksum
-from commonplace.store.holders import ITEMS, PARTS, Part, holder_of, said, what_is_left
-from commonplace.store.scrubbing import Holder, Mark
+from commonplace.store.maintenance import RowKey, TextRow
 from commonplace.store.sqlite import changes, index, items, sql
 from commonplace.store.sqlite.content_mark import WIPED
 from commonplace.store.sqlite.space import Space
 from commonplace.store.sqlite.spaces import unlimited
+from commonplace.store.text_tables import ITEMS, TEXT_TABLES, TextTable, cleaned_columns, text_row, texts_in
 
 
 class Scrubbing(Space):
     """The engine's part about cleaning."""
 
     def parts(self) -> Sequence[str]:
-        return (ITEMS, *PARTS)
+        return (ITEMS, *TEXT_TABLES)
 
-    def holders(self, part: str, after: Mark | None, limit: int) -> list[Holder]:
+    def holders(self, part: str, after: RowKey | None, limit: int) -> list[TextRow]:
         with self._database.read() as connection:
             if part == ITEMS:
                 return _item_holders(connection, self._space_id, after, limit)
-            return [holder_of(part, row) for row in part_rows(connection, self._space_id, PARTS[part], after, limit)]
+            return [
+                text_row(part, row) for row in part_rows(connection, self._space_id, TEXT_TABLES[part], after, limit)
+            ]
 
-    def clean_holders(self, part: str, marks: Sequence[Mark], clean: Callable[[str], str]) -> None:
+    def clean_text_rows(self, part: str, marks: Sequence[RowKey], clean: Callable[[str], str]) -> None:
         with self._database.write() as connection:
             for mark in marks:
-                _clean_row(connection, self._space_id, PARTS[part], mark, clean)
+                _clean_row(connection, self._space_id, TEXT_TABLES[part], mark, clean)
 
-    def clean_items(self, marks: Sequence[Mark], redraft: Callable[[Item], Draft]) -> None:
+    def clean_items(self, marks: Sequence[RowKey], redraft: Callable[[Item], Draft]) -> None:
         with self._database.write() as connection, unlimited(connection, self._space_id):
             for item in items.get(connection, self._space_id, [mark[0] for mark in marks]).values():
                 _clean_item(connection, self._space_id, item, redraft(item))
 
-    def wipe(self) -> bool:
+    def erase_deleted(self) -> bool:
         with self._database.write() as connection:
             # What was deleted from the index is still in it until its pieces are joined; there must be two to join.
             connection.execute("INSERT INTO passages_fts (rowid, text) VALUES (-9223372036854775807, 'x')")
@@ -55,27 +57,29 @@ class Scrubbing(Space):
         return self._database.compact()
 
 
-def _item_holders(connection: apsw.Connection, space_id: int, after: Mark | None, limit: int) -> list[Holder]:
+def _item_holders(connection: apsw.Connection, space_id: int, after: RowKey | None, limit: int) -> list[TextRow]:
     question = "SELECT id FROM items WHERE space_id = ? AND id > ? ORDER BY id LIMIT ?"
     ids = [row[0] for row in sql.rows(connection, question, (space_id, after[0] if after else 0, limit))]
     found = items.get(connection, space_id, ids)
     return [
-        Holder((id_,), f"item {id_}", tuple(said([one.type, one.title, one.body, one.details, one.meta, one.tags])))
+        TextRow(
+            (id_,), f"item {id_}", tuple(texts_in([one.type, one.title, one.body, one.details, one.meta, one.tags]))
+        )
         for id_, one in sorted(found.items())
     ]
 
 
-def _ours(part: Part) -> str:
+def _ours(part: TextTable) -> str:
     chunk = part.table == "stream_parts"
     return "stream_id IN (SELECT id FROM streams WHERE space_id = ?)" if chunk else "space_id = ?"
 
 
-def _places(mark: Mark) -> str:
+def _places(mark: RowKey) -> str:
     return ", ".join(map(sql.place, mark))
 
 
 def part_rows(
-    connection: apsw.Connection, space_id: int, part: Part, after: Mark | None, limit: int
+    connection: apsw.Connection, space_id: int, part: TextTable, after: RowKey | None, limit: int
 ) -> list[tuple[Any, ...]]:
     keys = ", ".join(part.keys)
     beyond = f"AND ({keys}) > ({_places(after)})" if after else ""
@@ -87,7 +91,9 @@ def part_rows(
     )
 
 
-def _clean_row(connection: apsw.Connection, space_id: int, part: Part, mark: Mark, clean: Callable[[str], str]) -> None:
+def _clean_row(
+    connection: apsw.Connection, space_id: int, part: TextTable, mark: RowKey, clean: Callable[[str], str]
+) -> None:
     here = f"{_ours(part)} AND ({', '.join(part.keys)}) = ({_places(mark)})"
     mark = tuple(map(sql.binding, mark))
     row = sql.first(connection, f"SELECT {', '.join(part.columns)} FROM {part.table} WHERE {here}", (space_id, *mark))
@@ -96,7 +102,7 @@ def _clean_row(connection: apsw.Connection, space_id: int, part: Part, mark: Mar
         question = f"SELECT count(*) FROM {part.table} WHERE space_id = ? AND {part.name} = ?"
         return bool(sql.value(connection, question, (space_id, name)))
 
-    left = None if row is None else what_is_left(part, mark, row, clean, is_taken)
+    left = None if row is None else cleaned_columns(part, mark, row, clean, is_taken)
     if left is None:
         return
     if part.lossy:

@@ -10,14 +10,14 @@ import apsw
 from commonplace.errors import NotFound
 from commonplace.identity import Ref, new_uid
 from commonplace.model import Draft, Item, Session, SessionScope
-from commonplace.store.conversations import SessionCounts
 from commonplace.store.damage import Reader, text_of
 from commonplace.store.rows import session_of
 from commonplace.store.sqlite import projects, sql
-from commonplace.text.folders import ROOT, names_in
-from commonplace.text.sketch import Sketch, merged, packed, sketch, unpacked
-from commonplace.text.times import on_calendar
-from commonplace.text.words import count_words
+from commonplace.store.types import SessionCounts
+from commonplace.text.dates import clamp_time
+from commonplace.text.near_duplicates import Sketch, merge_sketches, pack_sketch, sketch, unpack_sketch
+from commonplace.text.paths import ROOT_FOLDER, folder_names
+from commonplace.text.tokens import count_words
 
 _DAY, _SHIFT = 86_400_000, 1_000_000
 LIVE = "s.forgotten_ms IS NULL AND s.messages > 0"
@@ -81,7 +81,7 @@ def count(connection: apsw.Connection, session_id: int, items: Iterable[Draft | 
 def sketches(connection: apsw.Connection, space_id: int) -> dict[int, Sketch]:
     """The sketch of each session with messages; one that is not kept is made of what it says."""
     rows = sql.rows(connection, f"SELECT s.id, s.sketch FROM sessions s WHERE s.space_id = ? AND {LIVE}", (space_id,))
-    return {id_: unpacked(kept) if kept else sketch(_bodies(connection, id_)) for id_, kept in rows}
+    return {id_: unpack_sketch(kept) if kept else sketch(_bodies(connection, id_)) for id_, kept in rows}
 
 
 def _sketch(connection: apsw.Connection, session_id: int, bodies: Sequence[str], sign: int) -> bytes:
@@ -91,7 +91,7 @@ def _sketch(connection: apsw.Connection, session_id: int, bodies: Sequence[str],
         return bytes(kept)
     if sign < 0 or (messages and not kept):
         return b""
-    return packed(merged(unpacked(kept), sketch(bodies)))
+    return pack_sketch(merge_sketches(unpack_sketch(kept), sketch(bodies)))
 
 
 def _bodies(connection: apsw.Connection, session_id: int) -> list[str]:
@@ -122,7 +122,7 @@ def is_counted(connection: apsw.Connection, session_id: int, sums: tuple[int, ..
     """Whether a session counts its messages as they are; a sketch that is not kept is none that is wrong."""
     if sums != counted(connection, session_id):
         return False
-    return not kept or kept == packed(sketch(_bodies(connection, session_id)))
+    return not kept or kept == pack_sketch(sketch(_bodies(connection, session_id)))
 
 
 def _size(item: Draft | Item) -> int:
@@ -166,7 +166,7 @@ def write_readable(connection: apsw.Connection, session: Session) -> Session:
             " words = ?, bytes = ?, forgotten_ms = ?, sketch = iif(typeof(sketch) = 'blob', sketch, x''),"
             " project_id = iif(typeof(project_id) = 'integer', project_id, NULL) WHERE id = ?",
             (
-                new_uid(on_calendar(session.started_ms)) if "uid" in session.damaged else session.uid,
+                new_uid(clamp_time(session.started_ms)) if "uid" in session.damaged else session.uid,
                 session.key or f"damaged-{session.id}",
                 session.source,
                 session.label,
@@ -204,7 +204,7 @@ def condition_of(connection: apsw.Connection, space_id: int, scope: SessionScope
     # "0" is the letter after "/": everything that begins with the folder and a slash.
     within = "(s.folder = ? OR (s.folder > ? AND s.folder < ?))"
     for trees in ((scope.folder,), scope.folders):
-        if any(trees) and ROOT not in trees:
+        if any(trees) and ROOT_FOLDER not in trees:
             clauses.append(f"({' OR '.join([within] * len(trees))})")
             bindings += [bound for tree in trees for bound in (tree, f"{tree}/", f"{tree}0")]
     if scope.since_ms is not None:
@@ -277,7 +277,7 @@ def sums(connection: apsw.Connection, rows: str, bindings: Sequence[object], mos
         importance=importance,
         oldest_ms=Reader().integer_or_none("", oldest),
         newest_ms=Reader().integer_or_none("", newest),
-        folders=_by_name(folders, ROOT),
+        folders=_by_name(folders, ROOT_FOLDER),
         labels=_by_name(labels),
         all_labels=all_labels,
         statuses=_by_name(statuses),
@@ -302,7 +302,7 @@ def _labelled(connection: apsw.Connection, space_id: int, labels: Sequence[str])
     return [
         id_
         for id_, label, folder in names
-        if not wanted.isdisjoint(name.strip().casefold() for name in (label, *label.split("/"), *names_in(folder)))
+        if not wanted.isdisjoint(name.strip().casefold() for name in (label, *label.split("/"), *folder_names(folder)))
     ]
 
 

@@ -27,7 +27,7 @@ class Sources(Space):
             row = sql.first(connection, question, (self._space_id, path))
         return None if row is None else object_of(row[0])
 
-    def note_source(self, path: str, mark: Mapping[str, Any], now_ms: int) -> None:
+    def save_source_mark(self, path: str, mark: Mapping[str, Any], now_ms: int) -> None:
         with self._database.write() as connection:
             connection.execute(
                 "INSERT INTO sources (space_id, path, mark, at_ms) VALUES (?, ?, ?, ?)"
@@ -35,7 +35,7 @@ class Sources(Space):
                 (self._space_id, path, json.dumps(mark, ensure_ascii=False), now_ms),
             )
 
-    def turns_of(self, key: str) -> list[tuple[str, str | None]]:
+    def source_turns(self, key: str) -> list[tuple[str, str | None]]:
         with self._database.read(self._query_timeout) as connection:
             fields = ", ".join(f"{_META} ->> '$.{name}'" for name in ("turn", "follows", "sidechain"))
             question = f"SELECT {fields} {_SAID} ORDER BY id"
@@ -46,7 +46,7 @@ class Sources(Space):
                 turns[turn] = follows or turns.get(turn)
         return list(turns.items())
 
-    def leave_behind(self, key: str, turns: Collection[str]) -> None:
+    def mark_abandoned(self, key: str, turns: Collection[str]) -> None:
         with self._database.write() as connection:
             session_id = self._named(connection, key)
             question = f"SELECT id, {_META} ->> '$.turn', {_META} ->> '$.off_path' {_SAID}"
@@ -60,7 +60,7 @@ class Sources(Space):
                     size = len(_MARK) if left else -len(_MARK)
                     connection.execute("UPDATE sessions SET bytes = bytes + ? WHERE id = ?", (size, session_id))
 
-    def tie_sub_agents(self, key: str) -> int:
+    def link_sub_agents(self, key: str) -> int:
         untied = f"{_META} ->> '$.parent_session' = ? AND {_META} ->> '$.parent_message' IS NULL"
         question = f"SELECT id, key, {_META} ->> '$.started_by' FROM sessions WHERE space_id = ? AND {untied}"
         with self._database.read() as connection:

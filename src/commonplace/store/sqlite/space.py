@@ -63,7 +63,7 @@ class Space:
             # Nothing has this number: the space is empty until a file that has it is there.
             self._space_id = 0
 
-    def at_one_moment(self, work: Callable[[], _T]) -> _T:
+    def snapshot(self, work: Callable[[], _T]) -> _T:
         with self._database.read(self._query_timeout):
             return work()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import apsw
 
-from commonplace.store.spaces import Limits, SpaceEntry
+from commonplace.store.maintenance import Limits, SpaceEntry
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.jobs import MAX_TRIES
 from commonplace.store.sqlite.space import Space
@@ -47,7 +47,7 @@ class Spaces(Space):
             rows = sql.rows(connection, _SELECT + " WHERE ?2 IS NULL OR s.name = ?2 ORDER BY s.name", (now_ms, name))
             return [_entry(*row) for row in rows]
 
-    def limit_space(self, name: str, limits: Limits) -> bool:
+    def set_space_limits(self, name: str, limits: Limits) -> bool:
         with self._database.write() as connection:
             change = "UPDATE spaces SET max_items = ?, max_bytes = ? WHERE name = ? RETURNING id"
             return bool(sql.rows(connection, change, (limits.items, limits.bytes, name)))
@@ -57,7 +57,7 @@ class Spaces(Space):
         with self._database.read() as connection:
             return [row[0] for row in sql.rows(connection, question, (prefix,))]
 
-    def waiting_spaces(self, now_ms: int, *, vectors: bool = True) -> Sequence[str]:
+    def spaces_with_work(self, now_ms: int, *, vectors: bool = True) -> Sequence[str]:
         with self._database.read(self._query_timeout) as connection:
             return [row[0] for row in sql.rows(connection, _WAITING, (now_ms, vectors))]
 

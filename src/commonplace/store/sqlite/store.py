@@ -23,6 +23,7 @@ from commonplace.store.protocol import Counts, Job, TextAnswer
 from commonplace.store.sqlite import changes, counts, fulltext, items, jobs, passages, projects, vectors, writing
 from commonplace.store.sqlite.captures import Captures
 from commonplace.store.sqlite.conversations import Conversations
+from commonplace.store.sqlite.integrity import Integrity
 from commonplace.store.sqlite.keyring import Keyring
 from commonplace.store.sqlite.links import Links
 from commonplace.store.sqlite.news import News
@@ -31,7 +32,6 @@ from commonplace.store.sqlite.records import Records
 from commonplace.store.sqlite.replies import Replies
 from commonplace.store.sqlite.scope import resolve
 from commonplace.store.sqlite.scrubbing import Scrubbing
-from commonplace.store.sqlite.soundness import Soundness
 from commonplace.store.sqlite.sources import Sources
 from commonplace.store.sqlite.spaces import Spaces
 from commonplace.store.sqlite.streams import Streams
@@ -55,7 +55,7 @@ class SqliteStore(
     Records,
     Replies,
     Scrubbing,
-    Soundness,
+    Integrity,
     Sources,
     Spaces,
     Streams,
@@ -223,9 +223,9 @@ class SqliteStore(
         with self._database.write(patience) as connection:
             jobs.release(connection, self._space_id, given_up, owner, error)
 
-    def embed_again(self) -> int:
+    def requeue_embeddings(self) -> int:
         with self._database.write() as connection:
-            return jobs.embed_again(connection, self._space_id)
+            return jobs.requeue_embeddings(connection, self._space_id)
 
     def pending(self, scope: Scope | None = None) -> int:
         with self._database.read() as connection:
@@ -234,18 +234,18 @@ class SqliteStore(
             filter_ = resolve(connection, self._space_id, scope)
             return 0 if filter_ is None else jobs.pending_inside(connection, self._space_id, filter_)
 
-    def waiting_jobs(self, passage_ids: Sequence[int]) -> list[Job]:
+    def pending_jobs(self, passage_ids: Sequence[int]) -> list[Job]:
         with self._database.read(self._query_timeout) as connection:
             return jobs.waiting_for(connection, self._space_id, passage_ids)
 
-    def newest_waiting(self, scope: Scope, limit: int) -> list[Job]:
+    def newest_pending_jobs(self, scope: Scope, limit: int) -> list[Job]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
-            return [] if filter_ is None else jobs.newest_waiting(connection, self._space_id, filter_, limit)
+            return [] if filter_ is None else jobs.newest_pending_jobs(connection, self._space_id, filter_, limit)
 
-    def waiting_because(self) -> str | None:
+    def pending_reason(self) -> str | None:
         with self._database.read() as connection:
-            return jobs.waiting_because(connection, self._space_id)
+            return jobs.pending_reason(connection, self._space_id)
 
     # Keeping.
 
@@ -261,7 +261,7 @@ class SqliteStore(
             "schema": self.schema,
         }
 
-    def beside(self, name: str) -> SqliteStore:
+    def for_space(self, name: str) -> SqliteStore:
         path, timeout = self._database.path, self._query_timeout
         return SqliteStore(path, space=name, query_timeout=timeout, as_it_is=True, shared=self._database)
 

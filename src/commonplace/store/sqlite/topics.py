@@ -10,7 +10,7 @@ import apsw
 
 from commonplace.store.sqlite import jobs, projects, sql
 from commonplace.store.sqlite.space import Space
-from commonplace.store.topics import Centre, Grown, Known, Member, Points, Topic
+from commonplace.store.types import BuiltTopics, StaleTopics, Topic, TopicCentre, TopicMember, TopicPoints
 
 _SELECT = """
 SELECT c.id, c.label, c.size, p.name, c.built_ms{more}
@@ -70,12 +70,12 @@ class Topics(Space):
                 (self._space_id, topic_id, limit),
             )
 
-    def grown_topics(self) -> list[Grown]:
+    def stale_topics(self) -> list[StaleTopics]:
         with self._database.read(self._query_timeout) as connection:
             model = jobs.current_model(connection, self._space_id)
-            return [Grown(*row) for row in sql.rows(connection, _GROWN, (self._space_id, model))]
+            return [StaleTopics(*row) for row in sql.rows(connection, _GROWN, (self._space_id, model))]
 
-    def points(self, place: int, after: int, limit: int) -> Points:
+    def points(self, place: int, after: int, limit: int) -> TopicPoints:
         import numpy as np
 
         with self._database.read(self._query_timeout) as connection:
@@ -87,12 +87,12 @@ class Topics(Space):
                 (self._space_id, model, place, after, limit),
             )
         if not rows:
-            return Points(np.empty(0, np.int64), np.empty((0, 0), np.int8), after, model)
+            return TopicPoints(np.empty(0, np.int64), np.empty((0, 0), np.int8), after, model)
         seqs, passages, blobs = zip(*rows, strict=True)
         values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), -1)
-        return Points(np.asarray(passages, np.int64), values, seqs[-1], model)
+        return TopicPoints(np.asarray(passages, np.int64), values, seqs[-1], model)
 
-    def known_topics(self, place: int) -> Known | None:
+    def built_topics(self, place: int) -> BuiltTopics | None:
         import numpy as np
 
         with self._database.read() as connection:
@@ -106,14 +106,14 @@ class Topics(Space):
             rows = sql.rows(
                 connection, f"SELECT id, label, centroid FROM clusters WHERE {_OF_PLACE}", (self._space_id, place)
             )
-        centres = [Centre(id_, name, np.frombuffer(row, np.float32)) for id_, name, row in rows]
-        return Known(centres, np.frombuffer(build[0], np.float32), build[1], build[2])
+        centres = [TopicCentre(id_, name, np.frombuffer(row, np.float32)) for id_, name, row in rows]
+        return BuiltTopics(centres, np.frombuffer(build[0], np.float32), build[1], build[2])
 
     def topic_members(self, place: int) -> Mapping[int, int]:
         with self._database.read() as connection:
             return _members(connection, self._space_id, place)
 
-    def extend_topics(self, place: int, known: Known, members: Sequence[Member], last: int) -> bool:
+    def extend_topics(self, place: int, known: BuiltTopics, members: Sequence[TopicMember], last: int) -> bool:
         with self._database.write() as connection:
             # Where the last one stopped is where this one began: otherwise somebody was quicker, or built anew.
             mine = sql.first(
@@ -145,7 +145,7 @@ class Topics(Space):
             return claimed is not None
 
     def replace_topics(
-        self, place: int, owner: str, built: Known, members: Sequence[Member], vectors: int, now_ms: int
+        self, place: int, owner: str, built: BuiltTopics, members: Sequence[TopicMember], vectors: int, now_ms: int
     ) -> bool:
         with self._database.write() as connection:
             if built.model != jobs.current_model(connection, self._space_id):
@@ -174,7 +174,7 @@ class Topics(Space):
             return True
 
     def _write_centres(
-        self, connection: apsw.Connection, place: int, centres: Sequence[Centre], now_ms: int
+        self, connection: apsw.Connection, place: int, centres: Sequence[TopicCentre], now_ms: int
     ) -> list[int]:
         """The ids of the centres, in their order; whatever else was there is gone."""
         kept = json.dumps([centre.id for centre in centres if centre.id is not None])

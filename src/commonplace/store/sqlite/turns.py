@@ -11,7 +11,7 @@ from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.scope import resolve
 from commonplace.store.sqlite.space import Space
 from commonplace.store.sqlite.within import narrowed
-from commonplace.store.turns import Turn, turn_of
+from commonplace.store.types import Turn, turn_of
 from commonplace.text.query import Word, words_to_fts5
 
 # A word in very many rows may be nobody's name in any of them: only so many of the newest are looked at.

@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 
 from commonplace.store.invariants import SEARCHED, STRAY_VECTORS, VECTORLESS
+from commonplace.store.maintenance import IndexState
 from commonplace.store.sqlite import index, items, jobs, sql
+from commonplace.store.sqlite.integrity import STRAY_WORDS, WORDLESS, complaints, filled
 from commonplace.store.sqlite.migrate import check
-from commonplace.store.sqlite.soundness import STRAY_WORDS, WORDLESS, complaints, filled
 from commonplace.store.sqlite.space import Space
-from commonplace.store.upkeep import IndexState
 
 
 class Upkeep(Space):
@@ -40,18 +40,18 @@ class Upkeep(Space):
                 stray=count(STRAY_WORDS) + count(STRAY_VECTORS),
             )
 
-    def clear_words(self) -> None:
+    def clear_text_index(self) -> None:
         with self._database.write() as connection:
             connection.execute("INSERT INTO passages_fts (passages_fts) VALUES ('delete-all')")
 
-    def mend_words(self, limit: int) -> int:
+    def repair_text_index(self, limit: int) -> int:
         some = {"space": self._space_id, "limit": limit}
         with self._database.write() as connection:
             question = filled(f"SELECT DISTINCT i.id, i.project_id {WORDLESS} LIMIT {{limit}}")
             missing = dict(sql.rows(connection, question, some))
             found = items.get(connection, self._space_id, missing)
             for item_id, project_id in missing.items():
-                index.reword(connection, self._space_id, project_id, found[item_id])
+                index.reindex_items(connection, self._space_id, project_id, found[item_id])
             stray = [row[0] for row in sql.rows(connection, filled(f"SELECT d.id {STRAY_WORDS} LIMIT {{limit}}"), some)]
             for rowid in stray:
                 connection.execute("DELETE FROM passages_fts WHERE rowid = ?", (rowid,))

@@ -1,4 +1,4 @@
-"""Vectors: int8 rows are the truth; each process keeps their sign bits to scan (store/signs.py)."""
+"""Vectors: int8 rows are the truth; each process keeps their sign bits to scan (store/sign_bits.py)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from commonplace.model import VectorHit
-from commonplace.store.signs import GONE_SHARE, RESCORED, Signs, packed
+from commonplace.store.sign_bits import GONE_SHARE, RESCORED, SignBits, pack_bits
 from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.scope import Filter, chosen_passages, wide_share
 
@@ -28,7 +28,7 @@ class SignMatrix:
     def __init__(self, space_id: int, model_id: int, dim: int) -> None:
         self.space_id, self.model_id, self.dim = space_id, model_id, dim
         self._lock = threading.Lock()
-        self._signs = Signs(dim)
+        self._signs = SignBits(dim)
 
     def nearest(
         self, connection: apsw.Connection, query: NDArray[np.float32], filter_: Filter, k: int, *, afresh: bool = False
@@ -41,7 +41,7 @@ class SignMatrix:
         if afresh or len(hits) >= len(near) * (1 - GONE_SHARE):
             return hits[:k]
         with self._lock:
-            self._signs = Signs(self.dim)
+            self._signs = SignBits(self.dim)
         return self.nearest(connection, query, filter_, k, afresh=True)
 
     def _catch_up(self, connection: apsw.Connection) -> None:
@@ -58,7 +58,7 @@ class SignMatrix:
                 return
             seqs, passages, projects, kinds, blobs = zip(*rows, strict=True)
             values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), self.dim)
-            self._signs.add(seqs[-1], passages, projects, kinds, packed(values > 0))
+            self._signs.add(seqs[-1], passages, projects, kinds, pack_bits(values > 0))
 
     def _near(
         self, connection: apsw.Connection, query: NDArray[np.float32], filter_: Filter, most: int

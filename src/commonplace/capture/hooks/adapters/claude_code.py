@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from commonplace.capture.hooks.adapters.told import Told, event_of, failed, plain
-from commonplace.capture.hooks.event import Event, EventKind
-from commonplace.capture.hooks.waiting import Record
+from commonplace.capture.hooks.spool_reader import Record
+from commonplace.hosts.hook_event import Event, EventKind, PayloadFields, failed, make_event, plain
 
 _KINDS: Mapping[str, EventKind] = {
     "sessionstart": "session-start",
@@ -27,24 +26,24 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\.jsonl\Z)")
 
 def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None:
     """The event; None where there is nothing in it for a memory."""
-    kind, told = _KINDS.get(plain(name)), Told(payload)
+    kind, told = _KINDS.get(plain(name)), PayloadFields(payload)
     if kind is None:
         return None
-    event = event_of(record, kind, told, **_known(kind, told, plain(name)))
+    event = make_event(record, kind, told, **_known(kind, told, plain(name)))
     if kind == "tool" and record.host == "claude-code":
-        event = replace(event, succeeded=not event.failed and _is_finished(Told(event.output)))
+        event = replace(event, succeeded=not event.failed and _is_finished(PayloadFields(event.output)))
     if not event.session and (found := _UUID.search(event.transcript)):
         event = replace(event, session=found[0])
     empty = (kind == "tool" and not event.tool) or (kind == "prompt" and not event.text)
     return None if empty else event
 
 
-def _is_finished(output: Told) -> bool:
+def _is_finished(output: PayloadFields) -> bool:
     """Claude Code tells of failures by another name, but not of what was interrupted or runs on."""
     return not (output.any("interrupted") or output.any("background_task_id"))
 
 
-def _known(kind: EventKind, told: Told, name: str) -> dict[str, Any]:
+def _known(kind: EventKind, told: PayloadFields, name: str) -> dict[str, Any]:
     if kind == "tool":
         output, wrong = told.any("tool_response", "tool_output", "tool_result"), name.endswith("failure")
         return {

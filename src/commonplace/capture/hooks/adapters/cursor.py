@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from commonplace.capture.hooks.adapters.told import Told, event_of, failed, opened, plain, ran
-from commonplace.capture.hooks.event import Event, EventKind
-from commonplace.capture.hooks.waiting import Record
+from commonplace.capture.hooks.spool_reader import Record
+from commonplace.hosts.hook_event import (
+    Event,
+    EventKind,
+    PayloadFields,
+    failed,
+    make_event,
+    parse_json_text,
+    plain,
+    ran,
+)
 
-Known = Callable[[Told], dict[str, Any]]
+Known = Callable[[PayloadFields], dict[str, Any]]
 
 
 def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None:
     """The event; None where there is nothing in it for a memory."""
-    told, row = Told(payload), _EVENTS.get(plain(name))
+    told, row = PayloadFields(payload), _EVENTS.get(plain(name))
     if row is None:
         return None
     kind, known = row
     # Hooks of the user run in Cursor's own folder, which is no project.
     folder = told.first("workspace_roots") or told.text("cwd") or ("" if _is_cursors(record.cwd) else record.cwd)
-    event = event_of(
+    event = make_event(
         record,
         kind,
         told,
@@ -30,8 +38,8 @@ def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None
     return None if empty else event
 
 
-def _tool(told: Told) -> dict[str, Any]:
-    output = opened(told.any("tool_output", "tool_response", "result_json"))
+def _tool(told: PayloadFields) -> dict[str, Any]:
+    output = parse_json_text(told.any("tool_output", "tool_response", "result_json"))
     error = told.text("error_message", "error")
     return {
         "tool": told.text("tool_name"),
@@ -41,7 +49,7 @@ def _tool(told: Told) -> dict[str, Any]:
     }
 
 
-def _command(told: Told) -> dict[str, Any]:
+def _command(told: PayloadFields) -> dict[str, Any]:
     given = {"command": told.text("command"), "cwd": told.text("cwd")}
     return {
         "tool": "Shell" if given["command"] else "",
@@ -50,12 +58,12 @@ def _command(told: Told) -> dict[str, Any]:
     }
 
 
-def _edit(told: Told) -> dict[str, Any]:
+def _edit(told: PayloadFields) -> dict[str, Any]:
     path, edits = told.text("file_path"), told.any("edits")
     changed = [edit for edit in edits if isinstance(edit, Mapping)] if isinstance(edits, list) else []
-    new = bool(changed) and not any(Told(edit).text("old_string") for edit in changed)
+    new = bool(changed) and not any(PayloadFields(edit).text("old_string") for edit in changed)
     if new:
-        written = "\n".join(Told(edit).text("new_string") for edit in changed)
+        written = "\n".join(PayloadFields(edit).text("new_string") for edit in changed)
         return {"tool": "Write" if path else "", "input": {"file_path": path, "content": written}}
     return {"tool": "Edit" if path else "", "input": {"file_path": path, "edits": changed}}
 
@@ -80,5 +88,5 @@ _EVENTS: Mapping[str, tuple[EventKind, Known]] = {
 }
 
 
-def _agent(told: Told) -> str:
+def _agent(told: PayloadFields) -> str:
     return told.text("agent_id", "subagent_id", "subagent_type") or "subagent"

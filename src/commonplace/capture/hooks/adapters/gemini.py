@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from commonplace.capture.hooks.adapters.told import Told, event_of, failed, plain
-from commonplace.capture.hooks.event import Event
-from commonplace.capture.hooks.waiting import Record
+from commonplace.capture.hooks.spool_reader import Record
+from commonplace.hosts.hook_event import Event, PayloadFields, failed, make_event, plain
 
 _FORM = (
     *("Command", "Directory", "Output", "Stdout", "Stderr", "Error", "Exit Code", "Signal", "Background PIDs"),
@@ -18,10 +17,10 @@ _NOTHING = ("", "(none)", "(empty)")
 
 def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None:
     """The event; None where there is nothing in it for a memory."""
-    told, name = Told(payload), plain(name)
+    told, name = PayloadFields(payload), plain(name)
     if name == "aftertool" and told.text("tool_name"):
         output = told.any("tool_response")
-        return event_of(
+        return make_event(
             record,
             "tool",
             told,
@@ -31,21 +30,21 @@ def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None
             failed=failed(output),
         )
     if name == "beforeagent" and told.text("prompt"):
-        return event_of(record, "prompt", told, text=told.text("prompt"))
+        return make_event(record, "prompt", told, text=told.text("prompt"))
     if name == "afteragent":
-        return event_of(record, "stop", told, text=told.text("prompt_response"))
+        return make_event(record, "stop", told, text=told.text("prompt_response"))
     if name == "precompress":
-        return event_of(record, "compact", told, reason=told.text("trigger"))
+        return make_event(record, "compact", told, reason=told.text("trigger"))
     if name == "sessionstart":
-        return event_of(record, "session-start", told, reason=told.text("source", "trigger"))
+        return make_event(record, "session-start", told, reason=told.text("source", "trigger"))
     if name == "sessionend":
-        return event_of(record, "session-end", told, reason=told.text("reason", "trigger"))
+        return make_event(record, "session-end", told, reason=told.text("reason", "trigger"))
     return None
 
 
 def _answer(output: Any) -> Any:
     """What the model got to see; the rest is for the screen."""
-    told = Told(output)
+    told = PayloadFields(output)
     seen = told.any("error", "llm_content", "return_display") if isinstance(output, Mapping) else output
     return _printed(seen) if isinstance(seen, str) else seen
 

@@ -6,22 +6,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from commonplace.capture.hooks.adapters.told import Told, event_of, failed, opened, plain
-from commonplace.capture.hooks.event import Event
-from commonplace.capture.hooks.waiting import Record
+from commonplace.capture.hooks.spool_reader import Record
+from commonplace.hosts.hook_event import Event, PayloadFields, failed, make_event, parse_json_text, plain
 
 
 def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None:
     """The event; None where there is nothing in it for a memory."""
-    told, name = Told(payload), plain(name)
+    told, name = PayloadFields(payload), plain(name)
     if name in ("agentspawn", "sessionstart"):
-        return event_of(record, "session-start", told, reason=told.text("source"))
+        return make_event(record, "session-start", told, reason=told.text("source"))
     if name in ("userpromptsubmit", "promptsubmit"):
         text = told.text("prompt", "user_prompt") or record.prompt
-        return event_of(record, "prompt", told, text=text) if text.strip() else None
+        return make_event(record, "prompt", told, text=text) if text.strip() else None
     if name == "posttooluse" and told.text("tool_name"):
         output = told.any("tool_response", "tool_output")
-        return event_of(
+        return make_event(
             record,
             "tool",
             told,
@@ -31,13 +30,13 @@ def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None
             failed=failed(output),
         )
     if name in ("stop", "agentstop"):
-        return event_of(record, "stop", told, text=told.text("assistant_response", "last_assistant_message"))
+        return make_event(record, "stop", told, text=told.text("assistant_response", "last_assistant_message"))
     if name == "sessionend":
-        return event_of(record, "session-end", told, reason=told.text("reason"))
+        return make_event(record, "session-end", told, reason=told.text("reason"))
     return None
 
 
 def _answer(output: Any) -> Any:
     """Results may be objects, written as text."""
     results = output.get("result") if isinstance(output, Mapping) else None
-    return {**output, "result": list(map(opened, results))} if isinstance(results, list) else output
+    return {**output, "result": list(map(parse_json_text, results))} if isinstance(results, list) else output

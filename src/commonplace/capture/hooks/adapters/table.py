@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from commonplace.capture.hooks.adapters import claude_code, codex, cursor, gemini, kiro, windsurf
-from commonplace.capture.hooks.event import Event
-from commonplace.capture.hooks.waiting import Record
+from commonplace.capture.hooks.spool_reader import Record
+from commonplace.hosts.hook_event import Event
 
 Adapt = Callable[[str, Mapping[str, Any], Record], Event | None]
 

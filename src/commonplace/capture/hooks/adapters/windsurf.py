@@ -5,39 +5,47 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from commonplace.capture.hooks.adapters.told import Told, event_of, failed, opened, plain, ran
-from commonplace.capture.hooks.event import Event, EventKind
-from commonplace.capture.hooks.waiting import Record
+from commonplace.capture.hooks.spool_reader import Record
+from commonplace.hosts.hook_event import (
+    Event,
+    EventKind,
+    PayloadFields,
+    failed,
+    make_event,
+    parse_json_text,
+    plain,
+    ran,
+)
 
-Known = Callable[[Told], dict[str, Any]]
+Known = Callable[[PayloadFields], dict[str, Any]]
 
 
 def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None:
     """The event; None where there is nothing in it for a memory."""
-    told, row = Told(payload), _EVENTS.get(plain(name))
+    told, row = PayloadFields(payload), _EVENTS.get(plain(name))
     if row is None:
         return None
     kind, known = row
-    about = Told(told.object("tool_info"))
+    about = PayloadFields(told.object("tool_info"))
     session = told.text("trajectory_id", "session_id")
-    event = event_of(record, kind, told, **{"session": session, **known(about)})
+    event = make_event(record, kind, told, **{"session": session, **known(about)})
     empty = (kind == "tool" and not event.tool) or (kind == "prompt" and not event.text)
     return None if empty else event
 
 
-def _write(about: Told) -> dict[str, Any]:
+def _write(about: PayloadFields) -> dict[str, Any]:
     path = about.text("file_path")
     edits = about.any("edits")
     given = {"file_path": path, "edits": edits} if isinstance(edits, list) else {"file_path": path}
     return {"tool": "write_code" if path else "", "input": given}
 
 
-def _read(about: Told) -> dict[str, Any]:
+def _read(about: PayloadFields) -> dict[str, Any]:
     path = about.text("file_path")
     return {"tool": "read_code" if path else "", "input": {"file_path": path}}
 
 
-def _run(about: Told) -> dict[str, Any]:
+def _run(about: PayloadFields) -> dict[str, Any]:
     given = {"command": about.text("command_line", "command"), "cwd": about.text("cwd")}
     return {
         "tool": "run_command" if given["command"] else "",
@@ -46,9 +54,9 @@ def _run(about: Told) -> dict[str, Any]:
     }
 
 
-def _mcp(about: Told) -> dict[str, Any]:
+def _mcp(about: PayloadFields) -> dict[str, Any]:
     server, tool = about.text("mcp_server_name"), about.text("mcp_tool_name")
-    output = opened(about.any("mcp_result", "result"))
+    output = parse_json_text(about.any("mcp_result", "result"))
     return {
         "tool": f"mcp__{server}__{tool}" if server and tool else tool,
         "input": about.object("mcp_tool_arguments"),

@@ -1,0 +1,217 @@
+"""What waits in the spool, for those who drain it and for those who look after it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from commonplace.capture.hooks.spool import (
+    DISK_FULL,
+    EVENT,
+    FAILURES,
+    PART,
+    REFUSED,
+    SAMPLE,
+    UNWRITTEN,
+    VERSION,
+    UnsafeFolder,
+    count_failure,
+    ensure_private_folder,
+    spool_folder,
+)
+from commonplace.config import Settings
+from commonplace.memory.scrub import Cleaner, ScrubResult
+from commonplace.text.redact import redact
+
+# What a killed hook left unfinished, or a trial behind, is swept after this long.
+_LEFT_OVER_NS = 3600 * 10**9
+_FIELDS = 8
+_REMOVERS = 8
+# How many refused events are kept for whoever wants to know, and how much of each.
+_KEPT_REFUSED, _KEPT_CHARACTERS = 50, 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An event as its hook left it. `ended` tells how reading its payload did (payload.py)."""
+
+    name: str
+    host: str
+    event: str
+    at_ms: int
+    cwd: str
+    prompt: str
+    size: int
+    ended: str
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolState:
+    """How the spool fares: what waits, since when, how large it is, and every trouble counted by its reason."""
+
+    waiting: int = 0
+    oldest_ms: int | None = None
+    refused: Mapping[str, int] = field(default_factory=dict)
+    hook_failures: Mapping[str, int] = field(default_factory=dict)
+    last_failure_ms: int | None = None
+    size: int = 0
+    broken: str = ""
+    """Why the spool cannot be used at all; empty if it can, or is not there yet."""
+
+
+class UnreadableEvent(Exception):
+    """A file in the spool that is no event of ours."""
+
+
+def has_waiting_events(settings: Settings) -> bool:
+    """A quick look, before anything is loaded that would drain it."""
+    with contextlib.suppress(OSError), os.scandir(spool_folder(str(settings.data_dir))) as entries:
+        return any(entry.name.endswith(EVENT) for entry in entries)
+    return False
+
+
+def spool_path(settings: Settings) -> Path:
+    """Where events wait; an error if it leads elsewhere."""
+    spool = Path(spool_folder(str(settings.data_dir)))
+    if spool.is_symlink():
+        raise UnsafeFolder(f"{spool} is a link.")
+    return spool
+
+
+def waiting_events(spool: Path) -> list[str]:
+    """The names of the events that wait, oldest first."""
+    try:
+        return sorted(path.name for path in spool.iterdir() if path.name.endswith(EVENT))
+    except FileNotFoundError:
+        return []
+
+
+def read_record(spool: Path, name: str) -> Record:
+    """An event that waits. Its name stays its own for good, so it is the same event when it is read again."""
+    parts = (spool / name).read_bytes().split(b"\0", _FIELDS)
+    if len(parts) != _FIELDS + 1 or parts[0] != VERSION:
+        raise UnreadableEvent("unknown-record")
+    host, event, at, cwd, prompt, size, ended = (os.fsdecode(part) for part in parts[1:-1])
+    return Record(name.removesuffix(EVENT), host, event, _number(at), cwd, prompt, _number(size), ended, parts[-1])
+
+
+def remove_events(spool: Path, names: Sequence[str]) -> None:
+    """Take events out of the spool. A synced file goes slowly, since the disk is told, so several go at once."""
+    if len(names) > _REMOVERS:
+        with ThreadPoolExecutor(_REMOVERS) as removers:
+            list(removers.map(lambda name: (spool / name).unlink(missing_ok=True), names))
+    else:
+        for name in names:
+            (spool / name).unlink(missing_ok=True)
+
+
+def refuse_event(spool: Path, name: str, reason: str) -> None:
+    """Count an event that cannot be understood, and keep the beginning of it, redacted, where people can look."""
+    count_failure(str(spool), "drain", reason)
+    corner = spool / REFUSED
+    with contextlib.suppress(OSError, UnsafeFolder):
+        ensure_private_folder(str(corner))
+        text = (spool / name).read_bytes()[: 4 * _KEPT_CHARACTERS].decode("utf-8", "replace")
+        kept = corner / f"{name.removesuffix(EVENT)}-{reason}.txt"
+        with os.fdopen(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(redact(text.replace("\0", "\n"))[:_KEPT_CHARACTERS])
+        for old in sorted(corner.iterdir())[:-_KEPT_REFUSED]:
+            old.unlink(missing_ok=True)
+    remove_events(spool, [name])
+
+
+def remove_leftovers(spool: Path) -> None:
+    """Remove what killed hooks left half written, and trials that nobody came back for."""
+    now = time.time_ns()
+    with contextlib.suppress(OSError):
+        for path in spool.iterdir():
+            if path.name.endswith((PART, SAMPLE)) and now - path.lstat().st_mtime_ns > _LEFT_OVER_NS:
+                path.unlink(missing_ok=True)
+
+
+def spool_state(settings: Settings) -> SpoolState:
+    """What waits and what went wrong, without changing anything."""
+    counts: dict[str, Counter[str]] = {"hook": Counter(), "drain": Counter()}
+    last = None
+    try:
+        spool = spool_path(settings)
+        names = waiting_events(spool)
+        with contextlib.suppress(FileNotFoundError):
+            for line in (spool / FAILURES).read_text(encoding="utf-8", errors="replace").splitlines():
+                at, who, reason = [*line.split("\t", 2), "", ""][:3]
+                if who in counts:
+                    counts[who][reason] += 1
+                    last = _number(at)
+        with contextlib.suppress(FileNotFoundError):
+            unwritten = (spool / UNWRITTEN).lstat()
+            counts["hook"][DISK_FULL] += unwritten.st_size
+            last = max(last or 0, unwritten.st_mtime_ns // 1_000_000)
+    except (OSError, UnsafeFolder) as error:
+        return SpoolState(broken=str(error))
+    oldest = int(names[0].partition("-")[0]) // 1_000_000 if names and names[0][:20].isdigit() else None
+    return SpoolState(len(names), oldest, dict(counts["drain"]), dict(counts["hook"]), last, _size(spool, names))
+
+
+def _size(spool: Path, names: Sequence[str]) -> int:
+    """Bytes in all; what is drained meanwhile counts for nothing."""
+    size = 0
+    for name in names:
+        with contextlib.suppress(FileNotFoundError):
+            size += (spool / name).lstat().st_size
+    return size
+
+
+def clear_failures(settings: Settings) -> None:
+    """Start counting anew, once somebody has seen what was wrong."""
+    for name in (FAILURES, UNWRITTEN):
+        (spool_path(settings) / name).unlink(missing_ok=True)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
+
+
+SPOOL_AREA = "spool"
+# A hook is done long before this; what it left half written then stays so.
+_DONE_SECONDS = 60.0
+
+
+def scrub_spool(settings: Settings, named: str | None, found: ScrubResult, *, dry_run: bool = False) -> int:
+    """Clean what was refused and what was never finished, and add it to what was found.
+
+    How many events wait that hold something: they are cleaned by being remembered, not here.
+    """
+    clean, spool, waiting = Cleaner(named), spool_path(settings), 0
+    for path in _files(spool):
+        with contextlib.suppress(FileNotFoundError):
+            text = path.read_bytes().decode("utf-8", "replace")
+            found.looked_at += 1
+            kinds = clean.kinds_in(text)
+            if not kinds:
+                continue
+            waiting += path.suffix == EVENT
+            found.note(SPOOL_AREA, str(path.relative_to(spool.parent)), kinds)
+            if path.suffix == EVENT or dry_run:
+                continue
+            if path.parent == spool:
+                path.unlink()
+            else:
+                path.write_text(clean(text), encoding="utf-8")
+    return waiting
+
+
+def _files(spool: Path) -> Iterator[Path]:
+    old = time.time() - _DONE_SECONDS
+    for path in sorted(spool.iterdir()) if spool.is_dir() else ():
+        if path.suffix == EVENT or (path.suffix in (PART, SAMPLE) and path.lstat().st_mtime < old):
+            yield path
+    refused = spool / REFUSED
+    if refused.is_dir() and not refused.is_symlink():
+        yield from (path for path in sorted(refused.iterdir()) if path.is_file() and not path.is_symlink())

@@ -1,0 +1,218 @@
+"""The formats that can be imported, in one table, and how a file is recognised by what is in it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from commonplace.capture.import_report import MAX_HELD, Entry, Skipped, Stream
+from commonplace.capture.importers import (
+    causantic,
+    chatgpt,
+    claude,
+    claude_mem,
+    commonplace_export,
+    foreign_database,
+    kiro_memory,
+    memories_sh,
+    sekha,
+    server_memory,
+    text_files,
+)
+from commonplace.capture.importers.foreign_database import ForeignDatabase, UnreadableDatabase, open_copy
+
+HEAD = 1 << 18
+"""Bytes at the beginning of a file that tell its format."""
+
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+
+
+# Documents whose source is no text to read, though it may be ASCII.
+_DOCUMENTS: Mapping[bytes, str] = {
+    b"%PDF-": "a PDF (`pdftotext` does that)",
+    b"{\\rtf": "a document in RTF",
+    b"%!PS": "a document in PostScript",
+}
+_PAGE = re.compile(
+    r"(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format: its reader, and for JSON the field by which its conversations are known."""
+
+    read: Callable[[Stream, str], Iterator[Entry]]
+    what: str
+    field: str = ""
+
+
+FORMATS: Mapping[str, Format] = {
+    "chatgpt": Format(chatgpt.read, "conversations.json of ChatGPT's data export", r'"mapping"\s*:\s*\{'),
+    "claude": Format(claude.read, "conversations.json of Claude's data export", r'"chat_messages"\s*:\s*\['),
+    "json": Format(commonplace_export.read_json, "conversations as Commonplace exports them", r'"messages"\s*:\s*\['),
+    "archive": Format(
+        commonplace_export.read_archive_part,
+        "everything as Commonplace exports it: a zip or a folder",
+        r'"format"\s*:\s*"commonplace-archive"|"what"\s*:\s*"(?:item|session|project)"',
+    ),
+    "kiro-memory": Format(
+        kiro_memory.read_export,
+        "JSON or JSON lines of `kiro-memory export`",
+        r'"_(?:meta|type)"\s*:|^\[\s*\{\s*"id"\s*:\s*\d+,\s*"memory_session_id"\s*:',
+    ),
+    "memories.sh": Format(memories_sh.read_export, "JSON of `memories export`", r'"memories"\s*:\s*\['),
+    "causantic": Format(causantic.read_export, "an archive of `causantic export`", r'"causantic-archive"'),
+    "claude-mem": Format(claude_mem.read_export, "JSON of claude-mem's export", r'"totalObservations"\s*:'),
+    "server-memory": Format(
+        server_memory.read, "memory.jsonl of the reference memory server", r'"(?:entity|relation)Type"\s*:'
+    ),
+    "markdown": Format(text_files.read_markdown, "a conversation as Markdown, or any Markdown text"),
+    "html": Format(text_files.read_html, "the text of a web page"),
+    "text": Format(text_files.read_plain_text, "a conversation as plain text, or any text"),
+}
+
+
+def detect_format(head: bytes, name: str) -> str | None:
+    """The name of the format that a file begins like; None if it is none of them."""
+    if b"\0" in head or head.lstrip().startswith(tuple(_DOCUMENTS)):
+        return None
+    text = head.decode("utf-8-sig", "replace").lstrip()
+    if text.startswith(("[", "{")):
+        fields = ((name, re.search(format_.field, text)) for name, format_ in FORMATS.items() if format_.field)
+        first = min(((found.start(), name) for name, found in fields if found), default=None)
+        if first:
+            return first[1]
+    if name.lower().endswith((".json", ".jsonl", *foreign_database.DATABASE_SUFFIXES)):
+        return None
+    if name.lower().endswith((".html", ".htm")) or _PAGE.match(text):
+        return "html"
+    if name.lower().endswith((".md", ".markdown")) or (not name.lower().endswith(".txt") and _marked(text)):
+        return "markdown"
+    return "text"
+
+
+def why_unknown(head: bytes, name: str, expected: str | None = None) -> str:
+    """What to say of a file that is in no format."""
+    if not head.strip():
+        return "it is empty"
+    if expected or name.lower().endswith(foreign_database.DATABASE_SUFFIXES):
+        return "it is no SQLite database, or an encrypted one, which its product has to decrypt first"
+    for beginning, what in _DOCUMENTS.items():
+        if head.lstrip().startswith(beginning):
+            return f"it is {what}: save it as text first"
+    if head[:4] in ZIP:
+        return "a zip inside another or in a pipe"
+    return "it is no text" if b"\0" in head else "its JSON holds nothing that is known here"
+
+
+def _marked(text: str) -> bool:
+    """Whether it is Markdown by its looks: a title first, or speakers in headings or in bold."""
+    return text.startswith("# ") or any(text_files.markdown_speaker(line) for line in text.splitlines())
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product with a database: tables that only it has together, and its places, as globs under the home.
+
+    A folder that one of its `settings` names comes before its places.
+    """
+
+    what: str
+    read: Callable[[ForeignDatabase], Iterator[Entry]]
+    known_by: Mapping[str, tuple[str, ...]]
+    settings: tuple[str, ...]
+    places: tuple[str, ...]
+
+
+PRODUCTS: Mapping[str, Product] = {
+    "kiro-memory": Product(
+        "Kiro Memory (Total Recall)",
+        kiro_memory.read,
+        {"observations": ("memory_session_id", "narrative"), "summaries": ("investigated",), "prompts": ()},
+        ("KIRO_MEMORY_DATA_DIR", "CONTEXTKIT_DATA_DIR", "TOTALRECALL_DATA_DIR"),
+        tuple(
+            f"{folder}/{name}.db"
+            for folder in (".totalrecall", ".kiro-memory", ".contextkit")
+            for name in ("totalrecall", "kiro-memory", "contextkit")
+        ),
+    ),
+    "memories.sh": Product(
+        "memories.sh",
+        memories_sh.read,
+        {"memories": ("content", "tags", "deleted_at")},
+        ("MEMORIES_DATA_DIR",),
+        (".config/memories/local.db",),
+    ),
+    "causantic": Product(
+        "Causantic (ECM)",
+        causantic.read,
+        {"chunks": ("session_id", "turn_indices", "content"), "edges": ("source_chunk_id",)},
+        (),
+        (".causantic/memory.db", ".ecm/memory.db"),
+    ),
+    "sekha": Product(
+        "Sekha",
+        sekha.read,
+        {"conversations": ("label", "folder", "importance_score"), "messages": ("conversation_id", "role")},
+        (),
+        (".sekha/data/sekha.db", ".sekha/sekha.db"),
+    ),
+    "claude-mem": Product(
+        "claude-mem",
+        claude_mem.read,
+        {"sdk_sessions": (), "observations": ()},
+        ("CLAUDE_MEM_DATA_DIR",),
+        (".claude-mem/claude-mem.db",),
+    ),
+}
+
+_SERVER_MEMORY = "node_modules/@modelcontextprotocol/server-memory/dist/memory.json*"
+PRODUCT_NAMES = (*PRODUCTS, "server-memory")
+
+
+def read_database(
+    source: Path | Stream, name: str, expected: str | None = None, max_held: int = MAX_HELD
+) -> Iterator[Entry]:
+    """Everything in a database, whichever product's it is. What cannot be read is told."""
+    try:
+        with open_copy(source, max_held) as database:
+            product = detect_product(database)
+            if product is None or product != (expected or product):
+                tables = ", ".join(database.tables) or "none"
+                of = f"of {PRODUCTS[expected].what}" if expected and expected in PRODUCTS else "that is known here"
+                yield Skipped(name, f"it is no database {of} (its tables: {tables[:200]})", "file")
+            else:
+                yield from PRODUCTS[product].read(database)
+    except UnreadableDatabase as error:
+        yield Skipped(name, str(error), "file")
+
+
+def detect_product(database: ForeignDatabase) -> str | None:
+    """Whose database it is, by its tables and their columns; not by its name."""
+    for name, product in PRODUCTS.items():
+        if all(database.has(table, *columns) for table, columns in product.known_by.items()):
+            return name
+    return None
+
+
+def default_locations(name: str, home: Path) -> list[Path]:
+    """Where a product's memory lies on this machine."""
+    if name == "server-memory":
+        return _server_memory(home)
+    product = PRODUCTS[name]
+    folders = [Path(os.environ[setting]).expanduser() for setting in product.settings if os.environ.get(setting)]
+    chosen = [folder / Path(place).name for folder in folders for place in product.places]
+    candidates = [*chosen, *(home / place for place in product.places)]
+    return [path for path in dict.fromkeys(candidates) if path.is_file()]
+
+
+def _server_memory(home: Path) -> list[Path]:
+    """The file it is told to use, else the one inside its package, wherever npx put that."""
+    told = os.environ.get("MEMORY_FILE_PATH")
+    caches = (home / ".npm" / "_npx", Path(os.environ.get("LOCALAPPDATA") or home) / "npm-cache" / "_npx")
+    packaged = [path for cache in caches for path in sorted(cache.glob(f"*/{_SERVER_MEMORY}"))]
+    return [path for path in dict.fromkeys([Path(told), *packaged] if told else packaged) if path.is_file()]

@@ -1,0 +1,233 @@
+"""The shapes of memories.sh's structured replies, as JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from commonplace.dialects.schema import BOOLEAN, INTEGER, OBJECT, STRING, STRING_OR_NULL, Schema, array, record
+from commonplace.dialects.tool import compact_json
+from commonplace.memory.contradictions import Contradiction
+from commonplace.memory.rules import ActiveRules, rule_paths
+from commonplace.model import Item
+from commonplace.text.dates import iso_time
+from commonplace.text.project_names import base_name
+from commonplace.text.titles import shorten, title_of, truncate
+
+_MEMORY: Schema = {
+    "id": STRING,
+    "uid": STRING,
+    "number": INTEGER,
+    "type": STRING,
+    "title": STRING,
+    "content": STRING,
+    "scope": STRING,
+    "project_id": STRING_OR_NULL,
+    "tags": array(STRING),
+    "paths": array(STRING),
+    "category": STRING_OR_NULL,
+    "metadata": OBJECT,
+    "truncated": BOOLEAN,
+    "created_at": STRING,
+    "updated_at": STRING,
+}
+
+_MEMORIES: Schema = array(record(_MEMORY))
+_RULES: Schema = {
+    "project_rules": _MEMORIES,
+    "global_rules": _MEMORIES,
+    "rules_for_other_files": INTEGER,
+    "rules_left_out": INTEGER,
+}
+
+_STORED: Schema = {
+    "duplicate": BOOLEAN,
+    "contradicts": array(record({"id": STRING, "reason": STRING, "content": STRING})),
+}
+
+MEMORY = record(_MEMORY | _STORED | {"supersedes": STRING}, optional=("duplicate", "contradicts", "supersedes"))
+LIST = record({"memories": _MEMORIES, "notice": STRING}, optional=("notice",))
+RULES = record(_RULES)
+CONTEXT = record(_RULES | {"memories": _MEMORIES, "notice": STRING}, optional=("notice",))
+FORGOTTEN = record({"id": STRING, "forgotten": BOOLEAN, "restore": STRING})
+STREAM = record(
+    {
+        "stream_id": STRING,
+        "status": STRING,
+        "chunks": INTEGER,
+        "characters": INTEGER,
+        "memory": record(_MEMORY | _STORED),
+    },
+    optional=("memory",),
+)
+
+LAYERS = ("rule", "working", "long_term")
+LAYER_FIELD = "layer"
+"""Where the metadata of a memory tells its layer."""
+
+
+def layer_of(type_: str, metadata: Mapping[str, Any]) -> str:
+    stored = metadata.get(LAYER_FIELD)
+    return stored if stored in LAYERS else "rule" if type_ == "rule" else "long_term"
+
+
+def sdk_memory(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A memory of one of our replies, as the SDK reads it."""
+    return {
+        "id": row["id"],
+        "content": row["content"],
+        "type": row["type"],
+        "layer": layer_of(row["type"], row["metadata"]),
+        "expiresAt": None,
+        "scope": row["scope"],
+        "projectId": row["project_id"],
+        "tags": row["tags"],
+        "paths": row["paths"],
+        "category": row["category"],
+        "metadata": row["metadata"],
+        "createdAt": row["created_at"],
+        "updatedAt": row["updated_at"],
+    }
+
+
+def sdk_reply(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool's reply with the rules and memories that are in it under the names that the SDK reads."""
+    more: dict[str, Any] = {}
+    if "project_rules" in data:
+        more["rules"] = [sdk_memory(row) for row in (*data["project_rules"], *data["global_rules"])]
+    if "memories" in data:
+        more["memories"] = [dict(row) | sdk_memory(row) for row in data["memories"]]
+    return {**data, **more}
+
+
+def sdk_error(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool's error in the envelope that the SDK reads; without one it would take the error for an empty reply."""
+    return {"ok": False, "data": None, "error": {"type": "tool_error", **body["error"]}}
+
+
+LABELS = {"rule": "📌 RULE", "decision": "💡 DECISION", "fact": "📋 FACT", "note": "📝 NOTE", "skill": "🔧 SKILL"}
+TYPES = tuple(LABELS)
+# What all lines or all contents of a reply share, and what each of them may have at least.
+MAX_LINES_LENGTH, LONGEST_LINE = 20_000, 500
+MAX_CONTENTS_LENGTH, LONGEST_CONTENT = 100_000, 4_000
+_REASONS = {"opposite": "the opposite of", "number": "another number than", "choice": "another choice than"}
+
+
+def type_label(type_: str) -> str:
+    return LABELS.get(type_, f"🗒️ {type_.upper()}")
+
+
+def scope_label(item: Item) -> str:
+    return "global" if item.project is None else f"@{base_name(item.project)}"
+
+
+def full_text(item: Item) -> str:
+    """What an item of any kind says, in one text."""
+    return item.text or item.told() or item.title
+
+
+def one_line(item: Item, longest: int = LONGEST_LINE) -> str:
+    """What it says, after a title of its own, without line breaks."""
+    text = full_text(item)
+    named = item.kind != "message" and item.title not in (text, title_of(text)) and not text.startswith("request: ")
+    return shorten(f"{item.title}: {text}" if named else text, longest)
+
+
+def memory_line(item: Item, longest: int = LONGEST_LINE) -> str:
+    """`💡 DECISION (P) 0123456789ab: content [tags] (paths: globs) {category}`"""
+    place = "G" if item.project is None else "P"
+    parts = [f"{type_label(item.type)} ({place}) {item.short_id}:", one_line(item, longest)]
+    if item.tags:
+        parts.append(f"[{shorten(', '.join(item.tags), longest)}]")
+    if rule_paths(item):
+        parts.append(f"(paths: {shorten(', '.join(rule_paths(item)), longest)})")
+    if item.details.get("category"):
+        parts.append(f"{{{item.details['category']}}}")
+    return " ".join(parts)
+
+
+def memory_lines(items: Sequence[Item]) -> list[str]:
+    """A line each. The fewer they are, the more each may say."""
+    longest = max(LONGEST_LINE, MAX_LINES_LENGTH // max(1, len(items)))
+    return [memory_line(item, longest) for item in items]
+
+
+def rules_text(rules: ActiveRules, files: Iterable[str] = ()) -> str:
+    """Both sections of rules; those for certain paths only stand under their globs unless files chose them."""
+    sections = [("## Project Rules", rules.project), ("## Global Rules", rules.everywhere)]
+    chosen = bool(list(files))
+    written = [f"{heading}\n{_bullets(items, chosen)}" for heading, items in sections if items]
+    if rules.elsewhere:
+        others = "1 rule holds" if rules.elsewhere == 1 else f"{rules.elsewhere} rules hold"
+        written.append(f"({others} for other files only.)")
+    if rules.left_out:
+        written.append(f"({rules.left_out} more left out: `commonplace rules` lists all of them.)")
+    return "\n\n".join(written) or "No rules yet."
+
+
+def relevant_text(items: Sequence[Item]) -> str:
+    return "\n".join(["## Relevant Memories", *(memory_lines(items) or ["Nothing relevant was found."])])
+
+
+def list_text(opening: str, items: Sequence[Item]) -> str:
+    return "\n".join([f"{opening}:", "", *memory_lines(items)]) if items else f"{opening}."
+
+
+def contradiction_warning(found: Sequence[Contradiction], new: Item) -> str:
+    """What the new memory may replace, and how to say so."""
+    if not found:
+        return ""
+    told = [f"- it says {_REASONS[one.reason]} {memory_line(one.item)}" for one in found]
+    how = f'edit_memory({{ id: "{new.short_id}", supersedes: "{found[0].item.short_id}" }})'
+    return "\n".join(["This may contradict or replace an earlier memory:", *told, f"If it replaces it: {how}"])
+
+
+def memory_row(item: Item, longest: int = MAX_CONTENTS_LENGTH) -> dict[str, Any]:
+    """A memory as data; `truncated` if something of it is longer than may be told here."""
+    content = full_text(item)
+    metadata: dict[str, Any] = dict(item.meta)
+    roomy = not metadata or len(compact_json(metadata)) <= longest
+    return {
+        "id": item.short_id,
+        "uid": item.uid,
+        "number": item.id,
+        "type": item.type,
+        "title": item.title,
+        "content": truncate(content, longest),
+        "scope": "global" if item.project is None else "project",
+        "project_id": item.project,
+        "tags": list(item.tags),
+        "paths": list(rule_paths(item)),
+        "category": item.details.get("category"),
+        "metadata": metadata if roomy else {},
+        "truncated": len(content) > longest or not roomy,
+        "created_at": iso_time(item.created_ms),
+        "updated_at": iso_time(item.updated_ms),
+    }
+
+
+def memory_rows(items: Sequence[Item]) -> list[dict[str, Any]]:
+    """Memories as data. The fewer they are, the more of each is told."""
+    longest = max(LONGEST_CONTENT, MAX_CONTENTS_LENGTH // max(1, len(items)))
+    return [memory_row(item, longest) for item in items]
+
+
+def contradiction_rows(found: Sequence[Contradiction]) -> list[dict[str, str]]:
+    """What a new memory may replace, as data."""
+    return [{"id": one.item.short_id, "reason": one.reason, "content": one_line(one.item)} for one in found]
+
+
+def _bullets(items: tuple[Item, ...], chosen: bool) -> str:
+    general = [item for item in items if chosen or not rule_paths(item)]
+    written = [_bullet(item) for item in general]
+    by_globs: dict[tuple[str, ...], list[str]] = {}
+    for item in items:
+        if item not in general:
+            by_globs.setdefault(rule_paths(item), []).append(_bullet(item))
+    for globs, scoped in by_globs.items():
+        written += ["", f"### {', '.join(globs)}", *scoped]
+    return "\n".join(written).lstrip("\n")
+
+
+def _bullet(item: Item) -> str:
+    return f"- {one_line(item)} (id: {item.short_id})"

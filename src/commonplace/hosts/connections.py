@@ -1,0 +1,342 @@
+"""What an editor has of ours now: the server it starts or calls, and the hooks it runs. Reads, and changes nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from commonplace.errors import Conflict, InvalidInput
+from commonplace.hosts.host import NAME, Editor, Locations
+from commonplace.hosts.project_files import Change, write_all
+from commonplace.hosts.server_entry import (
+    DesiredConnection,
+    event_of_command,
+    is_our_hook_command,
+    wanted_entry,
+    wanted_events,
+    wanted_hooks,
+)
+from commonplace.hosts.settings_file import (
+    BACKUP,
+    OurSettings,
+    SettingsFile,
+    add_our_settings,
+    check_writable,
+    foreign_settings,
+    list_of,
+    our_hooks,
+    parse_settings,
+    read_settings,
+    remove_our_settings,
+)
+from commonplace.model import Key
+
+_ADDRESSES = ("url", "serverUrl", "httpUrl")
+_PROGRAMS = ("commonplace", "commonplace.exe")
+_KEYS = "Bearer sk-sekha-"
+CONNECT_KEY_PREFIX = "connect "
+"""How the name of a key begins that was made for an editor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A command line that an editor runs at an event."""
+
+    event: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What is written now. `entry` is as it stands in the file; the other fields read alike for every editor."""
+
+    file: Path
+    entry: Mapping[str, Any] | None
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] | None = None
+    url: str = ""
+    headers: Mapping[str, str] | None = None
+    hook_file: Path | None = None
+    hooks: tuple[Hook, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The secret of the key that it sends."""
+        return (self.headers or {}).get("Authorization", "").removeprefix("Bearer ")
+
+    @property
+    def ours(self) -> bool:
+        """Whether the entry was made by us, and not by somebody who chose the same name."""
+        program = self.command.replace("\\", "/").rpartition("/")[2].lower()
+        as_module = self.args[:2] == ("-m", NAME)
+        return program in _PROGRAMS or as_module or str((self.headers or {}).get("Authorization")).startswith(_KEYS)
+
+
+def calls_this_memory(url: str, key: Key | None) -> bool:
+    """Whether a server at an address answers from the memory on this machine, given the key of it that is used.
+
+    A key that was made here for an address elsewhere proves nothing: that server does not know it.
+    """
+    host = urlsplit(url).hostname or ""
+    local = host in ("localhost", "::1") or host.startswith("127.")
+    return key is not None and (local or not key.name.startswith(CONNECT_KEY_PREFIX))
+
+
+def read_connection(editor: Editor, places: Locations) -> Connection | None:
+    """What is written in an editor's files now; None if nothing. Raises Conflict for a file that cannot be read."""
+    path = editor.file(places)
+    if path is None:
+        return None
+    entry = entry_in(read_settings(path, editor.format), editor)
+    hook_path = editor.hooks.file(places) if editor.hooks else None
+    hooks = tuple(hooks_in(read_settings(hook_path, "jsonc").value)) if hook_path else ()
+    if entry is None and not hooks:
+        return None
+    return _read(path, entry, hook_path, hooks)
+
+
+def entry_in(config: SettingsFile, editor: Editor) -> Mapping[str, Any] | None:
+    """The entry under our name; None if there is none. What is no entry at all is an empty one, and not ours."""
+    servers = config.value.get(editor.servers)
+    if not isinstance(servers, dict) or NAME not in servers:
+        return None
+    entry = servers[NAME]
+    return entry if isinstance(entry, dict) else {}
+
+
+def described(path: Path, entry: Mapping[str, Any]) -> Connection:
+    """An entry of any editor in the same words."""
+    return _read(path, entry, None, ())
+
+
+def hooks_in(value: object) -> Iterator[Hook]:
+    """Every command line of ours in a file of hooks."""
+    if isinstance(value, str) and is_our_hook_command(value):
+        yield Hook(event_of_command(value), value)
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from hooks_in(inner)
+
+
+def _read(path: Path, entry: Mapping[str, Any] | None, hook_path: Path | None, hooks: tuple[Hook, ...]) -> Connection:
+    told = entry or {}
+    command, args = told.get("command"), told.get("args")
+    # OpenCode has the whole command line in one list.
+    line = [*(command if isinstance(command, list) else [command or ""]), *(args if isinstance(args, list) else [])]
+    return Connection(
+        path,
+        entry,
+        str(line[0]) if line else "",
+        tuple(map(str, line[1:])),
+        _texts(told.get("env") or told.get("environment")),
+        next((str(told[name]) for name in _ADDRESSES if told.get(name)), ""),
+        _texts(told.get("headers") or told.get("http_headers")),
+        hook_path,
+        hooks,
+    )
+
+
+def _texts(value: object) -> dict[str, str]:
+    return {str(key): str(text) for key, text in value.items()} if isinstance(value, dict) else {}
+
+
+MARK = ".made-by-commonplace"
+
+
+def mark(folders: Iterable[Path]) -> None:
+    """Remember that these were made here."""
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            if folder.is_dir():
+                (folder / MARK).touch()
+
+
+def unmake(folder: Path) -> None:
+    """Remove a folder that was made here, if nothing else is in it by now."""
+    with contextlib.suppress(OSError):
+        if [path.name for path in folder.iterdir()] == [MARK]:
+            (folder / MARK).unlink()
+            folder.rmdir()
+
+
+def only_made_here(folder: Path, files: Iterable[Path | None]) -> bool:
+    """Whether a folder was made here, and nobody has put anything into it but these files of ours."""
+    try:
+        if not (folder / MARK).is_file():
+            return False
+        ours = {file.relative_to(folder).parts[0] for file in files if file and file.is_relative_to(folder)}
+        return all(path.name.removesuffix(BACKUP) in {MARK, *ours} for path in folder.iterdir())
+    except OSError:
+        return False
+
+
+State = Literal["connected", "updated", "already connected", "disconnected", "not connected"]
+PRIVATE = 0o600
+SHARED = 0o666
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionPlan:
+    """What becomes of an editor's files. Copies of what they were are among the changes, before them."""
+
+    editor: Editor
+    state: State
+    changes: tuple[Change, ...] = ()
+    events: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> list[Change]:
+        """The changes of the editor's own files."""
+        return [change for change in self.changes if not change.path.endswith(BACKUP)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A file of an editor, and which of its two tasks it has; some files have both."""
+
+    config: SettingsFile
+    servers: bool
+    hooks: bool
+
+
+def plan_connection(
+    editor: Editor, places: Locations, wanted: DesiredConnection, *, force: bool = False
+) -> ConnectionPlan:
+    """The changes that connect an editor. Raises if it cannot be done without harm; nothing is written here."""
+    if editor.file(places) is None:
+        raise InvalidInput(f"{editor.title} reads no servers from a project.", "Connect it without --project.")
+    if wanted.server.url and editor.http is None:
+        raise InvalidInput(f"{editor.title} cannot call an address.", "Leave --http out for it.")
+    mode = SHARED if places.project and not wanted.server.key else PRIVATE
+    parts = _parts(editor, places)
+    new = all(_found(part, editor).empty for part in parts)
+    changes = [
+        change
+        for part in parts
+        for change in _brought_to(part, _found(part, editor), _wanted(part, editor, places, wanted, force), mode)
+    ]
+    state: State = "already connected" if not changes else "connected" if new else "updated"
+    return ConnectionPlan(editor, state, tuple(changes), wanted_events(editor, places, wanted))
+
+
+def plan_disconnection(editor: Editor, places: Locations) -> ConnectionPlan:
+    """The changes that take out of an editor's files what we put in, and no more."""
+    changes = []
+    for part in _parts(editor, places):
+        found = _found(part, editor)
+        changes += [] if found.empty else _without(part.config, found)
+    return ConnectionPlan(editor, "disconnected" if changes else "not connected", tuple(changes))
+
+
+def apply_plan(planned: ConnectionPlan, places: Locations) -> None:
+    """Make the changes, unless a file was changed since it was read."""
+    for change in planned.changes:
+        path = Path(change.path)
+        if (path.read_bytes() if path.exists() else None) != change.before:
+            raise Conflict(f"{path} was changed by somebody else just now.", "Call again.")
+    signs = planned.editor.signs(places)
+    new = [sign for sign in signs if not sign.exists()]
+    if planned.changes:
+        write_all(Path(Path(planned.changes[0].path).anchor), planned.changes)
+    mark(new)
+    for change in planned.changes:
+        if change.action == "remove":
+            _remove_empty_folders(Path(change.path).parent, {places.top, *signs})
+    for sign in signs:
+        unmake(sign)
+
+
+def _parts(editor: Editor, places: Locations) -> list[_Part]:
+    servers, hooks = editor.file(places), editor.hooks.file(places) if editor.hooks else None
+    if servers is None:
+        return []
+    for path in filter(None, (servers, hooks)):
+        _check_inside(path, places.project)
+    parts = [_Part(read_settings(servers, editor.format), servers=True, hooks=hooks == servers)]
+    if hooks and hooks != servers:
+        parts.append(_Part(read_settings(hooks, "jsonc"), servers=False, hooks=True))
+    return parts
+
+
+def _check_inside(path: Path, project: Path | None) -> None:
+    """A link may lead a person's own settings elsewhere, but a project is what somebody else may have put there."""
+    if project is not None and not path.resolve().is_relative_to(project.resolve()):
+        raise Conflict(f"{path} leads out of the project by a link.", "Put the file itself there, then call again.")
+
+
+def _found(part: _Part, editor: Editor) -> OurSettings:
+    """What of ours is in a file now."""
+    entry = entry_in(part.config, editor) if part.servers else None
+    ours = entry if entry is not None and described(part.config.path, entry).ours else None
+    if not part.hooks or editor.hooks is None:
+        return OurSettings(editor.servers, ours)
+    hooks = [(list_of(path), item) for path, item in our_hooks(part.config.value)]
+    return OurSettings(editor.servers, ours, tuple(hooks), editor.hooks.always)
+
+
+def _wanted(part: _Part, editor: Editor, places: Locations, wanted: DesiredConnection, force: bool) -> OurSettings:
+    """What of ours is to be in a file."""
+    entry = None
+    if part.servers:
+        there = entry_in(part.config, editor)
+        foreign = there is not None and not described(part.config.path, there).ours
+        if foreign and not force:
+            raise Conflict(
+                f"{part.config.path} has another server that is called {NAME}.", "Rename it, or use --force."
+            )
+        entry = wanted_entry(editor, wanted, {} if foreign else there or {})
+    if not part.hooks or editor.hooks is None:
+        return OurSettings(editor.servers, entry)
+    return OurSettings(editor.servers, entry, tuple(wanted_hooks(editor, places, wanted)), editor.hooks.always)
+
+
+def _brought_to(part: _Part, found: OurSettings, wanted: OurSettings, mode: int) -> list[Change]:
+    """The change of a file to what is wanted, with a copy of what it was before it held anything of ours."""
+    config = part.config
+    if wanted.empty:
+        return [] if found.empty else _without(config, found)
+    try:
+        text = add_our_settings(config.text, config.format, wanted)
+        harmless = foreign_settings(parse_settings(text, config.format), wanted) == foreign_settings(
+            config.value, wanted
+        )
+    except (ValueError, RecursionError) as error:
+        raise Conflict(f"{config.path} was left as it is: {error}.", "Correct it, then call again.") from error
+    if text == config.text and config.data is not None:
+        return []
+    if not harmless:
+        raise Conflict(f"{config.path} was left as it is: its shape is unusual.", "Add the server by hand.")
+    check_writable(config)
+    change = Change(str(config.path), config.data, config.encoded(text), mode)
+    return [*_copied(config), change] if found.empty else [change]
+
+
+def _copied(config: SettingsFile) -> list[Change]:
+    """The copy of a file as it is now. One from an earlier time, when we were here before, makes way for it."""
+    old = config.backup.read_bytes() if config.backup.is_file() else None
+    mode = PRIVATE if config.data is None else stat.S_IMODE(config.path.stat().st_mode)
+    return [] if old == config.data else [Change(str(config.backup), old, config.data, mode)]
+
+
+def _without(config: SettingsFile, found: OurSettings) -> list[Change]:
+    """The change of a file that takes ours out, and its copy away if that says no more than the file does now."""
+    check_writable(config)
+    kept = read_settings(config.backup, config.format)
+    text = remove_our_settings(config, found, kept if kept.data is not None else None)
+    after = None if text is None else config.encoded(text)
+    spare = [Change(str(kept.path), kept.data, None)] if kept.data is not None and kept.data == after else []
+    return [Change(str(config.path), config.data, after), *spare]
+
+
+def _remove_empty_folders(folder: Path, lasting: set[Path]) -> None:
+    """The folders that a removed file leaves empty go with it, but not those by which an editor is found."""
+    with contextlib.suppress(OSError):
+        while folder not in lasting and any(folder.is_relative_to(path) for path in lasting):
+            folder.rmdir()
+            folder = folder.parent

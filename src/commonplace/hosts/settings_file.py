@@ -1,0 +1,287 @@
+"""A config file of an editor as it is now: its text, what it says, and where it really is. Refuses what we cannot keep.
+
+A link is followed: whoever keeps their settings in another folder, such as one for dotfiles, wants them changed there.
+Out of a project none is (plan.py).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from commonplace.errors import Conflict, TooLarge
+from commonplace.hosts import settings_text
+from commonplace.hosts.host import NAME, Entry
+from commonplace.hosts.server_entry import is_our_hook_command
+
+Format = Literal["jsonc", "toml"]
+BOM = "\ufeff"
+MAX_BYTES = 50_000_000
+BACKUP = ".before-commonplace"
+"""What is added to a file's name for the copy of what it was before we came."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """A file, or None as its data if there is none yet; `text` is without a BOM."""
+
+    path: Path
+    data: bytes | None
+    format: Format
+    bom: str = ""
+    text: str = ""
+    value: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def backup(self) -> Path:
+        return self.path.with_name(self.path.name + BACKUP)
+
+    def encoded(self, text: str) -> bytes:
+        return (self.bom + text).encode()
+
+
+def read_settings(path: Path, format_: Format) -> SettingsFile:
+    """The file that a path leads to. Raises Conflict, and says why, if it cannot be read or understood."""
+    try:
+        place = path.resolve(strict=True) if path.is_symlink() else path
+        status = place.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise Conflict(f"{path} is not a file.", "Move it out of the way.")
+        if status.st_size > MAX_BYTES:
+            raise TooLarge(f"{path} has {status.st_size:,} bytes, more than {MAX_BYTES:,}.", "Make it smaller.")
+        # Asked of the mode as well: a superuser may read anything.
+        if not status.st_mode & stat.S_IRUSR:
+            raise Conflict(f"{path} is not readable.", "Make it readable for its owner.")
+        data = place.read_bytes()
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise Conflict(f"{path} is a link to nothing.", "Remove the link, or put the file in place.") from None
+        return SettingsFile(path, None, format_)
+    except (OSError, RuntimeError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise Conflict(f"{path} cannot be read: {why}.", "Mend that, then call again.") from error
+    return _understood(place, data, format_)
+
+
+def check_writable(config: SettingsFile) -> None:
+    """Refuse what could only be written by force: a read-only file, or one in a read-only folder."""
+    path = config.path
+    try:
+        if config.data is not None:
+            status = path.stat()
+            if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+                raise Conflict(f"{path} belongs to another user.", "Run this as its owner.")
+            if not status.st_mode & stat.S_IWUSR or not os.access(path, os.W_OK):
+                raise Conflict(f"{path} is read-only.", "Make it writable, then call again.")
+        folder = next(folder for folder in path.parents if folder.exists())
+        if not folder.is_dir():
+            raise Conflict(f"{folder} is not a folder, but {path.name} has to go into it.", "Move it out of the way.")
+        if not folder.stat().st_mode & stat.S_IWUSR or not os.access(folder, os.W_OK | os.X_OK):
+            raise Conflict(f"The folder {folder} is not writable.", "Make it writable, then call again.")
+    except OSError as error:
+        raise Conflict(f"{path} cannot be used: {error.strerror}.", "Mend that, then call again.") from error
+
+
+def _understood(path: Path, data: bytes, format_: Format) -> SettingsFile:
+    try:
+        text = data.decode("utf-8")
+        bom, text = (BOM, text[1:]) if text.startswith(BOM) else ("", text)
+        value = parse_settings(text, format_)
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise Conflict(
+            f"{path} was left as it is, because it cannot be understood: {why}.", "Correct it, then call again."
+        ) from error
+    return SettingsFile(path, data, format_, bom, text, value)
+
+
+def parse_settings(text: str, format_: Format) -> dict[str, Any]:
+    """What a text says, as plain values. An empty text says nothing; ValueError if it is no table of settings."""
+    if format_ == "toml":
+        return tomllib.loads(text)
+    if not text.strip():
+        return {}
+    value = settings_text.parse_json(text).value
+    if not isinstance(value, dict):
+        raise ValueError("it is not an object")
+    return value
+
+
+Keys = tuple[str | int, ...]
+_LINES = ("command", "powershell")
+
+
+@dataclass(frozen=True, slots=True)
+class OurSettings:
+    """Our part of one file: a server under our name in `servers`, and hooks, each in the list at its path."""
+
+    servers: str = ""
+    entry: Mapping[str, Any] | None = None
+    hooks: tuple[tuple[tuple[str, ...], Entry], ...] = ()
+    # What the file has to say for the hooks to count.
+    always: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def empty(self) -> bool:
+        return self.entry is None and not self.hooks
+
+
+def our_hooks(value: Mapping[str, Any]) -> list[tuple[Keys, Entry]]:
+    """Our hooks in a file, each with its path. Where somebody put other hooks beside one of ours, only ours."""
+    hooks = value.get("hooks")
+    lists: list[tuple[Keys, Any]] = [(("hooks",), hooks)]
+    if isinstance(hooks, dict):
+        lists = [(("hooks", event), items) for event, items in hooks.items()]
+    return [found for path, items in lists for found in _among(items, path)]
+
+
+def add_our_settings(text: str, format_: Format, ours: OurSettings) -> str:
+    """The text with exactly our part in it. ValueError if what is there leaves no room for it."""
+    value = parse_settings(text, format_)
+    if ours.entry is not None and _at(value, (ours.servers, NAME)) != ours.entry:
+        if format_ == "toml":
+            text = settings_text.put_toml(text, ours.servers, NAME, dict(ours.entry))
+        else:
+            text = settings_text.put_json(text, (ours.servers, NAME), dict(ours.entry))
+    return text if format_ == "toml" else _put_hooks(text, ours)
+
+
+def foreign_settings(value: Mapping[str, Any], ours: OurSettings) -> dict[str, Any]:
+    """All that is not ours, to see that none of it changed."""
+    left = {key: inner for key, inner in value.items() if key not in ours.always}
+    servers, hooks = left.get(ours.servers), left.get("hooks")
+    if isinstance(servers, dict):
+        left[ours.servers] = {name: entry for name, entry in servers.items() if name != NAME}
+    if isinstance(hooks, dict):
+        left["hooks"] = {event: kept for event, items in hooks.items() if (kept := _not_ours(items))}
+    elif hooks:
+        left["hooks"] = _not_ours(hooks)
+    return {key: inner for key, inner in left.items() if inner not in ({}, [])}
+
+
+def remove_our_settings(config: SettingsFile, ours: OurSettings, before: SettingsFile | None) -> str | None:
+    """The text without our part; None if the file has nothing to say any more and was made by us.
+
+    `before` is what the file was before we came. If our part is all that changed since, that comes back, byte for byte.
+    """
+    if before is not None and (before.bom, _or_none(before, ours)) == (config.bom, config.text):
+        return before.text
+    text = config.text
+    removed = [path for path, _item in our_hooks(config.value)] if ours.hooks else []
+    if ours.entry is not None:
+        removed.append((ours.servers, NAME))
+    for path in reversed(removed):
+        text = _removed(text, config.format, path)
+    was = {} if before is None else before.value
+    text = _without_empty(text, config.format, removed, was)
+    value = parse_settings(text, config.format)
+    for key, needed in ours.always.items():
+        if ours.hooks and "hooks" not in value and value.get(key) == needed and key not in was:
+            text = settings_text.remove_json(text, (key,))
+    gone = before is None and not parse_settings(text, config.format) and not _says_more(text)
+    return None if gone else text
+
+
+def _put_hooks(text: str, ours: OurSettings) -> str:
+    wanted = list(ours.hooks)
+    stale = []
+    for path, item in our_hooks(parse_settings(text, "jsonc")):
+        if (list_of(path), item) in wanted:
+            wanted.remove((list_of(path), item))
+        else:
+            stale.append(path)
+    for path in reversed(stale):
+        text = settings_text.remove_json(text, path)
+    text = _without_empty(
+        text, "jsonc", [path for path in stale if list_of(path) not in {where for where, _item in wanted}], {}
+    )
+    value = parse_settings(text, "jsonc")
+    for key, needed in ours.always.items():
+        if ours.hooks and key not in value:
+            text = settings_text.put_json(text, (key,), needed)
+    for list_path, item in wanted:
+        text = settings_text.append_json(text, list_path, item)
+    return text
+
+
+def _without_empty(text: str, format_: Format, removed: Sequence[Keys], before: Mapping[str, Any]) -> str:
+    """The text without what held the things that were removed, where that is empty now and was not there before."""
+    around = {path[:depth] for path in removed for depth in range(1, len(path))}
+    for path in sorted(around, key=len, reverse=True):
+        if _at(parse_settings(text, format_), path) in ({}, []) and _at(before, path) is None:
+            text = _removed(text, format_, path)
+    return text
+
+
+def _or_none(before: SettingsFile, ours: OurSettings) -> str | None:
+    try:
+        return add_our_settings(before.text, before.format, ours)
+    except ValueError:
+        return None
+
+
+def _removed(text: str, format_: Format, path: Keys) -> str:
+    if format_ == "toml":
+        return settings_text.remove_toml(text, tuple(str(key) for key in path))
+    return settings_text.remove_json(text, path)
+
+
+def _among(items: Any, path: Keys) -> Iterator[tuple[Keys, Entry]]:
+    for place, item in enumerate(items if isinstance(items, list) else ()):
+        if _is_ours(item):
+            yield (*path, place), item
+        elif isinstance(item, dict):
+            yield from _among(item.get("hooks"), (*path, place, "hooks"))
+
+
+def _not_ours(items: Any) -> Any:
+    """A list of hooks without ours."""
+    if not isinstance(items, list):
+        return items
+    return [
+        {**item, "hooks": _not_ours(item["hooks"])} if isinstance(item, dict) and "hooks" in item else item
+        for item in items
+        if not _is_ours(item)
+    ]
+
+
+def _is_ours(item: Any) -> bool:
+    lines = list(_command_lines(item))
+    return bool(lines) and all(is_our_hook_command(line) for line in lines)
+
+
+def _command_lines(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key in _LINES and isinstance(inner, str):
+                yield inner
+            else:
+                yield from _command_lines(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _command_lines(inner)
+
+
+def list_of(path: Keys) -> tuple[str, ...]:
+    """The list that a hook is in, by its names."""
+    return tuple(key for key in path[:-1] if isinstance(key, str))
+
+
+def _at(value: Any, path: Keys) -> Any:
+    """What is at a path; None if nothing."""
+    for key in path:
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
+
+def _says_more(text: str) -> bool:
+    """Whether anything is in a text without settings: a comment."""
+    return bool(text.strip().strip("{}").strip())

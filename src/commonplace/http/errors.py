@@ -1,0 +1,132 @@
+"""How the site says no: an error as JSON, in the shape that the clients of each family of routes read.
+
+Our own routes answer `{"error": {"code", "message", "details"}, "code": STATUS}`. Sekha's clients read `error` as a
+sentence and take 400 for bad input; memories.sh's SDK reads an envelope with `ok`, `data` and `error`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from commonplace.errors import CommonplaceError, KeyMissing, RateLimited, StoreBusy, Unauthorized
+from commonplace.text.redact import redact_data
+
+JSON = "application/json"
+ErrorStyle = Literal["commonplace", "sekha", "memories"]
+# The routes of Sekha's controller, with all below them.
+SEKHA_ROUTES = (
+    "/api/v1/conversations",
+    "/api/v1/messages",
+    "/api/v1/query",
+    "/api/v1/search/fts",
+    "/api/v1/context/assemble",
+    "/api/v1/summarize",
+    "/api/v1/labels",
+    "/api/v1/prune",
+    "/api/v1/stats",
+    "/api/v1/export",
+    "/api/v1/rebuild-embeddings",
+    "/api/v1/mcp/tools",
+    "/mcp/tools",
+    "/mcp/memory",
+)
+MEMORIES_ROUTES = ("/api/sdk",)
+SEKHA_AGENT = "Sekha-"
+"""How the User-Agent of Sekha's Python and JavaScript SDKs begins."""
+BAD_REQUEST, UNPROCESSABLE = 400, 422
+_TYPES = {
+    400: "validation_error",
+    401: "auth_error",
+    403: "auth_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+}
+# Seconds after which another try may find the store free.
+_BUSY = "1"
+_REALM = 'Bearer realm="commonplace"'
+
+
+class ErrorResponse(Response):
+    """An error whose body depends on the route and the client that get it.
+
+    Notes the code of its error in the state of the request, for those who count and tell what became of it.
+    """
+
+    def __init__(self, error: CommonplaceError, status: int, headers: Mapping[str, str]) -> None:
+        super().__init__(b"", status, headers, JSON)
+        self._error = error
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope.setdefault("state", {})["error"] = self._error.code
+        style = error_style(scope.get("path", ""), Headers(scope=scope))
+        self.status_code, self.body = rendered_error(self._error, self.status_code, style)
+        self.headers["content-length"] = str(len(self.body))
+        await super().__call__(scope, receive, send)
+
+
+def error_response(error: CommonplaceError, status: int | None = None) -> Response:
+    """A response that tells the error, with the headers that belong to it."""
+    headers = {}
+    if isinstance(error, Unauthorized):
+        headers["WWW-Authenticate"] = _challenge(error)
+    if isinstance(error, (RateLimited, StoreBusy)):
+        headers["Retry-After"] = str(error.retry_after) if isinstance(error, RateLimited) else _BUSY
+    return ErrorResponse(error, status or error.http_status, headers)
+
+
+def _challenge(error: Unauthorized) -> str:
+    """What RFC 6750 wants said: who sent no key is told no error, who sent a wrong one is."""
+    if isinstance(error, KeyMissing):
+        return _REALM
+    described = "".join(character for character in error.message if " " <= character <= "~" and character not in '"\\')
+    return f'{_REALM}, error="invalid_token", error_description="{described}"'
+
+
+def from_sekha_sdk(headers: Mapping[str, str]) -> bool:
+    """Whether one of Sekha's own SDKs is calling, by its User-Agent."""
+    return headers.get("user-agent", "").startswith(SEKHA_AGENT)
+
+
+def error_style(path: str, headers: Mapping[str, str]) -> ErrorStyle:
+    """In which shape the caller of this path reads errors."""
+    if _is_below(path, MEMORIES_ROUTES):
+        return "memories"
+    return "sekha" if _is_below(path, SEKHA_ROUTES) or from_sekha_sdk(headers) else "commonplace"
+
+
+def rendered_error(error: CommonplaceError, status: int, style: ErrorStyle) -> tuple[int, bytes]:
+    """The status and the body of an error. Bad input is 400 to clients that would repeat a request after 422."""
+    if style != "commonplace" and status == UNPROCESSABLE:
+        status = BAD_REQUEST
+    told: dict[str, Any] = {"code": error.code, "message": error.message, "details": error.hint}
+    body: dict[str, Any] = {"error": told, "code": status}
+    if style == "sekha":
+        sentence = " ".join(part for part in (error.message, error.hint) if part)
+        body = {"error": sentence, "code": status, "error_code": error.code, **_without_code(told)}
+    elif style == "memories":
+        kind = "internal_error" if status >= 500 else _TYPES.get(status, "http_error")
+        retryable = status == RateLimited.http_status or status >= 500
+        body = {
+            "ok": False,
+            "data": None,
+            "error": {"type": kind, **told, "status": status, "retryable": retryable},
+        }
+    return status, json_bytes(redact_data(body))
+
+
+def json_bytes(data: object) -> bytes:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _without_code(told: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in told.items() if name != "code"}
+
+
+def _is_below(path: str, roots: tuple[str, ...]) -> bool:
+    return any(path == root or path.startswith(root + "/") for root in roots)

@@ -1,0 +1,25 @@
+"""How a process that runs for weeks gets its memory: what is freed goes back to the system.
+
+Left to itself, the C library of Linux keeps it for later, in more places the more threads there are, and what is large
+and gone leaves a gap between what is small and stays: a server then grows though it keeps no more than before.
+"""
+
+from __future__ import annotations
+
+import sys
+
+# Names of mallopt(3): from so many bytes on a block is one of the system, and so much may be free at the end.
+_MMAP_THRESHOLD, _TRIM_THRESHOLD, _ARENA_MAX = -3, -1, -8
+LARGE, FREE, PLACES = 1 << 20, 1 << 20, 2
+
+
+def trim() -> None:
+    """From now on; before any thread is started. Elsewhere than with glibc nothing happens."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        for name, value in ((_MMAP_THRESHOLD, LARGE), (_TRIM_THRESHOLD, FREE), (_ARENA_MAX, PLACES)):
+            mallopt(name, value)

@@ -1,0 +1,215 @@
+"""What the SDK's stdio transport leaves undone: answers to lines it cannot read, and to the last ones before the end.
+
+It drops an unreadable line, so that its sender waits until a timeout, and on the end of input it cancels what is still
+being worked on, so that `printf ... | commonplace mcp` would go unanswered. It also reads lines of any length, and
+makes objects of whatever they hold: `BoundedLines` refuses those that would take too much memory.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import IO, Any, Self
+
+import anyio
+import mcp_types as types
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from commonplace.errors import CommonplaceError, TooLarge
+from commonplace.input_limits import MAX_VALUES_OF_MANY, check_json
+
+LAST_WORDS_SECONDS = 5.0
+# A line that was refused reaches the SDK as this and the answer to it: no JSON begins so.
+_REFUSED = b"\0refused:"
+# Bytes of a line that are parsed once more if the SDK cannot: that takes several times as much memory.
+_READ_AGAIN = 1 << 20
+_SKIPPED = 1 << 16
+# The id of a message as most clients write it: first, or last after the version.
+_ID = rb'"id"\s*:\s*([0-9]{1,15}|"[^"\\]{1,100}")\s*'
+_FIRST_ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2[.]0"\s*,\s*)?' + _ID + rb"[,}]")
+_LAST_ID = re.compile(rb'"jsonrpc"\s*:\s*"2[.]0"\s*,\s*' + _ID + rb"\}\s*\Z")
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class BoundedLines:
+    """Lines of standard input; in place of one that would take too much memory, the refusal to answer it with."""
+
+    def __init__(self, stream: IO[bytes], max_bytes: int) -> None:
+        self._stream, self._most = stream, max_bytes
+
+    def readline(self) -> bytes:
+        """The next line, empty at the end. The SDK parses bytes as well as text, and they take less memory."""
+        line = self._stream.readline(self._most + 1)
+        try:
+            if len(line) > self._most:
+                self._skip_rest(line)
+                raise TooLarge(f"The message is longer than {self._most >> 20} MB.", "Send it in smaller parts.")
+            check_message(line)
+        except CommonplaceError as error:
+            return _REFUSED + error_for_message(line, error).model_dump_json(by_alias=True).encode() + b"\n"
+        return line
+
+    def _skip_rest(self, line: bytes) -> None:
+        while line and not line.endswith(b"\n"):
+            line = self._stream.readline(_SKIPPED)
+
+
+def check_message(raw: bytes) -> None:
+    """Refuse a message that would become too many objects."""
+    check_json(raw, MAX_VALUES_OF_MANY, "The message")
+
+
+def error_for_message(raw: bytes, error: CommonplaceError) -> types.JSONRPCError:
+    """The answer to a message that was not parsed, for the request that it seems to be."""
+    found = _FIRST_ID.match(raw, 0, 1000) or _LAST_ID.search(raw, max(0, len(raw) - 1000))
+    data = {"code": error.code, "details": error.hint}
+    code = types.INVALID_REQUEST if isinstance(error, TooLarge) else types.PARSE_ERROR
+    told = types.ErrorData(code=code, message=error.message, data=data)
+    return types.JSONRPCError(jsonrpc="2.0", id=json.loads(found[1]) if found else None, error=told)
+
+
+class _Stream:
+    """One direction of the transport; what is not overridden goes to the SDK's own stream."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        ended: bool | None = await self._stream.__aexit__(kind, error, trace)
+        return ended
+
+
+class OutgoingMessages(_Stream):
+    """The way out. It knows which requests still wait for their answer."""
+
+    def __init__(self, writing: Any) -> None:
+        super().__init__(writing)
+        self._waiting: set[int | str] = set()
+        self._settled = anyio.Event()
+
+    async def send(self, item: SessionMessage, /) -> None:
+        await self._stream.send(item)
+        if isinstance(item.message, (types.JSONRPCResponse, types.JSONRPCError)):
+            self.settle(item.message.id)
+
+    def expect(self, id_: int | str) -> None:
+        self._waiting.add(id_)
+
+    def settle(self, id_: int | str | None) -> None:
+        self._waiting.discard(id_ if id_ is not None else "")
+        if not self._waiting:
+            self._settled.set()
+
+    async def all_given(self) -> None:
+        """Wait for the last answers, but not for ever."""
+        with anyio.move_on_after(LAST_WORDS_SECONDS):
+            while self._waiting:
+                self._settled = anyio.Event()
+                await self._settled.wait()
+
+
+class IncomingMessages(_Stream):
+    """The way in: unreadable lines are mended or answered with an error, and the end comes after the last answer."""
+
+    def __init__(self, reading: Any, answers: OutgoingMessages) -> None:
+        super().__init__(reading)
+        self._answers = answers
+
+    @property
+    def last_context(self) -> Any:
+        """What the SDK wants to know of the sender."""
+        return getattr(self._stream, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        return await self._next(self._stream.receive)
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        return await self._next(self._stream.__anext__)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def _next(self, take: Callable[[], Awaitable[SessionMessage | Exception]]) -> SessionMessage | Exception:
+        while True:
+            try:
+                item = await take()
+            except (StopAsyncIteration, anyio.EndOfStream):
+                await self._answers.all_given()
+                raise
+            message = item.message if isinstance(item, SessionMessage) else parse_again(item)
+            if isinstance(item, Exception) and isinstance(message, types.JSONRPCError):
+                await self._answers.send(SessionMessage(message))
+            elif message is not None:
+                self._note(message)
+                return item if isinstance(item, SessionMessage) else SessionMessage(message)
+
+    def _note(self, message: types.JSONRPCMessage) -> None:
+        if isinstance(message, types.JSONRPCRequest):
+            self._answers.expect(message.id)
+        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._answers.settle((message.params or {}).get("requestId"))
+
+
+def parse_again(failure: Exception) -> types.JSONRPCMessage | None:
+    """The message that an unreadable line stands for, the error to answer it with, or None for an empty line."""
+    try:
+        data = _read_again(failure)
+    except (ValueError, RecursionError) as error:
+        return _error(None, types.PARSE_ERROR, f"Not JSON: {error}")
+    if isinstance(data, types.JSONRPCError):
+        return data
+    if data == "":
+        return None
+    try:
+        message: types.JSONRPCMessage = types.jsonrpc_message_adapter.validate_python(_cleaned(data), by_name=False)
+    except (ValidationError, RecursionError):
+        id_ = data.get("id") if isinstance(data, dict) else None
+        known = _cleaned(id_) if isinstance(id_, (int, str)) and not isinstance(id_, bool) else None
+        return _error(known, types.INVALID_REQUEST, "Not a JSON-RPC 2.0 message.")
+    return message
+
+
+def _read_again(failure: Exception) -> Any:
+    """The data of the line, read by a reader that lets halves of characters pass."""
+    if not isinstance(failure, ValidationError):
+        raise ValueError(type(failure).__name__)
+    errors = failure.errors(include_url=False, include_context=False)
+    given = [error["input"] for error in errors]
+    line = given[0]
+    if errors[0]["type"] == "json_invalid":
+        raw = line if isinstance(line, bytes) else line.encode("utf-8", "surrogatepass")
+        if raw.startswith(_REFUSED):
+            return types.JSONRPCError.model_validate_json(raw.removeprefix(_REFUSED))
+        if len(raw) > _READ_AGAIN:
+            raise ValueError(errors[0]["msg"])
+        return json.loads(raw.decode("utf-8", "replace")) if raw.strip() else ""
+    # Of an object that is no message the errors name the parts; the whole is where something was missing.
+    return next((part for part in given if isinstance(part, dict)), line)
+
+
+def _cleaned(value: Any) -> Any:
+    """Halves of characters, which no UTF-8 reply could carry, become the mark for an unknown one."""
+    if isinstance(value, str):
+        return _LONE_SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_cleaned(key): _cleaned(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(entry) for entry in value]
+    return value
+
+
+def _error(id_: int | str | None, code: int, message: str) -> types.JSONRPCError:
+    return types.JSONRPCError(jsonrpc="2.0", id=id_, error=types.ErrorData(code=code, message=message))

@@ -1,0 +1,122 @@
+"""Supersede: say that one item replaces another. The old one leaves context and search, and stays in history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from commonplace.errors import Conflict, InvalidInput
+from commonplace.memory.items import get_item
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, as_new_item, redraft, rewrite_item
+from commonplace.model import Item
+from commonplace.text.project_names import base_name
+
+
+def mark_superseded(memory: LocalMemory, old: int | str, by: int | str) -> tuple[Item, Item]:
+    """Mark `old` as replaced by `by`. Restoring the old one undoes it."""
+    replacing = get_item(memory, by)
+    replaced = check_replaceable(memory, old, replacing)
+    memory.store.supersede(replaced.id, replacing.id, memory.clock())
+    return replaced, replacing
+
+
+def check_replaceable(memory: LocalMemory, old: int | str, new: Item) -> Item:
+    """The item to be replaced, if the new one holds wherever the old one did; else Conflict."""
+    replaced = get_item(memory, old)
+    if new.project is not None and new.project != replaced.project:
+        place = "everywhere" if replaced.project is None else f"in {base_name(replaced.project)}"
+        raise Conflict(
+            f"Item {replaced.id} holds {place}, but {new.id} only in {base_name(new.project)}.",
+            f"Forget {replaced.id} if it no longer holds, or say {new.id} anew where {replaced.id} holds.",
+        )
+    return replaced
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """New values; None leaves a field as it is."""
+
+    content: str | None = None
+    title: str | None = None
+    type: str | None = None
+    project: str | None = None
+    tags: Sequence[str] | None = None
+    importance: float | None = None
+    details: Mapping[str, str] | None = None
+    meta: Mapping[str, object] | None = None
+
+
+def edit_item(
+    memory: LocalMemory,
+    id_: int | str,
+    changes: Changes,
+    expect_rev: int | None = None,
+    supersedes: int | str | None = None,
+) -> Item:
+    """Rewrite an item, and mark the one it `supersedes`: both or neither.
+
+    With `expect_rev` the change is refused if someone else was quicker.
+    """
+    if changes == Changes():
+        if supersedes is None:
+            raise InvalidInput("Nothing to change.", "Give at least one field besides the id.")
+        return mark_superseded(memory, supersedes, by=id_)[1]
+    old = get_item(memory, id_)
+    note = _changed(old, changes)
+    if supersedes is None and expect_rev in (None, old.rev) and _says_the_same(memory, old, note):
+        return old
+    replaced = None if supersedes is None else check_replaceable(memory, supersedes, old).id
+    return rewrite_item(memory, old, note, expect_rev, replaced)
+
+
+def _says_the_same(memory: LocalMemory, old: Item, note: NewItem) -> bool:
+    """Whether nothing would change, so that the item keeps its revision."""
+    new = redraft(old, note, memory.clock())
+    project = None if new.project is None else memory.store.find_project(new.project)
+    same = all(getattr(new, name) == getattr(old, name) for name in ("type", "title", "body", "importance"))
+    return (
+        same
+        and project == old.project
+        and set(new.tags) == set(old.tags)
+        and dict(new.details) == dict(old.details)
+        and dict(new.meta) == dict(old.meta)
+    )
+
+
+def _changed(old: Item, changes: Changes) -> NewItem:
+    new: dict[str, Any] = {field.name: getattr(changes, field.name) for field in fields(changes)}
+    new = {name: value for name, value in new.items() if value is not None}
+    if changes.details is not None:
+        new["details"] = {**old.details, **changes.details}
+    # A title that was taken from the text follows the text.
+    if changes.content is not None and old.kind == "memory" and old.body.startswith(old.title.rstrip("…")):
+        new.setdefault("title", "")
+    return replace(as_new_item(old), **new)
+
+
+def enrich_item(
+    memory: LocalMemory, item: Item, tags: Sequence[str] = (), meta: Mapping[str, object] | None = None
+) -> Item:
+    """Add tags and metadata to an item. Nothing it has is lost; a metadata key said anew takes its new value."""
+    more_tags = [tag for tag in tags if " ".join(tag.split()) not in item.tags]
+    merged = {**item.meta, **(meta or {})}
+    if not more_tags and merged == item.meta:
+        return item
+    return edit_item(memory, item.id, Changes(tags=[*item.tags, *more_tags], meta=merged))
+
+
+def forget_items(memory: LocalMemory, ids: Sequence[int | str]) -> list[Item]:
+    """Take items out of every answer. All of them exist, or nothing happens."""
+    items = [get_item(memory, id_, forgotten=True) for id_ in ids]
+    memory.store.forget([item.id for item in items], memory.clock())
+    return items
+
+
+def restore_items(memory: LocalMemory, ids: Sequence[int | str]) -> list[Item]:
+    """Bring forgotten or superseded items back."""
+    items = [get_item(memory, id_, forgotten=True) for id_ in ids]
+    memory.store.restore([item.id for item in items], memory.clock())
+    memory.embeddings.wake()
+    return items

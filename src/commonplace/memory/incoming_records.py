@@ -1,0 +1,238 @@
+"""Arrivals: records that another store tells, checked and cleaned like anything that somebody wants remembered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from commonplace.errors import InvalidInput, TooLarge
+from commonplace.memory.conversations import MAX_KEY, MAX_LABEL, STATUSES, checked_folder, checked_score
+from commonplace.memory.remember import (
+    MAX_META_DEPTH,
+    NewItem,
+    checked_meta,
+    checked_time,
+    checked_uid,
+    clean_text,
+    make_draft,
+)
+from commonplace.model import Change, Draft
+from commonplace.store.records import CLOCK_SKEW_MS, Arrival, Record, RecordKind, separate_hash
+from commonplace.text.project_names import normalise_project
+
+MAX_HISTORY = 10_000
+MAX_ALIASES = 1_000
+_MAX_REV = 2**31 - 1
+# More than any text of ours has; sums of it are kept.
+_MOST_TOKENS = 10_000_000
+_LINE = {
+    "item": {"type": str, "title": str, "body": str, "details": dict, "meta": dict, "tags": list},
+    "session": {"label": str, "folder": str, "status": str, "meta": dict},
+}
+
+
+def parse_record(data: Mapping[str, Any], now_ms: int, *, future_as_now: bool = False) -> Arrival:
+    """A record to take in; InvalidInput or TooLarge if it is none, or if its version lies in the future."""
+    if not isinstance(data, Mapping) or not isinstance(data.get("fields"), Mapping):
+        raise InvalidInput("A record has what, name, version, fields and history.", "Send it as it was told.")
+    made = {"item": _item, "session": _session, "project": _project}.get(str(data.get("what")))
+    if made is None:
+        raise InvalidInput(f"{str(data.get('what'))[:40]!r} is no kind of record.", "Upgrade Commonplace here.")
+    version = _version(data, now_ms, future_as_now=future_as_now)
+    return made(_text(data, "name"), version, data["fields"], data, now_ms)
+
+
+def _version(data: Mapping[str, Any], now_ms: int, *, future_as_now: bool) -> int:
+    """A version from the future would stand above every change that is made until then."""
+    version = max(0, _number(data, "version"))
+    if version <= now_ms + CLOCK_SKEW_MS:
+        return version
+    if future_as_now:
+        return now_ms
+    raise InvalidInput(
+        "The record was changed more than a day in the future, by the clock of this side.",
+        "Correct the clock of the machine that is wrong, and sync again from there.",
+    )
+
+
+def _item(name: str, version: int, fields: Mapping[str, Any], data: Mapping[str, Any], now_ms: int) -> Arrival:
+    note = NewItem(
+        content=_text(fields, "body"),
+        kind=fields.get("kind", ""),
+        type=_text(fields, "type"),
+        title=_text(fields, "title"),
+        details=_texts(fields, "details"),
+        meta=_object(fields, "meta"),
+        project=_text_or_none(fields, "project"),
+        session=_text_or_none(fields, "session"),
+        tags=_list(fields, "tags"),
+        importance=_score_or_none(fields, "importance"),
+        created_ms=_number(fields, "created_ms"),
+        uid=name,
+    )
+    draft = replace(_draft(note, fields, now_ms), tokens=min(max(0, _number(fields, "tokens")), _MOST_TOKENS))
+    was = {key: fields.get(key) for key in ("type", "title", "body", "details", "meta")}
+    told = {
+        **{key: getattr(draft, key) for key in ("kind", "type", "title", "body", "details", "meta", "project")},
+        **{key: getattr(draft, key) for key in ("session", "importance", "tokens", "created_ms")},
+        "tags": sorted(draft.tags),
+        "status": _status(fields),
+        "updated_ms": checked_time(_number(fields, "updated_ms")),
+        "rev": _rev(fields),
+        "forgotten_ms": _time_or_none(fields, "forgotten_ms"),
+        "superseded_by": checked_uid(_text_or_none(fields, "superseded_by")),
+    }
+    # What was cleaned here is later than what it was made of.
+    cleaned = any(was[key] != told[key] for key in was)
+    assert draft.uid is not None
+    return Arrival(Record("item", draft.uid, version + cleaned, told, _history("item", data)), draft)
+
+
+def _draft(note: NewItem, fields: Mapping[str, Any], now_ms: int) -> Draft:
+    """A statement is known by what it says; an event may be known by what its source calls it."""
+    try:
+        identity = bytes.fromhex(_text(fields, "content_hash"))
+    except ValueError:
+        identity = b""
+    if len(identity) != 32:
+        raise InvalidInput("content_hash is no digest.", "Send the record as it was told.")
+    if note.kind != "memory":
+        return make_draft(note, now_ms, identity=identity)
+    draft = make_draft(note, now_ms)
+    beside = separate_hash(draft.content_hash, str(draft.uid))
+    return replace(draft, content_hash=beside) if identity == beside else draft
+
+
+def _session(name: str, version: int, fields: Mapping[str, Any], data: Mapping[str, Any], _now_ms: int) -> Arrival:
+    key, label = clean_text(name, "name").strip(), " ".join(clean_text(_text(fields, "label"), "label").split())
+    if not 0 < len(key) <= MAX_KEY or len(label) > MAX_LABEL:
+        raise TooLarge("The name or the label of a session is too long, or it has no name.", "Give it a shorter one.")
+    project = _text_or_none(fields, "project")
+    told = {
+        "uid": checked_uid(_text(fields, "uid")),
+        "source": clean_text(_text(fields, "source"), "source")[:100],
+        "project": None if project is None else normalise_project(project),
+        "label": label,
+        "folder": checked_folder(_text(fields, "folder")),
+        "status": _status(fields),
+        "importance": checked_score(_score_or_none(fields, "importance") or 0.0),
+        "meta": checked_meta(_object(fields, "meta")),
+        "started_ms": checked_time(_number(fields, "started_ms")),
+        "updated_ms": checked_time(_number(fields, "updated_ms")),
+        "accessed_ms": _time_or_none(fields, "accessed_ms"),
+        "rev": _rev(fields),
+        "forgotten_ms": _time_or_none(fields, "forgotten_ms"),
+    }
+    return Arrival(Record("session", key, version, told, _history("session", data)))
+
+
+def _project(name: str, version: int, fields: Mapping[str, Any], _data: Mapping[str, Any], _now_ms: int) -> Arrival:
+    aliases = _list(fields, "aliases")
+    if len(aliases) > MAX_ALIASES:
+        raise TooLarge(f"{len(aliases)} names of a project are more than {MAX_ALIASES}.")
+    names = sorted({normalise_project(alias).casefold() for alias in aliases})
+    told = {"aliases": names, "created_ms": checked_time(_number(fields, "created_ms"))}
+    return Arrival(Record("project", normalise_project(name), version, told))
+
+
+def _history(what: RecordKind, data: Mapping[str, Any]) -> tuple[Change, ...]:
+    lines = _list(data, "history", of=Mapping)
+    if len(lines) > MAX_HISTORY:
+        raise TooLarge(f"A history of {len(lines)} lines is longer than {MAX_HISTORY}.", "Nothing else can be done.")
+    return tuple(_line(what, line) for line in lines)
+
+
+def _line(what: RecordKind, line: Mapping[str, Any]) -> Change:
+    before = _cleaned(_object(line, "before"), MAX_META_DEPTH)
+    for name, kind in _LINE[what].items():
+        if not isinstance(before.get(name), kind):
+            raise InvalidInput(f"A line of the history tells no {name}.", "Send the record as it was told.")
+    if what == "item":
+        _list(before, "tags")
+        _texts(before, "details")
+        _text_or_none(before, "superseded_by")
+    told = {"project": _text_or_none(before, "project"), "importance": _score_or_none(before, "importance")}
+    _time_or_none(before, "forgotten_ms")
+    op = clean_text(_text(line, "op"), "op")[:40]
+    return Change(_rev(line), op, checked_time(_number(line, "at_ms")), {**before, **told})
+
+
+def _cleaned(value: Any, levels: int) -> Any:
+    if isinstance(value, str):
+        return clean_text(value, "history")
+    if not isinstance(value, (Mapping, list)):
+        return value
+    if not levels:
+        raise InvalidInput(f"The history is nested deeper than {MAX_META_DEPTH} levels.", "Make it flatter.")
+    if isinstance(value, Mapping):
+        return {clean_text(str(key), "history"): _cleaned(entry, levels - 1) for key, entry in value.items()}
+    return [_cleaned(entry, levels - 1) for entry in value]
+
+
+def _status(fields: Mapping[str, Any]) -> str:
+    status = _text(fields, "status")
+    if status not in STATUSES:
+        raise InvalidInput(f"status is {status[:60]!r}.", f"Choose one of {', '.join(STATUSES)}.")
+    return status
+
+
+def _rev(fields: Mapping[str, Any]) -> int:
+    return min(max(1, _number(fields, "rev")), _MAX_REV)
+
+
+def _wrong(name: str) -> InvalidInput:
+    return InvalidInput(f"{name} is missing in a record, or of another type.", "Send it as it was told.")
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise _wrong(name)
+    return value
+
+
+def _text_or_none(fields: Mapping[str, Any], name: str) -> str | None:
+    return None if fields.get(name) is None else _text(fields, name)
+
+
+def _number(fields: Mapping[str, Any], name: str) -> int:
+    value = fields.get(name)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _wrong(name)
+    return value
+
+
+def _time_or_none(fields: Mapping[str, Any], name: str) -> int | None:
+    return None if fields.get(name) is None else checked_time(_number(fields, name))
+
+
+def _score_or_none(fields: Mapping[str, Any], name: str) -> float | None:
+    value = fields.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+        raise _wrong(name)
+    return float(value)
+
+
+def _object(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = fields.get(name)
+    if not isinstance(value, Mapping):
+        raise _wrong(name)
+    return value
+
+
+def _texts(fields: Mapping[str, Any], name: str) -> Mapping[str, str]:
+    value = _object(fields, name)
+    if not all(isinstance(entry, str) for entry in value.values()):
+        raise _wrong(name)
+    return value
+
+
+def _list(fields: Mapping[str, Any], name: str, of: type[Any] = str) -> Sequence[Any]:
+    value = fields.get(name)
+    if not isinstance(value, (list, tuple)) or not all(isinstance(entry, of) for entry in value):
+        raise _wrong(name)
+    return value

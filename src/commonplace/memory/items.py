@@ -1,0 +1,172 @@
+"""Fetch: full records by any spelling of their ids, in the order asked."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from commonplace.errors import InvalidInput, NotFound
+from commonplace.identity import HINT, ref
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.model import MEMORY_TYPES, Change, Item, Project, Scope
+from commonplace.text.project_names import base_name
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedItems:
+    """What was found, in the order asked, and the ids that nothing answers to."""
+
+    items: tuple[Item, ...]
+    missing: tuple[int | str, ...]
+
+
+def get_items(memory: LocalMemory, ids: Sequence[int | str], *, forgotten: bool = False) -> FetchedItems:
+    """Items by id; forgotten ones count as missing unless asked for. An id given twice is answered once."""
+    wanted = list(dict.fromkeys(ids))
+    numbers = memory.store.resolve([ref(value) for value in wanted])
+    known = memory.store.get([number for number in numbers if number is not None])
+    items: dict[int, Item] = {}
+    missing: list[int | str] = []
+    for value, number in zip(wanted, numbers, strict=True):
+        item = known.get(number) if number is not None else None
+        if item is None or (item.forgotten_ms is not None and not forgotten):
+            missing.append(value)
+        else:
+            items.setdefault(item.id, item)
+    return FetchedItems(tuple(items.values()), tuple(missing))
+
+
+def get_item(memory: LocalMemory, id_: int | str, *, forgotten: bool = False) -> Item:
+    """One item, or NotFound."""
+    for item in get_items(memory, [id_], forgotten=True).items:
+        if item.forgotten_ms is None or forgotten:
+            return item
+        raise NotFound(_unknown(id_), f"It was forgotten; `commonplace restore {item.id}` brings it back.")
+    raise NotFound(_unknown(id_), HINT)
+
+
+def _unknown(id_: int | str) -> str:
+    return f"There is no item {id_[:60]!r}." if isinstance(id_, str) else f"There is no item {id_}."
+
+
+def item_history(memory: LocalMemory, id_: int | str) -> list[Change]:
+    """What an item was before each change, oldest first."""
+    return memory.store.history(get_item(memory, id_, forgotten=True).id)
+
+
+MAX_PAGE = 1000
+
+_POSITION = re.compile(r"(-?[0-9]{1,15}):([0-9]{1,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPage:
+    """Some items, and where the next page begins."""
+
+    items: tuple[Item, ...]
+    next_cursor: str | None
+
+
+def browse_items(memory: LocalMemory, scope: Scope, limit: int = 20, cursor: str | None = None) -> ItemPage:
+    """Live items inside the scope, newest first."""
+    if not 1 <= limit <= MAX_PAGE:
+        raise InvalidInput(f"limit is {limit}.", f"Choose 1 to {MAX_PAGE}.")
+    items = memory.store.newest(scope, limit + 1, parse_cursor(cursor) if cursor else None)
+    page, more = items[:limit], len(items) > limit
+    return ItemPage(tuple(page), make_cursor(page[-1].created_ms, page[-1].id) if more else None)
+
+
+def list_projects(memory: LocalMemory) -> list[Project]:
+    """Every project, the one used last first."""
+    return memory.store.projects()
+
+
+def require_project(memory: LocalMemory, name: str | None) -> None:
+    """Raise NotFound if a project was named that is not there, with the name that is nearest."""
+    if name is None or memory.store.find_project(name) is not None:
+        return
+    known = {base_name(project.name): project.name for project in list_projects(memory)}
+    close = get_close_matches(base_name(name).casefold(), [one.casefold() for one in known], 1)
+    near = next((one for one in known if close and one.casefold() == close[0]), "")
+    hint = f"Did you mean {near!r}?" if near else "`commonplace projects` lists those that are known."
+    raise NotFound(f"There is no project {name!r}.", hint)
+
+
+def require_types(memory: LocalMemory, types: Iterable[str]) -> None:
+    """Raise NotFound if a type was named that no item has and that is none of the usual ones."""
+    for type_ in types:
+        if type_ in MEMORY_TYPES or memory.store.newest(Scope(types=(type_,)), 1):
+            continue
+        close = get_close_matches(type_.casefold(), MEMORY_TYPES, 1)
+        hint = f"Did you mean {close[0]!r}?" if close else f"The usual types are {', '.join(MEMORY_TYPES)}."
+        raise NotFound(f"Nothing has the type {type_!r}.", hint)
+
+
+def alias_project(memory: LocalMemory, project: str, alias: str) -> str:
+    """Let a project answer to another name as well; returns its canonical name."""
+    memory.store.alias_project(project, alias)
+    return memory.store.find_project(alias) or project
+
+
+def make_cursor(ms: int, id_: int) -> str:
+    """Where a page ended, in a form to be given back unchanged."""
+    return base64.urlsafe_b64encode(f"{ms}:{id_}".encode()).decode().rstrip("=")
+
+
+def parse_cursor(cursor: str) -> tuple[int, int]:
+    """The time and the id that a cursor means."""
+    try:
+        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+    except (ValueError, binascii.Error):
+        text = ""
+    position = _POSITION.fullmatch(text)
+    if not position:
+        raise InvalidInput("The cursor is not one of ours.", "Take it unchanged from the previous page.")
+    return int(position[1]), int(position[2])
+
+
+ROOT_KEY = "root"
+"""The metadata key for the folder that an item's relative paths start from."""
+
+MAX_STALE_FILES = 50
+_SEPARATORS = re.compile(r"[,\n]")
+
+
+def is_stale(item: Item) -> bool:
+    """Whether any file the item modified is newer than the item."""
+    return changed_file(item) is not None
+
+
+def changed_file(item: Item) -> str | None:
+    """The first file that the item modified and that is newer than it. What cannot be looked at does not count."""
+    listed = item.details.get("files_modified", "")
+    if not listed:
+        return None
+    root = item.meta.get(ROOT_KEY)
+    for name in _SEPARATORS.split(listed)[:MAX_STALE_FILES]:
+        path = _located(name.strip(), root if isinstance(root, str) else None)
+        if path is not None and _changed_ms(path) > item.created_ms:
+            return name.strip()
+    return None
+
+
+def _located(name: str, root: str | None) -> str | None:
+    # Plain strings: of each hit of a search its files are looked at.
+    if not name:
+        return None
+    path = os.path.expanduser(name) if name.startswith("~") else name
+    if os.path.isabs(path):
+        return path
+    return os.path.join(root, path) if root and not path.startswith("~") else None
+
+
+def _changed_ms(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns // 1_000_000
+    except (OSError, ValueError):
+        return -1

@@ -1,0 +1,158 @@
+"""Records over HTTP: what changed, what differs, and what is to be taken in. `commonplace sync` speaks this."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from commonplace.dialects.schema import BOOLEAN, INTEGER, OBJECT, STRING, STRING_OR_NULL, Schema, array, record
+from commonplace.memory import sync_records
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.sync_records import SyncScope
+from commonplace.rest import fields
+from commonplace.rest.endpoint import Answer, ApiRequest
+from commonplace.rest.fields import Strict
+
+MOST_CHANGES, MOST_RECORDS = 1000, 500
+# Of records in a reply, before they are packed.
+MOST_BYTES = 8_000_000
+
+_What = Literal["item", "session", "project"]
+_Label = Annotated[str, Field(min_length=1, max_length=400, description="The uid, the key or the name of a record.")]
+_Mark = Annotated[int, Field(ge=0, le=fields.MAX_IDS, description="`mark` of the reply before."), fields.WHOLE]
+
+
+class Since(Strict):
+    """What changed after a mark."""
+
+    since: _Mark = 0
+    limit: Annotated[int, Field(ge=1, le=MOST_CHANGES), fields.WHOLE] = MOST_RECORDS
+    project: Annotated[list[fields.ProjectName], Field(max_length=100, default_factory=list)]
+
+
+class Named(Strict):
+    """A record by its name."""
+
+    what: _What
+    name: _Label
+
+
+class Digested(Named):
+    """A record by its name, and what it says."""
+
+    digest: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+
+
+class Digests(Strict):
+    """Records of another store."""
+
+    changes: Annotated[list[Digested], Field(max_length=2 * MOST_CHANGES, fail_fast=True)]
+
+
+class Names(Strict):
+    """Records that are wanted."""
+
+    names: Annotated[list[Named], Field(max_length=MOST_RECORDS, fail_fast=True)]
+
+
+class SyncRecord(Strict):
+    """A record as `GET /api/v1/sync/records` tells it."""
+
+    what: _What
+    name: _Label
+    version: Annotated[int, Field(ge=0, le=fields.MAX_IDS), fields.WHOLE]
+    fields: dict[str, Any]
+    history: Annotated[list[dict[str, Any]], Field(default_factory=list, fail_fast=True)]
+
+
+class SyncRecords(Strict):
+    """Records to be taken in."""
+
+    records: Annotated[list[SyncRecord], Field(max_length=MOST_RECORDS, fail_fast=True)]
+
+
+def sync_position(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer:
+    """Which space of which store this is, and the mark of its last change."""
+    space, last = sync_records.sync_position(memory)
+    return _answer({"format": sync_records.RECORD_FORMAT, "space": space, "last": last})
+
+
+def changes(memory: LocalMemory, request: ApiRequest[Since, None]) -> Answer:
+    """What changed after a mark, in order: the name of each record and a digest of what it says."""
+    walked = sync_records.changed_records(
+        memory, request.query.since, request.query.limit, SyncScope(tuple(request.query.project))
+    )
+    told = [{"what": one.what, "name": one.name, "digest": one.digest} for one in walked.records]
+    return _answer({"changes": told, "mark": walked.mark, "last": walked.last})
+
+
+def changed_records(memory: LocalMemory, request: ApiRequest[Since, None]) -> Answer:
+    """The records themselves, in the same order, as many as fit."""
+    walked = sync_records.changed_records(
+        memory, request.query.since, request.query.limit, SyncScope(tuple(request.query.project))
+    )
+    chosen = sync_records.first_fitting(walked.records, MOST_BYTES)
+    mark = walked.mark if len(chosen) == len(walked.records) else chosen[-1][0].seq
+    return _answer({"records": [data for _record, data in chosen], "mark": mark, "last": walked.last})
+
+
+def compare(memory: LocalMemory, request: ApiRequest[None, Digests]) -> Answer:
+    """Which of these records are not here, or say something else here."""
+    digests = {sync_records.parse_record_name(one.what, one.name): one.digest for one in request.body.changes}
+    differing = sync_records.differing_records(memory, digests, SyncScope())
+    return _answer({"differing": [{"what": what, "name": name} for what, name in differing]})
+
+
+def records_by_name(memory: LocalMemory, request: ApiRequest[None, Names]) -> Answer:
+    """These records, as many as fit, and before them the sessions that they need."""
+    names = [sync_records.parse_record_name(one.what, one.name) for one in request.body.names]
+    found = [data for _record, data in sync_records.first_fitting(find_records(memory, names), MOST_BYTES)]
+    return _answer({"records": found})
+
+
+def find_records(memory: LocalMemory, names: list[sync_records.Name]) -> list[sync_records.Record]:
+    """Records by their names, in that order, each after its session."""
+    found = {(one.what, one.name): one for one in sync_records.named_records(memory, names, SyncScope())}
+    chosen = [found[name] for name in names if name in found]
+    return [*sync_records.sessions_of_items(memory, chosen, SyncScope()), *chosen]
+
+
+def take_records(memory: LocalMemory, request: ApiRequest[None, SyncRecords]) -> Answer:
+    """Take records in. What is known already changes nothing; what fails is told and left out."""
+    outcomes = sync_records.take_records(memory, [one.model_dump() for one in request.body.records])
+    told = [
+        {"what": o.what, "name": o.name, "result": o.result, "took": o.took, "other": o.other, "why": o.why}
+        for o in outcomes
+    ]
+    return _answer({"outcomes": told})
+
+
+def _answer(data: dict[str, Any]) -> Answer:
+    """Secrets were taken out when it was read: here a digest could be mistaken for one."""
+    return Answer(data, ours=True)
+
+
+_WHAT: Schema = {"enum": ["item", "session", "project"]}
+_NAMED: Schema = {"what": _WHAT, "name": STRING}
+_RECORD = record({**_NAMED, "version": INTEGER, "fields": OBJECT, "history": array(OBJECT)})
+STANDING = record({"format": INTEGER, "space": STRING, "last": INTEGER})
+CHANGES = record({"changes": array(record({**_NAMED, "digest": STRING})), "mark": INTEGER, "last": INTEGER})
+RECORDS = record({"records": array(_RECORD), "mark": INTEGER, "last": INTEGER})
+FETCHED = record({"records": array(_RECORD)})
+DIFFERING = record({"differing": array(record(_NAMED))})
+TAKEN = record(
+    {
+        "outcomes": array(
+            record(
+                {
+                    **_NAMED,
+                    "result": {"enum": ["added", "updated", "unchanged", "conflict", "same_as", "failed"]},
+                    "took": BOOLEAN,
+                    "other": STRING_OR_NULL,
+                    "why": STRING,
+                }
+            )
+        )
+    }
+)

@@ -1,0 +1,89 @@
+"""What is indexed of an item, under which name, and which text stands for it when it is embedded.
+
+Both engines index the same columns, so that a query means the same on either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from commonplace.model import Kind
+
+# In the order of the full-text table; `scope` follows them there and cannot be named in a query.
+COLUMNS = ("title", "subtitle", "text", "narrative", "facts", "concepts", "files", "tags", "type", "speaker")
+
+# How much a word in each column counts for BM25; the last is `scope`, which only filters.
+WEIGHTS = (4.0, 1.5, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 0.5, 0.5, 0.0)
+
+# Names that a query may use, and the column each one means.
+QUERY_COLUMNS: Mapping[str, str] = {name: name for name in COLUMNS} | {
+    "body": "text",
+    "content": "text",
+    "files_read": "files",
+    "files_modified": "files",
+    "file": "files",
+    "path": "files",
+    "tag": "tags",
+    "request": "title",
+    "task": "title",
+    "investigated": "text",
+    "learned": "text",
+    "completed": "text",
+    "next_steps": "text",
+    "notes": "text",
+    "role": "speaker",
+}
+
+# A message of so few characters is understood by what was said before it: by the last so many characters of that.
+SHORT_MESSAGE, CONTEXT_CHARACTERS = 200, 300
+
+_SUMMARY_TEXT = ("investigated", "learned", "completed", "next_steps", "notes")
+_CHECKPOINT_TEXT = ("progress", "next_steps", "open_questions")
+
+
+def columns_of(
+    kind: Kind, type_: str, title: str, body: str, details: Mapping[str, str], tags: tuple[str, ...]
+) -> dict[str, str]:
+    """The text of each index column for one item."""
+    get = details.get
+    columns = {"title": title, "text": body, "type": type_, "tags": " ".join(tags)}
+    if kind == "summary":
+        columns["text"] = _joined(body, *(get(name, "") for name in _SUMMARY_TEXT))
+    elif kind == "checkpoint":
+        columns["text"] = _joined(body, *(get(name, "") for name in _CHECKPOINT_TEXT))
+        columns["files"] = get("relevant_files", "")
+    elif kind == "message":
+        columns["title"] = ""
+        columns["speaker"] = _joined(get("role", ""), get("speaker", ""))
+        columns["files"] = get("files", "")
+    else:
+        for name in ("subtitle", "narrative", "facts"):
+            columns[name] = get(name, "")
+        # Where nothing else is said, what an item is tagged with is what it is about.
+        columns["concepts"] = get("concepts", "") or columns["tags"]
+        columns["files"] = _joined(get("files_read", ""), get("files_modified", ""), get("paths", ""))
+    return columns
+
+
+def embedding_text(
+    kind: Kind, type_: str, title: str, body: str, details: Mapping[str, str], tags: tuple[str, ...]
+) -> str:
+    """The text that stands for the item when its meaning is compared: its words, each said once."""
+    columns = columns_of(kind, type_, title, body, details, tags)
+    parts: list[str] = []
+    for name in ("title", "subtitle", "narrative", "text", "facts", "concepts"):
+        # A title cut short by "…" is still the beginning of its text.
+        part = columns.get(name, "").strip().removesuffix("…").rstrip()
+        if part and not any(part in other for other in parts):
+            parts = [other for other in parts if other not in part]
+            parts.append(part)
+    return "\n".join(parts)
+
+
+def with_speaker(speaker: str, text: str) -> str:
+    """What somebody said, with who said it."""
+    return f"{speaker}: {text}" if speaker and text else text
+
+
+def _joined(*parts: str) -> str:
+    return "\n".join(part for part in parts if part)

@@ -1,0 +1,172 @@
+"""What a query looks for, as PostgreSQL can: a superset by the index, a condition on the rows, and a BM25 score.
+
+The index knows which tokens a row has, not where they stand. One token anywhere is decided by it alone; a phrase, or a
+token in some columns, is looked up in the streams of the rows that the index finds.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from commonplace.store.indexed_text import COLUMNS, WEIGHTS
+from commonplace.store.postgres.words import BORDER, lexeme
+from commonplace.text.query import Word, word_forms
+from commonplace.text.query_grammar import And, Node, Not, Or, Term
+
+# BM25's, as in FTS5.
+_K1, _B, _LEAST_IDF = 1.2, 0.75, 1e-6
+
+
+class Bound:
+    """Values of a statement that is put together from parts: each gets a name of its own."""
+
+    def __init__(self, space_id: int) -> None:
+        self.space_id = space_id
+        self.values: dict[str, object] = {"space": space_id}
+
+    def add(self, value: object) -> str:
+        name = f"b{len(self.values)}"
+        self.values[name] = value
+        return f"%({name})s"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Tokens side by side, the last one perhaps only begun, anywhere or in some columns."""
+
+    tokens: tuple[str, ...]
+    prefix: bool = False
+    columns: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether the index alone decides."""
+        return len(self.tokens) == 1 and not self.columns
+
+    def query(self, space_id: int) -> str:
+        """A tsquery for every row that may have it."""
+        sought = [lexeme(space_id, token) for token in dict.fromkeys(self.tokens[:-1])]
+        return " & ".join([*sought, lexeme(space_id, self.tokens[-1]) + ":*" * self.prefix])
+
+    def condition(self, bound: Bound) -> str:
+        """Whether a row `w` has it."""
+        by_index = f"w.v @@ {bound.add(self.query(bound.space_id))}::tsquery"
+        if self.exact:
+            return by_index
+        text = bound.add(f" {' '.join(self.tokens)}" + " " * (not self.prefix))
+        where = [_stream(name) for name in self.columns] or ["w.streams"]
+        return f"({by_index} AND ({' OR '.join(f'position({text} in {stream}) > 0' for stream in where)}))"
+
+    def weight(self, bound: Bound) -> str:
+        """How often a row `w` has it, weighted by columns."""
+        if self.exact and not self.prefix:
+            return f"word_weight(w.v, {bound.add(self.query(bound.space_id))}::tsquery)"
+        first, *rest = map(re.escape, self.tokens)
+        ahead = "".join(f" {token}" for token in rest) + " " * (not self.prefix)
+        pattern = bound.add(f" {first}(?={ahead})" if ahead else f" {first}")
+        columns = self.columns or COLUMNS
+        return " + ".join(
+            f"{WEIGHTS[COLUMNS.index(name)]} * regexp_count({_stream(name)}, {pattern})" for name in columns
+        )
+
+
+def _stream(column: str) -> str:
+    """The tokens of a column in a row `w`."""
+    return f"split_part(w.streams, '{BORDER}', {COLUMNS.index(column) + 1})"
+
+
+Leaves = tuple[Leaf, ...]
+"""What a word may be: it stands where any of them does."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledQuery:
+    """A tsquery that finds at least the rows sought, and whether it finds no others."""
+
+    query: str
+    exact: bool
+
+
+def leaves_of_word(word: Word, *, with_parts: bool = True) -> Leaves:
+    return tuple(Leaf(tokens) for tokens in word_forms(word, with_parts=with_parts))
+
+
+def leaves_of(node: Node) -> Iterator[Leaf]:
+    """What a row that satisfies a tree may have; what it must not have does not count for it."""
+    match node:
+        case Term():
+            yield from (Leaf(form.tokens, form.prefix, node.columns) for form in node.forms)
+        case And() | Or():
+            for part in node.parts:
+                yield from leaves_of(part)
+        case Not():
+            yield from leaves_of(node.left)
+
+
+def compile_leaves(leaves: Sequence[Leaf], space_id: int) -> CompiledQuery:
+    """Rows with any of these."""
+    # A phrase is of no interest where one of its tokens will do.
+    enough = {leaf.tokens[0] for leaf in leaves if leaf.exact and not leaf.prefix}
+    exact = all(leaf.exact or (not leaf.columns and not enough.isdisjoint(leaf.tokens)) for leaf in leaves)
+    return CompiledQuery(" | ".join(f"({leaf.query(space_id)})" for leaf in leaves), exact)
+
+
+def compile_query(node: Node, space_id: int) -> CompiledQuery:
+    """Rows that satisfy a tree."""
+    match node:
+        case Term():
+            return compile_leaves([*leaves_of(node)], space_id)
+        case Not():
+            left, right = compile_query(node.left, space_id), compile_query(node.right, space_id)
+            if not right.exact:
+                return CompiledQuery(left.query, exact=False)
+            return CompiledQuery(f"({left.query}) & !({right.query})", left.exact)
+        case And() | Or():
+            parts = [compile_query(part, space_id) for part in node.parts]
+            operator = " & " if isinstance(node, And) else " | "
+            return CompiledQuery(operator.join(f"({part.query})" for part in parts), all(part.exact for part in parts))
+
+
+def condition(node: Node, bound: Bound) -> str:
+    """Whether a row `w` satisfies a tree."""
+    match node:
+        case Term():
+            return _either([leaf.condition(bound) for leaf in leaves_of(node)], "OR")
+        case And():
+            return _either([condition(part, bound) for part in node.parts], "AND")
+        case Or():
+            return _either([condition(part, bound) for part in node.parts], "OR")
+        case Not():
+            return f"({condition(node.left, bound)} AND NOT {condition(node.right, bound)})"
+
+
+def condition_of_leaves(leaves: Sequence[Leaf], bound: Bound) -> str:
+    return _either([leaf.condition(bound) for leaf in leaves], "OR")
+
+
+def _either(parts: Sequence[str], operator: Literal["AND", "OR"]) -> str:
+    return "(" + f" {operator} ".join(parts) + ")"
+
+
+def bm25_score(weights: Sequence[str], idfs: Sequence[str], average: float, bound: Bound) -> str:
+    """The score of a row by how much each leaf weighs in it, as FTS5 reckons it. Both are names of columns."""
+    # Every number has its type: decimal ones, which they would be without, are slow to reckon with.
+    room = f"({_K1 * (1 - _B)}::float8 + {bound.add(_K1 * _B / max(average, 1e-9))}::float8 * length)"
+    parts = [
+        f"{idf} * ({name} * {_K1 + 1}::float8) / ({name} + {room})" for name, idf in zip(weights, idfs, strict=True)
+    ]
+    return " + ".join(parts) or "0.0::float8"
+
+
+def idf(rows: int, with_leaf: int) -> float:
+    """What a leaf is worth that so many of all rows have."""
+    return max(math.log((rows - with_leaf + 0.5) / (with_leaf + 0.5)) if with_leaf <= rows else 0.0, _LEAST_IDF)
+
+
+def idf_sql(rows: str, with_leaf: str) -> str:
+    """The same as the server reckons it."""
+    return f"greatest(ln(({rows}::bigint - {with_leaf} + 0.5::float8) / ({with_leaf} + 0.5)), {_LEAST_IDF})"

@@ -1,0 +1,232 @@
+"""Finding the nearest vectors: by their signs first, as on SQLite, and then by the vectors themselves.
+
+The signs of the newest vectors are kept by each process and compared there, exactly (store/sign_bits.py): for all but
+very large spaces those are all of them. The older ones of such a space are in an index of the server (HNSW over Hamming
+distances), a few more with each batch of new vectors. A filter that leaves only few of them is served without the
+index, which would have to look for them. Of a small space the vectors themselves are kept, too (kept.py).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from commonplace.model import KINDS, VectorHit
+from commonplace.store.postgres import passages, sql
+from commonplace.store.postgres.pool import Connection
+from commonplace.store.postgres.scope import Filter
+from commonplace.store.postgres.vector_values import SMALL_SPACE as KEPT_MOST
+from commonplace.store.postgres.vector_values import VectorCache, cosines, signs
+from commonplace.store.sign_bits import GONE_SHARE, RESCORED, SignBits
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# So many of the newest vectors of a space are not in the index.
+LOOSE = 200_000
+READ_ROWS = 20_000
+# So many vectors of the index are compared one by one by the server, if a filter leaves no more.
+FEW = 10_000
+
+_OF_MODEL = "v.space_id = %(space)s AND v.model_id = %(model)s"
+# Always a row: whether the model is still that of the space, whether anything is in the index and how many vectors
+# there are, beside each new vector, or beside nothing.
+_NEWS = f"""
+SELECT EXISTS (SELECT 1 FROM meta m WHERE m.space_id = %(space)s AND m.key = 'model' AND m.value = %(model)s::text),
+       EXISTS (SELECT 1 FROM vectors v WHERE {_OF_MODEL} AND v.indexed), {{count}}, new.*
+  FROM (SELECT) one LEFT JOIN LATERAL (
+       SELECT v.seq, v.passage_id, v.project_id, v.kind, v.bits{{more}} FROM vectors v {{join}}
+        WHERE {_OF_MODEL} AND NOT v.indexed AND v.seq > %(seen)s ORDER BY v.seq LIMIT %(most)s) new ON true
+"""
+_SIGNS = _NEWS.format(count="0", more="", join="")
+_WHOLE = _NEWS.format(
+    count=f"(SELECT count(*) FROM vectors v WHERE {_OF_MODEL})",
+    more=", p.item_id, v.scale, v.v",
+    join="LEFT JOIN passages p ON p.space_id = v.space_id AND p.id = v.passage_id",
+)
+
+
+def add_index(connection: Connection, dim: int) -> None:
+    """The index for vectors of so many dimensions; only the rows that are marked as indexed are in it."""
+    sql.run(
+        connection,
+        f"CREATE INDEX IF NOT EXISTS vectors_signs_{dim:d} ON vectors"
+        f" USING hnsw ((bits::bit({dim:d})) bit_hamming_ops) WHERE indexed AND length(bits) = {dim:d}",
+    )
+
+
+def catch_up(connection: Connection, space_id: int, model_id: int, most: int) -> None:
+    """Let the index have the oldest vectors of a space that has too many to compare all of them."""
+    loose = f"SELECT v.seq FROM vectors v WHERE {_OF_MODEL} AND NOT v.indexed ORDER BY v.seq"
+    bindings = {"space": space_id, "model": model_id, "loose": LOOSE, "most": most}
+    last = sql.first(connection, f"{loose} DESC OFFSET %(loose)s LIMIT 1", bindings)
+    if last is None:
+        return
+    chosen = [row[0] for row in sql.rows(connection, f"{loose} LIMIT %(most)s", bindings) if row[0] <= last[0]]
+    sql.run(
+        connection,
+        "UPDATE vectors SET indexed = true WHERE space_id = %s AND seq = ANY(%s::bigint[])",
+        (space_id, chosen),
+    )
+
+
+class Nearest:
+    """The vectors of one model in one space, caught up with the server before each use."""
+
+    def __init__(self, space_id: int, model_id: int, dim: int) -> None:
+        self.space_id, self.model_id, self.dim = space_id, model_id, dim
+        self._lock = threading.Lock()
+        self._breaks = self._moment = 0
+        self._begin_anew()
+
+    def __call__(
+        self,
+        connection: Connection,
+        query: NDArray[np.float32],
+        filter_: Filter,
+        k: int,
+        breaks: int,
+        moment: int,
+        *,
+        afresh: bool = False,
+    ) -> list[VectorHit]:
+        """The `k` passages inside the filter whose vectors are nearest to the query; none if another model is used.
+
+        After a break (database.py) all are read again: numbers of rows that were lost are given to others.
+        """
+        most = max(RESCORED, k)
+        with self._lock:
+            if breaks != self._breaks:
+                self._begin_anew()
+                self._breaks = breaks
+            is_current, has_older = self._catch_up(connection)
+            if not is_current:
+                return []
+            self._moment = moment
+            among = self._among(connection, filter_)
+            near = self._signs.nearest(query, filter_.projects, filter_.kinds, among, most)
+            if self._kept is not None:
+                kept = [(id_, self._kept.item_of(id_), cosine) for id_, cosine in self._kept.cosines(query, near)[:k]]
+                return [VectorHit(id_, item, cosine) for id_, item, cosine in kept if item is not None]
+        older = self._older(connection, query, filter_, most) if has_older else []
+        either = {*near, *older}
+        found = cosines(connection, self.space_id, self.model_id, query, either) if either else []
+        if afresh or len(found) >= len(either) * (1 - GONE_SHARE):
+            owners = passages.items_of(connection, self.space_id, [id_ for id_, _cosine in found[:k]])
+            return [VectorHit(id_, owners[id_], cosine) for id_, cosine in found[:k] if id_ in owners]
+        with self._lock:
+            self._begin_anew()
+        return self(connection, query, filter_, k, breaks, moment, afresh=True)
+
+    def cosines(
+        self, connection: Connection, query: NDArray[np.float32], passage_ids: Sequence[int], moment: int
+    ) -> list[tuple[int, float]]:
+        """Each of these passages that has a vector with its cosine to the query, best first."""
+        with self._lock:
+            if self._kept is not None and moment <= self._moment:
+                return self._kept.cosines(query, passage_ids)
+        return cosines(connection, self.space_id, self.model_id, query, passage_ids)
+
+    def _begin_anew(self) -> None:
+        self._signs = SignBits(self.dim)
+        self._kept: VectorCache | None = VectorCache(self.dim)
+
+    def _catch_up(self, connection: Connection, *, afresh: bool = False) -> tuple[bool, bool]:
+        """Read what is new, and tell whether the model is still that of the space, and whether the index has others.
+
+        Rows become visible in the order of their numbers (database.py).
+        """
+        if self._signs.size > 2 * LOOSE:
+            # Half of them are in the index by now.
+            self._begin_anew()
+        while True:
+            rows = self._news(connection)
+            is_current, has_older, count, *_none = rows[0]
+            if rows[0][3] is not None:
+                self._add(rows)
+                continue
+            if self._kept is None or len(self._kept) == count:
+                return is_current, has_older
+            if afresh:
+                # The index has some, though the space is small by now.
+                self._kept = None
+                return is_current, has_older
+            # Some are gone, and only those that are there tell which.
+            self._begin_anew()
+            return self._catch_up(connection, afresh=True)
+
+    def _news(self, connection: Connection) -> list[tuple[Any, ...]]:
+        seen = {"space": self.space_id, "model": self.model_id, "seen": self._signs.seen}
+        if self._kept is None:
+            return sql.rows(connection, _SIGNS, seen | {"most": READ_ROWS}, binary=True, prepared=True)
+        return sql.rows(connection, _WHOLE, seen | {"most": KEPT_MOST + 1}, binary=True, prepared=True)
+
+    def _add(self, rows: list[tuple[Any, ...]]) -> None:
+        import numpy as np
+
+        _current, _older, _count, seqs, ids, projects, kinds, bits, *whole = zip(*rows, strict=True)
+        # The server tells first how many bits there are.
+        told = np.frombuffer(b"".join(bits), np.uint8).reshape(len(rows), -1)[:, 4:]
+        words = np.pad(told, ((0, 0), (0, -told.shape[1] % 8))).view(np.uint64)
+        self._signs.add(seqs[-1], ids, projects, kinds, words)
+        if self._kept is not None:
+            self._kept.add(ids, *whole)
+            if len(self._kept) > KEPT_MOST:
+                self._kept = None
+
+    def _among(self, connection: Connection, filter_: Filter) -> list[int] | None:
+        """The passages inside what is not kept with the signs, None if that is all of them."""
+        inside, bindings = _beyond_signs(filter_)
+        if not inside:
+            return None
+        return [row[0] for row in sql.rows(connection, inside, bindings | {"space": self.space_id})]
+
+    def _older(self, connection: Connection, query: NDArray[np.float32], filter_: Filter, most: int) -> list[int]:
+        """The nearest passages of those that are in the index."""
+        inside, bindings = _inside(filter_)
+        bindings |= {"space": self.space_id, "model": self.model_id, "most": most, "few": FEW, "signs": signs(query)}
+        some = f"FROM vectors v WHERE {_OF_MODEL} AND v.indexed AND {inside}"
+        if sql.value(connection, f"SELECT count(*) FROM (SELECT 1 {some} LIMIT %(few)s) counted", bindings) < FEW:
+            nearest = f"SELECT v.passage_id {some} ORDER BY hamming_distance(v.bits, %(signs)s::varbit), v.seq DESC"
+        else:
+            sql.run(connection, "SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = 400")
+            nearest = (
+                f"SELECT v.passage_id {some} AND length(v.bits) = {self.dim:d}"
+                f" ORDER BY v.bits::bit({self.dim:d}) <~> %(signs)s::bit({self.dim:d})"
+            )
+        return [row[0] for row in sql.rows(connection, f"{nearest} LIMIT %(most)s", bindings)]
+
+
+def _inside(filter_: Filter) -> tuple[str, dict[str, object]]:
+    """A condition on `vectors v`."""
+    clauses: list[str] = ["true"]
+    among, bindings = _beyond_signs(filter_)
+    if among:
+        clauses.append(f"v.passage_id IN ({among})")
+    if filter_.projects:
+        clauses.append("v.project_id = ANY(%(projects)s::bigint[])")
+        bindings["projects"] = list(filter_.projects)
+    if filter_.kinds:
+        clauses.append("v.kind = ANY(%(kinds)s::smallint[])")
+        bindings["kinds"] = [KINDS.index(kind) for kind in filter_.kinds]
+    return " AND ".join(clauses), bindings
+
+
+def _beyond_signs(filter_: Filter) -> tuple[str, dict[str, object]]:
+    """A question for the passages of some types, tags, sessions or times; empty if all of them will do."""
+    beyond = replace(filter_, projects=(), kinds=())
+    if beyond == Filter():
+        return "", {}
+    condition, values = beyond.sql()
+    bindings: dict[str, object] = {}
+    for n, value in enumerate(values):
+        condition = condition.replace("%s", f"%(inside{n})s", 1)
+        bindings[f"inside{n}"] = value
+    chosen = (
+        "SELECT p.id FROM items i JOIN passages p ON p.space_id = i.space_id AND p.item_id = i.id"
+        f" WHERE i.space_id = %(space)s AND {condition}"
+    )
+    return chosen, bindings

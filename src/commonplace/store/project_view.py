@@ -1,0 +1,303 @@
+"""The records of one project: others are neither told nor taken in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from commonplace.errors import Conflict, Forbidden, NotFound
+from commonplace.identity import Ref, ref
+from commonplace.model import Change, Draft, Item, Kind, PassageText, Project, Scope, Session, Stored, VectorHit
+from commonplace.store.project_conversations import ProjectConversations, ProjectStreams
+from commonplace.store.project_scope import ProjectScope, StoreWideRefusals
+from commonplace.store.protocol import Counts, Job, TextAnswer
+from commonplace.store.records import Arrival, Name, Outcome, Peer, Record, RecordKind
+from commonplace.store.types import BuiltTopics, Edge, ItemHeader, StaleTopics, Topic, TopicMember, TopicPoints, Turn
+from commonplace.text.query import Query, Word
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+
+class ProjectRecords(ProjectScope):
+    """The part of a narrowed store about records."""
+
+    def space_uid(self) -> str:
+        """Not that of the whole: who has seen this part of it has not seen the rest."""
+        here = f"{self._inner.space_uid()} {self._project}"
+        return hashlib.sha256(here.encode("utf-8", "replace")).hexdigest()[:32]
+
+    def last_change(self) -> int:
+        return self._inner.last_change()
+
+    def records_since(self, after: int, limit: int) -> tuple[list[Record], int]:
+        records, mark = self._inner.records_since(after, limit)
+        return self._of_here(records), mark
+
+    def records_of(self, what: RecordKind, after: str, limit: int) -> tuple[list[Record], str | None]:
+        records, mark = self._inner.records_of(what, after, limit)
+        # A name elsewhere is nothing to go on from.
+        while mark is not None and not (ours := self._of_here(records)):
+            records, mark = self._inner.records_of(what, mark, limit)
+        return (ours, ours[-1].name) if mark is not None else (self._of_here(records), None)
+
+    def records_named(self, names: Sequence[Name]) -> list[Record]:
+        return self._of_here(self._inner.records_named(names))
+
+    def merge_records(self, arrivals: Sequence[Arrival], now_ms: int) -> list[Outcome]:
+        ours = [self._only_ours(arrival) for arrival in arrivals]
+        known = self._inner.records_named([(one.record.what, one.record.name) for one in ours])
+        if len(self._of_here(known)) < len(known):
+            raise Conflict("A record elsewhere has this name.", "Leave it out, or use a key that is not limited.")
+        return self._inner.merge_records(ours, now_ms)
+
+    def peer(self, uid: str, extent: str) -> Peer:
+        self._refuse("knows no other store")
+
+    def note_peer(self, uid: str, extent: str, peer: Peer) -> None:
+        self._refuse("knows no other store")
+
+    def _of_here(self, records: Sequence[Record]) -> list[Record]:
+        here = self._here()
+        ours = (one for one in records if (one.name if one.what == "project" else one.fields["project"]) == here)
+        return [replace(one, history=tuple(line for line in one.history if self._was_here(line))) for one in ours]
+
+    def _only_ours(self, arrival: Arrival) -> Arrival:
+        record, draft = arrival.record, arrival.draft
+        if record.what == "project":
+            self._only_here(record.name)
+            return replace(arrival, record=replace(record, name=self._here(), fields={**record.fields, "aliases": []}))
+        if record.fields["project"] is None:
+            raise Forbidden(
+                f"This key is for the project {self._here()} only, and a record is for every project.",
+                f"Send that project only: --project {self._here()}.",
+            )
+        fields = {**record.fields, "project": self._only_here(record.fields["project"])}
+        if record.what == "session":
+            self._check_session(ref(record.fields["uid"]), record.name)
+        elif draft is not None:
+            draft = replace(draft, project=fields["project"])
+            if fields["session"] is not None:
+                self._check_session(Ref(""), fields["session"])
+            by = fields["superseded_by"]
+            if by is not None and not self._of_here(self._inner.records_named([("item", by)])):
+                fields["superseded_by"] = None
+        return Arrival(replace(record, fields=fields), draft)
+
+
+_WORK = "does no work for others"
+
+
+class ProjectTopics(ProjectScope):
+    """The part of a narrowed store about topics. They never span projects, so their names tell of no other."""
+
+    def topics(self, project: str | None = None) -> list[Topic]:
+        here = self._here()
+        if not self._means_here(project):
+            return []
+        return [topic for topic in self._inner.topics(here) if topic.project == here]
+
+    def topics_of(self, passage_ids: Sequence[int]) -> dict[int, Topic]:
+        here = self._here()
+        found = self._inner.topics_of(passage_ids)
+        return {passage: topic for passage, topic in found.items() if topic.project == here}
+
+    def topic_passages(self, topic_id: int, limit: int) -> list[tuple[int, float]]:
+        ours = any(topic.id == topic_id for topic in self.topics())
+        return self._inner.topic_passages(topic_id, limit) if ours else []
+
+    def stale_topics(self) -> list[StaleTopics]:
+        return []
+
+    def points(self, place: int, after: int, limit: int) -> TopicPoints:
+        self._refuse(_WORK)
+
+    def built_topics(self, place: int) -> BuiltTopics | None:
+        self._refuse(_WORK)
+
+    def topic_members(self, place: int) -> Mapping[int, int]:
+        self._refuse(_WORK)
+
+    def extend_topics(self, place: int, known: BuiltTopics, members: Sequence[TopicMember], last: int) -> bool:
+        self._refuse(_WORK)
+
+    def claim_topics(self, place: int, owner: str, now_ms: int, lease_ms: int) -> bool:
+        self._refuse(_WORK)
+
+    def replace_topics(
+        self, place: int, owner: str, built: BuiltTopics, members: Sequence[TopicMember], vectors: int, now_ms: int
+    ) -> bool:
+        self._refuse(_WORK)
+
+
+class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectTopics, StoreWideRefusals):
+    """The part of another store that belongs to one project."""
+
+    def _checked(self, *item_ids: int) -> None:
+        """All of these are ours, or none exists."""
+        known = self.get(item_ids)
+        for item_id in item_ids:
+            if item_id not in known:
+                raise NotFound(f"There is no item {item_id}.")
+
+    def _passages_here(self, passage_ids: Sequence[int]) -> dict[int, PassageText]:
+        texts = self._inner.passage_texts(passage_ids)
+        ours = self.get({text.item_id for text in texts.values()})
+        return {id_: text for id_, text in texts.items() if text.item_id in ours}
+
+    # Writing.
+
+    def put(self, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:
+        placed = [self._placed(draft) for draft in drafts]
+        named = [ref(draft.uid) for draft in placed if draft.uid is not None]
+        if self._inner.resolve(named) != self.resolve(named):
+            raise Conflict("An item elsewhere has this uid.", "Leave the uid out.")
+        return self._inner.put(placed, now_ms)
+
+    def rewrite(
+        self,
+        item_id: int,
+        draft: Draft,
+        now_ms: int,
+        expect_rev: int | None = None,
+        supersedes: int | None = None,
+    ) -> Item:
+        self._checked(item_id, *(() if supersedes is None else (supersedes,)))
+        return self._inner.rewrite(item_id, self._placed(draft), now_ms, expect_rev, supersedes)
+
+    def forget(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
+        self._checked(*item_ids)
+        return self._inner.forget(item_ids, now_ms)
+
+    def restore(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
+        self._checked(*item_ids)
+        return self._inner.restore(item_ids, now_ms)
+
+    def supersede(self, old_id: int, new_id: int, now_ms: int) -> None:
+        self._checked(old_id, new_id)
+        self._inner.supersede(old_id, new_id, now_ms)
+
+    # Reading.
+
+    def resolve(self, refs: Sequence[Ref]) -> list[int | None]:
+        found = self._inner.resolve(refs)
+        ours = self.get(id_ for id_ in found if id_ is not None)
+        return [id_ if id_ in ours else None for id_ in found]
+
+    def get(self, item_ids: Iterable[int]) -> dict[int, Item]:
+        here = self._here()
+        return {id_: item for id_, item in self._inner.get(item_ids).items() if item.project == here}
+
+    def newest(self, scope: Scope, limit: int, before: tuple[int, int] | None = None) -> list[Item]:
+        narrowed = self._narrowed(scope)
+        return [] if narrowed is None else self._inner.newest(narrowed, limit, before)
+
+    def around(self, anchor: Item, before: int, after: int, scope: Scope) -> list[Item]:
+        self._checked(anchor.id)
+        narrowed = self._narrowed(scope)
+        return [anchor] if narrowed is None else self._inner.around(anchor, before, after, narrowed)
+
+    def happened(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[ItemHeader]:
+        narrowed = self._narrowed(scope)
+        return [] if narrowed is None else self._inner.happened(narrowed, from_ms, to_ms, limit)
+
+    def sessions_during(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Session]:
+        narrowed = self._narrowed(scope)
+        return [] if narrowed is None else self._inner.sessions_during(narrowed, from_ms, to_ms, limit)
+
+    def items_per_day(self, scope: Scope, from_ms: int, to_ms: int) -> dict[int, dict[Kind, int]]:
+        narrowed = self._narrowed(scope)
+        return {} if narrowed is None else self._inner.items_per_day(narrowed, from_ms, to_ms)
+
+    def items_between(
+        self,
+        scope: Scope,
+        from_ms: int,
+        to_ms: int,
+        limit: int,
+        beyond: tuple[int, int] | None = None,
+        *,
+        oldest_first: bool = False,
+    ) -> list[Item]:
+        narrowed = self._narrowed(scope)
+        if narrowed is None:
+            return []
+        return self._inner.items_between(narrowed, from_ms, to_ms, limit, beyond, oldest_first=oldest_first)
+
+    def history(self, item_id: int) -> list[Change]:
+        if not self.get([item_id]):
+            return []
+        return [change for change in self._inner.history(item_id) if self._was_here(change)]
+
+    def superseded(self, item_id: int) -> list[int]:
+        if not self.get([item_id]):
+            return []
+        ours = self.get(self._inner.superseded(item_id))
+        return sorted(ours, reverse=True)
+
+    def projects(self) -> list[Project]:
+        here = self._here()
+        return [project for project in self._inner.projects() if project.name == here]
+
+    def find_project(self, name: str) -> str | None:
+        return self._here() if self._means_here(name) else None
+
+    def alias_project(self, name: str, alias: str) -> None:
+        self._refuse("gives no names to projects")
+
+    def counts(self, project: str | None = None) -> Counts:
+        if not self._means_here(project):
+            return Counts({}, 0, 0, 0, 0, 0, 0, 0)
+        return self._inner.counts(self._here())
+
+    # Finding.
+
+    def search_text(
+        self, query: Query, scope: Scope, k: int, also: Sequence[int] = (), *, shares: bool = True
+    ) -> TextAnswer:
+        narrowed = self._narrowed(scope)
+        if narrowed is None:
+            return TextAnswer((), {}, 0)
+        return self._inner.search_text(query, narrowed, k, list(self._passages_here(also)), shares=shares)
+
+    def search_vectors(self, query: NDArray[float32], scope: Scope, k: int) -> list[VectorHit]:
+        narrowed = self._narrowed(scope)
+        return [] if narrowed is None else self._inner.search_vectors(query, narrowed, k)
+
+    def cosines(self, query: NDArray[float32], passage_ids: Sequence[int]) -> dict[int, float]:
+        return self._inner.cosines(query, list(self._passages_here(passage_ids)))
+
+    def passages_of(self, item_ids: Sequence[int]) -> dict[int, list[int]]:
+        return self._inner.passages_of(list(self.get(item_ids)))
+
+    def passage_texts(self, passage_ids: Sequence[int]) -> dict[int, PassageText]:
+        return self._passages_here(passage_ids)
+
+    def pending_jobs(self, passage_ids: Sequence[int]) -> list[Job]:
+        ours = self._passages_here(passage_ids)
+        return self._inner.pending_jobs([id_ for id_ in passage_ids if id_ in ours])
+
+    def newest_pending_jobs(self, scope: Scope, limit: int) -> list[Job]:
+        narrowed = self._narrowed(scope)
+        return [] if narrowed is None else self._inner.newest_pending_jobs(narrowed, limit)
+
+    def neighbours(self, passage_ids: Sequence[int], most_each: int, project: str | None = None) -> list[Edge]:
+        if not self._means_here(project):
+            return []
+        return self._inner.neighbours(passage_ids, most_each, self._here())
+
+    def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
+        return self._inner.speakers(words, self._here()) if self._means_here(project) else []
+
+    def titled(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]:
+        narrowed = self._narrowed(scope)
+        return {} if narrowed is None else self._inner.titled(patterns, least, narrowed, limit)
+
+    def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
+        return self._inner.turns(list(self.get(item_ids)))
+
+    def sort_by_time(self, passage_ids: Sequence[int]) -> list[int]:
+        return self._inner.sort_by_time(list(self._passages_here(passage_ids)))

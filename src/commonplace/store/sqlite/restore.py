@@ -1,0 +1,166 @@
+"""Copies of a store: looked into, compared with it, and put back in its place."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from commonplace.errors import StoreBusy, StoreCorrupt
+from commonplace.store.maintenance import BackupContents, BackupDifference
+from commonplace.store.sqlite import online_backup, sql
+from commonplace.store.sqlite.file_watch import folder_lock
+from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect, create_private, locked
+from commonplace.store.sqlite.migrate import recognise
+from commonplace.store.sqlite.online_backup import COUNT_ROWS, COUNTED
+from commonplace.store.sqlite.refusals import translated
+
+EXAMPLES = 5
+_WAIT_MS = 5000
+_NEWEST = "SELECT created_ms, title FROM items ORDER BY id DESC LIMIT 1"
+_ITEMS = "SELECT space_id, uid, rev, title FROM items ORDER BY space_id, uid"
+
+
+def inspect_copy(path: Path, key: str) -> BackupContents:
+    """What a store or a copy holds, after a check of it."""
+    with _reading(path, key) as connection:
+        whole = online_backup.is_whole(connection)
+        counts = dict(zip(COUNTED, sql.first(connection, COUNT_ROWS), strict=True))
+        newest = sql.first(connection, _NEWEST)
+        return BackupContents(whole, int(connection.pragma("user_version")), counts, *(newest or (None, "")))
+
+
+def compare_copy(current: Path, other: Path, key: str) -> BackupDifference:
+    """What would be lost, come back or change if the other took the place of the current one."""
+    lost, back, changed = 0, 0, 0
+    examples: list[str] = []
+    with _reading(current, key) as ours, _reading(other, key) as theirs:
+        for mine, its in _side_by_side(sql.stream(ours, _ITEMS), sql.stream(theirs, _ITEMS)):
+            if its is None:
+                lost += 1
+                if len(examples) < EXAMPLES:
+                    examples.append(str(mine[3]))
+            elif mine is None:
+                back += 1
+            else:
+                changed += mine[2] != its[2]
+    return BackupDifference(lost, back, changed, tuple(examples))
+
+
+def restore_copy(path: Path, copy: Path, aside: Path, key: str, busy_ms: int) -> bool:
+    """Let a store be what a copy is, all of it or nothing, and keep aside what it was. False if it was nothing.
+
+    StoreBusy if another process has it open: what it knows of the store would be untrue then.
+    """
+    with translated(path), folder_lock(path, busy_ms / 1000):
+        return _restore_copy(path, copy, aside, key, busy_ms)
+
+
+def _restore_copy(path: Path, copy: Path, aside: Path, key: str, busy_ms: int) -> bool:
+    there = path.exists()
+    if there and not _is_database(path, key):
+        # Nothing of it can be read: as it lies, it is kept.
+        path.replace(aside)
+    with exclusive(path, key, busy_ms) as live:
+        if there and not aside.exists():
+            online_backup.make_copy(path, aside, key, busy_ms, checked=False, original=live)
+        with contextlib.closing(connect(copy, key, READ_ONLY)) as source, live.backup("main", source, "main") as backup:
+            backup.step(-1)
+        assign_new_identity(live)
+        if not online_backup.is_whole(live):
+            raise StoreCorrupt(f"The store {path} failed its check after {copy.name} was put back.")
+    return there
+
+
+def assign_new_identity(connection: apsw.Connection) -> None:
+    """Let other stores take this one for one that they never saw: what they saw of it may be no more.
+
+    Its next changes would have numbers that they know. One of an older version gets its names when it is migrated.
+    """
+    if any(row[1] == "uid" for row in sql.rows(connection, "PRAGMA table_info(spaces)")):
+        connection.execute("UPDATE spaces SET uid = lower(hex(randomblob(16)))")
+
+
+def _is_database(path: Path, key: str) -> bool:
+    try:
+        with contextlib.closing(connect(path, key, READ_ONLY)) as connection:
+            connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+    except (apsw.NotADBError, apsw.CorruptError):
+        return False
+    return True
+
+
+def change_key(path: Path, aside: Path, key: str, to_key: str, busy_ms: int) -> None:
+    """Let a store have another key, or none: a verified copy takes its place, and what it was is kept aside."""
+    fresh = path.with_name(f"{path.name}.turned")
+    fresh.unlink(missing_ok=True)
+    with translated(path), folder_lock(path, busy_ms / 1000):
+        with exclusive(path, key, busy_ms) as live:
+            online_backup.make_copy(path, fresh, key, busy_ms, to_key=to_key, original=live)
+        replace_store(path, fresh, aside)
+
+
+def replace_store(path: Path, fresh: Path, aside: Path) -> None:
+    """Put a new file in the place of the store, which is kept aside with its log.
+
+    It has two names for a while, and at no moment none: whoever is killed here must not leave an empty place.
+    """
+    aside.unlink(missing_ok=True)
+    try:
+        aside.hardlink_to(path)
+    except OSError:
+        # Not every file system can do that.
+        shutil.copy2(path, aside)
+    for end in LOG_ENDS:
+        beside = path.with_name(path.name + end)
+        if beside.exists():
+            beside.replace(aside.with_name(aside.name + end))
+    fresh.replace(path)
+
+
+@contextlib.contextmanager
+def exclusive(path: Path, key: str, busy_ms: int) -> Iterator[apsw.Connection]:
+    """A connection that keeps all others out, and is refused while there are any."""
+    create_private(path)
+    with contextlib.closing(connect(path, key)) as connection:
+        # Meanwhile nobody can open or close the store.
+        connection.set_busy_timeout(min(busy_ms, _WAIT_MS))
+        connection.pragma("locking_mode", "exclusive")
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+        except apsw.BusyError as error:
+            stop = "Stop servers and editors that use this memory, and do it again."
+            raise StoreBusy(f"Another process has the store {path} open.", stop) from error
+        connection.execute("COMMIT")
+        yield connection
+
+
+@contextlib.contextmanager
+def _reading(path: Path, key: str) -> Iterator[apsw.Connection]:
+    with translated(path), contextlib.closing(connect(path, key, READ_ONLY)) as connection:
+        try:
+            recognise(connection)
+        except apsw.NotADBError as error:
+            raise (locked(path) if key else error) from error
+        if not connection.pragma("user_version"):
+            raise StoreCorrupt(f"The file {path} is empty.")
+        yield connection
+
+
+def _side_by_side(mine: Iterator[Any], its: Iterator[Any]) -> Iterator[tuple[Any, Any]]:
+    """Rows of two walks in the same order, together where they are of the same item."""
+    one, other = next(mine, None), next(its, None)
+    while one is not None or other is not None:
+        if other is None or (one is not None and one[:2] < other[:2]):
+            yield one, None
+            one = next(mine, None)
+        elif one is None or other[:2] < one[:2]:
+            yield None, other
+            other = next(its, None)
+        else:
+            yield one, other
+            one, other = next(mine, None), next(its, None)

@@ -1,0 +1,124 @@
+"""What the tables of a store's file are made of, for reading rows that SQLite cannot arrange by itself."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import apsw
+
+from commonplace.store.damage import DamagedText
+from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.migrate import migrations
+from commonplace.store.sqlite.page_reader import Row
+
+# What SQLite and FTS5 keep for themselves, and what is not copied because it is made anew.
+_OWN_TABLES = "name NOT LIKE 'sqlite_%' AND name NOT LIKE 'passages_fts%'"
+_TYPES: dict[str, tuple[type, ...]] = {"INTEGER": (int,), "TEXT": (str,), "REAL": (float, int), "BLOB": (bytes,)}
+_EMPTY: dict[str, Any] = {"INTEGER": 0, "TEXT": "", "REAL": 0.0, "BLOB": b""}
+_ADDED = re.compile(r"ALTER TABLE (\w+) ADD COLUMN", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: its columns with their types and defaults, and which of them are its key, in the key's order."""
+
+    name: str
+    types: dict[str, str]
+    required: frozenset[str]
+    defaults: dict[str, Any]
+    keys: tuple[str, ...]
+    has_number: bool
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.types)
+
+    @cached_property
+    def stored(self) -> tuple[str, ...]:
+        """Its columns in the order of a row on a page: one without a number begins with its key."""
+        if self.has_number:
+            return self.columns
+        return (*self.keys, *(name for name in self.columns if name not in self.keys))
+
+    @cached_property
+    def number(self) -> str | None:
+        """The column that is another name for the number of a row."""
+        one = self.keys[0] if self.has_number and len(self.keys) == 1 else None
+        return one if one is not None and self.types[one] == "INTEGER" else None
+
+    def fits(self, row: Row) -> bool:
+        """Whether a row on a page may be of this table, by the number and the types of its values."""
+        if (row.number is not None) != self.has_number or not self._may_have(row.values):
+            return False
+        return all(
+            value is None if name == self.number else self._may_be(name, value)
+            for name, value in zip(self.stored, row.values, strict=False)
+        )
+
+    def arranged(self, row: Row) -> tuple[Any, ...] | None:
+        """The values of a row on a page in the order of the columns, as SQLite would give them; None if too many."""
+        if not self._may_have(row.values):
+            return None
+        found = dict(zip(self.stored, row.values, strict=False))
+        if self.number is not None:
+            found[self.number] = row.number
+        whole: dict[str, Any] = {name: found.get(name, self.defaults[name]) for name in self.columns}
+        # Whole numbers are stored as such, also where the column is for others.
+        return tuple(
+            float(value) if self.types[name] == "REAL" and isinstance(value, int) else value
+            for name, value in whole.items()
+        )
+
+    def fitted(self, column: str, value: Any) -> Any:
+        """A value as the column takes it: the nearest where it is of another type, a default where it is missing."""
+        type_ = self.types[column]
+        if value is None:
+            default = self.defaults[column]
+            return (_EMPTY[type_] if default is None else default) if column in self.required else None
+        if type_ == "REAL" and isinstance(value, (int, float)):
+            return float(value)
+        if isinstance(value, _TYPES[type_]):
+            return value
+        if type_ == "TEXT":
+            return DamagedText(value) if isinstance(value, bytes) else str(value)
+        if type_ == "BLOB" and isinstance(value, str):
+            return value.raw if isinstance(value, DamagedText) else value.encode()
+        if type_ == "INTEGER" and isinstance(value, float) and abs(value) < 2**62:
+            return int(value)
+        return self.fitted(column, None)
+
+    def _may_have(self, values: Sequence[Any]) -> bool:
+        return len(self.columns) - added_columns()[self.name] <= len(values) <= len(self.columns)
+
+    def _may_be(self, name: str, value: Any) -> bool:
+        return name not in self.required if value is None else isinstance(value, _TYPES[self.types[name]])
+
+
+@cache
+def added_columns() -> Counter[str]:
+    """How many columns each table got since its first rows were written, which have so many values less."""
+    return Counter(name for _number, _name, script in migrations() for name in _ADDED.findall(script))
+
+
+def tables_of(connection: apsw.Connection) -> dict[str, Table]:
+    """Our own tables in a file that is whole, in the order in which they were made."""
+    question = f"SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND {_OWN_TABLES} ORDER BY rowid"
+    return {name: _table(connection, name, made) for name, made in sql.rows(connection, question)}
+
+
+def _table(connection: apsw.Connection, name: str, made: str) -> Table:
+    rows = sql.rows(connection, f"PRAGMA table_info({name})")
+    defaults = {row[1]: None if row[4] is None else sql.value(connection, f"SELECT {row[4]}") for row in rows}
+    return Table(
+        name,
+        {row[1]: row[2] for row in rows},
+        frozenset(row[1] for row in rows if row[3] or row[5]),
+        defaults,
+        tuple(row[1] for row in sorted(rows, key=lambda row: row[5]) if row[5]),
+        "WITHOUT ROWID" not in made,
+    )

@@ -1,0 +1,394 @@
+"""Times as people and programs write them, and as people read them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import lru_cache
+
+from commonplace.errors import InvalidInput
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# The first and the last moment of the years 1 to 9999, which are all that calendars know.
+EARLIEST_MS, LATEST_MS = -62_135_596_800_000, 253_402_300_799_999
+_HINT = "Write it like 2025-03-15, 2025-03-15T14:30, 2025-03-15T14:30:00Z, or as milliseconds since 1970."
+
+
+def parse_time(text: str, *, local: bool) -> int:
+    """Milliseconds since 1970 of an ISO 8601 time or of a number of milliseconds.
+
+    A time without an offset is local when a person typed it, and UTC when it comes from a file.
+    """
+    text = text.strip()
+    if re.fullmatch(r"-?[0-9]{9,15}", text):
+        number = int(text)
+        if 10**9 <= number < 10**10:
+            raise InvalidInput(f"{text} looks like seconds since 1970.", _HINT)
+        return number
+    try:
+        parsed = datetime.fromisoformat(text)
+        if parsed.tzinfo is None:
+            parsed = parsed.astimezone() if local else parsed.replace(tzinfo=UTC)
+        return (parsed - _EPOCH) // timedelta(milliseconds=1)
+    except (ValueError, OverflowError, OSError):
+        raise InvalidInput(f"{text[:60]!r} is not a time.", _HINT) from None
+
+
+def clamp_time(ms: int) -> int:
+    """The nearest moment that a calendar knows: a damaged row may have a time beyond the years 1 to 9999."""
+    return min(max(int(ms), EARLIEST_MS), LATEST_MS)
+
+
+def iso_time(ms: int) -> str:
+    """As programs read it: 2025-03-15T14:30:00.000Z."""
+    second, rest = divmod(clamp_time(ms), 1000)
+    return f"{_to_the_second(second)}.{rest:03}Z"
+
+
+@lru_cache(10_000)
+def _to_the_second(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).isoformat().removesuffix("+00:00")
+
+
+def short_iso_time(ms: int) -> str:
+    """As conversations write it: 2025-03-15T14:30:00Z, with milliseconds only where there are some."""
+    return iso_time(ms).replace(".000Z", "Z")
+
+
+def time_ago(then_ms: int, now_ms: int) -> str:
+    """How long ago, as people say it; a date when that says more."""
+    seconds = (now_ms - then_ms) // 1000
+    for limit, unit, name in ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (14 * 86_400, 86_400, "d")):
+        if 0 <= seconds < limit:
+            return "now" if seconds < 10 else f"{seconds // unit} {name} ago"
+    return iso_time(then_ms)[:10]
+
+
+_WORD = re.compile(r"[\w./@-]*\w")
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_NUMBERS = {word: n for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
+_NUMBERS |= {"a": 1, "an": 1, "couple": 2, "few": 3}
+_UNITS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1), "month": timedelta(days=30)}
+# What makes it a question about time. All other words must be among those that any such question has.
+_LATEST = frozenset("last latest recent recently lately newest previous previously off continue resume zuletzt".split())
+_MARKERS = _LATEST | {"yesterday", "today", "morning", "ago", "past", *_DAYS, *_UNITS, *(f"{unit}s" for unit in _UNITS)}
+_MARKERS |= {"gestern", "heute"}
+_FILLERS = frozenset(
+    "about all am and any anything are as ask asked at back be been before break broke broken build built by can catch"
+    " change changed changes conversation conversations could crash crashed current decide decided describe did discuss"
+    " discussed do does doing done during end ended explain fail failed far finish finished fix fixed for from give go"
+    " going had happen happened happening has"
+    " have history how i in is it just know latest learn learned leave left let list long made make me most much my"
+    " need new next now of on or our out over overview pick please progress recall recap remember remind s said say"
+    " session sessions show since so something start started status stop stopped stuff summarise summarize summary t"
+    " talk talked task tasks tell that the then there thing things this time to until up update updates us very want"
+    " was we went were what when where which while who will with within work worked working would wrong you your"
+    # The same in German.
+    " dran gearbeitet gemacht getan haben habe hast ich ist passiert sind waren war wir wo woran".split()
+)
+_AGO = re.compile(r"\b(\w+) (hour|day|week|month)s? ago\b")
+_LAST_SO_MANY = re.compile(r"\b(?:last|past|previous) (?:(\w+) )?(hour|day|week|month)(s?)\b")
+_WHERE_WE_ARE = re.compile(
+    r"where (?:were|are) (?:we|you)\b|what (?:was|were|am|are) (?:i|we) (?:working on|doing|up to)\b"
+)
+_MONTHS = "january february march april may june july august september october november december".split()
+# "may" and "march" are words too: a month has a day, or a word before it.
+_IN_MONTH = re.compile(
+    rf"\b(?:(?P<month>{'|'.join(_MONTHS)}) (?P<day>\d\d?)(?:st|nd|rd|th)?"
+    rf"|(?P<day_before>\d\d?)(?:st|nd|rd|th)? (?:of )?(?P<its_month>{'|'.join(_MONTHS)})"
+    rf"|(?:in|during|since|last) (?P<alone>{'|'.join(_MONTHS)}))(?: (?P<year>\d{{4}}))?\b"
+)
+_ISO_DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A stretch of time, from a moment up to but without another; None is open."""
+
+    from_ms: int | None = None
+    to_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimeQuestion:
+    """The time that a question is about, and the one other word it has, which may be the name of a project."""
+
+    period: Period
+    name: str = ""
+
+
+def parse_time_question(question: str, now_ms: int, zone: tzinfo | None = None) -> TimeQuestion | None:
+    """What time a question is about, if it is about nothing else; None for every other question."""
+    words = [word.lower() for word in _WORD.findall(question.replace("'", " ").replace("’", " "))]
+    marks = {word for word in words if word in _MARKERS or _ISO_DAY.fullmatch(word)}
+    if _WHERE_WE_ARE.match(" ".join(words)):
+        marks.add("last")
+    if month := _IN_MONTH.search(" ".join(words)):
+        marks.update(month[0].split())
+    names = [word for word in words if word not in marks | _FILLERS | _NUMBERS.keys() and not word.isdecimal()]
+    if not marks or len(names) > 1 or (marks == {"off"} and not {"left", "leave"} & set(words)):
+        return None
+    period = _period(" ".join(words), marks, _Calendar(now_ms, zone))
+    return None if period is None else TimeQuestion(period, names[0] if names else "")
+
+
+def local_day(ms: int, zone: tzinfo | None = None) -> str:
+    """The day of a moment, like 2025-03-15."""
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=clamp_time(ms))
+    try:
+        return moment.astimezone(zone).date().isoformat()
+    except (OSError, OverflowError, ValueError):
+        # Some systems know no local time that long ago, or that far ahead.
+        return moment.date().isoformat()
+
+
+class _Calendar:
+    """Days as they are counted where someone asks; without a zone, in that of the machine."""
+
+    def __init__(self, now_ms: int, zone: tzinfo | None) -> None:
+        self.now_ms, self._zone = now_ms, zone
+        self.today = datetime.fromtimestamp(now_ms / 1000, zone).date()
+
+    def midnight(self, day: date) -> int:
+        return int(datetime(day.year, day.month, day.day, tzinfo=self._zone).timestamp() * 1000)
+
+    def days(self, first: date, number: int = 1) -> Period:
+        return Period(self.midnight(first), self.midnight(first + timedelta(days=number)))
+
+    def since(self, day: date) -> Period:
+        return Period(self.midnight(day))
+
+
+def _period(text: str, marks: set[str], calendar: _Calendar) -> Period | None:
+    today, monday = calendar.today, calendar.today - timedelta(days=calendar.today.weekday())
+    if month := _IN_MONTH.search(text):
+        return _in_month(month, calendar, since="since" in text.split())
+    if (day := _day_named(text, marks, today)) is not None:
+        return calendar.since(day) if "since" in text.split() else calendar.days(day)
+    if ago := _AGO.search(text):
+        return _ago(_number(ago[1]), ago[2], calendar)
+    if some := _LAST_SO_MANY.search(text):
+        if not some[1] and not some[3] and some[2] in ("week", "month") and not text.count("past "):
+            return calendar.days(monday - timedelta(days=7), 7) if some[2] == "week" else _month_before(calendar)
+        number = _number(some[1]) if some[1] else 1
+        if number is not None and some[2] == "day":
+            return calendar.since(today - timedelta(days=number))
+        return None if number is None else Period(calendar.now_ms - _span_ms(number * _UNITS[some[2]]))
+    if "week" in marks:
+        return calendar.since(monday)
+    if "month" in marks:
+        return calendar.since(today.replace(day=1))
+    return Period() if marks & _LATEST else None
+
+
+def _day_named(text: str, marks: set[str], today: date) -> date | None:
+    """The one day that a question names."""
+    if found := _ISO_DAY.search(text):
+        try:
+            return date.fromisoformat(found[0])
+        except ValueError:
+            return None
+    for number, name in enumerate(_DAYS):
+        if name in marks:
+            return today - timedelta(days=(today.weekday() - number - 1) % 7 + 1)
+    if marks & {"yesterday", "gestern"}:
+        return today - timedelta(days=1)
+    return today if marks & {"today", "morning", "heute"} else None
+
+
+def _ago(number: int | None, unit: str, calendar: _Calendar) -> Period | None:
+    """Around so long ago: that day, that week; of hours and months a little before and all after."""
+    if number is None:
+        return None
+    if unit == "day":
+        return calendar.days(calendar.today - timedelta(days=number))
+    if unit == "week":
+        return calendar.days(calendar.today - timedelta(days=calendar.today.weekday() + 7 * number), 7)
+    return Period(calendar.now_ms - _span_ms((number + 1) * _UNITS[unit]))
+
+
+def _in_month(found: re.Match[str], calendar: _Calendar, *, since: bool) -> Period | None:
+    """A month, or a day of it, in the year that is named, else the last time it began."""
+    month = _MONTHS.index(found["month"] or found["its_month"] or found["alone"]) + 1
+    day, today = int(found["day"] or found["day_before"] or 1), calendar.today
+    try:
+        first = date(int(found["year"] or today.year), month, day)
+        if not found["year"] and first > today:
+            first = date(today.year - 1, month, day)
+    except ValueError:
+        return None
+    if since:
+        return calendar.since(first)
+    if not found["alone"]:
+        return calendar.days(first)
+    following = (first + timedelta(days=31)).replace(day=1)
+    return Period(calendar.midnight(first), calendar.midnight(following))
+
+
+def _month_before(calendar: _Calendar) -> Period:
+    first = calendar.today.replace(day=1)
+    return Period(calendar.midnight((first - timedelta(days=1)).replace(day=1)), calendar.midnight(first))
+
+
+def _number(word: str) -> int | None:
+    number = int(word) if word.isdecimal() and len(word) < 4 else _NUMBERS.get(word)
+    return number if number is not None and number < 1000 else None
+
+
+def _span_ms(span: timedelta) -> int:
+    return span // timedelta(milliseconds=1)
+
+
+_MONTH_NAMES = "january february march april may june july august september october november december".split()
+# "may" and "march" are words too: a month has a day or a year, or a word before it.
+_MONTH = re.compile(
+    rf"\b(?:(?P<first>\d\d?)(?:st|nd|rd|th)?(?: of)? (?P<a>{'|'.join(_MONTH_NAMES)})(?:,? (?P<year_a>\d{{4}}))?"
+    rf"|(?P<b>{'|'.join(_MONTH_NAMES)}) (?P<second>\d\d?)(?:st|nd|rd|th)?(?:,? (?P<year_b>\d{{4}}))?"
+    rf"|(?P<c>{'|'.join(_MONTH_NAMES)}),? (?P<year_c>\d{{4}})"
+    rf"|(?:in|during|of|since|around|by|late|early|last|this) (?P<d>{'|'.join(_MONTH_NAMES)})"
+    r"(?:,? (?P<year_d>\d{4}))?)\b",
+    re.IGNORECASE,
+)
+_ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+_RELATIVE = re.compile(
+    r"\b(?:yesterday|today|(?:last|past|previous) (?:week|month)|this (?:week|month)|\w+ (?:day|week|month)s? ago"
+    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
+    re.IGNORECASE,
+)
+_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
+# What happened is told of for so long after.
+_AFTERWARDS = timedelta(days=14)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTime:
+    """A day or a month, of one year or of any, or a period; whichever of them was named."""
+
+    month: int = 0
+    day: int = 0
+    year: int = 0
+    period: Period | None = None
+
+    def nearness(self, at_ms: int) -> float:
+        """1 for a moment in the time that is named, falling to 0 during two weeks after it, 0 for every other."""
+        moment = _EPOCH_UTC + timedelta(milliseconds=clamp_time(at_ms))
+        if self.period is not None:
+            begin, end = (_moment(ms) for ms in (self.period.from_ms, self.period.to_ms))
+            return _near(moment, begin, end)
+        years = [self.year] if self.year else [moment.year, moment.year - 1]
+        return max(self._near_in(year, moment) for year in years)
+
+    def latest(self, now_ms: int) -> Period:
+        """The last time it was, from its beginning to its end."""
+        if self.period is not None:
+            return self.period
+        now = _EPOCH_UTC + timedelta(milliseconds=now_ms)
+        years = [self.year] if self.year else range(now.year, now.year - 5, -1)
+        for first in (_date(year, self.month, self.day or 1) for year in years):
+            if first is not None and (self.year or first <= now):
+                return Period(_moment_ms(first), _moment_ms(self._end(first)))
+        return Period(now_ms, now_ms)
+
+    def _end(self, first: datetime) -> datetime:
+        return first + timedelta(days=1) if self.day else (first + timedelta(days=31)).replace(day=1)
+
+    def _near_in(self, year: int, moment: datetime) -> float:
+        first = _date(year, self.month, self.day or 1)
+        return 0.0 if first is None else _near(moment, first, self._end(first))
+
+
+def named_time(question: str, now_ms: int, zone: tzinfo | None = None) -> NamedTime | None:
+    """The time that a question names, if it does."""
+    if found := _ISO.search(question):
+        year, month, day = map(int, found.groups())
+        return NamedTime(month, day, year) if _date(year, month, day) else None
+    if found := _MONTH.search(question):
+        name = found["a"] or found["b"] or found["c"] or found["d"]
+        year = int(found["year_a"] or found["year_b"] or found["year_c"] or found["year_d"] or 0)
+        month, day = _MONTH_NAMES.index(name.lower()) + 1, int(found["first"] or found["second"] or 0)
+        # The 29th of February is a day of some years.
+        return NamedTime(month, day, year) if _date(year or 2000, month, day or 1) else None
+    if found := _RELATIVE.search(question):
+        asked = parse_time_question(found[0], now_ms, zone)
+        return None if asked is None else NamedTime(period=asked.period)
+    return None
+
+
+def _near(moment: datetime, begin: datetime | None, end: datetime | None) -> float:
+    if begin is not None and moment < begin:
+        return 0.0
+    if end is None or moment < end:
+        return 1.0
+    return max(0.0, 1.0 - (moment - end) / _AFTERWARDS)
+
+
+def _moment(ms: int | None) -> datetime | None:
+    return None if ms is None else _EPOCH_UTC + timedelta(milliseconds=ms)
+
+
+def _moment_ms(moment: datetime) -> int:
+    return (moment - _EPOCH_UTC) // timedelta(milliseconds=1)
+
+
+def _date(year: int, month: int, day: int) -> datetime | None:
+    try:
+        return datetime(year, month, day, tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+_SPAN = re.compile(r"([0-9]{1,4}) ?(min|h|d|w|y)")
+_UNIT_MS = {"min": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000, "y": 365 * 86_400_000}
+_PLAIN_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_PERIOD_HINT = "Write it like 7d, 12h, yesterday, last week, monday, 2026-11-01 or 2026-11-01T09:00."
+
+
+def period_start(text: str, now_ms: int) -> int:
+    """The moment at which something begins that is named like this: so long ago, or the first moment of a day."""
+    found = _parse_named_period(text, now_ms)
+    if found is None or found.from_ms is None:
+        raise InvalidInput(f"{text[:60]!r} is not a time.", _PERIOD_HINT)
+    return found.from_ms
+
+
+def period_end(text: str, now_ms: int) -> int:
+    """The moment at which it ends: a day is meant to its end, and what goes on ends now."""
+    found = _parse_named_period(text, now_ms)
+    if found is None:
+        raise InvalidInput(f"{text[:60]!r} is not a time.", _PERIOD_HINT)
+    return now_ms if found.to_ms is None else found.to_ms
+
+
+def parse_period(since: str | None, until: str | None, now_ms: int) -> Period:
+    """From where something begins up to where it ends; what is not said is open."""
+    return Period(period_start(since, now_ms) if since else None, period_end(until, now_ms) if until else None)
+
+
+def _parse_named_period(text: str, now_ms: int) -> Period | None:
+    text = text.strip()
+    if span := _SPAN.fullmatch(text):
+        then = now_ms - int(span[1]) * _UNIT_MS[span[2]]
+        return Period(then, then)
+    if _PLAIN_DAY.fullmatch(text):
+        return _day(text)
+    if asked := parse_time_question(text, now_ms):
+        return None if asked.name else asked.period
+    try:
+        then = parse_time(text, local=True)
+    except InvalidInput:
+        return None
+    return Period(then, then)
+
+
+def _day(text: str) -> Period | None:
+    """A day of the machine's own time zone, as whoever asks means it."""
+    try:
+        first = date.fromisoformat(text)
+        return Period(*(_midnight(day) for day in (first, first + timedelta(days=1))))
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _midnight(day: date) -> int:
+    return int(datetime(day.year, day.month, day.day).astimezone().timestamp() * 1000)

@@ -1,0 +1,212 @@
+"""Project names: one canonical spelling for a git remote, a folder or a plain name, and which project a folder is.
+
+`github.com/acme/my-api` is the canonical name of a repository with a remote; people see and type its base name.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+from commonplace.errors import InvalidInput
+from commonplace.text.redact import redact
+
+MAX_PROJECT_NAME = 200
+MAX_RAW = 4096
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+_SCP = re.compile(r"(?:[^@/\\\s]+@(\[[^\]]+\]|[^:/\\\s]+)|([^:@/\\\s]+\.[^:@/\\\s]+)):(?!//)(.*)", re.DOTALL)
+_FOLDER = re.compile(r"[/~\\]|\.{1,2}(?:[/\\]|\Z)|[A-Za-z]:(?:[/\\]|\Z)")
+_HOST_ALIASES = {
+    "ssh.github.com": "github.com",
+    "altssh.gitlab.com": "gitlab.com",
+    "altssh.bitbucket.org": "bitbucket.org",
+}
+
+_SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]\s*(.*)')
+_KEY = re.compile(r"\s*([\w-]+)\s*=\s*(.*)")
+_VALUE = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^#;]*))')
+
+
+def normalise_project(raw: str) -> str:
+    """The canonical name for a git remote, a folder path or a plain name.
+
+    Remotes become `host/path` without user, password, port or `.git`; folders their last segment. A key or password
+    that stands in the name is redacted, so every spelling leads to the same project and none of them is kept.
+    """
+    name, previous = raw, None
+    # A name is canonical when it is its own canonical name; decoding or cutting can uncover another layer.
+    while name != previous:
+        previous = name
+        name = redact(_canonical(_checked(name)))
+    if len(name) > MAX_PROJECT_NAME:
+        raise _too_long()
+    return name
+
+
+def base_name(name: str) -> str:
+    """The last segment of a project name: what people call it."""
+    return name.rstrip("/").rpartition("/")[2]
+
+
+def same_project(a: str, b: str) -> bool:
+    """Whether two names mean one project: equal but for case, or one the end of the other at a `/`."""
+    a, b = a.casefold().strip("/"), b.casefold().strip("/")
+    return bool(a and b) and (a == b or a.endswith("/" + b) or b.endswith("/" + a))
+
+
+def detect_project(folder: Path) -> str | None:
+    """The project that a folder belongs to, read from the files of its git repository; None outside any.
+
+    It is called what `git config commonplace.project` says, else like the remote `origin`, or the only remote there is,
+    else like the repository's folder. Worktrees belong to their repository; a submodule is a project of its own.
+    """
+    found = _around(folder)
+    if found is None:
+        return None
+    common, home = found
+    settings = list(_settings(common))
+    return _name_or_none(_chosen(settings)) or _name_or_none(_remote(settings)) or _name_or_none(home)
+
+
+def git_folder_of(folder: Path) -> Path | None:
+    """The folder in which git keeps the repository that a folder belongs to; worktrees share it."""
+    found = _around(folder)
+    return found[0] if found else None
+
+
+def _checked(raw: str) -> str:
+    text = unicodedata.normalize("NFC", raw).strip()
+    if not text:
+        raise InvalidInput("The project name is empty.")
+    if len(text) > MAX_RAW:
+        raise _too_long()
+    if any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in text):
+        raise InvalidInput("The project name contains control characters.")
+    return text
+
+
+def _canonical(text: str) -> str:
+    if url := _URL.fullmatch(text):
+        scheme, rest = url[1].lower(), unquote(re.split(r"[?#]", url[2], maxsplit=1)[0])
+        if scheme == "file":
+            return _last_segment(rest)
+        authority, _, path = rest.partition("/")
+        host = authority.rpartition("@")[2]
+        return _remote_name(re.sub(r":\d*\Z", "", host), path)
+    if _FOLDER.match(text) or "\\" in text:
+        return _last_segment(text)
+    if scp := _SCP.fullmatch(text):
+        return _remote_name(scp[1] or scp[2], scp[3])
+    host, _, path = text.partition("/")
+    return _remote_name(host, path) if path.strip("/") and "." in host.strip(".") else "/".join(_segments(text))
+
+
+def _remote_name(host: str, path: str) -> str:
+    host = host.strip("[]").rstrip(".").lower().removeprefix("www.")
+    if not host:
+        return "/".join(_segments(path))
+    return "/".join([_HOST_ALIASES.get(host, host), *_segments(path, optional=True)])
+
+
+def _segments(path: str, optional: bool = False) -> list[str]:
+    segments = [segment.strip() for segment in re.split(r"[/\\]+", path)]
+    if ".." in segments:
+        raise InvalidInput("The project name contains a `..` segment.", "Name the project, or give its full path.")
+    segments = [segment for segment in segments if segment not in ("", ".", "~")]
+    while segments and segments[-1].removesuffix(".git") != segments[-1]:
+        bare = segments.pop().removesuffix(".git").strip()
+        if bare:
+            segments.append(bare)
+    if not segments and not optional:
+        raise InvalidInput("The project name holds no name.", "Name the project, or give its full path.")
+    return segments
+
+
+def _last_segment(path: str) -> str:
+    last = _segments(path)[-1]
+    if re.fullmatch(r"[A-Za-z]:", last):
+        raise InvalidInput("The project name is a drive, not a folder.")
+    return last
+
+
+def _too_long() -> InvalidInput:
+    return InvalidInput(f"The project name is longer than {MAX_PROJECT_NAME} characters.")
+
+
+def _around(folder: Path) -> tuple[Path, str] | None:
+    try:
+        start = folder.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return next((found for root in (start, *start.parents) if (found := _repository(root))), None)
+
+
+def _repository(root: Path) -> tuple[Path, str] | None:
+    """The folder that holds a repository's config, and the repository's own folder name, if `root` is its top."""
+    marker = root / ".git"
+    if marker.is_dir():
+        return (marker, root.name) if (marker / "HEAD").is_file() else None
+    pointer = _read(marker)
+    if not pointer.startswith("gitdir:"):
+        return None
+    git_folder = root / pointer.removeprefix("gitdir:").strip()
+    common = _read(git_folder / "commondir").strip()
+    if not common:
+        return git_folder, root.name
+    shared = (git_folder / common).resolve()
+    return shared, shared.parent.name if shared.name == ".git" else shared.name
+
+
+def _settings(common: Path) -> Iterator[tuple[str, str, str, str]]:
+    """(section, what it is about, key, value) of a repository's own configuration."""
+    section = about = ""
+    for line in _read(common / "config").splitlines():
+        if header := _SECTION.match(line):
+            section, about, line = header[1].lower(), header[2] or "", header[3]
+        elif line.lstrip().startswith("["):
+            section = about = ""
+        key = _KEY.match(line)
+        if section and key and (value := _VALUE.match(key[2])):
+            quoted = value[1]
+            yield (
+                section,
+                about,
+                key[1].lower(),
+                value[2].strip() if quoted is None else re.sub(r"\\(.)", r"\1", quoted),
+            )
+
+
+def _chosen(settings: Sequence[tuple[str, str, str, str]]) -> str:
+    """What somebody called the project; the last word counts, as git has it."""
+    names = [
+        value for section, about, key, value in settings if (section, about, key) == ("commonplace", "", "project")
+    ]
+    return names[-1] if names else ""
+
+
+def _remote(settings: Sequence[tuple[str, str, str, str]]) -> str:
+    remotes: dict[str, str] = {}
+    for section, about, key, value in settings:
+        if (section, key) == ("remote", "url"):
+            remotes.setdefault(about, value)
+    if "origin" in remotes:
+        return remotes["origin"]
+    return next(iter(remotes.values())) if len(remotes) == 1 else ""
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _name_or_none(raw: str) -> str | None:
+    try:
+        return normalise_project(raw)
+    except InvalidInput:
+        return None

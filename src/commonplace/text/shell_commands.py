@@ -1,0 +1,162 @@
+"""Command lines: the parts of one that do something, and what makes two of them the same command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_LOOKED_AT = 4000
+_TOKEN = re.compile(
+    r"(?P<joint>&&|\|[|&]?|;+|\n|&(?![\d>]))"
+    r"""|(?P<word>(?:"(?:[^"\\]|\\.)*+"?|'[^']*+'?|\\.|(?<=>)&\d?|&>|[^\s"'\\;&|])++)""",
+    re.DOTALL,
+)
+# A text that is passed on the following lines; what a program is told with one is its first line.
+_HERE = r"<<-?\s{0,3}(?P<mark>['\"]?\w++['\"]?)[^\n]*+\n"
+_HERE_TEXT = re.compile(rf"\"?\$\(\s{{0,3}}cat\s{{0,3}}{_HERE}\s*(?P<first>[^\n]*+)[^\0]*?\n\s*\w++\s*\)\"?")
+_PASSED_HERE = re.compile(rf"{_HERE}[^\0]*")
+_REDIRECTION = re.compile(r"(?:\d?|&)(?:>>?|<)(?P<where>.*)", re.DOTALL)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
+_ASIDES = frozenset("cd export source set pushd popd mkdir . unset".split())
+# What is said or awaited beside the command, what only wraps it, and what only shows some of its output.
+_CHATTER = frozenset("echo true sleep date printf exit".split())
+_WRAPPERS = frozenset("time sudo env command nohup".split())
+_FILTERS = frozenset("tail head tee cat grep egrep rg less more sort uniq wc sed awk cut tr".split())
+_SHELLS = frozenset("bash sh zsh".split())
+# What only starts a program from an environment: `uv run pytest` and `python -m pytest` are `pytest`.
+_STARTERS = (
+    *(("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("hatch", "run")),
+    *(("pnpm", "exec"), ("yarn", "exec"), ("npx",), ("bunx",), ("python", "-m"), ("python3", "-m"), ("py", "-m")),
+)
+_PROGRAM_FOLDER = re.compile(r"(?:.*/)?(?:bin|\.bin|Scripts)/(?=[^/]+$)")
+# Programs that check whatever they are given, and everything if they are given nothing.
+_CHECKERS = (
+    *(("pytest",), ("py.test",), ("unittest",), ("tox",), ("nox",), ("jest",), ("vitest", "run"), ("vitest",)),
+    *((tool, *script) for tool in ("npm", "yarn", "pnpm", "bun") for script in (("test",), ("run", "test"))),
+    *(("mocha",), ("rspec",), ("phpunit",), ("cargo", "test"), ("cargo", "check"), ("cargo", "clippy")),
+    *(("mypy",), ("ruff", "check"), ("eslint",), ("dotnet", "test"), ("go", "test"), ("go", "vet"), ("go", "build")),
+)
+# Given nothing, these check only the folder that they are run in.
+_LOCAL = frozenset(("go",))
+
+
+@dataclass(frozen=True, slots=True)
+class CommandPart:
+    """One command of a line: its words without redirections, and what joins it to the one before."""
+
+    joint: str
+    words: tuple[str, ...]
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether it only prepares the others: a change of folder, a variable, a `git add`."""
+        return self.words[0] in _ASIDES or self.words[:2] == ("git", "add") or all(map(_ASSIGNMENT.match, self.words))
+
+    @property
+    def is_filter(self) -> bool:
+        return self.joint in ("|", "|&") and self.words[0] in _FILTERS
+
+
+def command_parts(line: str) -> list[CommandPart]:
+    """The commands of a line in order; what stands in quotes is one word, however it is written."""
+    return list(_split_commands(_folded(line[:_LOOKED_AT])))
+
+
+def main_command(line: str) -> str:
+    """The first command of a line that does something; the first of all if none does."""
+    found = command_parts(line)
+    chosen = next((part for part in found if not part.is_aside), found[0] if found else None)
+    return " ".join(chosen.words) if chosen else ""
+
+
+def normalise_command(line: str) -> str:
+    """What a line does, without where, how loudly and with which output: the same for two runs of one command."""
+    found = command_parts(line)
+    telling = [part.words for part in found if not (part.is_aside or part.is_filter or part.joint == "||")]
+    done = [words for words in map(_unwrapped, telling) if words and words[0] not in _CHATTER]
+    return " && ".join(map(_gist, done)) or " ".join(line.split())
+
+
+def command_covers(passed: str, failed: str) -> bool:
+    """Whether one command that went well shows that another would: the same one, or a test run that includes it."""
+    wanted = normalise_command(failed).removesuffix("…").strip().split(" && ")
+    ran = [part.split() for part in normalise_command(passed).split(" && ")]
+    return all(any(_includes(one, part.split()) for one in ran) for part in wanted)
+
+
+def is_full_test_run(line: str) -> bool:
+    """Whether a command checks everything that its program knows of."""
+    words = normalise_command(line).split()
+    return words[0] not in _LOCAL and tuple(words) in _CHECKERS if words else False
+
+
+def _includes(ran: Sequence[str], failed: Sequence[str]) -> bool:
+    # How many workers it has is no target.
+    ran, failed = ([word for word in words if not (word.isdecimal() or word == "auto")] for words in (ran, failed))
+    if ran == failed:
+        return True
+    length = next((len(one) for one in _CHECKERS if tuple(ran[: len(one)]) == one == tuple(failed[: len(one)])), 0)
+    if not length:
+        return False
+    given, wanted = ran[length:], failed[length:]
+    if not given:
+        return ran[0] not in _LOCAL
+    return bool(wanted) and all(any(_lies_in(target, top) for top in given) for target in wanted)
+
+
+def _lies_in(target: str, top: str) -> bool:
+    """Whether a target of a test run is a part of another: a file in a folder, a test in a file."""
+    tree = top.removesuffix("...").rstrip("/")
+    return target == top or (bool(tree) and target.startswith((f"{tree}/", f"{tree}::")))
+
+
+def hides_exit_status(line: str) -> bool:
+    """Whether another command than the one that matters decides what a line exits with."""
+    found = [part for part in command_parts(line) if not part.is_aside]
+    return any(part.joint in ("|", "|&", "||", ";", "&", "\n") for part in found[1:])
+
+
+def _gist(words: Sequence[str]) -> str:
+    if words[0] in _SHELLS and len(words) > 2 and re.fullmatch(r"-\w*c", words[1]):
+        return normalise_command(words[2].strip("'\""))
+    # A commit with other words is another try of the same.
+    if words[0] == "git":
+        return " ".join(words[:2])
+    return " ".join(word for word in words if not word.startswith("-"))
+
+
+def _unwrapped(words: Sequence[str]) -> Sequence[str]:
+    while words and (words[0] in _WRAPPERS or _ASSIGNMENT.match(words[0])):
+        words = words[1:]
+    if words[:1] == ("timeout",):
+        words = words[2:]
+    started = next((len(one) for one in _STARTERS if tuple(words[: len(one)]) == one and len(words) > len(one)), 0)
+    if started:
+        return _unwrapped(words[started:])
+    return [_PROGRAM_FOLDER.sub("", words[0]), *words[1:]] if words else words
+
+
+def _split_commands(line: str) -> Iterator[CommandPart]:
+    joint, words, skip = "", list[str](), False
+    for token in _TOKEN.finditer(line):
+        if token["joint"]:
+            if words:
+                yield CommandPart(joint, tuple(words))
+            joint, words, skip = token["joint"], [], False
+        elif redirection := _REDIRECTION.fullmatch(token["word"]):
+            skip = not redirection["where"]
+        elif skip:
+            skip = False
+        else:
+            words.append(token["word"])
+    if words:
+        yield CommandPart(joint, tuple(words))
+
+
+def _folded(line: str) -> str:
+    line = line.replace("\\\n", " ")
+    if "<<" not in line:
+        return line
+    line = _HERE_TEXT.sub(lambda told: f'"{told["first"].strip()}"', line)
+    return _PASSED_HERE.sub("", line) if "<<" in line else line

@@ -1,0 +1,120 @@
+"""Templates and what they can use: words, times, numbers, Markdown, marks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from commonplace.text.dates import iso_time, time_ago
+from commonplace.text.redact import redact
+from commonplace.text.sentences import excerpt
+from commonplace.text.tokens import index_text
+from commonplace.web.markdown import markdown
+from commonplace.web.static import address_of
+from commonplace.web.words import counted, words
+
+KILO = 1024
+
+
+class Templates:
+    """The templates of the dashboard, escaped wherever they show a value."""
+
+    def __init__(self) -> None:
+        self._all = Environment(
+            loader=PackageLoader("commonplace.web"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._all.globals.update(say=words(), static=address_of, counted=counted)
+        self._all.filters.update(
+            ago=time_ago,
+            iso=iso_time,
+            day=format_day,
+            clock=format_clock,
+            size=format_size,
+            markdown=_markdown,
+            clean=redact,
+            number=format_number,
+            coded=code_in_backticks,
+        )
+
+    def page(self, name: str, values: Mapping[str, Any]) -> str:
+        """A whole page."""
+        return self._all.get_template(f"{name}.html").render(values)
+
+    def part(self, name: str, block: str, values: Mapping[str, Any]) -> str:
+        """One block of a page, to be put into one that is open. What stands before the blocks is not run for it."""
+        template = self._all.get_template(f"{name}.html")
+        shared = self._all.get_template("parts.html").module
+        macros = {macro: getattr(shared, macro) for macro in dir(shared) if not macro.startswith("_")}
+        context = template.new_context({**macros, **values})
+        return "".join(template.blocks[block](context))
+
+
+def format_day(ms: int) -> str:
+    """A day as people write it: 15 Mar 2025."""
+    return _date(ms).strftime("%d %b %Y").lstrip("0") if 0 <= ms < 253_402_300_800_000 else iso_time(ms)[:10]
+
+
+def format_clock(ms: int) -> str:
+    """The time of the day, UTC: 14:30."""
+    return iso_time(ms)[11:16]
+
+
+def format_size(bytes_: int) -> str:
+    """So many bytes, as people say it."""
+    amount = float(bytes_)
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if amount < KILO or unit == "GB":
+            break
+        amount /= KILO
+    return f"{bytes_:,} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
+
+
+def code_in_backticks(words: str) -> Markup:
+    """Our own words, with what stands between backticks as code."""
+    parts = words.split("`")
+    return Markup("").join(Markup("<code>{}</code>" if n % 2 else "{}").format(part) for n, part in enumerate(parts))
+
+
+def format_number(value: int) -> str:
+    return f"{value:,}"
+
+
+def _markdown(text: str) -> Markup:
+    return markdown(redact(text))
+
+
+def _date(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+_WORD = re.compile(r"\w+")
+
+
+def highlight(text: str, sought: Collection[str]) -> Markup:
+    """The text as HTML, with what is sought inside <mark>.
+
+    `sought` are index tokens, or with an asterisk their beginnings.
+    """
+    wanted = frozenset(sought)
+    beginnings = tuple(token.removesuffix("*") for token in wanted if token.endswith("*"))
+    parts: list[Markup] = []
+    end = 0
+    for found in _WORD.finditer(text):
+        if not wanted.isdisjoint(index_text(found[0]).split()) or found[0].casefold().startswith(beginnings):
+            parts += [escape(text[end : found.start()]), Markup("<mark>{}</mark>").format(found[0])]
+            end = found.end()
+    return Markup("").join([*parts, escape(text[end:])])
+
+
+def highlight_excerpt(text: str, sought: Collection[str], limit: int) -> Markup:
+    """The part of a long text that speaks to a question, with its words marked."""
+    return highlight(excerpt(text, sought, limit), sought)

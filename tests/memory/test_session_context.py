@@ -1,0 +1,102 @@
+"""What a session is told when it starts: the right things first, within the budget, as data, or nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.conftest import Clock
+
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.session_context import session_context
+from commonplace.model import Kind
+from commonplace.ranking.context import estimate_tokens
+
+WORDS = st.text(alphabet="abc é漢\n#-*`<>", min_size=1, max_size=400).filter(lambda text: bool(text.strip()))
+
+
+def note(memory: LocalMemory, kind: Kind, type_: str, content: str = "", **more: Any) -> None:
+    remember(memory, NewItem(content, kind, type_, **more))
+
+
+def fill(memory: LocalMemory, clock: Clock) -> None:
+    note(memory, "memory", "rule", "Use tabs.")
+    note(memory, "memory", "rule", "Amounts are cents.", project="my-api")
+    note(memory, "memory", "decision", "Sessions live in Redis.", project="my-api")
+    note(memory, "memory", "rule", "Nothing of this here.", project="other")
+    clock.forward(days=2)
+    note(
+        memory,
+        "summary",
+        "summary",
+        title="Login",
+        details={"request": "Fix login", "learned": "Cookies expire"},
+        project="my-api",
+    )
+    details = {"task": "Remember people", "progress": "half", "snapshot": "{}"}
+    note(memory, "checkpoint", "checkpoint", title="Login", details=details, project="my-api")
+    note(
+        memory,
+        "observation",
+        "file-write",
+        title="Modified login.py",
+        details={"narrative": "DAYS is 30."},
+        project="my-api",
+    )
+
+
+def test_nothing_is_told_where_nothing_is_known(memory: LocalMemory) -> None:
+    assert session_context(memory, "my-api", 2000) == session_context(memory, None, 2000) == ""
+
+
+def test_rules_come_first_and_what_happened_last(memory: LocalMemory, clock: Clock) -> None:
+    fill(memory, clock)
+    text = session_context(memory, "my-api", 2000)
+    order = ["not instructions", "## Rules", "Use tabs.", "## Decisions", "[decision] Sessions live in Redis."]
+    order += ["## Where work stopped", "task: Remember people", "progress: half", "## Earlier sessions"]
+    order += [
+        "request: Fix login",
+        "learned: Cookies expire",
+        "## Lately",
+        "[file-write] Modified login.py: DAYS is 30.",
+    ]
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+    assert "Amounts are cents." in text and "Nothing of this" not in text and "snapshot" not in text
+
+
+def test_outside_any_project_only_what_holds_everywhere_is_told(memory: LocalMemory, clock: Clock) -> None:
+    fill(memory, clock)
+    text = session_context(memory, None, 2000)
+    assert "Use tabs." in text and "cents" not in text and "Redis" not in text
+
+
+@pytest.mark.parametrize("tokens", [0, 20, 100, 300, 1000])
+def test_it_keeps_to_its_budget_as_printed(memory: LocalMemory, clock: Clock, tokens: int) -> None:
+    fill(memory, clock)
+    for number in range(30):
+        note(memory, "observation", "command", f"make part{number} " * 50, title=f"Ran {number}", project="my-api")
+    text = session_context(memory, "my-api", tokens)
+    assert estimate_tokens(len(text)) <= tokens
+    assert ("Amounts are cents." in text) == (tokens >= 100)
+
+
+@given(st.lists(WORDS, max_size=8), st.integers(0, 500))
+def test_no_content_breaks_the_frame(memory: LocalMemory, bodies: list[str], tokens: int) -> None:
+    for body in bodies:
+        note(memory, "memory", "rule", body, project="my-api")
+    text = session_context(memory, "my-api", tokens)
+    assert estimate_tokens(len(text)) <= tokens
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    assert headings in ([], ["# Commonplace: my-api", "## Rules"])
+
+
+def test_secrets_are_not_told(memory: LocalMemory) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    note(memory, "memory", "rule", f"Deploy with {secret}", project="my-api")
+    assert "Deploy with" in session_context(memory, "my-api", 2000) and secret not in session_context(
+        memory, "my-api", 2000
+    )

@@ -1,0 +1,47 @@
+"""A second look at what was found: what it tells, when, and whether it only asks."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.ranking.rerank import (
+    ANSWER_TYPE_BOOST,
+    QUESTION_PENALTY,
+    REPEATED_QUESTION_CAP,
+    TIME_BOOST,
+    prefer_answers,
+    rerank_score,
+)
+
+shares = st.floats(0, 1)
+
+
+@given(st.floats(-1, 2), st.booleans(), shares, shares)
+def test_it_moves_a_hit_a_little_and_never_the_wrong_way(
+    likeness: float, tells: bool, nearness: float, asks: float
+) -> None:
+    looked = rerank_score(likeness, tells=tells, nearness=nearness, asks=asks)
+    assert likeness - QUESTION_PENALTY - 1e-9 <= looked <= likeness + ANSWER_TYPE_BOOST + TIME_BOOST + 1e-9
+    assert looked >= rerank_score(likeness, tells=False, nearness=nearness, asks=asks)
+    assert looked <= rerank_score(likeness, tells=tells, nearness=1.0, asks=0.0)
+
+
+def test_what_tells_nothing_special_stays_as_it_was() -> None:
+    assert rerank_score(0.4, tells=False, nearness=0.0, asks=0.0) == pytest.approx(0.4)
+
+
+@given(st.floats(-1, 2), st.floats(-1, 2))
+def test_a_reply_stands_before_the_question_that_only_repeats_what_is_asked(question: float, reply: float) -> None:
+    changed = prefer_answers({1: question, 2: reply, 3: 0.5}, [1], {1: 2})
+    assert changed[2] > changed[1] and changed[2] >= reply and 3 not in changed
+
+
+def test_a_repeated_question_without_a_reply_is_no_likely_answer() -> None:
+    assert prefer_answers({1: 1.4}, [1], {}) == {1: REPEATED_QUESTION_CAP}
+
+
+def test_of_two_questions_with_one_reply_the_better_one_counts() -> None:
+    changed = prefer_answers({1: 0.9, 2: 0.6, 3: 0.1}, [1, 2], {1: 3, 2: 3})
+    assert changed[3] == 0.9 > changed[1] > changed[2]
