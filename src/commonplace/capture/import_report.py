@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Protocol
 
-from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import NewConversation, StoredConversation
 from commonplace.memory.import_items import ImportedItem, Replacement
-from commonplace.memory.remember import EARLIEST_MS, LATEST_MS, MAX_TITLE, UNSTORABLE
+from commonplace.memory.remember import MAX_TITLE, UNSTORABLE
 from commonplace.memory.sync_records import RecordOutcome
-from commonplace.text.dates import parse_time
 from commonplace.text.redact import redact
 from commonplace.text.titles import title_of
 
@@ -48,46 +45,6 @@ class Stream(Protocol):
 def max_held(stream: Stream) -> int:
     """How many bytes of memory a text from this stream may take: less for an upload that is small itself."""
     return int(getattr(stream, "max_held", MAX_HELD))
-
-
-def text_in(data: Mapping[str, Any], *names: str) -> str:
-    """The first of these fields that holds some text."""
-    for name in names:
-        value = data.get(name)
-        if isinstance(value, str) and value.strip():
-            return value
-    return ""
-
-
-def object_in(data: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = data.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def objects_in(data: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """The objects of a list; what else stands in it is nothing we could name."""
-    value = data.get(name)
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
-
-
-def seconds_in(data: Mapping[str, Any], name: str) -> int | None:
-    """Seconds since 1970 as milliseconds; None where they are missing or no moment of any calendar."""
-    value = data.get(name)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LATEST_MS:
-        return None
-    return _moment(round(value * 1000))
-
-
-def time_in(data: Mapping[str, Any], name: str) -> int | None:
-    """An ISO 8601 time as milliseconds; None where it is missing or cannot be read."""
-    try:
-        return _moment(parse_time(text_in(data, name), local=False))
-    except InvalidInput:
-        return None
-
-
-def _moment(ms: int) -> int | None:
-    return ms if EARLIEST_MS <= ms <= LATEST_MS else None
 
 
 def conversation_label(title: str, first_words: str) -> str:

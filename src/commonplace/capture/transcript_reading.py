@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from commonplace.capture.import_report import Skipped, text_in
+from commonplace.capture.import_report import Skipped
 from commonplace.capture.transcript_files import (
     MAX_LINE,
     PACKED,
@@ -25,6 +25,7 @@ from commonplace.capture.transcripts import claude_code, codex, gemini
 from commonplace.capture.transcripts.cursor import Conversation, conversations
 from commonplace.errors import InvalidInput
 from commonplace.hosts.transcript import AppendedReader, Counts, LookBack, Position, Source, Transcript, Turn, off_path
+from commonplace.text.json_fields import text_in
 
 _SNIFF = 16 << 10
 _LINES = 20

@@ -7,18 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from commonplace.capture.import_report import (
-    Entry,
-    Skipped,
-    Stream,
-    conversation_label,
-    object_in,
-    objects_in,
-    seconds_in,
-    text_in,
-)
+from commonplace.capture.import_report import Entry, Skipped, Stream, conversation_label
 from commonplace.capture.importers.json_reader import read_conversations
 from commonplace.memory.conversations import ROLES, NewConversation, NewMessage
+from commonplace.text.json_fields import object_in, objects_in, seconds_in, text_in
 
 Tree = Mapping[str, Mapping[str, Any]]
 

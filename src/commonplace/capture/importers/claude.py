@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from commonplace.capture.import_report import Entry, Skipped, Stream, conversation_label, objects_in, text_in, time_in
+from commonplace.capture.import_report import Entry, Skipped, Stream, conversation_label
 from commonplace.capture.importers.json_reader import read_conversations
 from commonplace.memory.conversations import NewConversation, NewMessage
+from commonplace.text.json_fields import objects_in, text_in, time_in
 
 SOURCE = "claude"
 ROLES = {"human": "user", "user": "user", "assistant": "assistant"}

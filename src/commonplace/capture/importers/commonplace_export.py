@@ -17,17 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from commonplace.capture.import_report import (
-    MAX_HELD,
-    Entry,
-    Skipped,
-    Stream,
-    Unit,
-    conversation_label,
-    object_in,
-    text_in,
-    time_in,
-)
+from commonplace.capture.import_report import MAX_HELD, Entry, Skipped, Stream, Unit, conversation_label
 from commonplace.capture.importers.json_reader import read_conversations
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.identity import ref
@@ -36,6 +26,7 @@ from commonplace.memory.conversations import ROLES, NewConversation, NewMessage
 from commonplace.memory.export_archive import ARCHIVE_FILES, ARCHIVE_FORMAT, ARCHIVE_VERSION, MANIFEST, MAX_ARCHIVE_LINE
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.sync_records import RecordKind, RecordOutcome, take_records
+from commonplace.text.json_fields import object_in, text_in, time_in
 
 BATCH_RECORDS = 500
 BATCH_BYTES = 8_000_000

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
-from commonplace.capture.import_report import Entry, Skipped, text_in, time_in
+from commonplace.capture.import_report import Entry, Skipped
 from commonplace.capture.importers.foreign_database import ForeignDatabase, Row, quote_name
 from commonplace.errors import InvalidInput, TooLarge
 from commonplace.identity import ref
@@ -29,6 +29,7 @@ from commonplace.memory.remember import (
     NewItem,
     checked_category,
 )
+from commonplace.text.json_fields import text_in, time_in
 from commonplace.text.paths import check_glob
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from commonplace.capture.import_report import Entry, Skipped, Stream, objects_in, text_in
+from commonplace.capture.import_report import Entry, Skipped, Stream
 from commonplace.capture.importers.json_reader import lines_or_records
 from commonplace.capture.importers.row_mapping import TableMapping, fit_item, link_to
 from commonplace.memory.remember import NewItem
+from commonplace.text.json_fields import objects_in, text_in
 
 TABLES = TableMapping("server-memory", {})
 _ENTITY, _RELATION = {"type", "name", "entityType", "observations"}, {"type", "from", "to", "relationType"}

@@ -12,9 +12,10 @@ from html.parser import HTMLParser
 from itertools import islice, pairwise
 from pathlib import Path, PurePath
 
-from commonplace.capture.import_report import Entry, Skipped, Stream, conversation_label, max_held, stable_key, time_in
+from commonplace.capture.import_report import Entry, Skipped, Stream, conversation_label, max_held, stable_key
 from commonplace.errors import TooLarge
 from commonplace.memory.conversations import MAX_MESSAGES, NewConversation, NewMessage
+from commonplace.text.json_fields import time_in
 
 MAX_TEXT_BYTES = 1 << 25
 """Bytes that a text file may have; it is read whole."""

@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.import_report import object_in, text_in, time_in
 from commonplace.capture.transcripts.claude_words import session_before, user_blocks
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
 from commonplace.hosts.transcript import AppendedReader, Block, Draft, Role, Transcript, Turn, starts_turn
+from commonplace.text.json_fields import object_in, text_in, time_in
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TITLES = {"ai-title": ("aiTitle", "title"), "custom-title": ("customTitle", "title"), "summary": ("summary",)}

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from commonplace.capture.import_report import object_in, objects_in, text_in, time_in
 from commonplace.capture.transcripts.codex_words import decoded, tool_call, tool_result, user_blocks
 from commonplace.hosts.tool_text import clean_text, result_block, text_of
 from commonplace.hosts.transcript import (
@@ -26,6 +25,7 @@ from commonplace.hosts.transcript import (
     Turn,
     starts_turn,
 )
+from commonplace.text.json_fields import object_in, objects_in, text_in, time_in
 
 _CALLS = {
     *("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"),

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from commonplace.capture.import_report import text_in
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
 from commonplace.hosts.transcript import Block
+from commonplace.text.json_fields import text_in
 
 _INJECTED = (
     *("<environment_context>", "<user_instructions>", "<INSTRUCTIONS>", "# AGENTS.md instructions", "<skill>"),

@@ -16,10 +16,10 @@ from urllib.parse import unquote, urlsplit
 
 import apsw
 
-from commonplace.capture.import_report import object_in, objects_in, text_in, time_in
 from commonplace.errors import InvalidInput
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
 from commonplace.hosts.transcript import Block, Counts, Draft, Position, Transcript, Turn, named
+from commonplace.text.json_fields import object_in, objects_in, text_in, time_in
 
 _MAX_VALUE = 16 << 20
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"

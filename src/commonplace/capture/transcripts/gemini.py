@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.import_report import object_in, objects_in, text_in, time_in
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
 from commonplace.hosts.transcript import COMMAND, Block, Counts, Draft, Position, Transcript, Turn, named, starts_turn
+from commonplace.text.json_fields import object_in, objects_in, text_in, time_in
 
 _SILENT = {"info", "warning", "error"}
 _FAILED = {"error", "failed"}
