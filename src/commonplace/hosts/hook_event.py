@@ -7,9 +7,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from commonplace.capture.hooks.spool_reader import Record
-
 EventKind = Literal["session-start", "prompt", "tool", "compact", "stop", "subagent-stop", "session-end"]
+
+
+@dataclass(frozen=True, slots=True)
+class HookRecord:
+    """An event as the hook left it in the spool. `ended` is "whole" if all of its payload came."""
+
+    name: str
+    host: str
+    event: str
+    at_ms: int
+    cwd: str
+    prompt: str
+    size: int
+    ended: str
+    payload: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +143,7 @@ def ran(output: Any, code: Any) -> dict[str, Any]:
     return {"output": told, "failed": failed({"exit_code": code})}
 
 
-def make_event(record: Record, kind: EventKind, told: PayloadFields, **known: Any) -> Event:
+def make_event(record: HookRecord, kind: EventKind, told: PayloadFields, **known: Any) -> Event:
     """An event with what nearly every host tells alike; `known` is what this one tells."""
     blank = Event(
         host=record.host,

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from commonplace.capture.hooks.adapters.table import ADAPTERS
 from commonplace.capture.hooks.event_reader import close_truncated_json, read_event
 from commonplace.capture.hooks.hook_command import HOSTS
-from commonplace.capture.hooks.spool_reader import Record, UnreadableEvent
-from commonplace.hosts.hook_event import Event
+from commonplace.capture.hooks.spool_reader import UnreadableEvent
+from commonplace.hosts.hook_event import Event, HookRecord
 
 EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "PreCompact", "PostCompact", "Stop"),
@@ -40,8 +40,8 @@ JSON = st.recursive(
 )
 
 
-def record(host: str, event: str, payload: bytes = b"", *, ended: str = "whole", prompt: str = "") -> Record:
-    return Record("0001-a", host, event, 1_742_049_000_000, "/here", prompt, len(payload), ended, payload)
+def record(host: str, event: str, payload: bytes = b"", *, ended: str = "whole", prompt: str = "") -> HookRecord:
+    return HookRecord("0001-a", host, event, 1_742_049_000_000, "/here", prompt, len(payload), ended, payload)
 
 
 def adapted(host: str, event: str, **payload: Any) -> Event:
@@ -128,7 +128,7 @@ def test_cursor() -> None:
 
 
 def test_hooks_of_a_cursor_user_run_in_no_project() -> None:
-    told = Record("1", "cursor", "stop", 1, "/home/me/.cursor", "", 0, "whole", b"")
+    told = HookRecord("1", "cursor", "stop", 1, "/home/me/.cursor", "", 0, "whole", b"")
     found = read_event(told)
     assert found is not None and found.cwd == ""
 

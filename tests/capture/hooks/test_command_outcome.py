@@ -10,9 +10,8 @@ import pytest
 from commonplace.capture.hooks.event_reader import read_event
 from commonplace.capture.hooks.observations import Observation, observe
 from commonplace.capture.hooks.remember_events import remember_events
-from commonplace.capture.hooks.spool_reader import Record
 from commonplace.capture.hooks.working_folder import WorkingFolder
-from commonplace.hosts.hook_event import Event
+from commonplace.hosts.hook_event import Event, HookRecord
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.report import report
 from commonplace.model import Scope
@@ -27,7 +26,7 @@ GEMINI += "Background PIDs: (none)\nProcess Group PGID: 123"
 
 def notes(host: str, event: str, **payload: Any) -> Event:
     text = json.dumps(payload).encode()
-    found = read_event(Record("1", host, event, 1_742_049_000_000, "/here", "", len(text), "whole", text))
+    found = read_event(HookRecord("1", host, event, 1_742_049_000_000, "/here", "", len(text), "whole", text))
     assert found is not None
     return found
 

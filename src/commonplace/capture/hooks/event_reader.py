@@ -11,14 +11,14 @@ from datetime import datetime
 from typing import Any
 
 from commonplace.capture.hooks.adapters.table import ADAPTERS
-from commonplace.capture.hooks.spool_reader import Record, UnreadableEvent
-from commonplace.hosts.hook_event import Event
+from commonplace.capture.hooks.spool_reader import UnreadableEvent
+from commonplace.hosts.hook_event import Event, HookRecord
 
 # As deep as a payload may be nested to be mended.
 _DEEPEST = 200
 
 
-def read_event(record: Record) -> Event | None:
+def read_event(record: HookRecord) -> Event | None:
     """The event of a record; None if it says nothing to a memory. Unreadable, with a reason, if it is nonsense."""
     adapt = ADAPTERS.get(record.host)
     if adapt is None:
@@ -30,7 +30,7 @@ def read_event(record: Record) -> Event | None:
     return event
 
 
-def _payload(record: Record) -> dict[str, Any]:
+def _payload(record: HookRecord) -> dict[str, Any]:
     if not record.payload.strip(b" \t\r\n\0"):
         return {}
     try:

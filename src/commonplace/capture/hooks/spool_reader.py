@@ -26,6 +26,7 @@ from commonplace.capture.hooks.spool import (
     spool_folder,
 )
 from commonplace.config import Settings
+from commonplace.hosts.hook_event import HookRecord
 from commonplace.memory.scrub import Cleaner, ScrubResult
 from commonplace.text.redact import redact
 
@@ -35,21 +36,6 @@ _FIELDS = 8
 _REMOVERS = 8
 # How many refused events are kept for whoever wants to know, and how much of each.
 _KEPT_REFUSED, _KEPT_CHARACTERS = 50, 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """An event as its hook left it. `ended` tells how reading its payload did (payload.py)."""
-
-    name: str
-    host: str
-    event: str
-    at_ms: int
-    cwd: str
-    prompt: str
-    size: int
-    ended: str
-    payload: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +79,13 @@ def waiting_events(spool: Path) -> list[str]:
         return []
 
 
-def read_record(spool: Path, name: str) -> Record:
+def read_record(spool: Path, name: str) -> HookRecord:
     """An event that waits. Its name stays its own for good, so it is the same event when it is read again."""
     parts = (spool / name).read_bytes().split(b"\0", _FIELDS)
     if len(parts) != _FIELDS + 1 or parts[0] != VERSION:
         raise UnreadableEvent("unknown-record")
     host, event, at, cwd, prompt, size, ended = (os.fsdecode(part) for part in parts[1:-1])
-    return Record(name.removesuffix(EVENT), host, event, _number(at), cwd, prompt, _number(size), ended, parts[-1])
+    return HookRecord(name.removesuffix(EVENT), host, event, _number(at), cwd, prompt, _number(size), ended, parts[-1])
 
 
 def remove_events(spool: Path, names: Sequence[str]) -> None:

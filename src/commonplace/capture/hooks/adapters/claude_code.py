@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from commonplace.capture.hooks.spool_reader import Record
-from commonplace.hosts.hook_event import Event, EventKind, PayloadFields, failed, make_event, plain
+from commonplace.hosts.hook_event import Event, EventKind, HookRecord, PayloadFields, failed, make_event, plain
 
 _KINDS: Mapping[str, EventKind] = {
     "sessionstart": "session-start",
@@ -24,7 +23,7 @@ _KINDS: Mapping[str, EventKind] = {
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\.jsonl\Z)")
 
 
-def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None:
+def adapt(name: str, payload: Mapping[str, Any], record: HookRecord) -> Event | None:
     """The event; None where there is nothing in it for a memory."""
     kind, told = _KINDS.get(plain(name)), PayloadFields(payload)
     if kind is None:

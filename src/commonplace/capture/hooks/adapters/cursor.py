@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from commonplace.capture.hooks.spool_reader import Record
 from commonplace.hosts.hook_event import (
     Event,
     EventKind,
+    HookRecord,
     PayloadFields,
     failed,
     make_event,
@@ -20,7 +20,7 @@ from commonplace.hosts.hook_event import (
 Known = Callable[[PayloadFields], dict[str, Any]]
 
 
-def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None:
+def adapt(name: str, payload: Mapping[str, Any], record: HookRecord) -> Event | None:
     """The event; None where there is nothing in it for a memory."""
     told, row = PayloadFields(payload), _EVENTS.get(plain(name))
     if row is None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from commonplace.capture.hooks.spool_reader import Record
-from commonplace.hosts.hook_event import Event, PayloadFields, failed, make_event, plain
+from commonplace.hosts.hook_event import Event, HookRecord, PayloadFields, failed, make_event, plain
 
 _FORM = (
     *("Command", "Directory", "Output", "Stdout", "Stderr", "Error", "Exit Code", "Signal", "Background PIDs"),
@@ -15,7 +14,7 @@ _FORM = (
 _NOTHING = ("", "(none)", "(empty)")
 
 
-def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None:
+def adapt(name: str, payload: Mapping[str, Any], record: HookRecord) -> Event | None:
     """The event; None where there is nothing in it for a memory."""
     told, name = PayloadFields(payload), plain(name)
     if name == "aftertool" and told.text("tool_name"):

@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from commonplace.capture.hooks.spool_reader import Record
-from commonplace.hosts.hook_event import Event, PayloadFields, failed, make_event, parse_json_text, plain
+from commonplace.hosts.hook_event import Event, HookRecord, PayloadFields, failed, make_event, parse_json_text, plain
 
 
-def adapt(name: str, payload: Mapping[str, Any], record: Record) -> Event | None:
+def adapt(name: str, payload: Mapping[str, Any], record: HookRecord) -> Event | None:
     """The event; None where there is nothing in it for a memory."""
     told, name = PayloadFields(payload), plain(name)
     if name in ("agentspawn", "sessionstart"):

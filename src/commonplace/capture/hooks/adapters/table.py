@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from commonplace.capture.hooks.adapters import claude_code, codex, cursor, gemini, kiro, windsurf
-from commonplace.capture.hooks.spool_reader import Record
-from commonplace.hosts.hook_event import Event
+from commonplace.hosts.hook_event import Event, HookRecord
 
-Adapt = Callable[[str, Mapping[str, Any], Record], Event | None]
+Adapt = Callable[[str, Mapping[str, Any], HookRecord], Event | None]
 
 ADAPTERS: Mapping[str, Adapt] = {
     "claude-code": claude_code.adapt,

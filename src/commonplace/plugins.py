@@ -1,0 +1,93 @@
+"""Plugins: hosts, import formats and embedders that other packages add by entry points.
+
+    [project.entry-points."commonplace.hosts"]
+    acme = "acme_commonplace:HOST"
+
+Whatever Commonplace brings itself stands in plain tables and is looked up there first. Installed packages are searched
+only for a name that no table has, or where all names are listed, so that hooks and start-up pay nothing for it.
+A plugin that cannot be loaded is reported by its name, and the others go on working. See docs/add-a-host.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from commonplace.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+HOSTS = "commonplace.hosts"
+IMPORTERS = "commonplace.importers"
+EMBEDDERS = "commonplace.embedders"
+GROUPS = (HOSTS, IMPORTERS, EMBEDDERS)
+
+Check = Callable[[str, Any], str]
+"""Says what is wrong with the object that an entry point of some name leads to; empty if nothing is."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenPlugin:
+    """An entry point that cannot be used, and why."""
+
+    group: str
+    name: str
+    package: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"The plugin {self.name} of the package {self.package} cannot be used: {self.why}."
+
+
+@dataclass(frozen=True, slots=True)
+class Plugins:
+    """The objects that the entry points of one group lead to, by name, and those that could not be loaded."""
+
+    found: Mapping[str, Any] = field(default_factory=dict)
+    broken: tuple[BrokenPlugin, ...] = ()
+
+
+def names(group: str) -> tuple[str, ...]:
+    """The names that installed packages add to a group, without loading any of them."""
+    return tuple(sorted(_entry_points(group)))
+
+
+def find(group: str, name: str, check: Check | None = None) -> Any | None:
+    """The object of one plugin; None if no package has it. InvalidInput, naming the package, if it cannot be used."""
+    loaded = _loaded(group, name, check) if name in _entry_points(group) else None
+    if isinstance(loaded, BrokenPlugin):
+        raise InvalidInput(str(loaded), f"Update or uninstall {loaded.package}.")
+    return loaded
+
+
+def find_all(group: str, check: Check | None = None) -> Plugins:
+    """Every plugin of a group. One that is broken takes nothing from the others."""
+    loaded = {name: _loaded(group, name, check) for name in names(group)}
+    broken = tuple(one for one in loaded.values() if isinstance(one, BrokenPlugin))
+    return Plugins({name: one for name, one in loaded.items() if not isinstance(one, BrokenPlugin)}, broken)
+
+
+@cache
+def _loaded(group: str, name: str, check: Check | None) -> Any:
+    entry = _entry_points(group)[name]
+    package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.value
+    try:
+        found = entry.load()
+    except Exception as error:  # noqa: BLE001 - somebody else's code may raise anything
+        return BrokenPlugin(group, name, package, f"{type(error).__name__}: {error}".rstrip(".: "))
+    wrong = check(name, found) if check else ""
+    return BrokenPlugin(group, name, package, wrong) if wrong else found
+
+
+@cache
+def _entry_points(group: str) -> Mapping[str, EntryPoint]:
+    """By name. Of two packages that use one name, the first on the path is taken, as Python does with modules."""
+    from importlib.metadata import entry_points
+
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=group):
+        found.setdefault(entry.name, entry)
+    return found
