@@ -30,8 +30,8 @@ ON_BOTH = (
     "dialects/test_search.py",
     "dialects/test_sekha_organising.py",
     "dialects/test_sekha_titles.py",
-    "dialects/test_spaces_apart.py",
-    "memory/test_asked_at_once.py",
+    "dialects/test_space_isolation.py",
+    "memory/test_embedding_before_search.py",
     "memory/test_check.py",
 )
 

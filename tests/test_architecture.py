@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.conftest import LONGEST, ON_BOTH
 
 import commonplace
 
@@ -176,3 +177,8 @@ def test_the_memory_room_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_files_that_the_set_up_of_the_tests_names_exist() -> None:
+    folder = Path(__file__).parent
+    assert [name for name in (*ON_BOTH, *LONGEST) if not (folder / name).is_file()] == []
