@@ -16,6 +16,7 @@ from tests.postgres_server import HASTY
 from commonplace.errors import InvalidInput, StoreReadOnly, StoreUnavailable
 from commonplace.model import Scope
 from commonplace.store.postgres import replicas
+from commonplace.store.postgres.connection import PostgresConnection
 from commonplace.store.postgres.store import PostgresStore
 from commonplace.text.query import parse_query
 
@@ -155,7 +156,7 @@ def test_a_connection_whose_server_became_a_replica_is_changed_for_one_that_take
 ) -> None:
     _until_replayed(*pair)
     # As a service leaves it that turns a primary into a replica without ending its sessions.
-    left = [psycopg.connect(pair[1].address(DATABASE), autocommit=True) for _ in range(2)]
+    left = [PostgresConnection.connect(pair[1].address(DATABASE), autocommit=True) for _ in range(2)]
     with closing(PostgresStore(any_of(pair, DATABASE))) as store:
         store._database._pool._idle.append(left[0])
         assert store.put([make_draft("written")], NOW)[0].id and left[0].closed

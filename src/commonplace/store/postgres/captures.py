@@ -10,10 +10,11 @@ from typing import Any
 from commonplace.model import Draft, Item, SessionDraft
 from commonplace.store.damage import object_of
 from commonplace.store.maintenance import HOOK_DIGEST, CapturedEvent, SessionProgress
-from commonplace.store.postgres import changes, items, projects, sessions, sql
+from commonplace.store.postgres import changes, items, sessions, sql
 from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.space import PostgresSpace
+from commonplace.store.sql import projects
 
 # An event that is told again later than this is taken for another one.
 REMEMBERED_MS = 30 * 86_400_000
@@ -22,7 +23,7 @@ _IN_SESSION = "space_id = %s AND session_id = %s AND kind <> 'message' AND kind 
 _LIVE = "forgotten_ms IS NULL AND superseded_by IS NULL"
 
 
-class Captures(Space):
+class Captures(PostgresSpace):
     """Events of one space."""
 
     def known_events(self, events: Sequence[bytes]) -> set[bytes]:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from commonplace.errors import Conflict
 from commonplace.model import Draft, Item
-from commonplace.store.postgres import index, projects, sessions, sql
+from commonplace.store.postgres import index, sessions, sql
 from commonplace.store.postgres.items import get_one
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.sql import as_json
 from commonplace.store.records import separate_hash
 from commonplace.store.rows import item_before
+from commonplace.store.sql import projects
 
 # Made once: making one takes longer than writing a few fields with it.
 SAME = "space_id = %s AND coalesce(project_id, 0) = %s AND content_hash = %s"

@@ -9,11 +9,13 @@ from dataclasses import replace
 from commonplace.errors import Conflict, StoreError
 from commonplace.identity import Ref
 from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
-from commonplace.store.postgres import changes, hiding, items, projects, sessions, sql, writing
+from commonplace.store.postgres import changes, hiding, items, sessions, sql, writing
 from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.space import Space, allow_replica
+from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.rows import change_of, session_before
+from commonplace.store.sql import projects
+from commonplace.store.sql.space import allow_replica
 from commonplace.store.types import SessionCounts
 from commonplace.text.near_duplicates import Sketch
 
@@ -22,7 +24,7 @@ PATIENCE = 0.25
 _CHANGEABLE = {"label", "folder", "status", "importance", "meta", "project"}
 
 
-class Conversations(Space):
+class Conversations(PostgresSpace):
     """Sessions of one space."""
 
     def store_sessions(

@@ -133,7 +133,7 @@ class Database:
             yield connection
 
     @contextlib.contextmanager
-    def admin_write(self) -> Iterator[Connection]:
+    def admin_write(self, patience: float | None = None) -> Iterator[Connection]:
         """A transaction of whoever owns the tables, alone among all servers: to make tables and spaces."""
         begin = [_BEGIN, f"SET LOCAL lock_timeout = {int(self.busy_timeout * 1000)}"]
         begin.append(f"SELECT pg_advisory_xact_lock({LOCKS}, {_MIGRATION})")

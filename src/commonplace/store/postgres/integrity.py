@@ -25,7 +25,7 @@ from commonplace.store.maintenance import Advance, FileDamage, RowKey, Violation
 from commonplace.store.postgres import changes, index, items, sessions, sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.scrubbing import part_rows
-from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.text_tables import TEXT_TABLES, damaged_row
 
 EXAMPLES = 5
@@ -85,7 +85,7 @@ def told_by_server(connection: Connection) -> list[FileDamage]:
     return [*pages, *indexes]
 
 
-class Integrity(Space):
+class Integrity(PostgresSpace):
     """Checking the database."""
 
     def invariants(self) -> Sequence[Invariant]:

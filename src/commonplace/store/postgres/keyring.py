@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from commonplace.model import Key
-from commonplace.store.postgres import projects, sql
-from commonplace.store.postgres.space import Space
+from commonplace.store.postgres import sql
+from commonplace.store.postgres.space import PostgresSpace
+from commonplace.store.sql import projects
 
 _SELECT = """
 SELECT k.id, k.name, k.prefix, k.scopes, p.name, k.created_ms, k.expires_ms, k.revoked_ms, k.used_ms, k.hash
@@ -14,7 +15,7 @@ SELECT k.id, k.name, k.prefix, k.scopes, p.name, k.created_ms, k.expires_ms, k.r
 """
 
 
-class Keyring(Space):
+class Keyring(PostgresSpace):
     """The engine's part about keys."""
 
     def add_key(self, key: Key, digest: bytes) -> Key:

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from commonplace.store.link_rules import PASSAGE_TEXT_COLUMNS, linked_passage, may_refer_back, text_of
-from commonplace.store.postgres import projects, sql
+from commonplace.store.postgres import sql
 from commonplace.store.postgres.linking import Linker
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.space import PostgresSpace
+from commonplace.store.sql import projects
 from commonplace.store.types import Edge, FindReferences
 
 # Seconds to wait for a turn to write: linking can be done later.
@@ -23,7 +24,7 @@ SELECT {PASSAGE_TEXT_COLUMNS}
 _HERE = "AND n.project_id = ANY(%(projects)s::bigint[]) AND o.project_id = ANY(%(projects)s::bigint[])"
 
 
-class Links(Space):
+class Links(PostgresSpace):
     """Edges of one space."""
 
     def link(self, limit: int, describe: FindReferences, now_ms: int) -> int:

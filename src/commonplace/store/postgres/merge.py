@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from commonplace.model import Change, Draft
 from commonplace.store.merge import FoundRecord, ItemToWrite, keep_numbers
-from commonplace.store.postgres import index, items, projects, sessions, sql
+from commonplace.store.postgres import index, items, sessions, sql
 from commonplace.store.postgres.changes import (
     SAME,
     Place,
@@ -20,6 +20,7 @@ from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.sql import as_json
 from commonplace.store.records import Name, Record, RecordKind
+from commonplace.store.sql import projects
 
 _TABLES = {"item": ("items", "history", "item_id"), "session": ("sessions", "session_history", "session_id")}
 _STAND = (

@@ -10,7 +10,7 @@ from typing import Any
 
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.types import Event, EventMark, format_event_mark, parse_event_mark
 
 # In the order of a mark. What was there before it was changed is told first.
@@ -47,7 +47,7 @@ _WORDS = {
 }
 
 
-class News(Space):
+class News(PostgresSpace):
     """The engine's part about what happened."""
 
     def news(self, after: str | None, limit: int) -> tuple[Sequence[Event], str]:

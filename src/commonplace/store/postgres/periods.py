@@ -9,8 +9,9 @@ from commonplace.store.damage import object_of, texts_of
 from commonplace.store.postgres import items, sessions, sql
 from commonplace.store.postgres.items import walks
 from commonplace.store.postgres.scope import NO_PROJECT, resolve
-from commonplace.store.postgres.space import Space, allow_replica
+from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.rows import kind_of
+from commonplace.store.sql.space import allow_replica
 from commonplace.store.types import ItemHeader
 
 _HAPPENED = """
@@ -25,7 +26,7 @@ SELECT floor(i.created_ms / 86400000.0)::bigint AS day, i.kind, count(*) FROM it
 """
 
 
-class Periods(Space):
+class Periods(PostgresSpace):
     """What happened when, in one space."""
 
     @allow_replica

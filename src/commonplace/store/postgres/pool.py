@@ -18,9 +18,10 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.string import StrDumperUnknown
 
 from commonplace.errors import InvalidInput, StoreBusy
+from commonplace.store.postgres.connection import PostgresConnection
 from commonplace.store.postgres.refusals import not_connected
 
-Connection = psycopg.Connection[tuple[Any, ...]]
+Connection = PostgresConnection
 
 MOST = 10
 # What an address does not say. A server that vanished without a word is noticed within seconds instead of hours.
@@ -109,7 +110,7 @@ class Pool:
 
     def connect(self) -> Connection:
         try:
-            connection = psycopg.connect(self._address, autocommit=True)
+            connection = PostgresConnection.connect(self._address, autocommit=True)
             if _is_pooled(connection):
                 # What one transaction prepared is not there for the next, or is another's.
                 connection.prepare_threshold = None

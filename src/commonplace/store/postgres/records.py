@@ -15,7 +15,7 @@ from commonplace.store.merge import FoundRecord, merge_arrivals
 from commonplace.store.postgres import items, sessions, sql
 from commonplace.store.postgres.merge import PostgresRowWriter
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.records import (
     Arrival,
     Name,
@@ -38,7 +38,7 @@ _HISTORY = {"item": ("history", "item_id"), "session": ("session_history", "sess
 Row = tuple[RecordKind, int, int, int, str | None]
 
 
-class Records(Space):
+class Records(PostgresSpace):
     """Records of one space."""
 
     def space_uid(self) -> str:

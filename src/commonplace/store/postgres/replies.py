@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from commonplace.store.postgres import sql
-from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.types import EarlierRequest, RequestClaim, SavedReply
 
 _MINE = "space_id = %s AND caller = %s AND name = %s AND attempt = %s"
 
 
-class Replies(Space):
+class Replies(PostgresSpace):
     """The engine's part about answers that can be repeated."""
 
     def claim_reply(

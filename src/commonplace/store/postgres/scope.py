@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from commonplace.model import KINDS, Kind, Scope
-from commonplace.store.postgres import projects, sessions
+from commonplace.store.postgres import sessions
 from commonplace.store.postgres.pool import Connection
+from commonplace.store.sql import projects
 
 # Stored where a project id is expected, for items that belong to no project.
 NO_PROJECT = 0

@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from commonplace.errors import NotFound
 from commonplace.identity import Ref, new_uid
 from commonplace.model import Draft, Item, Session, SessionDraft, SessionScope
-from commonplace.store.postgres import projects, sql
+from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.rows import session_of
+from commonplace.store.sql import projects
 from commonplace.store.types import SessionCounts
 from commonplace.text.near_duplicates import Sketch, merge_sketches, pack_sketch, sketch, unpack_sketch
 from commonplace.text.paths import ROOT_FOLDER, folder_names

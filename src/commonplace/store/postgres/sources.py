@@ -9,7 +9,7 @@ from typing import Any
 from commonplace.store.damage import object_of
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.postgres.sql import as_json
 
 # What being left behind adds to the text of a message's metadata, which its session counts.
@@ -20,7 +20,7 @@ SELECT id, key, meta FROM sessions
 """
 
 
-class Sources(Space):
+class Sources(PostgresSpace):
     """How far each file was read."""
 
     def source_mark(self, path: str) -> Mapping[str, Any] | None:

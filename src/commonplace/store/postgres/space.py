@@ -5,20 +5,19 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from commonplace.errors import NotFound
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.database import Database
 from commonplace.store.postgres.migrate import check, confined, migrate
 from commonplace.store.postgres.pool import MOST
+from commonplace.store.sql.space import Space
 
-_Asked = ParamSpec("_Asked")
-_Answer = TypeVar("_Answer")
-_Part = TypeVar("_Part", bound="Space")
+_T = TypeVar("_T")
 
 
-class Space:
+class PostgresSpace(Space):
     """The database, migrated, and the number of the space in it. Parts of the engine are made of this."""
 
     def __init__(
@@ -34,7 +33,7 @@ class Space:
         now_ms: int = 0,
         as_it_is: bool = False,
     ) -> None:
-        self._database = Database(
+        self._database: Database = Database(
             url, replicas=replicas, durability=durability, busy_timeout=busy_timeout, connections=connections
         )
         # For a store of another space.
@@ -54,13 +53,6 @@ class Space:
         except BaseException:
             self._database.close()
             raise
-
-    def snapshot(self, work: Callable[[], _Answer]) -> _Answer:
-        def read() -> _Answer:
-            with self._database.read(self._query_timeout):
-                return work()
-
-        return self._database.on_replica(read)
 
     def _find_space(self, name: str, now_ms: int, as_it_is: bool) -> int:
         select = "SELECT id FROM spaces WHERE name = %s"
@@ -83,13 +75,18 @@ class Space:
         return int(row[0])
 
 
-def allow_replica(
-    reading: Callable[Concatenate[_Part, _Asked], _Answer],
-) -> Callable[Concatenate[_Part, _Asked], _Answer]:
-    """For what is read to be shown: nothing is decided by it that another server could have changed meanwhile."""
+def use_replicas(store: type[_T]) -> type[_T]:
+    """Let replicas answer every method of a store that is marked with `allow_replica`."""
+    for name in dir(store):
+        method = getattr(store, name)
+        if getattr(method, "allow_replica", False):
+            setattr(store, name, _on_replica(method))
+    return store
 
-    @functools.wraps(reading)
-    def asked(self: _Part, /, *args: _Asked.args, **kwargs: _Asked.kwargs) -> _Answer:
-        return self._database.on_replica(functools.partial(reading, self, *args, **kwargs))
 
-    return asked
+def _on_replica(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def read(self: PostgresSpace, /, *args: Any, **kwargs: Any) -> Any:
+        return self._database.on_replica(functools.partial(method, self, *args, **kwargs))
+
+    return read

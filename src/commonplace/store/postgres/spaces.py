@@ -13,7 +13,7 @@ from commonplace.store.maintenance import Limits, SpaceEntry
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.jobs import MAX_TRIES
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.space import PostgresSpace
 
 _SELECT = """
 SELECT s.name, s.created_ms, u.items, u.bytes,
@@ -32,7 +32,7 @@ SELECT s.name FROM spaces s
 """
 
 
-class Spaces(Space):
+class Spaces(PostgresSpace):
     """The engine's part about other spaces."""
 
     def add_space(self, name: str, now_ms: int, limits: Limits) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from commonplace.store.postgres.pool import Connection
+from commonplace.store.postgres.connection import PostgresConnection as Connection
 
 Bindings = Sequence[Any] | Mapping[str, Any]
 

@@ -13,7 +13,6 @@ from commonplace.model import (
     Draft,
     Item,
     PassageText,
-    Project,
     Scope,
     Stored,
     VectorHit,
@@ -27,7 +26,6 @@ from commonplace.store.postgres import (
     items,
     jobs,
     passages,
-    projects,
     sql,
     vector_search,
     writing,
@@ -45,13 +43,16 @@ from commonplace.store.postgres.replies import Replies
 from commonplace.store.postgres.scope import resolve
 from commonplace.store.postgres.scrubbing import Scrubbing
 from commonplace.store.postgres.sources import Sources
-from commonplace.store.postgres.space import allow_replica
+from commonplace.store.postgres.space import use_replicas
 from commonplace.store.postgres.spaces import Spaces
 from commonplace.store.postgres.streams import Streams
 from commonplace.store.postgres.topics import Topics
 from commonplace.store.postgres.turns import Turns
 from commonplace.store.postgres.upkeep import Upkeep
 from commonplace.store.protocol import Counts, Job, TextAnswer
+from commonplace.store.sql import projects
+from commonplace.store.sql.projects import Projects
+from commonplace.store.sql.space import allow_replica
 from commonplace.text.query import Query
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+@use_replicas
 class PostgresStore(
     Captures,
     Conversations,
@@ -66,6 +68,7 @@ class PostgresStore(
     Links,
     News,
     Periods,
+    Projects,
     Records,
     Replies,
     Scrubbing,
@@ -120,10 +123,6 @@ class PostgresStore(
         with self._database.write() as connection:
             changes.supersede(connection, self._space_id, old_id, new_id, now_ms)
 
-    def alias_project(self, name: str, alias: str) -> None:
-        with self._database.write() as connection:
-            projects.alias(connection, self._space_id, name, alias)
-
     # Reading.
 
     def resolve(self, refs: Sequence[Ref]) -> list[int | None]:
@@ -155,15 +154,6 @@ class PostgresStore(
     def superseded(self, item_id: int) -> list[int]:
         with self._database.read() as connection:
             return items.superseded(connection, self._space_id, item_id)
-
-    @allow_replica
-    def projects(self) -> list[Project]:
-        with self._database.read(self._query_timeout) as connection:
-            return projects.listing(connection, self._space_id)
-
-    def find_project(self, name: str) -> str | None:
-        with self._database.read() as connection:
-            return projects.canonical_name(connection, self._space_id, name)
 
     @allow_replica
     def counts(self, project: str | None = None) -> Counts:

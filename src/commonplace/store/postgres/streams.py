@@ -7,16 +7,17 @@ from collections.abc import Callable, Sequence
 
 from commonplace.model import Draft, Stored, Stream
 from commonplace.store.damage import list_of
-from commonplace.store.postgres import projects, sql, writing
+from commonplace.store.postgres import sql, writing
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.protocol import StreamCheck
+from commonplace.store.sql import projects
 
 # How many letters tell whoever adds a chunk what stands before it.
 _END = 100
 
 
-class Streams(Space):
+class Streams(PostgresSpace):
     """The engine's part about streams."""
 
     def start_stream(self, stream: Stream, most: int, idle_before_ms: int) -> bool:

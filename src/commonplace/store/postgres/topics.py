@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from commonplace.store.postgres import jobs, projects, sql
+from commonplace.store.postgres import jobs, sql
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.space import Space, allow_replica
+from commonplace.store.postgres.space import PostgresSpace
+from commonplace.store.sql import projects
+from commonplace.store.sql.space import allow_replica
 from commonplace.store.types import BuiltTopics, StaleTopics, Topic, TopicCentre, TopicMember, TopicPoints
 
 _SELECT = """
@@ -43,7 +45,7 @@ VALUES (%(space)s, coalesce(%(id)s, nextval(pg_get_serial_sequence('clusters', '
 """
 
 
-class Topics(Space):
+class Topics(PostgresSpace):
     """The engine's part about topics."""
 
     @allow_replica

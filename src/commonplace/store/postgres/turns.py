@@ -9,10 +9,11 @@ from commonplace.store.damage import text_of
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.fulltext import ROWS
 from commonplace.store.postgres.scope import resolve
-from commonplace.store.postgres.space import Space, allow_replica
+from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.postgres.text_query import Bound, Leaf, condition_of_leaves
 from commonplace.store.postgres.within import in_projects
 from commonplace.store.postgres.words import lexeme, name_token
+from commonplace.store.sql.space import allow_replica
 from commonplace.store.types import Turn, turn_of
 from commonplace.text.query import Word, word_forms
 
@@ -26,7 +27,7 @@ SELECT i.id, i.session_id, i.details,
 """
 
 
-class Turns(Space):
+class Turns(PostgresSpace):
     """Who said what when, in one space."""
 
     @allow_replica

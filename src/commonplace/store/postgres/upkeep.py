@@ -9,11 +9,11 @@ from commonplace.store.maintenance import IndexState
 from commonplace.store.postgres import index, items, jobs, sql
 from commonplace.store.postgres.integrity import STRAY_WORDS, WORDLESS, filled, told_by_server
 from commonplace.store.postgres.migrate import check
-from commonplace.store.postgres.space import Space
+from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.postgres.words import erase
 
 
-class Upkeep(Space):
+class Upkeep(PostgresSpace):
     """Looking after the database."""
 
     def check_schema(self) -> int:

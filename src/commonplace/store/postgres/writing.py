@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from commonplace.model import Draft, Stored
-from commonplace.store.postgres import index, projects, sessions, sql
+from commonplace.store.postgres import index, sessions, sql
 from commonplace.store.postgres.changes import Place, count_item, count_items
 from commonplace.store.postgres.inserting import insert_all
 from commonplace.store.postgres.items import get_one
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.sql import as_json
+from commonplace.store.sql import projects
 
 
 def put_all(connection: Connection, space_id: int, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:

@@ -6,13 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import apsw
-
 from commonplace.identity import new_uid
 from commonplace.model import Draft, Item, SessionDraft
 from commonplace.store.maintenance import HOOK_DIGEST, CapturedEvent, SessionProgress
-from commonplace.store.sqlite import changes, index, items, projects, sessions, sql, writing
-from commonplace.store.sqlite.space import Space
+from commonplace.store.sql import projects
+from commonplace.store.sqlite import changes, index, items, sessions, sql, writing
+from commonplace.store.sqlite.connection import SqliteConnection
+from commonplace.store.sqlite.space import SqliteSpace
 
 # An event that is told again later than this is taken for another one.
 REMEMBERED_MS = 30 * 86_400_000
@@ -21,7 +21,7 @@ _IN_SESSION = "session_id = ? AND kind <> 'message' AND kind = ?"
 _LIVE = "forgotten_ms IS NULL AND superseded_by IS NULL"
 
 
-class Captures(Space):
+class Captures(SqliteSpace):
     """Events of one space."""
 
     def known_events(self, events: Sequence[bytes]) -> set[bytes]:
@@ -71,12 +71,12 @@ class Captures(Space):
             return dict(sql.rows(connection, question, (self._space_id,)))
 
 
-def _is_known(connection: apsw.Connection, space_id: int, event: bytes) -> bool:
+def _is_known(connection: SqliteConnection, space_id: int, event: bytes) -> bool:
     question = "SELECT 1 FROM captured_events WHERE space_id = ? AND event = ?"
     return sql.first(connection, question, (space_id, event)) is not None
 
 
-def _take(connection: apsw.Connection, space_id: int, event: CapturedEvent, now_ms: int) -> bool:
+def _take(connection: SqliteConnection, space_id: int, event: CapturedEvent, now_ms: int) -> bool:
     """Note an event. False if it was noted before."""
     connection.execute(
         "INSERT OR IGNORE INTO captured_events (space_id, event, at_ms) VALUES (?, ?, ?)",
@@ -85,13 +85,13 @@ def _take(connection: apsw.Connection, space_id: int, event: CapturedEvent, now_
     return bool(connection.changes())
 
 
-def _drop_old(connection: apsw.Connection, space_id: int, now_ms: int) -> None:
+def _drop_old(connection: SqliteConnection, space_id: int, now_ms: int) -> None:
     """Forget events so old that nobody tells them again."""
     old = (space_id, now_ms - REMEMBERED_MS)
     connection.execute("DELETE FROM captured_events WHERE space_id = ? AND at_ms < ?", old)
 
 
-def _tally(connection: apsw.Connection, space_id: int, outcomes: Mapping[str, int]) -> None:
+def _tally(connection: SqliteConnection, space_id: int, outcomes: Mapping[str, int]) -> None:
     for outcome, number in outcomes.items():
         connection.execute(
             "INSERT INTO capture_tally (space_id, outcome, events) VALUES (?, ?, ?)"
@@ -100,7 +100,7 @@ def _tally(connection: apsw.Connection, space_id: int, outcomes: Mapping[str, in
         )
 
 
-def _place(connection: apsw.Connection, space_id: int, draft: SessionDraft, now_ms: int) -> changes.Place:
+def _place(connection: SqliteConnection, space_id: int, draft: SessionDraft, now_ms: int) -> changes.Place:
     """The session of that key, made on first mention; one that is there only learns what it did not know."""
     project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
     connection.execute(
@@ -136,7 +136,7 @@ def _place(connection: apsw.Connection, space_id: int, draft: SessionDraft, now_
 
 
 def _write(
-    connection: apsw.Connection,
+    connection: SqliteConnection,
     space_id: int,
     places: Mapping[str, changes.Place],
     drafts: Sequence[Draft],
@@ -157,7 +157,7 @@ def _write(
             sessions.count(connection, place.session_id, new, +1)
 
 
-def _tell(connection: apsw.Connection, space_id: int, place: changes.Place, draft: Draft, now_ms: int) -> None:
+def _tell(connection: SqliteConnection, space_id: int, place: changes.Place, draft: Draft, now_ms: int) -> None:
     """Let a session's summary or checkpoint say this; what it said stays in its history. Forgotten, it stays so."""
     assert place.session_id is not None
     item_id = _told(connection, place.session_id, draft.kind)
@@ -177,7 +177,7 @@ def _says(told: Draft | Item) -> tuple[object, ...]:
     return told.title, told.body, dict(told.details), dict(told.meta)
 
 
-def _told(connection: apsw.Connection, session_id: int, kind: str) -> int | None:
+def _told(connection: SqliteConnection, session_id: int, kind: str) -> int | None:
     """The one summary or checkpoint of a session that hooks keep up to date."""
     told = f"{sql.readable_json('meta')} ->> '$.{HOOK_DIGEST}' IS NOT NULL"
     question = f"SELECT id FROM items WHERE {_IN_SESSION} AND {told} LIMIT 1"
@@ -185,6 +185,6 @@ def _told(connection: apsw.Connection, session_id: int, kind: str) -> int | None
     return None if row is None else int(row[0])
 
 
-def _ids(connection: apsw.Connection, session_id: int, condition: str, order: str) -> list[int]:
+def _ids(connection: SqliteConnection, session_id: int, condition: str, order: str) -> list[int]:
     question = f"SELECT id FROM items WHERE {_IN_SESSION} AND {_LIVE} AND {condition} ORDER BY created_ms {order}"
     return [row[0] for row in sql.rows(connection, question, (session_id, "observation"))]

@@ -6,15 +6,15 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-import apsw
-
 from commonplace.errors import Conflict
 from commonplace.identity import new_uid
 from commonplace.model import Draft, Item
 from commonplace.store.damage import content_checksum
 from commonplace.store.records import separate_hash
 from commonplace.store.rows import item_before
-from commonplace.store.sqlite import index, projects, sessions, sql
+from commonplace.store.sql import projects
+from commonplace.store.sqlite import index, sessions
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.items import get_one
 from commonplace.text.dates import clamp_time
 
@@ -32,7 +32,7 @@ class Place:
 
 
 def rewrite(
-    connection: apsw.Connection, space_id: int, item_id: int, draft: Draft, now_ms: int, expect_rev: int | None
+    connection: SqliteConnection, space_id: int, item_id: int, draft: Draft, now_ms: int, expect_rev: int | None
 ) -> Item:
     """Replace an item's content, keeping what it was in its history."""
     old = changeable(connection, space_id, item_id)
@@ -78,7 +78,7 @@ def rewrite(
     return get_one(connection, space_id, item_id)
 
 
-def forget(connection: apsw.Connection, space_id: int, item_id: int, now_ms: int) -> bool:
+def forget(connection: SqliteConnection, space_id: int, item_id: int, now_ms: int) -> bool:
     """Take an item out of every answer but its own history. False if it was forgotten already."""
     item = changeable(connection, space_id, item_id)
     if item.forgotten_ms is not None:
@@ -91,7 +91,7 @@ def forget(connection: apsw.Connection, space_id: int, item_id: int, now_ms: int
     return True
 
 
-def restore(connection: apsw.Connection, space_id: int, item_id: int, now_ms: int) -> bool:
+def restore(connection: SqliteConnection, space_id: int, item_id: int, now_ms: int) -> bool:
     """Undo forgetting and superseding. False if the item is live already."""
     item = changeable(connection, space_id, item_id)
     if item.forgotten_ms is None and item.superseded_by is None:
@@ -107,7 +107,7 @@ def restore(connection: apsw.Connection, space_id: int, item_id: int, now_ms: in
     return True
 
 
-def move(connection: apsw.Connection, space_id: int, item_id: int, project_id: int | None, now_ms: int) -> None:
+def move(connection: SqliteConnection, space_id: int, item_id: int, project_id: int | None, now_ms: int) -> None:
     """Let an item belong to another project. What says the same there stays beside it."""
     item, before = changeable(connection, space_id, item_id), place_of(connection, item_id)
     if before.project_id == project_id:
@@ -128,7 +128,7 @@ def move(connection: apsw.Connection, space_id: int, item_id: int, project_id: i
         index.count(connection, space_id, project_id, item.kind, +1)
 
 
-def supersede(connection: apsw.Connection, space_id: int, old_id: int, new_id: int, now_ms: int) -> None:
+def supersede(connection: SqliteConnection, space_id: int, old_id: int, new_id: int, now_ms: int) -> None:
     """Mark an item as replaced by another: it leaves search and context, and stays in history."""
     old, new = changeable(connection, space_id, old_id), get_one(connection, space_id, new_id)
     above: Item | None = new
@@ -150,7 +150,7 @@ def supersede(connection: apsw.Connection, space_id: int, old_id: int, new_id: i
         count_item(connection, space_id, place_of(connection, old_id), old, -1)
 
 
-def changeable(connection: apsw.Connection, space_id: int, item_id: int) -> Item:
+def changeable(connection: SqliteConnection, space_id: int, item_id: int) -> Item:
     """An item that is about to be changed: a damaged one is first written as it was read.
 
     SQLite refuses to change a row with a value of the wrong type. What was found is kept by the history of the change.
@@ -189,7 +189,9 @@ def changeable(connection: apsw.Connection, space_id: int, item_id: int) -> Item
     return item
 
 
-def _check_twin(connection: apsw.Connection, space_id: int, project_id: int | None, draft: Draft, item_id: int) -> None:
+def _check_twin(
+    connection: SqliteConnection, space_id: int, project_id: int | None, draft: Draft, item_id: int
+) -> None:
     """No other live item may say the same in the same place; one that is forgotten or superseded steps aside."""
     twin_id = _twin_of(connection, space_id, project_id, draft.content_hash, item_id)
     if twin_id is None:
@@ -204,32 +206,32 @@ def _check_twin(connection: apsw.Connection, space_id: int, project_id: int | No
 
 
 def _twin_of(
-    connection: apsw.Connection, space_id: int, project_id: int | None, content_hash: bytes, item_id: int
+    connection: SqliteConnection, space_id: int, project_id: int | None, content_hash: bytes, item_id: int
 ) -> int | None:
     question = f"SELECT id FROM items WHERE {SAME} AND id <> ?"
-    twin = sql.first(connection, question, (space_id, project_id or 0, content_hash, item_id))
+    twin = connection.first(question, (space_id, project_id or 0, content_hash, item_id))
     return None if twin is None else int(twin[0])
 
 
-def _remember_before(connection: apsw.Connection, space_id: int, item: Item, op: str, now_ms: int) -> None:
+def _remember_before(connection: SqliteConnection, space_id: int, item: Item, op: str, now_ms: int) -> None:
     connection.execute(
         "INSERT INTO history (space_id, item_id, rev, op, at_ms, before) VALUES (?, ?, ?, ?, ?, ?)",
         (space_id, item.id, item.rev, op, now_ms, as_json(item_before(item))),
     )
 
 
-def place_of(connection: apsw.Connection, item_id: int) -> Place:
-    return Place(*sql.rows(connection, "SELECT project_id, session_id FROM items WHERE id = ?", (item_id,))[0])
+def place_of(connection: SqliteConnection, item_id: int) -> Place:
+    return Place(*connection.rows("SELECT project_id, session_id FROM items WHERE id = ?", (item_id,))[0])
 
 
-def count_item(connection: apsw.Connection, space_id: int, place: Place, item: Draft | Item, sign: int) -> None:
+def count_item(connection: SqliteConnection, space_id: int, place: Place, item: Draft | Item, sign: int) -> None:
     """Let the tallies of the project and of the session follow an item that comes or goes."""
     index.count(connection, space_id, place.project_id, item.kind, sign)
     if place.session_id is not None:
         sessions.count(connection, place.session_id, [item], sign)
 
 
-def write_tags(connection: apsw.Connection, space_id: int, item_id: int, tags: tuple[str, ...]) -> None:
+def write_tags(connection: SqliteConnection, space_id: int, item_id: int, tags: tuple[str, ...]) -> None:
     for tag in tags:
         connection.execute(
             "INSERT OR IGNORE INTO item_tags (space_id, tag, item_id) VALUES (?, ?, ?)", (space_id, tag, item_id)

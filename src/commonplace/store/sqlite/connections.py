@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import apsw
 
+from commonplace.store.sqlite.connection import SqliteConnection
+
 
 class Connections:
     """One connection per thread, known by thread so that closing reaches every one of them."""
@@ -16,12 +18,12 @@ class Connections:
     def __init__(self) -> None:
         self._local = threading.local()
         self._lock = threading.Lock()
-        self._of: dict[threading.Thread, apsw.Connection] = {}
+        self._of: dict[threading.Thread, SqliteConnection] = {}
 
-    def mine(self) -> apsw.Connection | None:
+    def mine(self) -> SqliteConnection | None:
         return getattr(self._local, "connection", None)
 
-    def keep(self, connection: apsw.Connection) -> None:
+    def keep(self, connection: SqliteConnection) -> None:
         """Remember this thread's connection, and close those of threads that have ended."""
         self._local.connection = connection
         with self._lock:
@@ -29,7 +31,7 @@ class Connections:
                 close_quietly(self._of.pop(thread))
             self._of[threading.current_thread()] = connection
 
-    def any(self) -> apsw.Connection | None:
+    def any(self) -> SqliteConnection | None:
         """One that is not in use; there may be none."""
         with self._lock:
             return next((one for one in self._of.values() if not one.in_transaction), None)
@@ -43,7 +45,7 @@ class Connections:
                 close_quietly(connection)
 
 
-def set_up(connection: apsw.Connection) -> None:
+def set_up(connection: SqliteConnection) -> None:
     """What every connection has, also one that only reads."""
     connection.pragma("foreign_keys", True)
     connection.pragma("recursive_triggers", True)
@@ -54,13 +56,13 @@ def set_up(connection: apsw.Connection) -> None:
     connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
 
 
-def roll_back(connection: apsw.Connection) -> None:
+def roll_back(connection: SqliteConnection) -> None:
     """End a transaction without it, unless an error ended it already, such as a full disk."""
     if connection.in_transaction:
         connection.execute("ROLLBACK")
 
 
-def close_quietly(connection: apsw.Connection) -> None:
+def close_quietly(connection: SqliteConnection) -> None:
     with contextlib.suppress(apsw.Error):
         connection.close()
 

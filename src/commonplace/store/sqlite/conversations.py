@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import apsw
-
 from commonplace.errors import Conflict, StoreError
 from commonplace.identity import Ref, new_uid
 from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
 from commonplace.store.rows import change_of, session_before
-from commonplace.store.sqlite import changes, index, items, projects, sessions, sql, writing
-from commonplace.store.sqlite.space import Space
+from commonplace.store.sql import projects
+from commonplace.store.sqlite import changes, index, items, sessions, sql, writing
+from commonplace.store.sqlite.connection import SqliteConnection
+from commonplace.store.sqlite.space import SqliteSpace
 from commonplace.store.types import SessionCounts
 from commonplace.text.near_duplicates import Sketch
 
@@ -22,7 +22,7 @@ PATIENCE = 0.25
 _CHANGEABLE = {"label", "folder", "status", "importance", "meta", "project"}
 
 
-class Conversations(Space):
+class Conversations(SqliteSpace):
     """Sessions of one space."""
 
     def store_sessions(
@@ -156,7 +156,7 @@ class Conversations(Space):
 
 
 def _keep(
-    connection: apsw.Connection, space_id: int, draft: SessionDraft, messages: Sequence[Draft], now_ms: int
+    connection: SqliteConnection, space_id: int, draft: SessionDraft, messages: Sequence[Draft], now_ms: int
 ) -> tuple[Session, list[Stored]]:
     known = sql.first(
         connection,
@@ -179,7 +179,7 @@ def _keep(
     return sessions.get_one(connection, space_id, session.id), stored
 
 
-def _insert(connection: apsw.Connection, space_id: int, draft: SessionDraft, now_ms: int) -> Session:
+def _insert(connection: SqliteConnection, space_id: int, draft: SessionDraft, now_ms: int) -> Session:
     project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
     connection.execute(
         "INSERT INTO sessions (uid, space_id, key, source, project_id, label, folder, status, importance, meta,"
@@ -205,7 +205,7 @@ def _insert(connection: apsw.Connection, space_id: int, draft: SessionDraft, now
     return sessions.get_one(connection, space_id, connection.last_insert_rowid())
 
 
-def _learn(connection: apsw.Connection, session: Session, draft: SessionDraft) -> None:
+def _learn(connection: SqliteConnection, session: Session, draft: SessionDraft) -> None:
     """What a source says of its session by now, as long as no person said otherwise."""
     if session.rev == 1:
         meta = json.dumps({**session.meta, **draft.meta}, ensure_ascii=False)
@@ -213,7 +213,7 @@ def _learn(connection: apsw.Connection, session: Session, draft: SessionDraft) -
 
 
 def _add(
-    connection: apsw.Connection,
+    connection: SqliteConnection,
     space_id: int,
     session: Session,
     drafts: Sequence[Draft],
@@ -240,7 +240,7 @@ def _add(
     return stored
 
 
-def _by_uid(connection: apsw.Connection, space_id: int, session_id: int, uid: str | None) -> Stored | None:
+def _by_uid(connection: SqliteConnection, space_id: int, session_id: int, uid: str | None) -> Stored | None:
     """A message that is there already under its uid, whatever it says by now."""
     if uid is None:
         return None
@@ -249,7 +249,7 @@ def _by_uid(connection: apsw.Connection, space_id: int, session_id: int, uid: st
     return None if row is None else Stored(row[0], uid, duplicate=True)
 
 
-def _restore(connection: apsw.Connection, space_id: int, session: Session, now_ms: int) -> None:
+def _restore(connection: SqliteConnection, space_id: int, session: Session, now_ms: int) -> None:
     """Bring back a session and what was forgotten with it and has not come back by itself."""
     question = "SELECT at_ms FROM session_history WHERE session_id = ? AND op = 'forget' ORDER BY rev DESC LIMIT 1"
     last = sql.first(connection, question, (session.id,))
@@ -262,14 +262,14 @@ def _restore(connection: apsw.Connection, space_id: int, session: Session, now_m
         changes.restore(connection, space_id, item_id, now_ms)
 
 
-def _expected(connection: apsw.Connection, space_id: int, session_id: int, expect_rev: int | None) -> Session:
+def _expected(connection: SqliteConnection, space_id: int, session_id: int, expect_rev: int | None) -> Session:
     session = sessions.write_readable(connection, sessions.get_one(connection, space_id, session_id))
     if expect_rev is not None and session.rev != expect_rev:
         raise Conflict(f"Conversation {session.uid} is at revision {session.rev}, not {expect_rev}.")
     return session
 
 
-def _record(connection: apsw.Connection, space_id: int, session: Session, op: str, now_ms: int) -> None:
+def _record(connection: SqliteConnection, space_id: int, session: Session, op: str, now_ms: int) -> None:
     before = json.dumps(session_before(session), ensure_ascii=False)
     connection.execute(
         "INSERT INTO session_history (space_id, session_id, rev, op, at_ms, before) VALUES (?, ?, ?, ?, ?, ?)",
@@ -278,6 +278,6 @@ def _record(connection: apsw.Connection, space_id: int, session: Session, op: st
     connection.execute("UPDATE sessions SET rev = rev + 1, updated_ms = ? WHERE id = ?", (now_ms, session.id))
 
 
-def _item_ids(connection: apsw.Connection, session_id: int, condition: str) -> list[int]:
+def _item_ids(connection: SqliteConnection, session_id: int, condition: str) -> list[int]:
     rows = sql.rows(connection, f"SELECT id FROM items WHERE session_id = ? AND {condition}", (session_id,))
     return [row[0] for row in rows]

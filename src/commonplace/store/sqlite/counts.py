@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import apsw
-
 from commonplace.store.protocol import Counts
-from commonplace.store.sqlite import jobs, sql
+from commonplace.store.sqlite import jobs
+from commonplace.store.sqlite.connection import SqliteConnection
 
 
-def of_space(connection: apsw.Connection, space_id: int) -> Counts:
+def of_space(connection: SqliteConnection, space_id: int) -> Counts:
     """Everything that `status` counts, of one space."""
 
     def one(question: str) -> int:
-        return int(sql.value(connection, question, (space_id,)))
+        return int(connection.value(question, (space_id,)))
 
-    tally = sql.rows(connection, "SELECT kind, sum(items) FROM tally WHERE space_id = ? GROUP BY kind", (space_id,))
+    tally = connection.rows("SELECT kind, sum(items) FROM tally WHERE space_id = ? GROUP BY kind", (space_id,))
     return Counts(
         items=dict(tally),
         projects=one("SELECT count(*) FROM projects WHERE space_id = ?"),
@@ -27,18 +26,18 @@ def of_space(connection: apsw.Connection, space_id: int) -> Counts:
     )
 
 
-def of_projects(connection: apsw.Connection, space_id: int, project_ids: tuple[int, ...]) -> Counts:
+def of_projects(connection: SqliteConnection, space_id: int, project_ids: tuple[int, ...]) -> Counts:
     """The same, of what belongs to these projects."""
     marks = ", ".join("?" * len(project_ids))
     bindings = (space_id, *project_ids)
 
     def one(question: str) -> int:
-        return int(sql.value(connection, question.format(marks=marks), bindings))
+        return int(connection.value(question.format(marks=marks), bindings))
 
     tally = f"SELECT kind, sum(items) FROM tally WHERE space_id = ? AND project_id IN ({marks}) GROUP BY kind"
     inside = "JOIN items i ON i.id = p.item_id WHERE i.space_id = ? AND i.project_id IN ({marks})"
     return Counts(
-        items=dict(sql.rows(connection, tally, bindings)),
+        items=dict(connection.rows(tally, bindings)),
         projects=len(project_ids),
         sessions=one("SELECT count(*) FROM sessions WHERE space_id = ? AND project_id IN ({marks})"),
         passages=one(f"SELECT count(*) FROM passages p {inside}"),
@@ -54,6 +53,6 @@ def of_projects(connection: apsw.Connection, space_id: int, project_ids: tuple[i
     )
 
 
-def size(connection: apsw.Connection) -> int:
+def size(connection: SqliteConnection) -> int:
     """Bytes of the whole file."""
     return int(connection.pragma("page_count")) * int(connection.pragma("page_size"))

@@ -16,11 +16,12 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import apsw
 
 from commonplace.errors import StoreBusy, StoreCorrupt, StoreError, StoreMissing, StoreReplaced, StoreTooNew
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.connections import Connections, close_quietly, patiently, roll_back, set_up
 from commonplace.store.sqlite.file_recovery import missing, save_open_files, settle_content, sort_out, unsound
 from commonplace.store.sqlite.file_watch import Files, FileWatch, Record, State, files_at
@@ -43,7 +44,8 @@ SWITCH_SECONDS = 0.5
 _TRY_AGAIN = "Nothing was written. Try again: the file that is there now is used from now on."
 _UNSURE = "It may not have been kept. Look whether it is there, and write it again if not."
 
-Recognise = Callable[[apsw.Connection], None]
+_T = TypeVar("_T")
+Recognise = Callable[[SqliteConnection], None]
 """Looks at a file before anything is done to it, and raises if it is not for us."""
 
 
@@ -92,7 +94,7 @@ class Database:
         """Tell this one when another file has taken the place of the one that it was read from."""
         self._readers.add(reader)
 
-    def connection(self) -> apsw.Connection:
+    def connection(self) -> SqliteConnection:
         """This thread's connection, opened on first use."""
         self._forks.check()
         connection = self._connections.mine()
@@ -106,7 +108,7 @@ class Database:
             self._connections.keep(connection)
         return connection
 
-    def _another(self) -> apsw.Connection:
+    def _another(self) -> SqliteConnection:
         """One more connection of this process, to the same file."""
         self._require_current()
         connection = self._open()
@@ -115,7 +117,7 @@ class Database:
             raise StoreReplaced(f"The store {self.path} was replaced while it was being opened.", _TRY_AGAIN)
         return connection
 
-    def _first(self) -> apsw.Connection:
+    def _first(self) -> SqliteConnection:
         """The first connection of this process, while no other process opens or closes the store."""
         assert self._watch is not None
         end, pause = time.monotonic() + MOVE_SECONDS, threading.Event()
@@ -135,7 +137,7 @@ class Database:
                     raise
             pause.wait(0.05)
 
-    def _join(self, watch: FileWatch) -> apsw.Connection | None:
+    def _join(self, watch: FileWatch) -> SqliteConnection | None:
         """Open what other processes have open; None if there is anything to be done first."""
         known = watch.join()
         if known is None:
@@ -155,7 +157,7 @@ class Database:
         self._had = True
         return connection
 
-    def _attach(self, watch: FileWatch) -> apsw.Connection:
+    def _attach(self, watch: FileWatch) -> SqliteConnection:
         """Open what is at the path, after a look whether its files belong together."""
         files = files_at(self.path)
         if self._had and (files.main is None or not files.stamp[0]):
@@ -258,7 +260,7 @@ class Database:
             kind = StoreMissing if state is State.MISSING else StoreReplaced
             raise kind(f"The store {self.path} was replaced while it was being written: {state.value}.", _UNSURE)
 
-    def _checkpoint(self, connection: apsw.Connection) -> None:
+    def _checkpoint(self, connection: SqliteConnection) -> None:
         """Fold the log into the database, unless another process is at it. What was written is safe either way."""
         if self._watch is None:
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
@@ -271,14 +273,14 @@ class Database:
                 finally:
                     self._watch.record()
 
-    def _writable(self) -> apsw.Connection:
+    def _writable(self) -> SqliteConnection:
         connection = self.connection()
         if connection.readonly("main"):
             raise full(self.path)
         return connection
 
     @contextlib.contextmanager
-    def read(self, deadline: float | None = None) -> Iterator[apsw.Connection]:
+    def read(self, deadline: float | None = None) -> Iterator[SqliteConnection]:
         """A consistent view of the file. After `deadline` seconds the query is interrupted with TimedOut."""
         with self._used():
             connection = self.connection()
@@ -298,7 +300,7 @@ class Database:
                     roll_back(connection)
 
     @contextlib.contextmanager
-    def write(self, patience: float | None = None) -> Iterator[apsw.Connection]:
+    def write(self, patience: float | None = None, *, alone: bool = True) -> Iterator[SqliteConnection]:
         """One transaction: everything in the block happens, or nothing; StoreBusy if its turn does not come in time."""
         with self._used(), self._turn(patience):
             connection = self._writable()
@@ -323,14 +325,14 @@ class Database:
             if self._log_pages >= CHECKPOINT_PAGES:
                 self._checkpoint(connection)
 
-    def _refuse_newer(self, connection: apsw.Connection) -> None:
+    def _refuse_newer(self, connection: SqliteConnection) -> None:
         """A newer version may have migrated the file meanwhile: what is written now might miss a rule of it."""
         if self._newest is not None and int(connection.pragma("user_version")) > self._newest:
             migrated = f"A newer version of Commonplace has migrated the store {self.path} meanwhile."
             raise StoreTooNew(migrated, "Restart this server or editor, so that it runs the newer version too.")
 
     @contextlib.contextmanager
-    def write_relaxed(self, patience: float) -> Iterator[apsw.Connection]:
+    def write_relaxed(self, patience: float) -> Iterator[SqliteConnection]:
         """A small write that waits only so long for its turn, and not for the disk: a power cut may undo it."""
         with self._used():
             connection = self._writable()
@@ -341,6 +343,19 @@ class Database:
             finally:
                 if not self._forks.torn:
                     connection.pragma("synchronous", self._synchronous)
+
+    def admin_write(self, patience: float | None = None) -> contextlib.AbstractContextManager[SqliteConnection]:
+        return self.write(patience)
+
+    def admin_read(self) -> contextlib.AbstractContextManager[SqliteConnection]:
+        return self.read()
+
+    def on_replica(self, work: Callable[[], _T]) -> _T:
+        """A file has no replicas."""
+        return work()
+
+    def wrote(self, rows: int) -> None:
+        """SQLite plans without counting rows."""
 
     @contextlib.contextmanager
     def _turn(self, patience: float | None) -> Iterator[None]:
@@ -444,7 +459,7 @@ class Database:
         if not fold and self._watch is not None:
             self._watch.release()
 
-    def _open(self) -> apsw.Connection:
+    def _open(self) -> SqliteConnection:
         if not self._had:
             create_private(self.path)
         connection = connect(self.path, self._key)
@@ -464,7 +479,7 @@ class Database:
         log = self.path.with_name(self.path.name + "-wal")
         return not log.exists() or not log.stat().st_size
 
-    def _open_as_it_lies(self) -> apsw.Connection:
+    def _open_as_it_lies(self) -> SqliteConnection:
         """For reading only, on a disk that has no room for what readers share. Nobody else can write there either."""
         connection = connect(self.path, self._key, READ_ONLY, "immutable=1")
         try:
@@ -475,7 +490,7 @@ class Database:
             raise
         return connection
 
-    def _prepare(self, connection: apsw.Connection) -> None:
+    def _prepare(self, connection: SqliteConnection) -> None:
         connection.set_busy_timeout(self._busy_ms)
         self._recognise(connection)
         self._watch_log(connection)
@@ -487,7 +502,7 @@ class Database:
         connection.pragma("journal_size_limit", 64 * 1024 * 1024)
         set_up(connection)
 
-    def _watch_log(self, connection: apsw.Connection) -> None:
+    def _watch_log(self, connection: SqliteConnection) -> None:
         """Let nothing be written to the database but by `_checkpoint`, and by `close`."""
         connection.set_wal_hook(self._note_pages)
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)

@@ -13,6 +13,7 @@ import apsw
 
 from commonplace.errors import CommonplaceError, StoreMissing, StoreReadOnly, StoreReplaced
 from commonplace.store.sqlite import online_backup
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.file_watch import LOG, SHARED, Files, FileWatch, Record, State, files_at
 from commonplace.store.sqlite.files import READ_ONLY, READ_WRITE, connect
 
@@ -40,7 +41,7 @@ def unsound(path: Path) -> StoreReplaced:
 
 
 def save_open_files(
-    watch: FileWatch, state: State, connection: apsw.Connection | None, key: str, busy_ms: int
+    watch: FileWatch, state: State, connection: SqliteConnection | None, key: str, busy_ms: int
 ) -> Path | None:
     """Before the files that are open are closed for good: put into the database, or a copy, what only they hold.
 
@@ -75,7 +76,7 @@ def save_open_files(
     return None
 
 
-def _copy(watch: FileWatch, connection: apsw.Connection, key: str, busy_ms: int) -> Path | None:
+def _copy(watch: FileWatch, connection: SqliteConnection, key: str, busy_ms: int) -> Path | None:
     """A copy of the open database in the folder of backups, once for all processes that have it open."""
     assert watch.files is not None and watch.files.main is not None
     tag = f"{watch.path.stem}-{watch.files.main[1]:x}-{REPLACED}-"

@@ -3,63 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
-from typing import Any
 
 import apsw
 
 from commonplace.errors import StoreError, StoreLocked, StoreReadOnly
+from commonplace.store.sqlite.connection import SqliteConnection
 
 LOG_ENDS = ("-wal", "-shm")
 READ_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
 READ_ONLY = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 _PLAIN = b"SQLite format 3\0"
-_CHANGED = re.compile(r"\s*(?:UPDATE|DELETE FROM|INSERT INTO|INSERT OR \w+ INTO)\s+(\w+)", re.IGNORECASE)
 INSTALL = "Put ours in its place: pip uninstall apsw, then pip install --force-reinstall apsw-sqlite3mc."
-
-
-class Connection(apsw.Connection):
-    """A connection by which a damaged row can be changed.
-
-    SQLite refuses to change a row that has a value of the wrong type, and one whose entry it does not find in an index,
-    such as after a bit flipped in the row. The value is converted, or the index rebuilt, and the change done again.
-    """
-
-    def execute(self, statements: str, bindings: apsw.Bindings | None = None, **options: Any) -> apsw.Cursor:
-        try:
-            return super().execute(statements, bindings, **options)
-        except (apsw.CorruptError, apsw.ConstraintError) as error:
-            if not self.in_transaction or not self._made_changeable(statements, error):
-                raise
-            return super().execute(statements, bindings, **options)
-
-    def _made_changeable(self, statement: str, error: apsw.Error) -> bool:
-        table, why = _CHANGED.match(statement), getattr(error, "extendedresult", 0)
-        try:
-            if table is not None and why == apsw.SQLITE_CORRUPT_INDEX:
-                super().execute(f"REINDEX {table[1]}")
-                return True
-            if table is not None and why == apsw.SQLITE_CONSTRAINT_DATATYPE:
-                return self._converted(table[1], error)
-        except apsw.Error:
-            return False
-        return False
-
-    def _converted(self, table: str, error: apsw.Error) -> bool:
-        """Whether values of a table that have the wrong type could be converted, one column after the other."""
-        types = {str(row[1]): str(row[2]) for row in super().execute(f"PRAGMA table_info({table})")}
-        columns: list[str] = []
-        while (column := str(error).rpartition(".")[2]) in types and column not in columns:
-            columns.append(column)
-            casts = ", ".join(f"{name} = CAST({name} AS {types[name]})" for name in columns)
-            wrong = " OR ".join(f"typeof({name}) NOT IN ('null', '{types[name].lower()}')" for name in columns)
-            try:
-                super().execute(f"UPDATE {table} SET {casts} WHERE {wrong}")
-                return True
-            except apsw.ConstraintError as other:
-                error = other
-        return False
 
 
 def create_private(path: Path) -> None:
@@ -89,15 +44,15 @@ def create_new(path: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
-def connect(path: Path, key: str = "", flags: int = READ_WRITE, more: str = "") -> apsw.Connection:
+def connect(path: Path, key: str = "", flags: int = READ_WRITE, more: str = "") -> SqliteConnection:
     """A connection to a file, unlocked. `more` is added to its address, such as `immutable=1`."""
-    connection = Connection(address(path, more), flags=flags)
+    connection = SqliteConnection(address(path, more), flags=flags)
     if key:
         unlock(connection, key)
     return connection
 
 
-def unlock(connection: apsw.Connection, key: str) -> None:
+def unlock(connection: SqliteConnection, key: str) -> None:
     """Read and write with this key from now on. Another package called apsw, without ciphers, would not tell."""
     if not hasattr(apsw, "mc_version"):
         connection.close()

@@ -14,12 +14,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import apsw
-
 from commonplace.model import TextHit
 from commonplace.store.indexed_text import WEIGHTS
 from commonplace.store.protocol import TextAnswer
-from commonplace.store.sqlite import passages, sql
+from commonplace.store.sqlite import passages
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.scope import PART, Filter, space_token
 from commonplace.store.sqlite.within import Within, narrowed, scope_of
 from commonplace.text.query import Query, Word, to_fts5, words_to_fts5
@@ -36,7 +35,7 @@ _BM25 = f"-bm25(passages_fts, {', '.join(map(str, WEIGHTS))})"
 
 
 def search(
-    connection: apsw.Connection,
+    connection: SqliteConnection,
     space_id: int,
     query: Query,
     filter_: Filter,
@@ -75,7 +74,7 @@ def search(
 
 
 def _strict(
-    connection: apsw.Connection, space_id: int, query: Query, filter_: Filter, within: Within, k: int
+    connection: SqliteConnection, space_id: int, query: Query, filter_: Filter, within: Within, k: int
 ) -> TextAnswer:
     assert query.tree is not None
     expression = to_fts5(query.tree)
@@ -85,8 +84,7 @@ def _strict(
     total, scored, all_seen = 0, [], True
     # Items that are one passage, then the wholes of those that were cut (0001_everything.sql); the newest of each.
     for side, newest, match in ((">", "DESC", f"{whole} NOT {scope_of([PART])}"), ("<", "ASC", whole)):
-        rows = sql.rows(
-            connection,
+        rows = connection.rows(
             f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid {side} 0{within.among}"
             f" ORDER BY rowid {newest} LIMIT ?",
             (match, NEWEST),
@@ -95,8 +93,7 @@ def _strict(
             continue
         total += len(rows)
         all_seen = all_seen and len(rows) < min(NEWEST, within.reach(k))
-        scored += sql.rows(
-            connection,
+        scored += connection.rows(
             f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ? AND rowid BETWEEN ? AND ?"
             f"{within.among} ORDER BY score DESC, rowid DESC LIMIT ?",
             (match, *sorted((rows[0][0], rows[-1][0])), within.reach(k)),
@@ -123,7 +120,7 @@ class _Weighed:
 
 
 def _plain(
-    connection: apsw.Connection,
+    connection: SqliteConnection,
     space_id: int,
     words: Sequence[Word],
     filter_: Filter,
@@ -143,14 +140,13 @@ def _plain(
 
 
 def _best(
-    connection: apsw.Connection, space_id: int, weighed: _Weighed, filter_: Filter, within: Within, k: int
+    connection: SqliteConnection, space_id: int, weighed: _Weighed, filter_: Filter, within: Within, k: int
 ) -> tuple[list[TextHit], list[int], bool]:
     """The best passages, those of them that hold all the common words, and whether nothing else holds a rare one."""
     reach = within.reach(k)
     scored: list[tuple[int, float]] = []
     if weighed.rare:
-        scored = sql.rows(
-            connection,
+        scored = connection.rows(
             f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ?{within.passages}"
             " ORDER BY score DESC, rowid DESC LIMIT ?",
             (within.around(words_to_fts5(weighed.of(weighed.rare))), reach),
@@ -167,7 +163,7 @@ def _best(
     return _inside(connection, space_id, filter_, scored)[:k], together, 0 < rare < reach
 
 
-def _weigh(connection: apsw.Connection, words: Sequence[Word], within: Within) -> _Weighed:
+def _weigh(connection: SqliteConnection, words: Sequence[Word], within: Within) -> _Weighed:
     common_from = int(min(max(within.rows * COMMON_SHARE, COMMON_LEAST), COMMON_MOST))
     count = [_count(connection, within, word, common_from) for word in words]
     rare = tuple(n for n, rows in enumerate(count) if 0 < rows < common_from)
@@ -179,7 +175,7 @@ def _weigh(connection: apsw.Connection, words: Sequence[Word], within: Within) -
 
 
 def _found(
-    connection: apsw.Connection,
+    connection: SqliteConnection,
     space_id: int,
     weighed: _Weighed,
     within: Within,
@@ -206,30 +202,28 @@ def _found(
     return {passage: worth / whole for passage, worth in value.items()}, len(matching)
 
 
-def _matches(connection: apsw.Connection, within: Within, weighed: _Weighed) -> int:
+def _matches(connection: SqliteConnection, within: Within, weighed: _Weighed) -> int:
     """How many passages hold any of the common words: counted as far as that is quick, and judged beyond."""
     any_of_them = within.around(words_to_fts5(weighed.of(weighed.common)))
     question = f"SELECT count(*) FROM ({_holding(within)} LIMIT ?)"
-    counted = int(sql.value(connection, question, (any_of_them, COMMON_MOST)))
+    counted = int(connection.value(question, (any_of_them, COMMON_MOST)))
     return counted if counted < COMMON_MOST else max(counted, weighed.most)
 
 
-def _read(connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]) -> dict[int, set[str]]:
+def _read(connection: SqliteConnection, space_id: int, passage_ids: Sequence[int]) -> dict[int, set[str]]:
     """The words of a few passages: quicker than asking the index for each of them."""
     return {
         id_: set(index_text(p.text).split()) for id_, p in passages.texts(connection, space_id, passage_ids).items()
     }
 
 
-def _count(connection: apsw.Connection, within: Within, word: Word, limit: int) -> int:
+def _count(connection: SqliteConnection, within: Within, word: Word, limit: int) -> int:
     """How many passages hold a word, counted up to a limit."""
-    return int(
-        sql.value(connection, f"SELECT count(*) FROM ({_holding(within)} LIMIT ?)", (_match(within, word), limit))
-    )
+    return int(connection.value(f"SELECT count(*) FROM ({_holding(within)} LIMIT ?)", (_match(within, word), limit)))
 
 
-def _rows(connection: apsw.Connection, within: Within, word: Word) -> set[int]:
-    return {row[0] for row in sql.rows(connection, _holding(within), (_match(within, word),))}
+def _rows(connection: SqliteConnection, within: Within, word: Word) -> set[int]:
+    return {row[0] for row in connection.rows(_holding(within), (_match(within, word),))}
 
 
 def _holding(within: Within) -> str:
@@ -241,21 +235,20 @@ def _match(within: Within, word: Word) -> str:
 
 
 def _newest(
-    connection: apsw.Connection, within: Within, words: list[Word], operator: Literal["AND", "OR"], limit: int
+    connection: SqliteConnection, within: Within, words: list[Word], operator: Literal["AND", "OR"], limit: int
 ) -> list[int]:
-    rows = sql.rows(
-        connection,
+    rows = connection.rows(
         f"{_holding(within)} ORDER BY rowid DESC LIMIT ?",
         (within.around(words_to_fts5(words, operator)), limit),
     )
     return [row[0] for row in rows]
 
 
-def _estimated(connection: apsw.Connection, expression: str, rows: int) -> int:
+def _estimated(connection: SqliteConnection, expression: str, rows: int) -> int:
     """How many rows hold a common word, judged by the newest few thousand: counting them all would cost too much."""
-    highest = sql.value(connection, "SELECT coalesce(max(id), 0) FROM passages")
+    highest = connection.value("SELECT coalesce(max(id), 0) FROM passages")
     question = "SELECT count(*) FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ?"
-    seen = sql.value(connection, question, (expression, highest - SAMPLE))
+    seen = connection.value(question, (expression, highest - SAMPLE))
     return int(rows * seen / max(1, min(SAMPLE, highest)))
 
 
@@ -264,13 +257,12 @@ def _idf(rows: int, with_word: int) -> float:
 
 
 def _inside(
-    connection: apsw.Connection, space_id: int, filter_: Filter, scored: Sequence[tuple[int, float]]
+    connection: SqliteConnection, space_id: int, filter_: Filter, scored: Sequence[tuple[int, float]]
 ) -> list[TextHit]:
     """Scored rows as hits, without those that the full-text filter let slip through, in the order given."""
     condition, bindings = filter_.sql()
     score = dict(scored)
-    rows = sql.rows(
-        connection,
+    rows = connection.rows(
         f"""
         SELECT p.id, p.id, i.id FROM json_each(?1) j
          CROSS JOIN passages p ON p.id = j.value CROSS JOIN items i ON i.id = p.item_id

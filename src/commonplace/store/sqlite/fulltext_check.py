@@ -17,7 +17,8 @@ import apsw
 from commonplace.store.indexed_text import COLUMNS
 from commonplace.store.invariants import LIVE
 from commonplace.store.maintenance import Advance
-from commonplace.store.sqlite import index, items, sql
+from commonplace.store.sqlite import index, items
+from commonplace.store.sqlite.connection import SqliteConnection
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,13 +37,13 @@ _TOKENIZER = ("unicode61", ["remove_diacritics", "0", "tokenchars", "="])
 Tokens = Callable[[str], Sequence[str]]
 
 
-def differing(connection: apsw.Connection, space_id: int, advance: Advance) -> list[int]:
+def differing(connection: SqliteConnection, space_id: int, advance: Advance) -> list[int]:
     """Live items of a space whose rows in the index are not as they should be. Those without a row are among them."""
     held = _Held(connection)
     tokens = _tokens(connection)
     found, after = [], 0
     question = f"SELECT id, project_id FROM items i WHERE space_id = ? AND id > ? AND {LIVE} ORDER BY id LIMIT ?"
-    while rows := sql.rows(connection, question, (space_id, after, _ITEMS)):
+    while rows := connection.rows(question, (space_id, after, _ITEMS)):
         after = rows[-1][0]
         read = items.get(connection, space_id, [id_ for id_, _project in rows])
         for id_, project_id in rows:
@@ -56,16 +57,16 @@ def differing(connection: apsw.Connection, space_id: int, advance: Advance) -> l
 class _Held:
     """For each row of the index, the sum of the hashes of its places."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: SqliteConnection) -> None:
         import numpy as np
 
         question = "SELECT id FROM passages_fts_docsize ORDER BY id"
-        self._rows = np.fromiter((row[0] for row in sql.stream(connection, question)), np.int64)
+        self._rows = np.fromiter((row[0] for row in connection.stream(question)), np.int64)
         self._sums = np.zeros(len(self._rows), np.uint64)
         connection.execute(
             "CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab (main, passages_fts, instance)"
         )
-        cursor = sql.stream(connection, "SELECT term, doc, col, offset FROM temp.places")
+        cursor = connection.stream("SELECT term, doc, col, offset FROM temp.places")
         while places := list(islice(cursor, _PLACES)):
             self._add(places)
 
@@ -111,7 +112,7 @@ def _hash(term: str) -> int:
     return int.from_bytes(blake2b(term.encode("utf-8", "replace"), digest_size=8).digest(), "big")
 
 
-def _tokens(connection: apsw.Connection) -> Tokens:
+def _tokens(connection: SqliteConnection) -> Tokens:
     """How the index cuts a text that was made for it."""
     cut = connection.fts5_tokenizer(*_TOKENIZER)
 

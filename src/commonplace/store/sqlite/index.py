@@ -9,11 +9,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
 
-import apsw
-
 from commonplace.model import Draft, Item, Kind, Passage
 from commonplace.store.indexed_text import COLUMNS, columns_of
-from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.scope import NO_PROJECT, PART, kind_token, project_token, space_token
 from commonplace.text.tokens import index_text
 
@@ -38,14 +36,14 @@ class Words:
         """What was gathered, by row."""
         return {int(row[0]): dict(zip((*COLUMNS, "scope"), map(str, row[1:]), strict=True)) for row in self._rows}
 
-    def write(self, connection: apsw.Connection) -> None:
+    def write(self, connection: SqliteConnection) -> None:
         for row in sorted(self._rows):
             connection.execute(_INSERT_FTS, row)
         self._rows = []
 
 
 def add(
-    connection: apsw.Connection,
+    connection: SqliteConnection,
     space_id: int,
     item_id: int,
     project_id: int | None,
@@ -59,7 +57,7 @@ def add(
 
 
 def add_passages(
-    connection: apsw.Connection, space_id: int, item_id: int, passages: Sequence[Passage]
+    connection: SqliteConnection, space_id: int, item_id: int, passages: Sequence[Passage]
 ) -> list[tuple[int, str | None]]:
     """Write passages; (id, text) of each."""
     written = []
@@ -72,7 +70,7 @@ def add_passages(
     return written
 
 
-def regrow(connection: apsw.Connection, space_id: int, item_id: int, project_id: int | None, draft: Draft) -> None:
+def regrow(connection: SqliteConnection, space_id: int, item_id: int, project_id: int | None, draft: Draft) -> None:
     """Index an item that goes on: the passages that stay as they were keep their vectors and their links."""
     old = _cut(connection, space_id, item_id)
     pairs = zip((text for _id, text in old), (passage.text for passage in draft.passages), strict=False)
@@ -84,14 +82,14 @@ def regrow(connection: apsw.Connection, space_id: int, item_id: int, project_id:
     _derive(connection, space_id, item_id, project_id, draft.kind, columns, [*old[:kept], *new], known=kept)
 
 
-def show(connection: apsw.Connection, space_id: int, project_id: int | None, item: Item) -> None:
+def show(connection: SqliteConnection, space_id: int, project_id: int | None, item: Item) -> None:
     """Index an item again from its rows."""
     columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
     passages = _cut(connection, space_id, item.id)
     _derive(connection, space_id, item.id, project_id, item.kind, columns, passages)
 
 
-def reindex_items(connection: apsw.Connection, space_id: int, project_id: int | None, item: Item) -> None:
+def reindex_items(connection: SqliteConnection, space_id: int, project_id: int | None, item: Item) -> None:
     """Write the words of an item anew; its vectors stay."""
     columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
     passages = _cut(connection, space_id, item.id)
@@ -99,21 +97,21 @@ def reindex_items(connection: apsw.Connection, space_id: int, project_id: int | 
     _derive(connection, space_id, item.id, project_id, item.kind, columns, passages, known=len(passages))
 
 
-def hide(connection: apsw.Connection, space_id: int, item_id: int) -> None:
+def hide(connection: SqliteConnection, space_id: int, item_id: int) -> None:
     """Take an item's words, vectors and jobs away; its passages stay."""
     passages = _passages_of(connection, space_id, item_id)
     _unindex(connection, item_id, passages)
     _unembed(connection, space_id, passages)
 
 
-def drop_passages(connection: apsw.Connection, space_id: int, item_id: int) -> None:
+def drop_passages(connection: SqliteConnection, space_id: int, item_id: int) -> None:
     """Forget how an item was cut, because its text changes."""
     passages = _passages_of(connection, space_id, item_id)
     _unindex(connection, item_id, passages)
     _drop(connection, space_id, passages)
 
 
-def count(connection: apsw.Connection, space_id: int, project_id: int | None, kind: Kind, difference: int) -> None:
+def count(connection: SqliteConnection, space_id: int, project_id: int | None, kind: Kind, difference: int) -> None:
     """Keep the tally of live items."""
     connection.execute(
         "INSERT INTO tally (space_id, project_id, kind, items) VALUES (?, ?, ?, ?)"
@@ -122,28 +120,28 @@ def count(connection: apsw.Connection, space_id: int, project_id: int | None, ki
     )
 
 
-def _cut(connection: apsw.Connection, space_id: int, item_id: int) -> list[tuple[int, str | None]]:
+def _cut(connection: SqliteConnection, space_id: int, item_id: int) -> list[tuple[int, str | None]]:
     """(id, text) of an item's passages, in order."""
     question = "SELECT id, text FROM passages WHERE space_id = ? AND item_id = ? ORDER BY seq"
-    return sql.rows(connection, question, (space_id, item_id))
+    return connection.rows(question, (space_id, item_id))
 
 
-def _passages_of(connection: apsw.Connection, space_id: int, item_id: int) -> list[int]:
+def _passages_of(connection: SqliteConnection, space_id: int, item_id: int) -> list[int]:
     return [id_ for id_, _text in _cut(connection, space_id, item_id)]
 
 
-def _unindex(connection: apsw.Connection, item_id: int, passages: Sequence[int]) -> None:
+def _unindex(connection: SqliteConnection, item_id: int, passages: Sequence[int]) -> None:
     for rowid in (-item_id, *passages):
         connection.execute("DELETE FROM passages_fts WHERE rowid = ?", (rowid,))
 
 
-def _unembed(connection: apsw.Connection, space_id: int, passages: Sequence[int]) -> None:
+def _unembed(connection: SqliteConnection, space_id: int, passages: Sequence[int]) -> None:
     for passage_id in passages:
         for rows in ("vectors WHERE", "jobs WHERE kind = 'embed' AND"):
             connection.execute(f"DELETE FROM {rows} space_id = ? AND passage_id = ?", (space_id, passage_id))
 
 
-def _drop(connection: apsw.Connection, space_id: int, passages: Sequence[int]) -> None:
+def _drop(connection: SqliteConnection, space_id: int, passages: Sequence[int]) -> None:
     """Delete passages and all that hangs from them."""
     _unembed(connection, space_id, passages)
     for passage_id in passages:
@@ -160,7 +158,7 @@ def _said_often(text: str) -> str:
 
 
 def rows_of(
-    connection: apsw.Connection, space_id: int, project_id: int | None, item: Item
+    connection: SqliteConnection, space_id: int, project_id: int | None, item: Item
 ) -> dict[int, Mapping[str, str]]:
     """What the index should hold of an item: its rows, with the words of each column and of where it belongs."""
     columns = columns_of(item.kind, item.type, item.title, item.body, item.details, item.tags)
@@ -170,7 +168,7 @@ def rows_of(
 
 
 def _derive(
-    connection: apsw.Connection,
+    connection: SqliteConnection,
     space_id: int,
     item_id: int,
     project_id: int | None,

@@ -25,9 +25,10 @@ from commonplace.store.invariants import (
 )
 from commonplace.store.maintenance import Advance, FileDamage, RowKey, Violations
 from commonplace.store.sqlite import changes, fulltext_check, index, items, sessions, sql
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.online_backup import ROW_PROBLEMS
 from commonplace.store.sqlite.scrubbing import part_rows
-from commonplace.store.sqlite.space import Space
+from commonplace.store.sqlite.space import SqliteSpace
 from commonplace.store.text_tables import TEXT_TABLES, damaged_row
 
 EXAMPLES = 5
@@ -73,7 +74,7 @@ def filled(statement: str) -> str:
     return statement.format(space=":space", model=_MODEL, limit=":limit")
 
 
-def complaints(connection: apsw.Connection, pragma: str) -> list[str]:
+def complaints(connection: SqliteConnection, pragma: str) -> list[str]:
     """What SQLite's own check finds wrong with the file."""
     # Only who asks an index notices that others have changed it; the check takes what it remembers for the truth.
     with contextlib.suppress(apsw.CorruptError):
@@ -82,7 +83,7 @@ def complaints(connection: apsw.Connection, pragma: str) -> list[str]:
     return [] if lines == ["ok"] else lines
 
 
-class Integrity(Space):
+class Integrity(SqliteSpace):
     """Checking the file."""
 
     def invariants(self) -> Sequence[Invariant]:

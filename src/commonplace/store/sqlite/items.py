@@ -8,13 +8,11 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-import apsw
-
 from commonplace.errors import NotFound
 from commonplace.identity import Ref
 from commonplace.model import KINDS, Change, Item, Kind
 from commonplace.store.rows import change_of, item_of
-from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.scope import Filter
 
 _SELECT = """
@@ -34,14 +32,14 @@ _BY_KIND = _SELECT.format(rows="items i INDEXED BY items_kind")
 _ALWAYS = (-(2**62), 2**62)
 
 
-def get(connection: apsw.Connection, space_id: int, item_ids: Iterable[int]) -> dict[int, Item]:
+def get(connection: SqliteConnection, space_id: int, item_ids: Iterable[int]) -> dict[int, Item]:
     """Items by id, forgotten ones too; ids that do not exist are absent."""
     ids = [i for i in dict.fromkeys(item_ids) if -(2**63) <= i < 2**63]
-    rows = sql.rows(connection, _BY_ID + " WHERE i.space_id = ?1", (space_id, json.dumps(ids)))
+    rows = connection.rows(_BY_ID + " WHERE i.space_id = ?1", (space_id, json.dumps(ids)))
     return {item.id: item for item in map(_item, rows)}
 
 
-def get_one(connection: apsw.Connection, space_id: int, item_id: int) -> Item:
+def get_one(connection: SqliteConnection, space_id: int, item_id: int) -> Item:
     item = get(connection, space_id, [item_id]).get(item_id)
     if item is None:
         raise NotFound(f"There is no item {item_id}.")
@@ -49,7 +47,7 @@ def get_one(connection: apsw.Connection, space_id: int, item_id: int) -> Item:
 
 
 def newest(
-    connection: apsw.Connection, space_id: int, filter_: Filter, limit: int, before: tuple[int, int] | None
+    connection: SqliteConnection, space_id: int, filter_: Filter, limit: int, before: tuple[int, int] | None
 ) -> list[Item]:
     """Live items, newest first; `before` is the (created_ms, id) to go on from."""
     found: list[Item] = []
@@ -58,8 +56,7 @@ def newest(
         if before:
             condition += " AND (i.created_ms, i.id) < (?, ?)"
             bindings += before
-        rows = sql.rows(
-            connection,
+        rows = connection.rows(
             f"{_BY_TIME} WHERE i.space_id = ? AND {condition} ORDER BY i.created_ms DESC, i.id DESC LIMIT ?",
             [space_id, *bindings, limit],
         )
@@ -68,7 +65,7 @@ def newest(
 
 
 def between(
-    connection: apsw.Connection,
+    connection: SqliteConnection,
     space_id: int,
     filter_: Filter,
     span: tuple[int, int],
@@ -92,8 +89,7 @@ def between(
         bindings += [*lower, *upper]
         # The plus keeps SQLite from the indexes that begin with the space.
         select = _BY_KIND if walk.kinds and not (alone or walk.projects or walk.types) else _BY_TIME
-        rows = sql.rows(
-            connection,
+        rows = connection.rows(
             f"{select} WHERE {'+' * alone}i.space_id = ? AND {condition}"
             f" ORDER BY i.created_ms {order}, i.id {order} LIMIT ?",
             [space_id, *bindings, limit],
@@ -102,10 +98,9 @@ def between(
     return sorted(found, key=_when, reverse=not oldest_first)[:limit]
 
 
-def messages(connection: apsw.Connection, space_id: int, session_id: int, limit: int, after: int) -> list[Item]:
+def messages(connection: SqliteConnection, space_id: int, session_id: int, limit: int, after: int) -> list[Item]:
     """The live messages of a session in the order they were said; `after` is the id to go on from."""
-    rows = sql.rows(
-        connection,
+    rows = connection.rows(
         f"{_BY_TIME} WHERE i.space_id = ? AND i.session_id = ? AND i.kind = 'message' AND i.id > ?"
         " AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL ORDER BY i.id LIMIT ?",
         (space_id, session_id, after, limit),
@@ -114,7 +109,7 @@ def messages(connection: apsw.Connection, space_id: int, session_id: int, limit:
 
 
 def around(
-    connection: apsw.Connection, space_id: int, anchor: Item, before: int, after: int, filter_: Filter
+    connection: SqliteConnection, space_id: int, anchor: Item, before: int, after: int, filter_: Filter
 ) -> list[Item]:
     """The anchor with its neighbours in time, of those that the filter lets through, oldest first."""
     at = (anchor.created_ms, anchor.id)
@@ -123,30 +118,29 @@ def around(
     return [*reversed(earlier), anchor, *later]
 
 
-def resolve(connection: apsw.Connection, space_id: int, ref: Ref) -> int | None:
+def resolve(connection: SqliteConnection, space_id: int, ref: Ref) -> int | None:
     """The integer id behind any spelling."""
     for clause, value in (("uid = ?", ref.uid), ("substr(uid, -12) = ?", ref.short), ("id = ?", ref.number)):
         if value is None:
             continue
-        rows = sql.rows(connection, f"SELECT id FROM items WHERE space_id = ? AND {clause} LIMIT 2", (space_id, value))
+        rows = connection.rows(f"SELECT id FROM items WHERE space_id = ? AND {clause} LIMIT 2", (space_id, value))
         ids = [int(row[0]) for row in rows]
         if len(ids) == 1:
             return ids[0]
     return None
 
 
-def history(connection: apsw.Connection, space_id: int, item_id: int) -> list[Change]:
-    rows = sql.rows(
-        connection,
+def history(connection: SqliteConnection, space_id: int, item_id: int) -> list[Change]:
+    rows = connection.rows(
         "SELECT rev, op, at_ms, before FROM history WHERE space_id = ? AND item_id = ? ORDER BY rev, id",
         (space_id, item_id),
     )
     return [change_of(*row) for row in rows]
 
 
-def superseded(connection: apsw.Connection, space_id: int, item_id: int) -> list[int]:
+def superseded(connection: SqliteConnection, space_id: int, item_id: int) -> list[int]:
     question = "SELECT id FROM items WHERE space_id = ? AND superseded_by = ? ORDER BY id DESC"
-    return [row[0] for row in sql.rows(connection, question, (space_id, item_id))]
+    return [row[0] for row in connection.rows(question, (space_id, item_id))]
 
 
 def walks(filter_: Filter) -> Iterator[Filter]:

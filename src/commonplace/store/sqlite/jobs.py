@@ -6,11 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import apsw
-
 from commonplace.model import KINDS
 from commonplace.store.protocol import Job
-from commonplace.store.sqlite import passages, sql
+from commonplace.store.sqlite import passages
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.scope import NO_PROJECT, Filter
 from commonplace.store.sqlite.vectors import quantised
 
@@ -32,11 +31,9 @@ _NEWEST = (
 _OF_ITEMS = "CROSS JOIN passages p ON p.id = j.passage_id CROSS JOIN items i ON i.id = p.item_id"
 
 
-def claim(connection: apsw.Connection, space_id: int, owner: str, limit: int, now_ms: int, lease_ms: int) -> list[Job]:
+def claim(connection: SqliteConnection, space_id: int, owner: str, limit: int, now_ms: int, lease_ms: int) -> list[Job]:
     """Lease the newest waiting passages: what was just said is what will be asked about."""
-    rows = sql.rows(
-        connection,
-        # A lease that ends long after one taken now would is from a clock that was wrong.
+    rows = connection.rows(  # A lease that ends long after one taken now would is from a clock that was wrong.
         f"""
         UPDATE jobs SET owner = ?2, lease_until_ms = ?3 + ?4, tries = tries + 1
          WHERE id IN (SELECT id FROM jobs WHERE {_WAITING} AND lease_until_ms NOT BETWEEN ?3 + 1 AND ?3 + 2 * ?4
@@ -49,7 +46,7 @@ def claim(connection: apsw.Connection, space_id: int, owner: str, limit: int, no
 
 
 def finish(
-    connection: apsw.Connection,
+    connection: SqliteConnection,
     space_id: int,
     model_id: int,
     jobs: Sequence[Job],
@@ -62,15 +59,13 @@ def finish(
     """
     done = 0
     for job, vector in zip(jobs, vectors, strict=True):
-        mine = sql.first(
-            connection,
+        mine = connection.first(
             "DELETE FROM jobs WHERE id = ?1 AND space_id = ?2 AND (?3 IS NULL OR owner = ?3) RETURNING id",
             (job.id, space_id, owner),
         )
         if not mine:
             continue
-        project_id, kind = sql.rows(
-            connection,
+        project_id, kind = connection.rows(
             "SELECT i.project_id, i.kind FROM passages p JOIN items i ON i.id = p.item_id WHERE p.id = ?",
             (job.passage.id,),
         )[0]
@@ -85,7 +80,7 @@ def finish(
     return done
 
 
-def release(connection: apsw.Connection, space_id: int, jobs: Sequence[Job], owner: str, error: str) -> None:
+def release(connection: SqliteConnection, space_id: int, jobs: Sequence[Job], owner: str, error: str) -> None:
     """Give leases back, with the reason. It was not the jobs' fault, so it does not count as a try."""
     connection.execute(
         "UPDATE jobs SET lease_until_ms = 0, owner = NULL, error = ?, tries = tries - 1"
@@ -94,7 +89,7 @@ def release(connection: apsw.Connection, space_id: int, jobs: Sequence[Job], own
     )
 
 
-def requeue_embeddings(connection: apsw.Connection, space_id: int) -> int:
+def requeue_embeddings(connection: SqliteConnection, space_id: int) -> int:
     """Queue every passage of a live item, failed ones too. Returns how many wait."""
     connection.execute("UPDATE jobs SET tries = 0 WHERE space_id = ? AND kind = 'embed'", (space_id,))
     connection.execute(
@@ -106,22 +101,21 @@ def requeue_embeddings(connection: apsw.Connection, space_id: int) -> int:
     return pending(connection, space_id)
 
 
-def pending(connection: apsw.Connection, space_id: int) -> int:
+def pending(connection: SqliteConnection, space_id: int) -> int:
     """How many passages still wait; those that failed too often do not."""
-    return int(sql.value(connection, f"SELECT count(*) FROM jobs WHERE {_WAITING}", (space_id,)))
+    return int(connection.value(f"SELECT count(*) FROM jobs WHERE {_WAITING}", (space_id,)))
 
 
-def pending_inside(connection: apsw.Connection, space_id: int, filter_: Filter) -> int:
+def pending_inside(connection: SqliteConnection, space_id: int, filter_: Filter) -> int:
     """How many of the newest waiting passages are inside a filter."""
     condition, bindings = filter_.sql()
     question = f"SELECT count(*) FROM ({_NEWEST}) j {_OF_ITEMS} WHERE {condition}"
-    return int(sql.value(connection, question, (space_id, *bindings)))
+    return int(connection.value(question, (space_id, *bindings)))
 
 
-def waiting_for(connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]) -> list[Job]:
+def waiting_for(connection: SqliteConnection, space_id: int, passage_ids: Sequence[int]) -> list[Job]:
     """The jobs of these passages, as far as they wait, in the order of the passages."""
-    rows = sql.rows(
-        connection,
+    rows = connection.rows(
         f"SELECT j.id, j.passage_id FROM json_each(?2) w CROSS JOIN jobs j ON j.passage_id = w.value"
         f" WHERE {_WAITING} ORDER BY w.key",
         (space_id, json.dumps(list(dict.fromkeys(passage_ids)))),
@@ -129,25 +123,25 @@ def waiting_for(connection: apsw.Connection, space_id: int, passage_ids: Sequenc
     return _jobs(connection, space_id, rows)
 
 
-def newest_pending_jobs(connection: apsw.Connection, space_id: int, filter_: Filter, limit: int) -> list[Job]:
+def newest_pending_jobs(connection: SqliteConnection, space_id: int, filter_: Filter, limit: int) -> list[Job]:
     """The newest waiting passages inside a filter, claimed or not."""
     condition, bindings = filter_.sql()
     question = f"SELECT j.id, j.passage_id FROM ({_NEWEST}) j {_OF_ITEMS} WHERE {condition} ORDER BY j.id DESC LIMIT ?"
-    return _jobs(connection, space_id, sql.rows(connection, question, (space_id, *bindings, limit)))
+    return _jobs(connection, space_id, connection.rows(question, (space_id, *bindings, limit)))
 
 
-def _jobs(connection: apsw.Connection, space_id: int, rows: Sequence[tuple[int, int]]) -> list[Job]:
+def _jobs(connection: SqliteConnection, space_id: int, rows: Sequence[tuple[int, int]]) -> list[Job]:
     texts = passages.in_context(connection, space_id, [row[1] for row in rows])
     return [Job(job_id, *texts[passage_id]) for job_id, passage_id in rows if passage_id in texts]
 
 
-def pending_reason(connection: apsw.Connection, space_id: int) -> str | None:
+def pending_reason(connection: SqliteConnection, space_id: int) -> str | None:
     """Why the newest waiting passage was given back the last time, whichever process tried; None if none was."""
-    row = sql.first(connection, f"SELECT error FROM jobs WHERE {_WAITING} ORDER BY id DESC LIMIT 1", (space_id,))
+    row = connection.first(f"SELECT error FROM jobs WHERE {_WAITING} ORDER BY id DESC LIMIT 1", (space_id,))
     return None if row is None else row[0]
 
 
-def use_model(connection: apsw.Connection, space_id: int, name: str, dim: int) -> int:
+def use_model(connection: SqliteConnection, space_id: int, name: str, dim: int) -> int:
     """Make this the space's model. Passages whose vectors another model made are queued again, failed ones too."""
     connection.execute("INSERT OR IGNORE INTO models (name, dim) VALUES (?, ?)", (name, dim))
     model_id = known_model(connection, name, dim)
@@ -166,18 +160,18 @@ def use_model(connection: apsw.Connection, space_id: int, name: str, dim: int) -
     return model_id
 
 
-def known_model(connection: apsw.Connection, name: str, dim: int) -> int | None:
-    row = sql.first(connection, "SELECT id FROM models WHERE name = ? AND dim = ?", (name, dim))
+def known_model(connection: SqliteConnection, name: str, dim: int) -> int | None:
+    row = connection.first("SELECT id FROM models WHERE name = ? AND dim = ?", (name, dim))
     return None if row is None else int(row[0])
 
 
-def current_model(connection: apsw.Connection, space_id: int) -> int | None:
+def current_model(connection: SqliteConnection, space_id: int) -> int | None:
     """The model whose vectors the space compares."""
-    row = sql.first(connection, "SELECT value FROM meta WHERE key = ?", (f"model:{space_id}",))
+    row = connection.first("SELECT value FROM meta WHERE key = ?", (f"model:{space_id}",))
     return None if row is None else int(row[0])
 
 
-def current_name(connection: apsw.Connection, space_id: int) -> str | None:
+def current_name(connection: SqliteConnection, space_id: int) -> str | None:
     """That model's name."""
-    row = sql.first(connection, "SELECT name FROM models WHERE id = ?", (current_model(connection, space_id),))
+    row = connection.first("SELECT name FROM models WHERE id = ?", (current_model(connection, space_id),))
     return None if row is None else str(row[0])

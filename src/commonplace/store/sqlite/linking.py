@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import apsw
-
 from commonplace.store.link_rules import PASSAGE_COLUMNS, LinkedPassage, SessionTies, mentions_of, session_failure
 from commonplace.store.sqlite import sessions, sql
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.types import (
     COMMON_MENTIONS,
     MAX_LINKS_PER_MENTION,
@@ -38,7 +37,7 @@ SELECT p.id, iif(typeof(l.value ->> '$.weight') IN ('real', 'integer'), l.value 
 class Linker:
     """Links passages in one transaction. What was looked up stays known until its end."""
 
-    def __init__(self, connection: apsw.Connection, space_id: int, now_ms: int) -> None:
+    def __init__(self, connection: SqliteConnection, space_id: int, now_ms: int) -> None:
         self._connection, self._space_id, self._now_ms = connection, space_id, now_ms
         self._spots: dict[int, LinkedPassage] = {}
         self._sessions: dict[int, SessionTies] = {}

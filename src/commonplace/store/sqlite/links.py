@@ -6,12 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-import apsw
-
 from commonplace.store.link_rules import PASSAGE_TEXT_COLUMNS, linked_passage, may_refer_back, text_of
-from commonplace.store.sqlite import projects, sql
+from commonplace.store.sql import projects
+from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.linking import Linker
-from commonplace.store.sqlite.space import Space
+from commonplace.store.sqlite.space import SqliteSpace
 from commonplace.store.types import Edge, FindReferences
 
 # Seconds to wait for a turn to write: linking can be done later.
@@ -29,7 +29,7 @@ _LIVE = "NOT EXISTS (SELECT 1 FROM items h INDEXED BY items_hidden WHERE h.id = 
 _HERE = "(SELECT i.project_id FROM items i WHERE i.id = {}.item_id) IN (SELECT value FROM json_each(?3))"
 
 
-class Links(Space):
+class Links(SqliteSpace):
     """Edges of one space."""
 
     def link(self, limit: int, describe: FindReferences, now_ms: int) -> int:
@@ -109,16 +109,16 @@ def _edges(near: str, far: str, near_is_here: str, far_is_here: str) -> str:
     """
 
 
-def _mark(connection: apsw.Connection, space_id: int) -> int:
+def _mark(connection: SqliteConnection, space_id: int) -> int:
     """The last passage that was linked. Numbers grow in the order of transactions, so none appears before it later."""
     row = sql.first(connection, "SELECT value FROM meta WHERE key = ?", (f"linked:{space_id}",))
     return 0 if row is None else int(row[0])
 
 
-def _newest(connection: apsw.Connection) -> int:
+def _newest(connection: SqliteConnection) -> int:
     return int(sql.value(connection, "SELECT coalesce(max(id), 0) FROM passages"))
 
 
-def _existing(connection: apsw.Connection, passage_ids: Sequence[int]) -> set[int]:
+def _existing(connection: SqliteConnection, passage_ids: Sequence[int]) -> set[int]:
     question = "SELECT p.id FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value"
     return {row[0] for row in sql.rows(connection, question, (json.dumps(list(passage_ids)),))}

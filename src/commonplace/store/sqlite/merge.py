@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Sequence
 
-import apsw
-
 from commonplace.model import Change, Draft
 from commonplace.store.damage import content_checksum
 from commonplace.store.merge import FoundRecord, ItemToWrite, keep_numbers
 from commonplace.store.records import Name, Record, RecordKind
-from commonplace.store.sqlite import index, projects, sessions, sql, writing
+from commonplace.store.sql import projects
+from commonplace.store.sqlite import index, sessions, sql, writing
 from commonplace.store.sqlite.changes import SAME, Place, as_json, changeable, count_item, place_of, write_tags
+from commonplace.store.sqlite.connection import SqliteConnection
 
 _TABLES = {"item": ("items", "history", "item_id"), "session": ("sessions", "session_history", "session_id")}
 
@@ -22,7 +22,7 @@ class SqliteRowWriter:
 
     def __init__(
         self,
-        connection: apsw.Connection,
+        connection: SqliteConnection,
         space_id: int,
         now_ms: int,
         find: Callable[[Sequence[Name]], dict[Name, FoundRecord]],

@@ -13,7 +13,7 @@ import apsw
 
 from commonplace.errors import StoreCorrupt, StoreReadOnly, StoreTooNew
 from commonplace.store.damage import content_checksum
-from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.connections import roll_back
 from commonplace.store.sqlite.database import Database
 from commonplace.text.tokens import count_words
@@ -34,13 +34,13 @@ def migrations() -> list[tuple[int, str, str]]:
     return sorted(steps)
 
 
-def recognise(connection: apsw.Connection) -> None:
+def recognise(connection: SqliteConnection) -> None:
     """Refuse a file that is another program's, or a newer version's, before anything in it is changed."""
     # One snapshot: another process may be creating the store at this moment.
     connection.execute("BEGIN")
     try:
         version, application = _version(connection), int(connection.pragma("application_id"))
-        used = sql.value(connection, "SELECT EXISTS (SELECT 1 FROM sqlite_schema)")
+        used = connection.value("SELECT EXISTS (SELECT 1 FROM sqlite_schema)")
     finally:
         roll_back(connection)
     if application != APPLICATION_ID and (application or version or used):
@@ -94,12 +94,12 @@ def version_of(found: set[str], told: int | None) -> int | None:
     The header is believed where the tables agree with it. Otherwise it is the newest version that has no other ones.
     """
     made: dict[int, set[str]] = {}
-    with contextlib.closing(apsw.Connection(":memory:")) as empty:
+    with contextlib.closing(SqliteConnection(":memory:")) as empty:
         for name, function in FUNCTIONS.items():
             empty.create_scalar_function(name, function)
         for number, _name, script in migrations():
             empty.execute(script).fetchall()
-            made[number] = {row[0] for row in sql.rows(empty, "SELECT name FROM sqlite_schema WHERE type = 'table'")}
+            made[number] = {row[0] for row in empty.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     ours = found & made[max(made)]
     if told in made and (made[told] & ours == ours or not ours):
         return told
@@ -125,7 +125,7 @@ FUNCTIONS: dict[str, Callable[..., int | bytes]] = {
 }
 
 
-def _version(connection: apsw.Connection) -> int:
+def _version(connection: SqliteConnection) -> int:
     return int(connection.pragma("user_version"))
 
 

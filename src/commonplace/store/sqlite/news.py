@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import apsw
-
 from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.space import Space
+from commonplace.store.sqlite.connection import SqliteConnection
+from commonplace.store.sqlite.space import SqliteSpace
 from commonplace.store.types import Event, EventMark, format_event_mark, parse_event_mark
 
 # In the order of a mark. What was there before it was changed is told first.
@@ -43,7 +42,7 @@ _WORDS = {
 }
 
 
-class News(Space):
+class News(SqliteSpace):
     """The engine's part about what happened."""
 
     def news(self, after: str | None, limit: int) -> tuple[Sequence[Event], str]:
@@ -60,7 +59,7 @@ class News(Space):
             return events, format_event_mark((told[0], told[1], told[2], told[3]))
 
 
-def _latest(connection: apsw.Connection) -> EventMark:
+def _latest(connection: SqliteConnection) -> EventMark:
     items, changes, sessions, moves = (
         int(sql.value(connection, f"SELECT coalesce(max(id), 0) FROM {table}")) for table in _TABLES
     )

@@ -10,10 +10,8 @@ import operator
 import secrets
 from pathlib import Path
 
-import apsw
-
 from commonplace.errors import StoreCorrupt
-from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, address, connect, create_new, spelled
 
 # What SQLite says of a value that its table does not allow. The pages are whole: such a row is damaged, not the file.
@@ -22,9 +20,9 @@ COUNTED = ("items", "sessions", "history", "projects", "passages")
 COUNT_ROWS = f"SELECT {', '.join(f'(SELECT count(*) FROM {table})' for table in COUNTED)}"
 
 
-def is_whole(connection: apsw.Connection) -> bool:
+def is_whole(connection: SqliteConnection) -> bool:
     """Whether the pages of a file are; rows may be damaged."""
-    lines = [str(row[0]) for row in sql.rows(connection, "PRAGMA quick_check")]
+    lines = [str(row[0]) for row in connection.rows("PRAGMA quick_check")]
     return all(line == "ok" or any(mark in line for mark in ROW_PROBLEMS) for line in lines)
 
 
@@ -36,7 +34,7 @@ def make_copy(
     *,
     to_key: str | None = None,
     checked: bool = True,
-    original: apsw.Connection | None = None,
+    original: SqliteConnection | None = None,
 ) -> None:
     """Copy what is committed in a store, through a connection of its own, or one that keeps all others out.
 
@@ -55,7 +53,7 @@ def make_copy(
             # What is counted is what is copied. Vacuuming cannot be a part of a transaction.
             turned = to_key != key
             original.execute("" if turned else "BEGIN")
-            held = sql.first(original, COUNT_ROWS) if checked else None
+            held = original.first(COUNT_ROWS) if checked else None
             (_copy_with_other_key if turned else _copy)(original, partial, to_key)
             original.execute("" if turned else "ROLLBACK")
             if checked:
@@ -66,7 +64,7 @@ def make_copy(
                 leftover.unlink(missing_ok=True)
 
 
-def _copy(original: apsw.Connection, partial: Path, key: str) -> None:
+def _copy(original: SqliteConnection, partial: Path, key: str) -> None:
     create_new(partial)
     with contextlib.closing(connect(partial, key)) as copy:
         with copy.backup("main", original, "main") as backup:
@@ -75,7 +73,7 @@ def _copy(original: apsw.Connection, partial: Path, key: str) -> None:
         copy.pragma("journal_mode", "delete")
 
 
-def _copy_with_other_key(original: apsw.Connection, partial: Path, key: str) -> None:
+def _copy_with_other_key(original: SqliteConnection, partial: Path, key: str) -> None:
     """A copy with another key: pages cannot be copied as they are."""
     create_new(partial)
     original.execute("VACUUM INTO ?", (address(partial, f"key={spelled(key)}"),))
@@ -87,7 +85,7 @@ def _verify(path: Path, key: str, held: tuple[int, ...] | None, *, exactly: bool
             raise StoreCorrupt(
                 f"The copy {path.name} failed its check; the store may be damaged.", "Run `commonplace check`."
             )
-        copied: tuple[int, ...] = sql.first(copy, COUNT_ROWS)
+        copied: tuple[int, ...] = copy.first(COUNT_ROWS)
         # Others may have written more since it was counted.
         if held is not None and (copied != held if exactly else any(map(operator.lt, copied, held))):
             raise StoreCorrupt(f"The copy {path.name} does not hold what the store holds.", "Try again.")

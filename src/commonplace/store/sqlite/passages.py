@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-import apsw
-
 from commonplace.model import PassageText
 from commonplace.store.damage import text_of
 from commonplace.store.indexed_text import CONTEXT_CHARACTERS, SHORT_MESSAGE, with_speaker
 from commonplace.store.rows import passage_text, speaker_of
-from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.connection import SqliteConnection
 
 _IN_CONTEXT = f"""
 SELECT p.id, p.item_id, p.text, i.kind, i.type, i.title, i.body, i.details,
@@ -26,10 +24,9 @@ SELECT p.id, p.item_id, p.text, i.kind, i.type, i.title, i.body, i.details,
 """
 
 
-def texts(connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]) -> dict[int, PassageText]:
+def texts(connection: SqliteConnection, space_id: int, passage_ids: Sequence[int]) -> dict[int, PassageText]:
     """The text that stands for each passage: its own, or its item's when it is the whole of it."""
-    rows = sql.rows(
-        connection,
+    rows = connection.rows(
         """
         SELECT p.id, p.item_id, p.text, i.kind, i.type, i.title, i.body, i.details
           FROM json_each(?2) j CROSS JOIN passages p ON p.id = j.value CROSS JOIN items i ON i.id = p.item_id
@@ -45,10 +42,10 @@ def texts(connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]
 
 
 def in_context(
-    connection: apsw.Connection, space_id: int, passage_ids: Sequence[int]
+    connection: SqliteConnection, space_id: int, passage_ids: Sequence[int]
 ) -> dict[int, tuple[PassageText, str]]:
     """Passages as they are to be understood: what was said with who said it, a few words with what was said before."""
-    rows = sql.rows(connection, _IN_CONTEXT, (space_id, json.dumps(list(passage_ids))))
+    rows = connection.rows(_IN_CONTEXT, (space_id, json.dumps(list(passage_ids))))
     found = {}
     for id_, item_id, text, kind, type_, title, body, details, before, of_before in rows:
         whole = passage_text(text, kind, type_, title, body, details)
@@ -58,10 +55,9 @@ def in_context(
     return found
 
 
-def of_items(connection: apsw.Connection, space_id: int, item_ids: Sequence[int]) -> dict[int, list[int]]:
+def of_items(connection: SqliteConnection, space_id: int, item_ids: Sequence[int]) -> dict[int, list[int]]:
     """The ids of each item's passages, in their order."""
-    rows = sql.rows(
-        connection,
+    rows = connection.rows(
         "SELECT p.item_id, p.id FROM json_each(?2) j CROSS JOIN passages p ON p.space_id = ?1 AND p.item_id = j.value"
         " ORDER BY p.item_id, p.seq",
         (space_id, json.dumps(list(dict.fromkeys(item_ids)))),

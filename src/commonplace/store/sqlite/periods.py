@@ -12,7 +12,7 @@ from commonplace.store.rows import kind_of
 from commonplace.store.sqlite import items, sessions, sql
 from commonplace.store.sqlite.items import walks
 from commonplace.store.sqlite.scope import NO_PROJECT, resolve
-from commonplace.store.sqlite.space import Space
+from commonplace.store.sqlite.space import SqliteSpace
 from commonplace.store.types import ItemHeader
 
 _DAY, _SHIFT = 86_400_000, 1_000_000
@@ -42,7 +42,7 @@ SELECT day, (
 """
 
 
-class Periods(Space):
+class Periods(SqliteSpace):
     """What happened when, in one space."""
 
     def happened(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[ItemHeader]:

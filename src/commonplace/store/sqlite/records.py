@@ -7,8 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-import apsw
-
 from commonplace.model import Change
 from commonplace.store.damage import list_of
 from commonplace.store.merge import FoundRecord, merge_arrivals
@@ -26,8 +24,9 @@ from commonplace.store.records import (
 )
 from commonplace.store.rows import change_of, refused_of
 from commonplace.store.sqlite import items, sessions, sql
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.merge import SqliteRowWriter
-from commonplace.store.sqlite.space import Space
+from commonplace.store.sqlite.space import SqliteSpace
 
 _ROW = "SELECT what, id, seq, version, awaits FROM records"
 # Where the names of records are.
@@ -37,7 +36,7 @@ _HISTORY = {"item": ("history", "item_id"), "session": ("session_history", "sess
 Row = tuple[RecordKind, int, int, int, str | None]
 
 
-class Records(Space):
+class Records(SqliteSpace):
     """Records of one space."""
 
     def space_uid(self) -> str:
@@ -96,7 +95,7 @@ class Records(Space):
             )
 
 
-def find(connection: apsw.Connection, space_id: int, names: Sequence[Name]) -> dict[Name, FoundRecord]:
+def find(connection: SqliteConnection, space_id: int, names: Sequence[Name]) -> dict[Name, FoundRecord]:
     """The records of these names that are there."""
     rows: list[Row] = []
     for what, (table, column) in _NAMED.items():
@@ -112,7 +111,7 @@ def find(connection: apsw.Connection, space_id: int, names: Sequence[Name]) -> d
     return {(one.record.what, one.record.name): one for one in read(connection, space_id, rows)}
 
 
-def read(connection: apsw.Connection, space_id: int, rows: Sequence[Row]) -> list[FoundRecord]:
+def read(connection: SqliteConnection, space_id: int, rows: Sequence[Row]) -> list[FoundRecord]:
     """Records of their rows, with all that belongs to them."""
     of: defaultdict[str, dict[int, tuple[Any, ...]]] = defaultdict(dict)
     for what, id_, *row in rows:
@@ -124,7 +123,7 @@ def read(connection: apsw.Connection, space_id: int, rows: Sequence[Row]) -> lis
     ]
 
 
-def _items(connection: apsw.Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[FoundRecord]:
+def _items(connection: SqliteConnection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[FoundRecord]:
     found = items.get(connection, space_id, rows)
     histories = _histories(connection, "item", rows)
     numbers = json.dumps(sorted(replacement_ids([*found.values()], histories)))
@@ -132,13 +131,13 @@ def _items(connection: apsw.Connection, space_id: int, rows: dict[int, tuple[Any
     return [FoundRecord(id_, item_record(item, histories[id_], dict(uids), rows[id_])) for id_, item in found.items()]
 
 
-def _sessions(connection: apsw.Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[FoundRecord]:
+def _sessions(connection: SqliteConnection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[FoundRecord]:
     histories = _histories(connection, "session", rows)
     found = sessions.get(connection, space_id, rows)
     return [FoundRecord(id_, session_record(session, histories[id_], rows[id_])) for id_, session in found.items()]
 
 
-def _projects(connection: apsw.Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[FoundRecord]:
+def _projects(connection: SqliteConnection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[FoundRecord]:
     found = sql.rows(
         connection,
         "SELECT p.id, p.name, p.created_ms, (SELECT json_group_array(alias) FROM project_aliases a"
@@ -153,7 +152,7 @@ def _projects(connection: apsw.Connection, space_id: int, rows: dict[int, tuple[
 
 
 def _histories(
-    connection: apsw.Connection, what: str, ids: dict[int, tuple[Any, ...]]
+    connection: SqliteConnection, what: str, ids: dict[int, tuple[Any, ...]]
 ) -> defaultdict[int, list[Change]]:
     table, column = _HISTORY[what]
     histories: defaultdict[int, list[Change]] = defaultdict(list)

@@ -24,6 +24,7 @@ from commonplace.model import KINDS
 from commonplace.store.damage import DamagedText, content_checksum, nearest, shown
 from commonplace.store.rows import STATUSES, item_before, item_of
 from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.file_watch import folder_lock
 from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect, is_plain
@@ -115,9 +116,9 @@ def _recover(path: Path, aside: Path, key: str, busy_ms: int) -> Recovered:
 
 def _opened(
     stack: contextlib.ExitStack, path: Path, key: str, busy_ms: int
-) -> tuple[apsw.Connection | None, Pages | None]:
+) -> tuple[SqliteConnection | None, Pages | None]:
     """The file as SQLite reads it, if it does, and its pages, if they can be had."""
-    damaged: apsw.Connection | None = None
+    damaged: SqliteConnection | None = None
     with contextlib.suppress(apsw.Error, StoreError):
         connection = stack.enter_context(contextlib.closing(connect(path, key, READ_ONLY)))
         connection.set_busy_timeout(busy_ms)
@@ -148,7 +149,7 @@ def _be_alone(path: Path, key: str, busy_ms: int) -> None:
         return
 
 
-def _version(damaged: apsw.Connection | None, pages: Pages | None, roots: Mapping[tuple[str, str], int]) -> int | None:
+def _version(damaged: SqliteConnection | None, pages: Pages | None, roots: Mapping[tuple[str, str], int]) -> int | None:
     """Which version of the schema the file has; None for the newest."""
     told = None
     with contextlib.suppress(apsw.Error):
@@ -159,7 +160,7 @@ def _version(damaged: apsw.Connection | None, pages: Pages | None, roots: Mappin
 
 
 @contextlib.contextmanager
-def _unguarded(target: Database) -> Iterator[apsw.Connection]:
+def _unguarded(target: Database) -> Iterator[SqliteConnection]:
     """A transaction in which rows are as they were: no trigger counts them again, and what they name may be lost."""
     connection = target.connection()
     connection.pragma("foreign_keys", False)
@@ -171,7 +172,7 @@ def _unguarded(target: Database) -> Iterator[apsw.Connection]:
 class _Copier:
     """Writes rows into the new file, each once."""
 
-    def __init__(self, copy: apsw.Connection, done: Recovered) -> None:
+    def __init__(self, copy: SqliteConnection, done: Recovered) -> None:
         self._copy, self._done = copy, done
         self._tables = tables_of(copy)
         # By table and key: which way a row was read, and a hash of it.
@@ -185,7 +186,7 @@ class _Copier:
 
     def copy_all(
         self,
-        damaged: apsw.Connection | None,
+        damaged: SqliteConnection | None,
         pages: Pages | None,
         roots: Mapping[tuple[str, str], int],
         visited: set[int],
@@ -206,21 +207,21 @@ class _Copier:
         self._keep_numbers(damaged)
         self._write_history()
         for name in self._tables:
-            self._done.rows[name] = int(sql.value(self._copy, f"SELECT count(*) FROM {name}"))
+            self._done.rows[name] = int(self._copy.value(f"SELECT count(*) FROM {name}"))
         self._name_lost()
 
     def _read(self, question: str, *bindings: object) -> list[Values]:
-        return sql.rows(self._copy, question, bindings)
+        return self._copy.rows(question, bindings)
 
     # Reading with SQLite.
 
-    def _by_sql(self, damaged: apsw.Connection, table: Table) -> Iterator[tuple[int | None, Values]]:
+    def _by_sql(self, damaged: SqliteConnection, table: Table) -> Iterator[tuple[int | None, Values]]:
         listed = ", ".join(map(_typed, table.columns))
         reader = self._by_number if table.has_number else self._around
         with contextlib.suppress(apsw.Error, UnicodeDecodeError):
             yield from reader(damaged, table, listed)
 
-    def _by_number(self, damaged: apsw.Connection, table: Table, listed: str) -> Iterator[tuple[int | None, Values]]:
+    def _by_number(self, damaged: SqliteConnection, table: Table, listed: str) -> Iterator[tuple[int | None, Values]]:
         question = f"SELECT rowid, {listed} FROM {table.name} WHERE rowid >= ? ORDER BY rowid"
         start: int | None = -_LAST_ROW
         while start is not None:
@@ -242,10 +243,10 @@ class _Copier:
                     if values is not None:
                         yield number, values
 
-    def _around(self, damaged: apsw.Connection, table: Table, listed: str) -> Iterator[tuple[int | None, Values]]:
+    def _around(self, damaged: SqliteConnection, table: Table, listed: str) -> Iterator[tuple[int | None, Values]]:
         """A table that has no numbers: forward to what cannot be read, backward to it, and by its other indexes."""
         keys = ", ".join(table.keys)
-        indexes = [row[1] for row in sql.rows(damaged, f"PRAGMA index_list({table.name})") if row[3] == "c"]
+        indexes = [row[1] for row in damaged.rows(f"PRAGMA index_list({table.name})") if row[3] == "c"]
         ways = (
             f"ORDER BY {keys}",
             f"ORDER BY {keys.replace(',', ' DESC,')} DESC",
@@ -320,7 +321,7 @@ class _Copier:
         was = row["id"]
         if table.has_number:
             top = f"SELECT max((SELECT coalesce(max(id), 0) FROM {table.name}), coalesce(max(seq), 0)) + 1"
-            row["id"] = sql.value(self._copy, f"{top} FROM sqlite_sequence WHERE name = ?", (table.name,))
+            row["id"] = self._copy.value(f"{top} FROM sqlite_sequence WHERE name = ?", (table.name,))
         if "uid" in row:
             row["uid"] = new_uid(clamp_time(row.get("created_ms") or row.get("started_ms") or 0))
         for column in {"projects": ("name",), "sessions": ("key",)}.get(table.name, ()):
@@ -353,11 +354,11 @@ class _Copier:
         """The checksum of an item whose content had to be changed, where the schema has one."""
         if "checksum" in self._tables["items"].columns:
             question = "SELECT CAST(title AS BLOB), CAST(body AS BLOB), CAST(details AS BLOB) FROM items WHERE id = ?"
-            content = sql.first(self._copy, question, (number,))
+            content = self._copy.first(question, (number,))
             if content is not None:
                 self._copy.execute("UPDATE items SET checksum = ? WHERE id = ?", (content_checksum(*content), number))
 
-    def _keep_numbers(self, damaged: apsw.Connection | None) -> None:
+    def _keep_numbers(self, damaged: SqliteConnection | None) -> None:
         """Numbers of rows that were lost are not given to others."""
         if damaged is not None:
             with contextlib.suppress(apsw.Error, UnicodeDecodeError):
@@ -373,12 +374,12 @@ class _Copier:
                 for other, column, condition in namers
                 if other in self._tables
             )
-            missing = sql.rows(self._copy, f"SELECT id FROM ({named}) EXCEPT SELECT id FROM {table} ORDER BY 1")
+            missing = self._copy.rows(f"SELECT id FROM ({named}) EXCEPT SELECT id FROM {table} ORDER BY 1")
             self._done.lost += [f"{name} {number}" for (number,) in missing]
         for gap in self._gaps:
             last = _LAST_ROW if gap.last is None else gap.last
             question = f"SELECT EXISTS (SELECT 1 FROM {gap.table} WHERE rowid BETWEEN ? AND ?)"
-            if gap.table in _SAID - set(_NAMED) and not sql.value(self._copy, question, (gap.first, last)):
+            if gap.table in _SAID - set(_NAMED) and not self._copy.value(question, (gap.first, last)):
                 until = "the end" if gap.last is None else str(gap.last)
                 self._done.lost.append(f"{gap.table}: rows {max(gap.first, 1)} to {until}")
 
@@ -410,7 +411,7 @@ def _text(value: bytes) -> str:
         return DamagedText(value)
 
 
-def _in_parts(damaged: apsw.Connection, table: Table, number: int) -> Values | None:
+def _in_parts(damaged: SqliteConnection, table: Table, number: int) -> Values | None:
     """A row that SQLite refuses as a whole, column by column; None if it is not there, or nothing of it can be read."""
     found: dict[str, Any] = {}
     for name in table.columns:
@@ -423,7 +424,7 @@ def _in_parts(damaged: apsw.Connection, table: Table, number: int) -> Values | N
     return tuple(found.get(name) for name in table.columns)
 
 
-def _next_readable(damaged: apsw.Connection, question: str, after: int) -> int | None:
+def _next_readable(damaged: SqliteConnection, question: str, after: int) -> int | None:
     """The first row beyond a damaged place: found by ever longer steps, then between the last two."""
 
     def reads(start: int) -> bool | None:

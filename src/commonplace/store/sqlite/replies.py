@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.space import Space
+from commonplace.store.sqlite.space import SqliteSpace
 from commonplace.store.types import EarlierRequest, RequestClaim, SavedReply
 
 _MINE = "space_id = ? AND caller = ? AND name = ? AND attempt = ?"
 
 
-class Replies(Space):
+class Replies(SqliteSpace):
     """The engine's part about answers that can be repeated."""
 
     def claim_reply(

@@ -12,7 +12,8 @@ import apsw
 
 from commonplace.errors import StoreBusy, StoreCorrupt
 from commonplace.store.maintenance import BackupContents, BackupDifference
-from commonplace.store.sqlite import online_backup, sql
+from commonplace.store.sqlite import online_backup
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.file_watch import folder_lock
 from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect, create_private, locked
 from commonplace.store.sqlite.migrate import recognise
@@ -29,8 +30,8 @@ def inspect_copy(path: Path, key: str) -> BackupContents:
     """What a store or a copy holds, after a check of it."""
     with _reading(path, key) as connection:
         whole = online_backup.is_whole(connection)
-        counts = dict(zip(COUNTED, sql.first(connection, COUNT_ROWS), strict=True))
-        newest = sql.first(connection, _NEWEST)
+        counts = dict(zip(COUNTED, connection.first(COUNT_ROWS), strict=True))
+        newest = connection.first(_NEWEST)
         return BackupContents(whole, int(connection.pragma("user_version")), counts, *(newest or (None, "")))
 
 
@@ -39,7 +40,7 @@ def compare_copy(current: Path, other: Path, key: str) -> BackupDifference:
     lost, back, changed = 0, 0, 0
     examples: list[str] = []
     with _reading(current, key) as ours, _reading(other, key) as theirs:
-        for mine, its in _side_by_side(sql.stream(ours, _ITEMS), sql.stream(theirs, _ITEMS)):
+        for mine, its in _side_by_side(ours.stream(_ITEMS), theirs.stream(_ITEMS)):
             if its is None:
                 lost += 1
                 if len(examples) < EXAMPLES:
@@ -76,12 +77,12 @@ def _restore_copy(path: Path, copy: Path, aside: Path, key: str, busy_ms: int) -
     return there
 
 
-def assign_new_identity(connection: apsw.Connection) -> None:
+def assign_new_identity(connection: SqliteConnection) -> None:
     """Let other stores take this one for one that they never saw: what they saw of it may be no more.
 
     Its next changes would have numbers that they know. One of an older version gets its names when it is migrated.
     """
-    if any(row[1] == "uid" for row in sql.rows(connection, "PRAGMA table_info(spaces)")):
+    if any(row[1] == "uid" for row in connection.rows("PRAGMA table_info(spaces)")):
         connection.execute("UPDATE spaces SET uid = lower(hex(randomblob(16)))")
 
 
@@ -123,7 +124,7 @@ def replace_store(path: Path, fresh: Path, aside: Path) -> None:
 
 
 @contextlib.contextmanager
-def exclusive(path: Path, key: str, busy_ms: int) -> Iterator[apsw.Connection]:
+def exclusive(path: Path, key: str, busy_ms: int) -> Iterator[SqliteConnection]:
     """A connection that keeps all others out, and is refused while there are any."""
     create_private(path)
     with contextlib.closing(connect(path, key)) as connection:
@@ -140,7 +141,7 @@ def exclusive(path: Path, key: str, busy_ms: int) -> Iterator[apsw.Connection]:
 
 
 @contextlib.contextmanager
-def _reading(path: Path, key: str) -> Iterator[apsw.Connection]:
+def _reading(path: Path, key: str) -> Iterator[SqliteConnection]:
     with translated(path), contextlib.closing(connect(path, key, READ_ONLY)) as connection:
         try:
             recognise(connection)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import apsw
-
 from commonplace.model import KINDS, Kind, Scope
-from commonplace.store.sqlite import projects, sessions, sql
+from commonplace.store.sql import projects
+from commonplace.store.sqlite import sessions
+from commonplace.store.sqlite.connection import SqliteConnection
 
 # Stored where a project id is expected, for items that belong to no project.
 NO_PROJECT = 0
@@ -75,7 +75,7 @@ class Filter:
         return " AND ".join(clauses), bindings
 
 
-def resolve(connection: apsw.Connection, space_id: int, scope: Scope) -> Filter | None:
+def resolve(connection: SqliteConnection, space_id: int, scope: Scope) -> Filter | None:
     """The filter of a scope, or None when it names a project that nobody has written to."""
     kinds = () if set(scope.kinds) == set(KINDS) else scope.kinds
     found: tuple[int, ...] = ()
@@ -91,18 +91,18 @@ def resolve(connection: apsw.Connection, space_id: int, scope: Scope) -> Filter 
     return Filter(found, kinds, scope.types, scope.tag, chosen, scope.since_ms, scope.until_ms)
 
 
-def wide_share(connection: apsw.Connection, space_id: int, filter_: Filter, total: int) -> float:
+def wide_share(connection: SqliteConnection, space_id: int, filter_: Filter, total: int) -> float:
     """The share of all items that a stretch of time holds; 0 if that is little, or more than a time is asked for."""
     if filter_.tag or filter_.sessions is not None:
         return 0.0
     condition, bindings = filter_.sql()
     question = f"SELECT count(*) FROM items i WHERE i.space_id = ? AND {condition}"
-    inside = sql.value(connection, question, [space_id, *bindings])
+    inside = connection.value(question, [space_id, *bindings])
     return inside / total if inside >= max(WIDE, WIDE_SHARE * total) else 0.0
 
 
 def chosen_passages(
-    connection: apsw.Connection, space_id: int, filter_: Filter, among: Sequence[int] | None = None
+    connection: SqliteConnection, space_id: int, filter_: Filter, among: Sequence[int] | None = None
 ) -> set[int]:
     """The passages of what a filter lets through: of all of them, or of some."""
     source, bindings = _source(space_id, filter_)
@@ -111,10 +111,10 @@ def chosen_passages(
         source = "json_each(?) j CROSS JOIN passages p ON p.id = j.value CROSS JOIN items i ON i.id = p.item_id"
         source += f" WHERE i.space_id = ? AND {condition}"
         bindings = [json.dumps(among), space_id, *bindings]
-    return {row[0] for row in sql.rows(connection, f"SELECT p.id FROM {source}", bindings)}
+    return {row[0] for row in connection.rows(f"SELECT p.id FROM {source}", bindings)}
 
 
-def choose(connection: apsw.Connection, space_id: int, filter_: Filter) -> None:
+def choose(connection: SqliteConnection, space_id: int, filter_: Filter) -> None:
     """Note in the connection's own table `chosen` the full-text rows of what a filter lets through."""
     source, bindings = _source(space_id, filter_)
     connection.execute("DELETE FROM temp.chosen")

@@ -6,19 +6,18 @@ import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import apsw
-
 from commonplace.model import Draft, Item
 from commonplace.store.damage import content_checksum
 from commonplace.store.maintenance import RowKey, TextRow
 from commonplace.store.sqlite import changes, index, items, sql
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.content_mark import WIPED
-from commonplace.store.sqlite.space import Space
+from commonplace.store.sqlite.space import SqliteSpace
 from commonplace.store.sqlite.spaces import unlimited
 from commonplace.store.text_tables import ITEMS, TEXT_TABLES, TextTable, cleaned_columns, text_row, texts_in
 
 
-class Scrubbing(Space):
+class Scrubbing(SqliteSpace):
     """The engine's part about cleaning."""
 
     def parts(self) -> Sequence[str]:
@@ -57,7 +56,7 @@ class Scrubbing(Space):
         return self._database.compact()
 
 
-def _item_holders(connection: apsw.Connection, space_id: int, after: RowKey | None, limit: int) -> list[TextRow]:
+def _item_holders(connection: SqliteConnection, space_id: int, after: RowKey | None, limit: int) -> list[TextRow]:
     question = "SELECT id FROM items WHERE space_id = ? AND id > ? ORDER BY id LIMIT ?"
     ids = [row[0] for row in sql.rows(connection, question, (space_id, after[0] if after else 0, limit))]
     found = items.get(connection, space_id, ids)
@@ -79,7 +78,7 @@ def _places(mark: RowKey) -> str:
 
 
 def part_rows(
-    connection: apsw.Connection, space_id: int, part: TextTable, after: RowKey | None, limit: int
+    connection: SqliteConnection, space_id: int, part: TextTable, after: RowKey | None, limit: int
 ) -> list[tuple[Any, ...]]:
     keys = ", ".join(part.keys)
     beyond = f"AND ({keys}) > ({_places(after)})" if after else ""
@@ -92,7 +91,7 @@ def part_rows(
 
 
 def _clean_row(
-    connection: apsw.Connection, space_id: int, part: TextTable, mark: RowKey, clean: Callable[[str], str]
+    connection: SqliteConnection, space_id: int, part: TextTable, mark: RowKey, clean: Callable[[str], str]
 ) -> None:
     here = f"{_ours(part)} AND ({', '.join(part.keys)}) = ({_places(mark)})"
     mark = tuple(map(sql.binding, mark))
@@ -112,7 +111,7 @@ def _clean_row(
     connection.execute(update, (*left, space_id, *mark))
 
 
-def _clean_item(connection: apsw.Connection, space_id: int, item: Item, draft: Draft) -> None:
+def _clean_item(connection: SqliteConnection, space_id: int, item: Item, draft: Draft) -> None:
     item = changes.changeable(connection, space_id, item.id)
     place = changes.place_of(connection, item.id)
     same = (space_id, place.project_id or 0, draft.content_hash)

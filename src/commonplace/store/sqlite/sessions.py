@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-import apsw
-
 from commonplace.errors import NotFound
 from commonplace.identity import Ref, new_uid
 from commonplace.model import Draft, Item, Session, SessionScope
 from commonplace.store.damage import Reader, text_of
 from commonplace.store.rows import session_of
-from commonplace.store.sqlite import projects, sql
+from commonplace.store.sql import projects
+from commonplace.store.sql.connection import json_field
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.types import SessionCounts
 from commonplace.text.dates import clamp_time
 from commonplace.text.near_duplicates import Sketch, merge_sketches, pack_sketch, sketch, unpack_sketch
@@ -36,17 +36,16 @@ SELECT s.id, s.uid, s.key, s.source, p.name, s.label, s.folder, s.status, coales
 
 def in_meta(name: str) -> str:
     """A field in the metadata of `sessions s`, as the indexes of sessions know it (0014_damaged_rows.sql)."""
-    return f"json_extract({sql.readable_json('s.meta')}, '$.{name}')"
+    return json_field("s.meta", name)
 
 
 def find_or_create(
-    connection: apsw.Connection, space_id: int, key: str, project_id: int | None, started_ms: int, now_ms: int
+    connection: SqliteConnection, space_id: int, key: str, project_id: int | None, started_ms: int, now_ms: int
 ) -> int:
     """The session an agent calls `key`, made on first mention; its project is learnt when one is first named."""
-    row = sql.first(connection, "SELECT id, project_id FROM sessions WHERE space_id = ? AND key = ?", (space_id, key))
+    row = connection.first("SELECT id, project_id FROM sessions WHERE space_id = ? AND key = ?", (space_id, key))
     if row is None:
-        (session_id,) = sql.rows(
-            connection,
+        (session_id,) = connection.rows(
             "INSERT INTO sessions (uid, space_id, key, project_id, importance, started_ms, ended_ms, updated_ms)"
             " VALUES (?, ?, ?, ?, 5.0, ?, ?, ?) RETURNING id",
             (new_uid(now_ms), space_id, key, project_id, started_ms, started_ms, now_ms),
@@ -57,7 +56,7 @@ def find_or_create(
     return int(row[0])
 
 
-def count(connection: apsw.Connection, session_id: int, items: Iterable[Draft | Item], sign: int) -> None:
+def count(connection: SqliteConnection, session_id: int, items: Iterable[Draft | Item], sign: int) -> None:
     """Keep what a session counts of its live messages; something that comes or comes back brings it back too."""
     came = list(items)
     if not came:
@@ -78,15 +77,15 @@ def count(connection: apsw.Connection, session_id: int, items: Iterable[Draft | 
     )
 
 
-def sketches(connection: apsw.Connection, space_id: int) -> dict[int, Sketch]:
+def sketches(connection: SqliteConnection, space_id: int) -> dict[int, Sketch]:
     """The sketch of each session with messages; one that is not kept is made of what it says."""
-    rows = sql.rows(connection, f"SELECT s.id, s.sketch FROM sessions s WHERE s.space_id = ? AND {LIVE}", (space_id,))
+    rows = connection.rows(f"SELECT s.id, s.sketch FROM sessions s WHERE s.space_id = ? AND {LIVE}", (space_id,))
     return {id_: unpack_sketch(kept) if kept else sketch(_bodies(connection, id_)) for id_, kept in rows}
 
 
-def _sketch(connection: apsw.Connection, session_id: int, bodies: Sequence[str], sign: int) -> bytes:
+def _sketch(connection: SqliteConnection, session_id: int, bodies: Sequence[str], sign: int) -> bytes:
     """A session's sketch after these came or went: empty while nobody knows it, since nothing can be taken out."""
-    messages, kept = sql.rows(connection, "SELECT messages, sketch FROM sessions WHERE id = ?", (session_id,))[0]
+    messages, kept = connection.rows("SELECT messages, sketch FROM sessions WHERE id = ?", (session_id,))[0]
     if not bodies:
         return bytes(kept)
     if sign < 0 or (messages and not kept):
@@ -94,20 +93,20 @@ def _sketch(connection: apsw.Connection, session_id: int, bodies: Sequence[str],
     return pack_sketch(merge_sketches(unpack_sketch(kept), sketch(bodies)))
 
 
-def _bodies(connection: apsw.Connection, session_id: int) -> list[str]:
+def _bodies(connection: SqliteConnection, session_id: int) -> list[str]:
     question = "SELECT body FROM items WHERE session_id = ? AND kind = 'message'"
-    rows = sql.rows(connection, f"{question} AND forgotten_ms IS NULL AND superseded_by IS NULL", (session_id,))
+    rows = connection.rows(f"{question} AND forgotten_ms IS NULL AND superseded_by IS NULL", (session_id,))
     return [text_of(row[0]) for row in rows]
 
 
-def counted(connection: apsw.Connection, session_id: int) -> tuple[int, int, int]:
+def counted(connection: SqliteConnection, session_id: int) -> tuple[int, int, int]:
     """How many messages, words and bytes its live messages have, counted anew."""
     question = (
         "SELECT body, iif(meta = '{}', 0, octet_length(meta)) FROM items WHERE session_id = ? AND kind = 'message'"
     )
     messages = words = size = 0
-    for body, more in sql.stream(
-        connection, f"{question} AND forgotten_ms IS NULL AND superseded_by IS NULL", (session_id,)
+    for body, more in connection.stream(
+        f"{question} AND forgotten_ms IS NULL AND superseded_by IS NULL", (session_id,)
     ):
         text = text_of(body)
         messages, words, size = (
@@ -118,7 +117,7 @@ def counted(connection: apsw.Connection, session_id: int) -> tuple[int, int, int
     return messages, words, size
 
 
-def is_counted(connection: apsw.Connection, session_id: int, sums: tuple[int, ...], kept: bytes) -> bool:
+def is_counted(connection: SqliteConnection, session_id: int, sums: tuple[int, ...], kept: bytes) -> bool:
     """Whether a session counts its messages as they are; a sketch that is not kept is none that is wrong."""
     if sums != counted(connection, session_id):
         return False
@@ -131,33 +130,33 @@ def _size(item: Draft | Item) -> int:
     return len(f"{item.body}{meta}".encode("utf-8", "replace"))
 
 
-def resolve(connection: apsw.Connection, space_id: int, ref: Ref, key: str) -> int | None:
+def resolve(connection: SqliteConnection, space_id: int, ref: Ref, key: str) -> int | None:
     """The session behind any spelling of its id, or behind the name its agent gave it."""
     readings = (("uid = ?", ref.uid), ("substr(uid, -12) = ?", ref.short), ("key = ?", key), ("id = ?", ref.number))
     for clause, value in readings:
         if value is None:
             continue
         question = f"SELECT id FROM sessions WHERE space_id = ? AND {clause} LIMIT 2"
-        rows = sql.rows(connection, question, (space_id, value))
+        rows = connection.rows(question, (space_id, value))
         if len(rows) == 1:
             return int(rows[0][0])
     return None
 
 
-def get(connection: apsw.Connection, space_id: int, session_ids: Iterable[int]) -> dict[int, Session]:
+def get(connection: SqliteConnection, space_id: int, session_ids: Iterable[int]) -> dict[int, Session]:
     select = _SELECT.format(rows="json_each(?2) j CROSS JOIN sessions s ON s.id = j.value")
-    rows = sql.rows(connection, f"{select} WHERE s.space_id = ?1", (space_id, json.dumps(list(session_ids))))
+    rows = connection.rows(f"{select} WHERE s.space_id = ?1", (space_id, json.dumps(list(session_ids))))
     return {session.id: session for session in map(session_of, rows)}
 
 
-def get_one(connection: apsw.Connection, space_id: int, session_id: int) -> Session:
+def get_one(connection: SqliteConnection, space_id: int, session_id: int) -> Session:
     session = get(connection, space_id, [session_id]).get(session_id)
     if session is None:
         raise NotFound(f"There is no conversation {session_id}.")
     return session
 
 
-def write_readable(connection: apsw.Connection, session: Session) -> Session:
+def write_readable(connection: SqliteConnection, session: Session) -> Session:
     """Write a damaged session as it was read, so that it can be changed; what was found is for its history to keep."""
     if session.damaged:
         connection.execute(
@@ -190,14 +189,14 @@ def write_readable(connection: apsw.Connection, session: Session) -> Session:
 
 
 def selected(
-    connection: apsw.Connection, condition: str, bindings: Sequence[object], order: str = "s.id"
+    connection: SqliteConnection, condition: str, bindings: Sequence[object], order: str = "s.id"
 ) -> list[Session]:
     """Sessions for which a condition on `sessions s` holds."""
     select = _SELECT.format(rows="sessions s")
-    return [*map(session_of, sql.rows(connection, f"{select} WHERE {condition} ORDER BY {order}", bindings))]
+    return [*map(session_of, connection.rows(f"{select} WHERE {condition} ORDER BY {order}", bindings))]
 
 
-def condition_of(connection: apsw.Connection, space_id: int, scope: SessionScope) -> tuple[str, list[object]]:
+def condition_of(connection: SqliteConnection, space_id: int, scope: SessionScope) -> tuple[str, list[object]]:
     """A scope as a condition on `sessions s`, with its bindings."""
     clauses = ["s.space_id = ?", NOT_EMPTY if scope.empty else LIVE]
     bindings: list[object] = [space_id]
@@ -235,17 +234,15 @@ def condition_of(connection: apsw.Connection, space_id: int, scope: SessionScope
     return " AND ".join(clauses), bindings
 
 
-def ids_in(connection: apsw.Connection, space_id: int, scope: SessionScope) -> list[int]:
+def ids_in(connection: SqliteConnection, space_id: int, scope: SessionScope) -> list[int]:
     condition, bindings = condition_of(connection, space_id, scope)
-    return [row[0] for row in sql.rows(connection, f"SELECT s.id FROM sessions s WHERE {condition}", bindings)]
+    return [row[0] for row in connection.rows(f"SELECT s.id FROM sessions s WHERE {condition}", bindings)]
 
 
-def activity(connection: apsw.Connection, space_id: int, scope: SessionScope, since_ms: int) -> dict[int, int]:
+def activity(connection: SqliteConnection, space_id: int, scope: SessionScope, since_ms: int) -> dict[int, int]:
     """Live messages by day. Cross joined: walking the sessions' messages is quicker than all items by time."""
     condition, bindings = condition_of(connection, space_id, scope)
-    rows = sql.rows(
-        connection,
-        # Shifted, because SQLite rounds to zero and days before 1970 are to be rounded down.
+    rows = connection.rows(  # Shifted, because SQLite rounds to zero and days before 1970 are to be rounded down.
         f"SELECT (i.created_ms + {_SHIFT * _DAY}) / {_DAY} - {_SHIFT} AS day, count(*)"
         "  FROM sessions s CROSS JOIN items i ON i.session_id = s.id"
         f" WHERE {condition} AND i.created_ms >= ? AND i.kind = 'message'"
@@ -255,19 +252,18 @@ def activity(connection: apsw.Connection, space_id: int, scope: SessionScope, si
     return dict(rows)
 
 
-def sums(connection: apsw.Connection, rows: str, bindings: Sequence[object], most_labels: int) -> SessionCounts:
+def sums(connection: SqliteConnection, rows: str, bindings: Sequence[object], most_labels: int) -> SessionCounts:
     """What some sessions add up to; `rows` is where to find them."""
-    whole = sql.first(
-        connection,
+    whole = connection.first(
         "SELECT count(*), coalesce(sum(messages), 0), coalesce(sum(words), 0), coalesce(sum(bytes), 0),"
         f" coalesce(avg(importance), 0.0), min(started_ms), max(ended_ms), count(DISTINCT nullif(label, '')) {rows}",
         bindings,
     )
     by = "SELECT {0}, count(*) {1} GROUP BY {0} ORDER BY count(*) DESC, {0} LIMIT ?"
-    folders = sql.rows(connection, by.format("folder", rows), [*bindings, -1])
-    labels = sql.rows(connection, by.format("label", f"{rows} AND label <> ''"), [*bindings, most_labels])
-    statuses = sql.rows(connection, by.format("status", rows), [*bindings, -1])
-    sources = sql.rows(connection, by.format("source", f"{rows} AND source <> ''"), [*bindings, -1])
+    folders = connection.rows(by.format("folder", rows), [*bindings, -1])
+    labels = connection.rows(by.format("label", f"{rows} AND label <> ''"), [*bindings, most_labels])
+    statuses = connection.rows(by.format("status", rows), [*bindings, -1])
+    sources = connection.rows(by.format("source", f"{rows} AND source <> ''"), [*bindings, -1])
     count, messages, words, size, importance, oldest, newest, all_labels = whole
     return SessionCounts(
         sessions=count,
@@ -294,10 +290,10 @@ def _by_name(rows: Sequence[tuple[object, int]], default: str = "") -> dict[str,
     return found
 
 
-def _labelled(connection: apsw.Connection, space_id: int, labels: Sequence[str]) -> list[int]:
+def _labelled(connection: SqliteConnection, space_id: int, labels: Sequence[str]) -> list[int]:
     """Sessions that meet one of the labels. Compared here, since SQLite folds the case of ASCII letters only."""
     wanted = {label.strip().casefold() for label in labels}
-    rows = sql.rows(connection, "SELECT id, label, folder FROM sessions WHERE space_id = ?", (space_id,))
+    rows = connection.rows("SELECT id, label, folder FROM sessions WHERE space_id = ?", (space_id,))
     names = ((id_, text_of(label), text_of(folder)) for id_, label, folder in rows)
     return [
         id_
@@ -306,8 +302,8 @@ def _labelled(connection: apsw.Connection, space_id: int, labels: Sequence[str])
     ]
 
 
-def _named(connection: apsw.Connection, space_id: int, part: str) -> list[int]:
+def _named(connection: SqliteConnection, space_id: int, part: str) -> list[int]:
     """Sessions that are called something with this in it."""
     wanted = part.strip().casefold()
-    rows = sql.rows(connection, "SELECT id, label, key FROM sessions WHERE space_id = ?", (space_id,))
+    rows = connection.rows("SELECT id, label, key FROM sessions WHERE space_id = ?", (space_id,))
     return [id_ for id_, label, key in rows if wanted in text_of(label or key).casefold()]

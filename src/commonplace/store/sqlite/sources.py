@@ -6,11 +6,10 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import apsw
-
 from commonplace.store.damage import object_of
 from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.space import Space
+from commonplace.store.sqlite.connection import SqliteConnection
+from commonplace.store.sqlite.space import SqliteSpace
 
 _META = sql.readable_json("meta")
 _SAID = "FROM items WHERE session_id = ? AND kind = 'message'"
@@ -18,7 +17,7 @@ _SAID = "FROM items WHERE session_id = ? AND kind = 'message'"
 _MARK = ',"off_path":true'
 
 
-class Sources(Space):
+class Sources(SqliteSpace):
     """How far each file was read."""
 
     def source_mark(self, path: str) -> Mapping[str, Any] | None:
@@ -83,7 +82,7 @@ class Sources(Space):
                     tied += 1
             return tied
 
-    def _named(self, connection: apsw.Connection, key: str) -> int:
+    def _named(self, connection: SqliteConnection, key: str) -> int:
         """The session of that key; 0, which is none, where there is no such."""
         row = sql.first(connection, "SELECT id FROM sessions WHERE space_id = ? AND key = ?", (self._space_id, key))
         return 0 if row is None else int(row[0])

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 from commonplace.errors import NotFound, StoreCorrupt
-from commonplace.store.sqlite import sql
+from commonplace.store.sql.space import Space
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.migrate import check, migrate, migrations, recognise
 
-_T = TypeVar("_T")
 
-
-class Space:
+class SqliteSpace(Space):
     """The open file, migrated, and the number of the space in it. Parts of the engine are made of this."""
 
     def __init__(
@@ -31,6 +27,7 @@ class Space:
         as_it_is: bool = False,
         shared: Database | None = None,
     ) -> None:
+        self._database: Database
         self._shares = shared is not None
         self._database = shared or Database(
             path,
@@ -63,14 +60,10 @@ class Space:
             # Nothing has this number: the space is empty until a file that has it is there.
             self._space_id = 0
 
-    def snapshot(self, work: Callable[[], _T]) -> _T:
-        with self._database.read(self._query_timeout):
-            return work()
-
     def _find_space(self, name: str, now_ms: int, as_it_is: bool) -> int:
         select = "SELECT id FROM spaces WHERE name = ?"
         with self._database.read() as connection:
-            row = sql.first(connection, select, (name,))
+            row = connection.first(select, (name,))
         if row is None and as_it_is:
             raise NotFound(
                 f"There is no space {name!r} in the store yet.", "`commonplace spaces` lists those there are."
@@ -78,7 +71,7 @@ class Space:
         if row is None:
             with self._database.write() as connection:
                 connection.execute("INSERT OR IGNORE INTO spaces (name, created_ms) VALUES (?, ?)", (name, now_ms))
-                row = sql.first(connection, select, (name,))
+                row = connection.first(select, (name,))
         if row is None:
             raise StoreCorrupt(f"The space {name!r} can be neither found nor made in {self._database.path}.")
         return int(row[0])

@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 
-import apsw
-
 from commonplace.store.maintenance import Limits, SpaceEntry
 from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.jobs import MAX_TRIES
-from commonplace.store.sqlite.space import Space
+from commonplace.store.sqlite.space import SqliteSpace
 
 _SELECT = """
 SELECT s.name, s.created_ms, u.items, u.bytes,
@@ -29,7 +28,7 @@ SELECT name FROM spaces s
 """
 
 
-class Spaces(Space):
+class Spaces(SqliteSpace):
     """The engine's part about other spaces."""
 
     def add_space(self, name: str, now_ms: int, limits: Limits) -> bool:
@@ -69,7 +68,7 @@ def _entry(
 
 
 @contextlib.contextmanager
-def unlimited(connection: apsw.Connection, space_id: int) -> Iterator[None]:
+def unlimited(connection: SqliteConnection, space_id: int) -> Iterator[None]:
     """Let a space grow beyond what it may hold: a secret must go, even where its mark is longer than it was."""
     check = "UPDATE space_use SET checked = ? WHERE space_id = ?"
     connection.execute(check, (0, space_id))

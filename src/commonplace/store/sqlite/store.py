@@ -14,14 +14,16 @@ from commonplace.model import (
     Draft,
     Item,
     PassageText,
-    Project,
     Scope,
     Stored,
     VectorHit,
 )
 from commonplace.store.protocol import Counts, Job, TextAnswer
-from commonplace.store.sqlite import changes, counts, fulltext, items, jobs, passages, projects, vectors, writing
+from commonplace.store.sql import projects
+from commonplace.store.sql.projects import Projects
+from commonplace.store.sqlite import changes, counts, fulltext, items, jobs, passages, vectors, writing
 from commonplace.store.sqlite.captures import Captures
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.conversations import Conversations
 from commonplace.store.sqlite.integrity import Integrity
 from commonplace.store.sqlite.keyring import Keyring
@@ -52,6 +54,7 @@ class SqliteStore(
     Links,
     News,
     Periods,
+    Projects,
     Records,
     Replies,
     Scrubbing,
@@ -101,10 +104,6 @@ class SqliteStore(
         with self._database.write() as connection:
             changes.supersede(connection, self._space_id, old_id, new_id, now_ms)
 
-    def alias_project(self, name: str, alias: str) -> None:
-        with self._database.write() as connection:
-            projects.alias(connection, self._space_id, name, alias)
-
     # Reading.
 
     def resolve(self, refs: Sequence[Ref]) -> list[int | None]:
@@ -134,14 +133,6 @@ class SqliteStore(
     def superseded(self, item_id: int) -> list[int]:
         with self._database.read() as connection:
             return items.superseded(connection, self._space_id, item_id)
-
-    def projects(self) -> list[Project]:
-        with self._database.read(self._query_timeout) as connection:
-            return projects.listing(connection, self._space_id)
-
-    def find_project(self, name: str) -> str | None:
-        with self._database.read() as connection:
-            return projects.canonical_name(connection, self._space_id, name)
 
     def counts(self, project: str | None = None) -> Counts:
         with self._database.read() as connection:
@@ -276,11 +267,11 @@ class SqliteStore(
         if model is not None and self._space_id:
             self.use_model(self._model_name, model[1])
 
-    def _is_current(self, connection: apsw.Connection) -> bool:
+    def _is_current(self, connection: SqliteConnection) -> bool:
         """Whether the space still uses the model that this handle adopted."""
         return self._model is not None and jobs.current_model(connection, self._space_id) == self._model[0]
 
-    def _current_matrix(self, connection: apsw.Connection) -> vectors.SignMatrix | None:
+    def _current_matrix(self, connection: SqliteConnection) -> vectors.SignMatrix | None:
         if self._model is None or not self._is_current(connection):
             return None
         model_id, dim = self._model

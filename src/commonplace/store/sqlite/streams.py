@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-import apsw
-
 from commonplace.model import Draft, Stored, Stream
 from commonplace.store.damage import list_of
 from commonplace.store.protocol import StreamCheck
-from commonplace.store.sqlite import projects, sql, writing
-from commonplace.store.sqlite.space import Space
+from commonplace.store.sql import projects
+from commonplace.store.sqlite import sql, writing
+from commonplace.store.sqlite.connection import SqliteConnection
+from commonplace.store.sqlite.space import SqliteSpace
 
 # How many letters tell whoever adds a chunk what stands before it.
 _END = 100
 
 
-class Streams(Space):
+class Streams(SqliteSpace):
     """The engine's part about streams."""
 
     def start_stream(self, stream: Stream, most: int, idle_before_ms: int) -> bool:
@@ -55,7 +55,7 @@ class Streams(Space):
             return stream
 
 
-def start(connection: apsw.Connection, space_id: int, stream: Stream) -> None:
+def start(connection: SqliteConnection, space_id: int, stream: Stream) -> None:
     project_id = None
     if stream.project is not None:
         project_id = projects.find_or_create(connection, space_id, stream.project, stream.touched_ms)
@@ -66,24 +66,24 @@ def start(connection: apsw.Connection, space_id: int, stream: Stream) -> None:
     )
 
 
-def get(connection: apsw.Connection, space_id: int, stream_id: str) -> Stream | None:
+def get(connection: SqliteConnection, space_id: int, stream_id: str) -> Stream | None:
     """A stream with its sizes."""
     found = _streams(connection, space_id, "AND s.id = ?", (stream_id,))
     return found[0] if found else None
 
 
-def open_ones(connection: apsw.Connection, space_id: int, idle_before_ms: int) -> list[Stream]:
+def open_ones(connection: SqliteConnection, space_id: int, idle_before_ms: int) -> list[Stream]:
     """Streams that can be continued, oldest first."""
     condition = "AND s.status = 'open' AND s.touched_ms >= ? ORDER BY s.created_ms, s.id"
     return _streams(connection, space_id, condition, (idle_before_ms,))
 
 
-def count_open(connection: apsw.Connection, space_id: int, idle_before_ms: int) -> int:
+def count_open(connection: SqliteConnection, space_id: int, idle_before_ms: int) -> int:
     question = "SELECT count(*) FROM streams WHERE space_id = ? AND status = 'open' AND touched_ms >= ?"
     return int(sql.value(connection, question, (space_id, idle_before_ms)))
 
 
-def empty_idle(connection: apsw.Connection, space_id: int, idle_before_ms: int) -> None:
+def empty_idle(connection: SqliteConnection, space_id: int, idle_before_ms: int) -> None:
     """Drop the chunks of streams that nobody continued. The streams stay, so that whoever comes back is told why."""
     connection.execute(
         "DELETE FROM stream_parts WHERE stream_id IN"
@@ -92,7 +92,7 @@ def empty_idle(connection: apsw.Connection, space_id: int, idle_before_ms: int) 
     )
 
 
-def append(connection: apsw.Connection, space_id: int, stream_id: str, chunk: str, now_ms: int) -> Stream:
+def append(connection: SqliteConnection, space_id: int, stream_id: str, chunk: str, now_ms: int) -> Stream:
     connection.execute(
         "INSERT INTO stream_parts (stream_id, seq, text)"
         " SELECT ?1, coalesce(max(seq), 0) + 1, ?2 FROM stream_parts WHERE stream_id = ?1",
@@ -104,7 +104,7 @@ def append(connection: apsw.Connection, space_id: int, stream_id: str, chunk: st
     return stream
 
 
-def _end_of(connection: apsw.Connection, stream_id: str) -> str:
+def _end_of(connection: SqliteConnection, stream_id: str) -> str:
     """The last letters of what a stream holds, however small its chunks are."""
     question = "SELECT text FROM stream_parts WHERE stream_id = ? AND text <> '' ORDER BY seq DESC LIMIT ?"
     parts = [part[-_END:] for (part,) in sql.rows(connection, question, (stream_id, _END))]
@@ -112,7 +112,7 @@ def _end_of(connection: apsw.Connection, stream_id: str) -> str:
 
 
 def finalize(
-    connection: apsw.Connection, space_id: int, stream: Stream, draft_of: Callable[[str], Draft], now_ms: int
+    connection: SqliteConnection, space_id: int, stream: Stream, draft_of: Callable[[str], Draft], now_ms: int
 ) -> Stored:
     """Make the memory and close the stream."""
     parts = sql.rows(connection, "SELECT text FROM stream_parts WHERE stream_id = ? ORDER BY seq", (stream.id,))
@@ -121,13 +121,13 @@ def finalize(
     return stored
 
 
-def cancel(connection: apsw.Connection, space_id: int, stream_id: str, now_ms: int) -> None:
+def cancel(connection: SqliteConnection, space_id: int, stream_id: str, now_ms: int) -> None:
     """Close the stream and drop its chunks."""
     _close(connection, space_id, stream_id, "cancelled", None, now_ms)
 
 
 def _close(
-    connection: apsw.Connection, space_id: int, stream_id: str, status: str, item_id: int | None, now_ms: int
+    connection: SqliteConnection, space_id: int, stream_id: str, status: str, item_id: int | None, now_ms: int
 ) -> None:
     connection.execute(
         "UPDATE streams SET status = ?, item_id = ?, touched_ms = ? WHERE space_id = ? AND id = ?",
@@ -136,7 +136,7 @@ def _close(
     connection.execute("DELETE FROM stream_parts WHERE stream_id = ?", (stream_id,))
 
 
-def _streams(connection: apsw.Connection, space_id: int, condition: str, bindings: Sequence[object]) -> list[Stream]:
+def _streams(connection: SqliteConnection, space_id: int, condition: str, bindings: Sequence[object]) -> list[Stream]:
     rows = sql.rows(
         connection,
         f"""

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-import apsw
-
 from commonplace.store.damage import DamagedText
-from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.migrate import migrations
 from commonplace.store.sqlite.page_reader import Row
 
@@ -105,15 +103,15 @@ def added_columns() -> Counter[str]:
     return Counter(name for _number, _name, script in migrations() for name in _ADDED.findall(script))
 
 
-def tables_of(connection: apsw.Connection) -> dict[str, Table]:
+def tables_of(connection: SqliteConnection) -> dict[str, Table]:
     """Our own tables in a file that is whole, in the order in which they were made."""
     question = f"SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND {_OWN_TABLES} ORDER BY rowid"
-    return {name: _table(connection, name, made) for name, made in sql.rows(connection, question)}
+    return {name: _table(connection, name, made) for name, made in connection.rows(question)}
 
 
-def _table(connection: apsw.Connection, name: str, made: str) -> Table:
-    rows = sql.rows(connection, f"PRAGMA table_info({name})")
-    defaults = {row[1]: None if row[4] is None else sql.value(connection, f"SELECT {row[4]}") for row in rows}
+def _table(connection: SqliteConnection, name: str, made: str) -> Table:
+    rows = connection.rows(f"PRAGMA table_info({name})")
+    defaults = {row[1]: None if row[4] is None else connection.value(f"SELECT {row[4]}") for row in rows}
     return Table(
         name,
         {row[1]: row[2] for row in rows},

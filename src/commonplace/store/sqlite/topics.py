@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import apsw
-
-from commonplace.store.sqlite import jobs, projects, sql
-from commonplace.store.sqlite.space import Space
+from commonplace.store.sql import projects
+from commonplace.store.sqlite import jobs, sql
+from commonplace.store.sqlite.connection import SqliteConnection
+from commonplace.store.sqlite.space import SqliteSpace
 from commonplace.store.types import BuiltTopics, StaleTopics, Topic, TopicCentre, TopicMember, TopicPoints
 
 _SELECT = """
@@ -38,7 +38,7 @@ SELECT id, built, fresh, gone, unseen FROM grown WHERE fresh OR gone ORDER BY id
 """
 
 
-class Topics(Space):
+class Topics(SqliteSpace):
     """The engine's part about topics."""
 
     def topics(self, project: str | None = None) -> list[Topic]:
@@ -174,7 +174,7 @@ class Topics(Space):
             return True
 
     def _write_centres(
-        self, connection: apsw.Connection, place: int, centres: Sequence[TopicCentre], now_ms: int
+        self, connection: SqliteConnection, place: int, centres: Sequence[TopicCentre], now_ms: int
     ) -> list[int]:
         """The ids of the centres, in their order; whatever else was there is gone."""
         kept = json.dumps([centre.id for centre in centres if centre.id is not None])
@@ -194,7 +194,7 @@ class Topics(Space):
             ids.append(int(id_))
         return ids
 
-    def _living(self, connection: apsw.Connection, model: int | None, place: int, after: int) -> set[int]:
+    def _living(self, connection: SqliteConnection, model: int | None, place: int, after: int) -> set[int]:
         """The passages that have a vector now: some may have gone since they were read."""
         rows = sql.rows(
             connection,
@@ -205,7 +205,7 @@ class Topics(Space):
         return {row[0] for row in rows}
 
 
-def _members(connection: apsw.Connection, space_id: int, place: int) -> dict[int, int]:
+def _members(connection: SqliteConnection, space_id: int, place: int) -> dict[int, int]:
     rows = sql.rows(
         connection,
         f"SELECT passage_id, cluster_id FROM cluster_passages"
@@ -215,7 +215,7 @@ def _members(connection: apsw.Connection, space_id: int, place: int) -> dict[int
     return dict(rows)
 
 
-def _add(connection: apsw.Connection, members: Sequence[tuple[int | None, int, float]]) -> None:
+def _add(connection: SqliteConnection, members: Sequence[tuple[int | None, int, float]]) -> None:
     connection.executemany(
         "INSERT INTO cluster_passages (cluster_id, passage_id, score) VALUES (?, ?, ?)"
         " ON CONFLICT (cluster_id, passage_id) DO UPDATE SET score = excluded.score",
@@ -223,7 +223,7 @@ def _add(connection: apsw.Connection, members: Sequence[tuple[int | None, int, f
     )
 
 
-def _count(connection: apsw.Connection, space_id: int, place: int) -> None:
+def _count(connection: SqliteConnection, space_id: int, place: int) -> None:
     connection.execute(
         "UPDATE clusters SET size = (SELECT count(*) FROM cluster_passages m WHERE m.cluster_id = clusters.id)"
         f" WHERE {_OF_PLACE}",

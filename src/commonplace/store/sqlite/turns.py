@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from commonplace.model import Scope
 from commonplace.store.damage import text_of
-from commonplace.store.sqlite import sql
 from commonplace.store.sqlite.scope import resolve
-from commonplace.store.sqlite.space import Space
+from commonplace.store.sqlite.space import SqliteSpace
 from commonplace.store.sqlite.within import narrowed
 from commonplace.store.types import Turn, turn_of
 from commonplace.text.query import Word, words_to_fts5
@@ -30,7 +29,7 @@ SELECT i.id, i.session_id, i.details,
 """
 
 
-class Turns(Space):
+class Turns(SqliteSpace):
     """Who said what when, in one space."""
 
     def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
@@ -39,12 +38,12 @@ class Turns(Space):
             if filter_ is None:
                 return []
             within = narrowed(connection, self._space_id, filter_, exact=True)
-            since = sql.value(connection, "SELECT coalesce(max(id), 0) FROM passages") - LOOKED_AT
+            since = connection.value("SELECT coalesce(max(id), 0) FROM passages") - LOOKED_AT
             question = "SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ? LIMIT 1"
 
             def speaks(word: Word) -> bool:
                 match = within.around(words_to_fts5([word], columns=("speaker",)))
-                return sql.first(connection, question, (match, max(0, since))) is not None
+                return connection.first(question, (match, max(0, since))) is not None
 
             return [word for word in words if speaks(word)]
 
@@ -55,8 +54,7 @@ class Turns(Space):
                 return {}
             condition, bindings = filter_.sql()
             matching = " + ".join(["(s.label LIKE ?)"] * len(patterns))
-            rows = sql.rows(
-                connection,
+            rows = connection.rows(
                 "SELECT (SELECT i.id FROM items i WHERE i.session_id = s.id AND i.space_id = s.space_id"
                 f"          AND i.kind = 'message' AND {condition} ORDER BY i.created_ms, i.id LIMIT 1), s.label"
                 "  FROM sessions s WHERE s.space_id = ? AND s.forgotten_ms IS NULL AND s.messages > 0"
@@ -67,5 +65,5 @@ class Turns(Space):
 
     def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
         with self._database.read(self._query_timeout) as connection:
-            rows = sql.rows(connection, _TURNS, (self._space_id, json.dumps(list(item_ids))))
+            rows = connection.rows(_TURNS, (self._space_id, json.dumps(list(item_ids))))
         return {row[0]: turn_of(row) for row in rows}

@@ -10,10 +10,10 @@ from commonplace.store.maintenance import IndexState
 from commonplace.store.sqlite import index, items, jobs, sql
 from commonplace.store.sqlite.integrity import STRAY_WORDS, WORDLESS, complaints, filled
 from commonplace.store.sqlite.migrate import check
-from commonplace.store.sqlite.space import Space
+from commonplace.store.sqlite.space import SqliteSpace
 
 
-class Upkeep(Space):
+class Upkeep(SqliteSpace):
     """Looking after the file."""
 
     def check_schema(self) -> int:

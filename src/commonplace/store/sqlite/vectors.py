@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import apsw
-
 from commonplace.model import VectorHit
 from commonplace.store.sign_bits import GONE_SHARE, RESCORED, SignBits, pack_bits
-from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.scope import Filter, chosen_passages, wide_share
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ class SignMatrix:
         self._signs = SignBits(dim)
 
     def nearest(
-        self, connection: apsw.Connection, query: NDArray[np.float32], filter_: Filter, k: int, *, afresh: bool = False
+        self, connection: SqliteConnection, query: NDArray[np.float32], filter_: Filter, k: int, *, afresh: bool = False
     ) -> list[VectorHit]:
         """The `k` passages inside the filter whose vectors are nearest to the query."""
         with self._lock:
@@ -44,12 +42,11 @@ class SignMatrix:
             self._signs = SignBits(self.dim)
         return self.nearest(connection, query, filter_, k, afresh=True)
 
-    def _catch_up(self, connection: apsw.Connection) -> None:
+    def _catch_up(self, connection: SqliteConnection) -> None:
         import numpy as np
 
         while True:
-            rows = sql.rows(
-                connection,
+            rows = connection.rows(
                 "SELECT seq, passage_id, project_id, kind, v FROM vectors"
                 " WHERE seq > ? AND +space_id = ? AND +model_id = ? ORDER BY seq LIMIT ?",
                 (self._signs.seen, self.space_id, self.model_id, READ_ROWS),
@@ -61,7 +58,7 @@ class SignMatrix:
             self._signs.add(seqs[-1], passages, projects, kinds, pack_bits(values > 0))
 
     def _near(
-        self, connection: apsw.Connection, query: NDArray[np.float32], filter_: Filter, most: int
+        self, connection: SqliteConnection, query: NDArray[np.float32], filter_: Filter, most: int
     ) -> Sequence[int]:
         """About so many passages inside the filter whose signs are nearest."""
         beyond = replace(filter_, projects=(), kinds=())
@@ -78,13 +75,12 @@ class SignMatrix:
 
 
 def score(
-    connection: apsw.Connection, space_id: int, model_id: int, query: NDArray[np.float32], passage_ids: Sequence[int]
+    connection: SqliteConnection, space_id: int, model_id: int, query: NDArray[np.float32], passage_ids: Sequence[int]
 ) -> list[VectorHit]:
     """Cosine of the query to each of these passages that has a vector, best first."""
     import numpy as np
 
-    rows = sql.rows(
-        connection,
+    rows = connection.rows(
         "SELECT v.passage_id, p.item_id, v.scale, v.v FROM json_each(?1) j"
         " CROSS JOIN vectors v ON v.space_id = ?3 AND v.passage_id = j.value AND v.model_id = ?2"
         " CROSS JOIN passages p ON p.id = v.passage_id",

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import apsw
-
 from commonplace.model import KINDS
-from commonplace.store.sqlite import sql
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.scope import Filter, choose, kind_token, project_token, space_token, wide_share
 from commonplace.text.tokens import index_text
 
@@ -56,13 +54,13 @@ class Within:
 
 
 def narrowed(
-    connection: apsw.Connection, space_id: int, filter_: Filter, *, exact: bool = False, timely: bool = False
+    connection: SqliteConnection, space_id: int, filter_: Filter, *, exact: bool = False, timely: bool = False
 ) -> Within:
     """Choose, by how many rows each way would touch, what the full-text table filters and what is left to the end.
 
     With `exact` a project is not left to the end, and with `timely` no stretch of time.
     """
-    tally = sql.rows(connection, "SELECT project_id, kind, items FROM tally WHERE space_id = ?", (space_id,))
+    tally = connection.rows("SELECT project_id, kind, items FROM tally WHERE space_id = ?", (space_id,))
     total = sum(row[2] for row in tally)
     require, exclude, loose, rows = [], [], False, total
     if filter_.projects:
@@ -82,7 +80,7 @@ def narrowed(
     if filter_.types:
         loose = True
         require.append(" OR ".join(f"type : {_phrase(index_text(type_))}" for type_ in filter_.types))
-    if not require and sql.value(connection, "SELECT count(*) FROM spaces") > 1:
+    if not require and connection.value("SELECT count(*) FROM spaces") > 1:
         require.append(scope_of([space_token(space_id)]))
     chosen, share = None, 1.0
     rest = filter_.unindexed
@@ -91,7 +89,7 @@ def narrowed(
     elif rest is not None:
         choose(connection, space_id, rest)
         question = "SELECT count(*), coalesce(min(id), 1), coalesce(max(id), 0) FROM temp.chosen WHERE id > 0"
-        inside, *ends = sql.rows(connection, question)[0]
+        inside, *ends = connection.rows(question)[0]
         rows, chosen = min(rows, inside), (ends[0], ends[1])
     required = " AND ".join(f"({part})" for part in require)
     return Within(required, scope_of(exclude) if exclude else "", loose, rows, chosen, share)

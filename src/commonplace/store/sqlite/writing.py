@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import apsw
-
 from commonplace.errors import Conflict
 from commonplace.identity import new_uid
 from commonplace.model import Draft, Stored
 from commonplace.store.damage import content_checksum
-from commonplace.store.sqlite import index, projects, sessions, sql
+from commonplace.store.sql import projects
+from commonplace.store.sqlite import index, sessions
 from commonplace.store.sqlite.changes import SAME, Place, as_json, changeable, count_item, restore, write_tags
+from commonplace.store.sqlite.connection import SqliteConnection
 
 
-def put_all(connection: apsw.Connection, space_id: int, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:
+def put_all(connection: SqliteConnection, space_id: int, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:
     """Write items with their passages, words and jobs, or find that they are there already."""
     words = index.Words()
     stored = [put(connection, space_id, draft, now_ms, words) for draft in drafts]
@@ -24,7 +24,7 @@ def put_all(connection: apsw.Connection, space_id: int, drafts: Sequence[Draft],
 
 
 def put(
-    connection: apsw.Connection, space_id: int, draft: Draft, now_ms: int, words: index.Words | None = None
+    connection: SqliteConnection, space_id: int, draft: Draft, now_ms: int, words: index.Words | None = None
 ) -> Stored:
     """Write one item; given `words`, its own wait there to be written."""
     project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
@@ -38,7 +38,7 @@ def put(
 
 
 def insert(
-    connection: apsw.Connection,
+    connection: SqliteConnection,
     space_id: int,
     place: Place,
     draft: Draft,
@@ -86,7 +86,7 @@ def insert(
 
 
 def follow(
-    connection: apsw.Connection, space_id: int, place: Place, draft: Draft, now_ms: int, words: index.Words
+    connection: SqliteConnection, space_id: int, place: Place, draft: Draft, now_ms: int, words: index.Words
 ) -> Stored:
     """Write an item, or let the one of the same identity say what its source says by now, without a history.
 
@@ -94,7 +94,7 @@ def follow(
     forgotten stays forgotten, and one that a person changed as it is.
     """
     same = (space_id, place.project_id or 0, draft.content_hash)
-    row = sql.first(connection, f"SELECT id, uid FROM items WHERE {SAME}", same)
+    row = connection.first(f"SELECT id, uid FROM items WHERE {SAME}", same)
     if row is None:
         return insert(connection, space_id, place, draft, now_ms, words)
     old = changeable(connection, space_id, row[0])
@@ -107,9 +107,7 @@ def follow(
         and not cut_off
         and old.superseded_by is None
         and (grown or draft.meta != old.meta)
-        and not sql.value(
-            connection, "SELECT EXISTS (SELECT 1 FROM history WHERE item_id = ? AND op = 'edit')", (old.id,)
-        )
+        and not connection.value("SELECT EXISTS (SELECT 1 FROM history WHERE item_id = ? AND op = 'edit')", (old.id,))
     ):
         connection.execute(
             "UPDATE items SET title = ?, body = ?, details = ?, meta = ?, tokens = ?, checksum = ?, created_ms = ?,"
@@ -136,20 +134,19 @@ def follow(
 
 
 def _found_again(
-    connection: apsw.Connection, space_id: int, project_id: int | None, draft: Draft, now_ms: int
+    connection: SqliteConnection, space_id: int, project_id: int | None, draft: Draft, now_ms: int
 ) -> Stored:
-    item_id, uid = sql.rows(
-        connection, f"SELECT id, uid FROM items WHERE {SAME}", (space_id, project_id or 0, draft.content_hash)
+    item_id, uid = connection.rows(
+        f"SELECT id, uid FROM items WHERE {SAME}", (space_id, project_id or 0, draft.content_hash)
     )[0]
     # Saying again what was forgotten or superseded is wanting it back.
     restore(connection, space_id, int(item_id), now_ms)
     return Stored(int(item_id), str(uid), duplicate=True)
 
 
-def _check_uid(connection: apsw.Connection, space_id: int, project_id: int | None, draft: Draft) -> None:
+def _check_uid(connection: SqliteConnection, space_id: int, project_id: int | None, draft: Draft) -> None:
     """A uid that is taken is fine for the same thing in the same place only."""
-    row = sql.first(
-        connection,
+    row = connection.first(
         "SELECT id, coalesce(project_id, 0), content_hash FROM items WHERE space_id = ? AND uid = ?",
         (space_id, draft.uid),
     )

@@ -1,0 +1,125 @@
+"""A connection to PostgreSQL that runs the shared statements (`store/sql/`), and the border where types end."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+
+from commonplace.model import Item, Session
+from commonplace.store.postgres.dialect import translate
+from commonplace.store.postgres.fulltext_rows import FullTextRows, delete_rows
+from commonplace.store.sql.connection import Bindings
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
+    """What `Connection` promises, and psycopg's own methods for statements in PostgreSQL's words."""
+
+    has_checksums = False
+    skip_locked = "FOR UPDATE SKIP LOCKED"
+
+    def rows(
+        self, sql: str, bindings: Bindings = (), *, prepared: bool = False, binary: bool = False
+    ) -> list[tuple[Any, ...]]:
+        return self.execute(translate(sql), _named(sql, bindings), binary=binary, prepare=prepared).fetchall()
+
+    def first(self, sql: str, bindings: Bindings = (), *, prepared: bool = False) -> Any:
+        return self.execute(translate(sql), _named(sql, bindings), prepare=prepared).fetchone()
+
+    def value(self, sql: str, bindings: Bindings = ()) -> Any:
+        row = self.first(sql, bindings)
+        assert row is not None
+        return row[0]
+
+    def stream(self, sql: str, bindings: Bindings = ()) -> Iterator[tuple[Any, ...]]:
+        yield from self.execute(translate(sql), _named(sql, bindings))
+
+    def run(self, sql: str, bindings: Bindings = ()) -> int:
+        return self.execute(translate(sql), _named(sql, bindings)).rowcount
+
+    def run_all(self, sql: str, many: Sequence[Bindings]) -> None:
+        if many:
+            with self.cursor() as cursor:
+                cursor.executemany(translate(sql), [_named(sql, bindings) for bindings in many])
+
+    def insert(self, sql: str, bindings: Bindings) -> int | None:
+        row = self.first(f"{sql} RETURNING id", bindings)
+        return None if row is None else int(row[0])
+
+    def insert_all(
+        self,
+        table: str,
+        columns: Mapping[str, str],
+        rows: Sequence[Sequence[Any]],
+        *,
+        key: Sequence[str],
+        conflict: str = "",
+    ) -> list[int | None]:
+        if not rows:
+            return []
+        statement = _insert_statement(table, tuple(columns.items()), ", ".join(key), conflict)
+        made = {
+            tuple(names): int(id_) for id_, *names in self.execute(statement, [*map(list, zip(*rows, strict=True))])
+        }
+        places = [[*columns].index(name) for name in key]
+        return [made.pop(tuple(row[place] for place in places), None) for row in rows]
+
+    def array(self, values: Iterable[Any]) -> Any:
+        """Numbers as the server writes them: a list of hundreds takes longer to bind than its rows take to be found."""
+        listed = list(values)
+        return "{" + ",".join(map(str, listed)) + "}" if not listed or isinstance(listed[0], int) else listed
+
+    def as_json(self, value: object) -> str:
+        """As the database can read it: PostgreSQL has no NUL characters, also not spelled as JSON does."""
+        text = _ENCODER.encode(value) if value else "{}"
+        return re.sub(r"(\\\\)|\\u0000", lambda found: found[1] or "\ufffd", text) if "\\u0000" in text else text
+
+    def get_setting(self, space_id: int, name: str) -> str | None:
+        select = "SELECT value FROM meta WHERE space_id = ? AND key = ?"
+        row = self.first(select, (space_id, name), prepared=True)
+        return None if row is None else str(row[0])
+
+    def set_setting(self, space_id: int, name: str, value: str) -> None:
+        self.run(
+            "INSERT INTO meta (space_id, key, value) VALUES (?, ?, ?)"
+            " ON CONFLICT (space_id, key) DO UPDATE SET value = excluded.value",
+            (space_id, name, value),
+        )
+
+    def database_size(self) -> int:
+        return int(self.value("SELECT pg_database_size(current_database())"))
+
+    def fulltext_rows(self, space_id: int) -> FullTextRows:
+        return FullTextRows(self, space_id)
+
+    def delete_fulltext(self, space_id: int, rowids: Sequence[int]) -> None:
+        delete_rows(self, space_id, rowids)
+
+    def make_item_changeable(self, item: Item) -> None:
+        """The server lets any row be changed."""
+
+    def make_session_changeable(self, session: Session) -> None:
+        """The server lets any row be changed."""
+
+
+def _named(sql: str, bindings: Bindings) -> Bindings:
+    """Bindings of a statement; those of numbered parameters by their numbers."""
+    if isinstance(bindings, Mapping) or "?1" not in sql:
+        return bindings
+    return {str(number): value for number, value in enumerate(bindings, 1)}
+
+
+@lru_cache(maxsize=100)
+def _insert_statement(table: str, columns: tuple[tuple[str, str], ...], key: str, conflict: str) -> str:
+    names = ", ".join(name for name, _type in columns)
+    arrays = ", ".join(f"%s::{type_}[]" for _name, type_ in columns)
+    return (
+        f"INSERT INTO {table} ({names}) SELECT {names} FROM unnest({arrays}) WITH ORDINALITY AS new ({names}, place)"
+        f" ORDER BY place {conflict} RETURNING id, {key}"
+    )

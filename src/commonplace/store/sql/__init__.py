@@ -1,0 +1,1 @@
+"""Statements and row code that both engines share, written once over `Connection`."""

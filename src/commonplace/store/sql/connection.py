@@ -1,0 +1,109 @@
+"""The connection that every shared statement runs on, whichever the engine.
+
+Statements are written once, as SQLite reads them, and kept to what PostgreSQL understands too. SQLite runs them as they
+are; PostgreSQL's connection translates the rest (`postgres/dialect.py` lists what). Where SQLite must not choose an
+index that begins with the space, it is written `+space_id`. What stands in `/*pg ... */` only PostgreSQL reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from commonplace.model import Item, Kind, Session
+
+Bindings = Sequence[Any] | Mapping[str, Any]
+
+# Whether a column is one of a list, which is bound as `connection.array(values)`.
+IN_LIST = "IN (SELECT value FROM json_each(?))"
+IN_BLOBS = "IN (SELECT unhex(value) FROM json_each(?))"
+
+
+def json_field(column: str, name: str) -> str:
+    """A field of a JSON column, as the indexes of SQLite know it (0014_damaged_rows.sql): NULL if it is damaged."""
+    return f"json_extract(iif(json_valid({column}), {column}, '{{}}'), '$.{name}')"
+
+
+class FullTextRows(Protocol):
+    """Full-text rows of many items, gathered here and written at once."""
+
+    # What was added, as it is written.
+    rows: list[tuple[Any, ...]]
+
+    def add(
+        self, rowid: int, words: Mapping[str, str], project_id: int, kind: Kind, type_: str, *, part: bool = False
+    ) -> None:
+        """The words of each column of a passage, or of a whole item under minus its id; a `part` of an item is one."""
+
+    def write(self) -> None:
+        """Write what was gathered, and begin again."""
+
+
+class Connection(Protocol):
+    """One connection in a transaction."""
+
+    # Which columns of `items` an engine has besides those of both.
+    has_checksums: bool
+    # After a SELECT whose rows are about to be changed, past those that others are changing.
+    skip_locked: str
+
+    def rows(self, sql: str, bindings: Bindings = (), *, prepared: bool = False, binary: bool = False) -> list[Any]:
+        """All rows as tuples.
+
+        For PostgreSQL: what is `prepared` is planned once for all values, for rows that are looked up by their keys;
+        whatever searches is planned each time. `binary` is quicker where rows hold many bytes.
+        """
+
+    def first(self, sql: str, bindings: Bindings = (), *, prepared: bool = False) -> Any:
+        """The first row as a tuple, or None."""
+
+    def value(self, sql: str, bindings: Bindings = ()) -> Any:
+        """The one value of a query that always has exactly one row, such as a count."""
+
+    def stream(self, sql: str, bindings: Bindings = ()) -> Iterator[tuple[Any, ...]]:
+        """Rows one by one, for queries whose rows would not fit into memory together."""
+
+    def run(self, sql: str, bindings: Bindings = ()) -> int:
+        """Change rows; how many."""
+
+    def run_all(self, sql: str, many: Sequence[Bindings]) -> None:
+        """The same for many bindings, in one trip to a server."""
+
+    def insert(self, sql: str, bindings: Bindings) -> int | None:
+        """Add a row, and return its id; None if ON CONFLICT DO NOTHING kept it out."""
+
+    def insert_all(
+        self,
+        table: str,
+        columns: Mapping[str, str],
+        rows: Sequence[Sequence[Any]],
+        *,
+        key: Sequence[str],
+        conflict: str = "",
+    ) -> list[int | None]:
+        """Add rows, in one trip to a server, and return the id of each; None for what a `conflict` kept out.
+
+        `columns` has PostgreSQL's type of each; rows are told apart by the columns in `key`.
+        """
+
+    def array(self, values: Iterable[Any]) -> Any:
+        """A list of numbers, texts or bytes, as it is bound."""
+
+    def as_json(self, value: object) -> str: ...
+
+    def get_setting(self, space_id: int, name: str) -> str | None:
+        """What is noted of a space in the table `meta`."""
+
+    def set_setting(self, space_id: int, name: str, value: str) -> None: ...
+
+    def database_size(self) -> int:
+        """Bytes of the whole database."""
+
+    def fulltext_rows(self, space_id: int) -> FullTextRows: ...
+
+    def delete_fulltext(self, space_id: int, rowids: Sequence[int]) -> None: ...
+
+    def make_item_changeable(self, item: Item) -> None:
+        """Write a damaged item as it was read, so that the engine lets it be changed."""
+
+    def make_session_changeable(self, session: Session) -> None: ...

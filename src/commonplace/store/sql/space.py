@@ -1,0 +1,67 @@
+"""One space of one database: what every shared part of a store works on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeVar
+
+from commonplace.store.sql.connection import Connection
+
+_T = TypeVar("_T")
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+class Database(Protocol):
+    """The transactions that both engines offer."""
+
+    def read(self, deadline: float | None = None) -> AbstractContextManager[Connection]:
+        """A consistent view. What takes longer than `deadline` seconds is interrupted with TimedOut."""
+
+    def write(self, patience: float | None = None, *, alone: bool = True) -> AbstractContextManager[Connection]:
+        """One transaction: everything in the block happens, or nothing; StoreBusy if its turn does not come in time.
+
+        Not `alone`: for those who lock the rows that they change, where an engine lets others write meanwhile.
+        """
+
+    def write_relaxed(self, patience: float) -> AbstractContextManager[Connection]:
+        """A small write that waits only so long for its turn, and not for the disk: a power cut may undo it."""
+
+    def admin_write(self) -> AbstractContextManager[Connection]:
+        """A write of whoever owns the tables, beyond one space."""
+
+    def admin_read(self) -> AbstractContextManager[Connection]: ...
+
+    def on_replica(self, work: Callable[[], _T]) -> _T:
+        """Have something read from a replica if there is one that has come far enough."""
+
+    def wrote(self, rows: int) -> None:
+        """Called after many rows were written, for an engine whose plans depend on how many there are."""
+
+
+class Space:
+    """A database, migrated, and the number of the space in it."""
+
+    _database: Database
+    _space_id: int
+    _query_timeout: float
+    _lock: threading.Lock
+
+    def snapshot(self, work: Callable[[], _T]) -> _T:
+        """All that `work` reads is of one moment."""
+
+        def read() -> _T:
+            with self._database.read(self._query_timeout):
+                return work()
+
+        return self._database.on_replica(read)
+
+
+def allow_replica(method: _Method) -> _Method:
+    """For what is read to be shown: nothing is decided by it that another server could have changed meanwhile.
+
+    A store with replicas runs what is marked so through `Database.on_replica`.
+    """
+    method.__dict__["allow_replica"] = True
+    return method

@@ -1,0 +1,250 @@
+"""A connection to a SQLite file that runs the shared statements (`store/sql/`), and the border where types end.
+
+Text that is not valid UTF-8 (a damaged page, a flipped bit) does not make a query fail: the query is repeated with its
+texts as bytes, and what cannot be decoded arrives as `DamagedText`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+import apsw
+
+from commonplace.identity import new_uid
+from commonplace.model import Item, Session
+from commonplace.store.damage import DamagedText, content_checksum
+from commonplace.store.sql.connection import Bindings
+from commonplace.store.sqlite.fulltext_rows import FullTextRows, delete_rows
+from commonplace.text.dates import clamp_time
+
+_BATCH = 500
+_CHANGED = re.compile(r"\s*(?:UPDATE|DELETE FROM|INSERT INTO|INSERT OR \w+ INTO)\s+(\w+)", re.IGNORECASE)
+# Made once: making one takes longer than writing a few fields with it.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+class SqliteConnection(apsw.Connection):
+    """What `Connection` promises, and apsw's own methods; by it a damaged row can be read and changed.
+
+    SQLite refuses to change a row that has a value of the wrong type, and one whose entry it does not find in an index,
+    such as after a bit flipped in the row. The value is converted, or the index rebuilt, and the change done again.
+    """
+
+    has_checksums = True
+    skip_locked = ""
+
+    def rows(self, sql: str, bindings: Bindings = (), *, prepared: bool = False, binary: bool = False) -> list[Any]:
+        """All rows as tuples. Read to the end, so that no cursor keeps a snapshot open."""
+        try:
+            return self.execute(sql, bindings).fetchall()
+        except UnicodeDecodeError:
+            return [*self._decoded(sql, bindings)]
+
+    def first(self, sql: str, bindings: Bindings = (), *, prepared: bool = False) -> Any:
+        found = self.rows(sql, bindings)
+        return found[0] if found else None
+
+    def value(self, sql: str, bindings: Bindings = ()) -> Any:
+        return self.rows(sql, bindings)[0][0]
+
+    def stream(self, sql: str, bindings: Bindings = ()) -> Iterator[tuple[Any, ...]]:
+        read = 0
+        cursor = self.execute(sql, bindings)
+        try:
+            while some := list(islice(cursor, _BATCH)):
+                yield from some
+                read += len(some)
+        except UnicodeDecodeError:
+            # The rows of the batch that broke off come again.
+            cursor.close()
+            yield from islice(self._decoded(sql, bindings), read, None)
+
+    def run(self, sql: str, bindings: Bindings = ()) -> int:
+        self.execute(sql, bindings)
+        return self.changes()
+
+    def run_all(self, sql: str, many: Sequence[Bindings]) -> None:
+        for bindings in many:
+            self.execute(sql, bindings)
+
+    def insert(self, sql: str, bindings: Bindings) -> int | None:
+        """Without RETURNING: that would open a savepoint, at which FTS5 writes out what it gathered."""
+        self.execute(sql, bindings)
+        return self.last_insert_rowid() if self.changes() else None
+
+    def insert_all(
+        self,
+        table: str,
+        columns: Mapping[str, str],
+        rows: Sequence[Sequence[Any]],
+        *,
+        key: Sequence[str],
+        conflict: str = "",
+    ) -> list[int | None]:
+        statement = _insert_statement(table, tuple(columns), conflict)
+        return [self.insert(statement, row) for row in rows]
+
+    def array(self, values: Iterable[Any]) -> str:
+        return json.dumps([value.hex() if isinstance(value, bytes) else value for value in values])
+
+    def as_json(self, value: object) -> str:
+        return _ENCODER.encode(value) if value else "{}"
+
+    def get_setting(self, space_id: int, name: str) -> str | None:
+        row = self.first("SELECT value FROM meta WHERE key = ?", (f"{name}:{space_id}",))
+        return None if row is None else str(row[0])
+
+    def set_setting(self, space_id: int, name: str, value: str) -> None:
+        self.execute(
+            "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (f"{name}:{space_id}", value),
+        )
+
+    def database_size(self) -> int:
+        return int(self.pragma("page_count")) * int(self.pragma("page_size"))
+
+    def fulltext_rows(self, space_id: int) -> FullTextRows:
+        return FullTextRows(self, space_id)
+
+    def delete_fulltext(self, space_id: int, rowids: Sequence[int]) -> None:
+        delete_rows(self, rowids)
+
+    def make_item_changeable(self, item: Item) -> None:
+        details = self.as_json(item.details)
+        self.execute(
+            "UPDATE items SET uid = ?, kind = ?, type = ?, title = ?, body = ?, details = ?, meta = ?, importance = ?,"
+            " status = ?, tokens = ?, content_hash = ?, created_ms = ?, updated_ms = ?, rev = ?, forgotten_ms = ?,"
+            " superseded_by = ?, checksum = ?, tagged = tagged <> 0,"
+            " project_id = iif(typeof(project_id) = 'integer', project_id, NULL),"
+            " session_id = iif(typeof(session_id) = 'integer', session_id, NULL),"
+            " parent_id = NULL, accessed_ms = NULL, valid_until_ms = NULL WHERE id = ?",
+            (
+                new_uid(clamp_time(item.created_ms)) if "uid" in item.damaged else item.uid,
+                item.kind,
+                item.type,
+                item.title,
+                item.body,
+                details,
+                self.as_json(item.meta),
+                item.importance,
+                item.status,
+                item.tokens,
+                item.content_hash or hashlib.sha256(f"damaged {item.id}".encode()).digest(),
+                clamp_time(item.created_ms),
+                clamp_time(item.updated_ms),
+                item.rev,
+                item.forgotten_ms,
+                item.superseded_by,
+                content_checksum(item.title, item.body, details),
+                item.id,
+            ),
+        )
+
+    def make_session_changeable(self, session: Session) -> None:
+        self.execute(
+            "UPDATE sessions SET uid = ?, key = ?, source = ?, label = ?, folder = ?, status = ?, importance = ?,"
+            " meta = ?, started_ms = ?, ended_ms = ?, updated_ms = ?, accessed_ms = ?, rev = ?, messages = ?,"
+            " words = ?, bytes = ?, forgotten_ms = ?, sketch = iif(typeof(sketch) = 'blob', sketch, x''),"
+            " project_id = iif(typeof(project_id) = 'integer', project_id, NULL) WHERE id = ?",
+            (
+                new_uid(clamp_time(session.started_ms)) if "uid" in session.damaged else session.uid,
+                session.key or f"damaged-{session.id}",
+                session.source,
+                session.label,
+                session.folder,
+                session.status,
+                session.importance,
+                json.dumps(session.meta, ensure_ascii=False) if session.meta else "{}",
+                session.started_ms,
+                session.ended_ms,
+                session.updated_ms,
+                session.accessed_ms,
+                session.rev,
+                session.messages,
+                session.words,
+                session.bytes,
+                session.forgotten_ms,
+                session.id,
+            ),
+        )
+
+    def execute(self, statements: str, bindings: apsw.Bindings | None = None, **options: Any) -> apsw.Cursor:
+        try:
+            return super().execute(statements, bindings, **options)
+        except (apsw.CorruptError, apsw.ConstraintError) as error:
+            if not self.in_transaction or not self._made_changeable(statements, error):
+                raise
+            return super().execute(statements, bindings, **options)
+
+    def _made_changeable(self, statement: str, error: apsw.Error) -> bool:
+        table, why = _CHANGED.match(statement), getattr(error, "extendedresult", 0)
+        try:
+            if table is not None and why == apsw.SQLITE_CORRUPT_INDEX:
+                super().execute(f"REINDEX {table[1]}")
+                return True
+            if table is not None and why == apsw.SQLITE_CONSTRAINT_DATATYPE:
+                return self._converted(table[1], error)
+        except apsw.Error:
+            return False
+        return False
+
+    def _converted(self, table: str, error: apsw.Error) -> bool:
+        """Whether values of a table that have the wrong type could be converted, one column after the other."""
+        types = {str(row[1]): str(row[2]) for row in super().execute(f"PRAGMA table_info({table})")}
+        columns: list[str] = []
+        while (column := str(error).rpartition(".")[2]) in types and column not in columns:
+            columns.append(column)
+            casts = ", ".join(f"{name} = CAST({name} AS {types[name]})" for name in columns)
+            wrong = " OR ".join(f"typeof({name}) NOT IN ('null', '{types[name].lower()}')" for name in columns)
+            try:
+                super().execute(f"UPDATE {table} SET {casts} WHERE {wrong}")
+                return True
+            except apsw.ConstraintError as other:
+                error = other
+        return False
+
+    def _decoded(self, sql: str, bindings: Bindings) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query with every text read as bytes and decoded here, as far as it can be."""
+        names = [f"c{n}" for n in range(self._width(sql, bindings))]
+        texts = ", ".join(
+            f"iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name}), typeof({name})" for name in names
+        )
+        question = f"WITH found({', '.join(names)}) AS ({sql.rstrip().rstrip(';')}) SELECT {texts} FROM found"
+        for row in self.execute(question, bindings):
+            pairs = zip(row[::2], row[1::2], strict=True)
+            yield tuple(_text(value) if kind == "text" else value for value, kind in pairs)
+
+    def _width(self, sql: str, bindings: Bindings) -> int:
+        """How many columns a query has, asked before its first row is decoded."""
+        width = 0
+
+        def look(cursor: apsw.Cursor, _sql: str, _bindings: apsw.Bindings | None) -> bool:
+            nonlocal width
+            width = len(cursor.get_description())
+            return False
+
+        cursor = self.cursor()
+        cursor.exec_trace = look
+        with contextlib.suppress(apsw.ExecTraceAbort):
+            cursor.execute(sql, bindings)
+        return width
+
+
+@lru_cache(maxsize=100)
+def _insert_statement(table: str, columns: tuple[str, ...], conflict: str) -> str:
+    marks = ", ".join("?" * len(columns))
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) {conflict}"
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return DamagedText(value)

@@ -1,0 +1,58 @@
+"""Rows of the full-text table: the words of each column of a passage, and tokens that tell where it belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from commonplace.model import Kind
+from commonplace.store.indexed_text import COLUMNS
+
+if TYPE_CHECKING:
+    from commonplace.store.sqlite.connection import SqliteConnection
+
+# Said of each full-text row of an item that was cut: queries that filter look at the whole of it instead. The double
+# mark keeps this and the tokens below apart from any word of a text.
+PART = "==part"
+_INSERT = (
+    f"INSERT INTO passages_fts (rowid, {', '.join(COLUMNS)}, scope) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
+)
+
+
+class FullTextRows:
+    """Full-text rows of many items, written at once: whenever their ids go back, FTS5 writes out what it gathered."""
+
+    def __init__(self, connection: SqliteConnection, space_id: int) -> None:
+        self._connection, self._space_id = connection, space_id
+        self.rows: list[tuple[Any, ...]] = []
+
+    def add(
+        self, rowid: int, words: Mapping[str, str], project_id: int, kind: Kind, type_: str, *, part: bool = False
+    ) -> None:
+        space = self._space_id
+        scope = f"{space_token(space)} {project_token(space, project_id)} {kind_token(space, kind)}"
+        row = (rowid, *(words.get(name, "") for name in COLUMNS), f"{scope} {PART}" if part else scope)
+        self.rows.append(row)
+
+    def write(self) -> None:
+        for row in sorted(self.rows):
+            self._connection.execute(_INSERT, row)
+        self.rows = []
+
+
+def delete_rows(connection: SqliteConnection, rowids: Sequence[int]) -> None:
+    for rowid in rowids:
+        connection.execute("DELETE FROM passages_fts WHERE rowid = ?", (rowid,))
+
+
+def space_token(space_id: int) -> str:
+    """What every full-text row of a space says of where it belongs."""
+    return f"==s{space_id}"
+
+
+def project_token(space_id: int, project_id: int) -> str:
+    return f"==s{space_id}p{project_id}"
+
+
+def kind_token(space_id: int, kind: Kind) -> str:
+    return f"==s{space_id}k{kind}"
