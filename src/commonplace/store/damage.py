@@ -153,8 +153,8 @@ def text_of(value: object) -> str:
 
 
 def list_of(value: object) -> list[str]:
-    """A JSON list of texts, of a row whose damage is reported elsewhere."""
-    return Reader().json_list("", value)
+    """A JSON list of texts, or an array of PostgreSQL, of a row whose damage is reported elsewhere."""
+    return value if isinstance(value, list) else Reader().json_list("", value)
 
 
 def content_checksum(title: str | bytes, body: str | bytes, details: str | bytes) -> bytes:
