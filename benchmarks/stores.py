@@ -65,8 +65,8 @@ def give_vectors(memory: LocalMemory) -> None:
     model = MiniLM()
     chance = np.random.default_rng(3)
     centres = chance.standard_normal((CENTRES, model.dim)).astype(np.float32)
-    memory.store.use_model(model.name, model.dim)
-    while jobs := memory.store.claim_jobs("bench", 5000, memory.clock(), 600_000):
+    memory.maintenance.use_model(model.name, model.dim)
+    while jobs := memory.maintenance.claim_jobs("bench", 5000, memory.clock(), 600_000):
         made = centres[chance.integers(CENTRES, size=len(jobs))]
         made = made + 0.7 * chance.standard_normal(made.shape).astype(np.float32)
-        memory.store.finish_jobs(jobs, made / np.linalg.norm(made, axis=1, keepdims=True), "bench")
+        memory.maintenance.finish_jobs(jobs, made / np.linalg.norm(made, axis=1, keepdims=True), "bench")

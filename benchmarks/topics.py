@@ -102,7 +102,7 @@ def load(name: str, texts: Sequence[str], work: Path, subjects: list[str] | None
     notes = [NewItem(content=text, kind="message", session="s", created_ms=n) for n, text in enumerate(texts)]
     stored = remember_all(memory, notes)
     memory.embeddings.catch_up()
-    points = memory.store.points(0, 0, 1_000_000)
+    points = memory.maintenance.topic_points(0, 0, 1_000_000)
     order = np.argsort(points.passages)
     found = memory.store.passage_texts(points.passages[order].tolist())
     about = dict(zip((one.id for one in stored), subjects or [""] * len(stored), strict=True))

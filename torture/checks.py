@@ -53,7 +53,7 @@ def _other_vectors(memory: LocalMemory) -> list[str]:
     passages = [id_ for some in store.passages_of(items).values() for id_ in some]
     if not passages or memory.embeddings.model is None:
         return []
-    store.use_model(memory.embeddings.model, DIM)
+    memory.maintenance.use_model(memory.embeddings.model, DIM)
     wrong = []
     for id_, told in store.passage_texts(passages).items():
         cosine = store.cosines(vector_of(told.text), [id_]).get(id_)

@@ -148,7 +148,7 @@ def wrong_clock(workspace: Workspace) -> None:
                 workspace.ledger.is_(mine[-1], text)
             if number % 5 == 0:
                 # As of a process that dies with a lease of a wrong time.
-                memory.store.claim_jobs("somebody else", 2, clock(), 60_000)
+                memory.maintenance.claim_jobs("somebody else", 2, clock(), 60_000)
                 memory.embeddings.catch_up()
         workspace.outcome.count("jumps of the clock", workspace.effort)
     finally:

@@ -143,7 +143,7 @@ def swapped(workspace: Workspace) -> None:
             copied = time.monotonic()
             copy = workspace.folder / "copy.db"
             with workspace.memory() as memory:
-                memory.store.backup(copy)
+                memory.maintenance.backup(copy)
             with contextmanager(swap.does)(workspace, copy):
                 pass
             done = time.monotonic()

@@ -9,7 +9,7 @@ from typing import Any
 
 from commonplace.identity import ref
 from commonplace.model import Item
-from commonplace.store.protocol import Store
+from commonplace.store.protocol import SpaceStore
 
 State = str | None
 """What an item says, or None if it is forgotten."""
@@ -55,7 +55,7 @@ class Ledger:
         with self._lock:
             return [uid for uid, states in self._states.items() if None not in states]
 
-    def lost(self, store: Store) -> list[str]:
+    def lost(self, store: SpaceStore) -> list[str]:
         """What is not as it was acknowledged."""
         with self._lock:
             expected = dict(self._states)
@@ -74,7 +74,7 @@ def _state(item: Item | None) -> State | bool:
     return item.body if item.forgotten_ms is None else None
 
 
-def _items(store: Store, uids: Iterable[str]) -> dict[str, Item]:
+def _items(store: SpaceStore, uids: Iterable[str]) -> dict[str, Item]:
     found: dict[str, Item] = {}
     for some in _in_steps(list(uids), 500):
         ids = store.resolve([ref(uid) for uid in some])

@@ -140,7 +140,9 @@ changes = st.one_of(
     ),
     st.builds(lambda n: lambda memory: conversations.forget_session(memory, chosen(memory, TALK, n)), which),
     st.builds(lambda n: lambda memory: conversations.restore_session(memory, chosen(memory, TALK, n)), which),
-    st.builds(lambda name, other: lambda memory: memory.store.alias_project(name, other), names.filter(bool), words),
+    st.builds(
+        lambda name, other: lambda memory: memory.maintenance.alias_project(name, other), names.filter(bool), words
+    ),
 )
 
 

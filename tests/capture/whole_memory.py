@@ -59,8 +59,8 @@ def fill(memory: LocalMemory, clock: Clock) -> None:
     # What was superseded by something older than itself.
     late = remember(memory, NewItem("Use cookies", project="github.com/acme/api")).id
     mark_superseded(memory, late, two)
-    memory.store.alias_project("github.com/acme/api", "zoo/backend")
-    memory.store.alias_project("web", "site")
+    memory.maintenance.alias_project("github.com/acme/api", "zoo/backend")
+    memory.maintenance.alias_project("web", "site")
     remember(memory, NewItem("Another one", project="backend"))
     talk = store_conversation(
         memory,

@@ -16,8 +16,9 @@ from tests.postgres_server import PostgresServer
 from commonplace.model import Draft, Kind, Passage, PassageText, Scope
 from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.postgres.store import PostgresStore
-from commonplace.store.protocol import Job, Store
+from commonplace.store.protocol import Store
 from commonplace.store.sqlite.store import SqliteStore
+from commonplace.store.types import Job
 from commonplace.text.query import parse_query
 
 if TYPE_CHECKING:

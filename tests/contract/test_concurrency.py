@@ -90,13 +90,13 @@ def test_of_those_who_expect_the_same_revision_one_goes_on(servers: list[Store])
 def test_an_event_told_at_once_is_taken_once(servers: list[Store]) -> None:
     def capture(store: Store, _number: int) -> list[bool]:
         seen = [make_draft(f"seen {n}", kind="observation", session="talk") for n in range(5)]
-        return store.capture(
+        return store.capture_events(
             [talk()], [CapturedEvent(b"%d" % n, "kept", draft) for n, draft in enumerate(seen)], [], THEN
         )
 
     taken = at_once(servers, capture)
     assert [sum(each) for each in zip(*taken, strict=True)] == [1] * 5
-    assert servers[0].captured() == {"kept": 5}
+    assert servers[0].capture_counts() == {"kept": 5}
     assert len(servers[0].newest(Scope(), 99)) == 5
 
 
@@ -144,7 +144,7 @@ def test_news_miss_nothing_of_what_many_write(servers: list[Store]) -> None:
         mark = "0-0-0-0"
         while True:
             over = written.is_set()
-            events, mark = reader.news(mark, 3)
+            events, mark = reader.events(mark, 3)
             yield from ((event.what, event.id) for event in events)
             if over and not events:
                 return

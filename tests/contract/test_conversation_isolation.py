@@ -49,14 +49,14 @@ def test_nobody_reads_across_the_border(mine: Store, theirs: Store) -> None:
         theirs.latest_sessions(everywhere, 9),
         theirs.idle_sessions(THEN + 1, 9.0),
         theirs.sessions_during(Scope(), *always),
-        theirs.happened(Scope(), *always),
+        theirs.item_headers(Scope(), *always),
         theirs.sketches(),
         theirs.activity(everywhere, 0),
-        theirs.news("0-0-0-0", 9)[0],
+        theirs.events("0-0-0-0", 9)[0],
     ]
     assert [len(answer) for answer in answers] == [0] * len(answers)
     assert theirs.session_counts(everywhere, 9).sessions == theirs.count_sessions(everywhere) == 0
-    assert theirs.thread("talk", 9, 9) is None
+    assert theirs.session_progress("talk", 9, 9) is None
 
 
 def test_nobody_changes_across_the_border(mine: Store, theirs: Store) -> None:
@@ -104,6 +104,8 @@ def test_a_stream_goes_on_only_where_it_began(mine: Store, theirs: Store) -> Non
 
 
 def test_events_and_files_are_known_where_they_were_told(mine: Store, theirs: Store) -> None:
-    mine.capture([TALK], [CapturedEvent(b"1", "kept")], [], THEN)
+    mine.capture_events([TALK], [CapturedEvent(b"1", "kept")], [], THEN)
     mine.save_source_mark("a.jsonl", {"at": 1}, THEN)
-    assert theirs.known_events([b"1"]) == set() and theirs.captured() == {} and theirs.source_mark("a.jsonl") is None
+    assert (
+        theirs.known_events([b"1"]) == set() and theirs.capture_counts() == {} and theirs.source_mark("a.jsonl") is None
+    )

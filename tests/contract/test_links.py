@@ -54,7 +54,7 @@ def say(store: Store, key: str, *texts: str, at: int = THEN, meta: Mapping[str, 
 
 def edges(store: Store, item_ids: Iterable[int], rel: str = "", project: str | None = None) -> list[Edge]:
     passages = [passage for group in store.passages_of(list(item_ids)).values() for passage in group]
-    return [edge for edge in store.neighbours(passages, 100, project) if rel in ("", edge.rel)]
+    return [edge for edge in store.edges_of(passages, 100, project) if rel in ("", edge.rel)]
 
 
 def ties(store: Store, item_ids: Sequence[int], rel: str = "") -> set[Tie]:
@@ -153,7 +153,7 @@ def test_the_latest_few_are_linked_and_the_more_common_the_weaker(store: Store) 
     ids = put(store, *(make_draft(f"number {n} of src/auth.ts", at=THEN + n) for n in range(10)))
     link_all(store)
     last = store.passages_of(ids)[ids[-1]][0]
-    back = [edge for edge in store.neighbours([last], 100) if edge.src == last]
+    back = [edge for edge in store.edges_of([last], 100) if edge.src == last]
     assert {edge.dst for edge in back} == {
         store.passages_of(ids)[id_][0] for id_ in ids[-1 - MAX_LINKS_PER_MENTION : -1]
     }
@@ -386,18 +386,18 @@ def test_spaces_are_linked_apart(open_store: Opener) -> None:
     assert len(edges(mine, [first])) == 1
     assert edges(yours, [other]) == []
     passages = mine.passages_of([first])[first]
-    assert yours.neighbours(passages, 9) == [] == yours.sort_by_time(passages)
+    assert yours.edges_of(passages, 9) == [] == yours.sort_by_time(passages)
 
 
 def test_the_strongest_neighbours_come_first_on_each_side(store: Store) -> None:
     said = say(store, "s", "see src/auth.ts", "makeTheThing in src/auth.ts", "src/auth.ts and makeTheThing")
     link_all(store)
     middle = store.passages_of(said)[said[1]][0]
-    few = store.neighbours([middle], 1)
+    few = store.edges_of([middle], 1)
     assert [(edge.rel, edge.src == middle) for edge in few] == [("file", True), ("file", False)]
-    every = store.neighbours([middle], 100)
+    every = store.edges_of([middle], 100)
     assert [edge.weight for edge in every] == sorted((edge.weight for edge in every), reverse=True)
-    assert store.neighbours([], 5) == store.neighbours([10**9], 5) == []
+    assert store.edges_of([], 5) == store.edges_of([10**9], 5) == []
 
 
 def test_items_are_linked_as_their_metadata_says(store: Store) -> None:

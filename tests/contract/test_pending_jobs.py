@@ -10,7 +10,8 @@ import pytest
 
 from commonplace.errors import CommonplaceError
 from commonplace.model import Draft, Scope, SessionDraft
-from commonplace.store.protocol import Job, Store
+from commonplace.store.protocol import Store
+from commonplace.store.types import Job
 
 if TYPE_CHECKING:
     from numpy import float32

@@ -24,7 +24,7 @@ def keep(store: Store, key: str, first: int, last: int, project: str | None = No
 
 
 def titles(store: Store, scope: Scope, first: int, last: int, limit: int = 50) -> list[str]:
-    return [one.title for one in store.happened(scope, THEN + first * DAY, THEN + last * DAY, limit)]
+    return [one.title for one in store.item_headers(scope, THEN + first * DAY, THEN + last * DAY, limit)]
 
 
 def during(store: Store, scope: Scope, first: int, last: int, limit: int = 50) -> list[str]:
@@ -51,7 +51,7 @@ def test_what_happened_tells_everything_but_the_text(store: Store) -> None:
         meta={"failed": True},
     )
     (stored,) = store.put([draft], THEN)
-    (one,) = store.happened(Scope(), THEN, THEN + 1, 9)
+    (one,) = store.item_headers(Scope(), THEN, THEN + 1, 9)
     assert (one.item_id, one.kind, one.type, one.title, one.project) == (
         stored.id,
         "observation",
@@ -177,9 +177,9 @@ def test_a_session_is_read_in_order_with_everything_in_it(store: Store) -> None:
     assert between(store, alone, limit=2, oldest_first=True) == [["did", "ours 0"], ["ours 1"]]
     assert between(store, alone) == [["ours 1", "ours 0", "did"]]
     assert between(store, Scope(sessions=SessionScope(ids=()))) == []
-    assert store.kinds_in([ours, ours + 999]) == {ours: {"message": 2, "observation": 1}}
+    assert store.kinds_per_session([ours, ours + 999]) == {ours: {"message": 2, "observation": 1}}
     store.forget_session(ours, THEN)
-    assert store.kinds_in([ours]) == {}
+    assert store.kinds_per_session([ours]) == {}
 
 
 def test_sessions_that_come_from_another_are_found(store: Store) -> None:

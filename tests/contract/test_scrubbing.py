@@ -16,7 +16,7 @@ Make = Callable[..., Draft]
 
 def all_of(store: Store, part: str, limit: int = 2) -> list[TextRow]:
     found: list[TextRow] = []
-    while batch := store.holders(part, found[-1].mark if found else None, limit):
+    while batch := store.text_rows(part, found[-1].key if found else None, limit):
         assert len(batch) <= limit
         found += batch
     return found
@@ -31,7 +31,7 @@ def test_every_item_is_seen_once_and_only_of_ones_own_space(store: Store, open_s
     open_store("another").put([draft("zebra elsewhere")], THEN)
     store.forget([stored[1].id], THEN)
     holders = all_of(store, "items")
-    assert [holder.mark for holder in holders] == [(one.id,) for one in stored]
+    assert [holder.key for holder in holders] == [(one.id,) for one in stored]
     assert all({"striped"} < set(holder.texts) for holder in holders)
     assert [holder.name for holder in holders][:1] == [f"item {stored[0].id}"]
 
@@ -64,14 +64,14 @@ def test_other_parts_are_cleaned_by_their_marks(store: Store, neighbour: Store) 
         store.append_stream(f"stream_{n}", lambda _end: "zebra crossing", lambda one: one or _missing(), THEN)
     assert len(all_of(store, "chunks")) == len(all_of(store, "streams")) == 3
     for part in ("streams", "chunks"):
-        store.clean_text_rows(part, [holder.mark for holder in all_of(store, part)], without)
+        store.clean_text_rows(part, [holder.key for holder in all_of(store, part)], without)
     assert [stream.tags for stream in neighbour.streams(0)] == [("horse 0",), ("horse 1",), ("horse 2",)]
     assert {holder.texts for holder in all_of(store, "chunks")} == {("horse crossing",)}
 
 
 def test_every_part_can_be_walked_and_wiped(store: Store) -> None:
-    assert {"items", "history", "sessions", "streams"} <= set(store.parts())
-    assert all(all_of(store, part) == [] for part in store.parts())
+    assert {"items", "history", "sessions", "streams"} <= set(store.text_parts())
+    assert all(all_of(store, part) == [] for part in store.text_parts())
     assert store.erase_deleted()
 
 

@@ -156,7 +156,9 @@ def streamed(store: Store, text: str) -> object:
 
 
 def captured(store: Store, text: str) -> object:
-    return store.capture([talk()], [CapturedEvent(text.encode(), "kept", make_draft(text, session="talk"))], [], THEN)
+    return store.capture_events(
+        [talk()], [CapturedEvent(text.encode(), "kept", make_draft(text, session="talk"))], [], THEN
+    )
 
 
 # Every way in which a space gets an item more.

@@ -10,7 +10,8 @@ import pytest
 
 from commonplace.model import KINDS, Draft, Scope
 from commonplace.store.indexed_text import QUERY_COLUMNS
-from commonplace.store.protocol import Store, TextAnswer
+from commonplace.store.protocol import Store
+from commonplace.store.types import TextAnswer
 from commonplace.text.query import parse_query
 
 if TYPE_CHECKING:

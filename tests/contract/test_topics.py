@@ -39,7 +39,7 @@ def build(
     store: Store, members: Sequence[TopicMember], *names: str | tuple[int, str], place: int = GLOBAL, now: int = THEN
 ) -> list[int]:
     """Replace the topics of a place, and tell the ids in the order of the names."""
-    points = store.points(place, 0, 1000)
+    points = store.topic_points(place, 0, 1000)
     named = [(None, name) if isinstance(name, str) else name for name in names]
     centres = [TopicCentre(id_, name, row(1)) for id_, name in named]
     assert store.claim_topics(place, "w", now, LEASE)
@@ -56,16 +56,16 @@ def test_a_space_without_vectors_has_no_topics(store: Store) -> None:
     assert store.topics() == [] and store.stale_topics() == [] and store.topic_passages(1, 10) == []
     assert store.topics_of([1]) == {} == store.topic_members(GLOBAL)
     assert store.built_topics(GLOBAL) is None
-    assert len(store.points(GLOBAL, 0, 10).passages) == 0
+    assert len(store.topic_points(GLOBAL, 0, 10).passages) == 0
 
 
 def test_points_come_in_pages_in_the_order_of_their_vectors(store: Store, written: list[int]) -> None:
-    whole = store.points(GLOBAL, 0, 10)
+    whole = store.topic_points(GLOBAL, 0, 10)
     assert sorted(whole.passages.tolist()) == sorted(written) and whole.rows.shape == (4, 8)
-    first = store.points(GLOBAL, 0, 3)
-    rest = store.points(GLOBAL, first.last, 3)
+    first = store.topic_points(GLOBAL, 0, 3)
+    rest = store.topic_points(GLOBAL, first.last, 3)
     assert [*first.passages, *rest.passages] == whole.passages.tolist() and rest.last == whole.last
-    assert len(store.points(GLOBAL, whole.last, 3).passages) == 0
+    assert len(store.topic_points(GLOBAL, whole.last, 3).passages) == 0
 
 
 def test_what_was_built_is_told_to_all(store: Store, neighbour: Store, written: list[int]) -> None:
@@ -126,7 +126,7 @@ def test_new_passages_are_told_and_extend_a_topic_once(
     assert store.stale_topics() == [StaleTopics(GLOBAL, 4, 2, 0, 2)]
     known, theirs = store.built_topics(GLOBAL), neighbour.built_topics(GLOBAL)
     assert known is not None and theirs is not None
-    points = store.points(GLOBAL, known.seen, 100)
+    points = store.topic_points(GLOBAL, known.seen, 100)
     assert store.extend_topics(GLOBAL, known, [(0, e, 0.4)], points.last)
     assert not neighbour.extend_topics(GLOBAL, theirs, [(0, e, 0.4), (0, f, 0.4)], points.last)
     assert store.topic_members(GLOBAL) == dict.fromkeys([*written, e], one)
@@ -135,7 +135,7 @@ def test_new_passages_are_told_and_extend_a_topic_once(
 
 
 def test_what_vanished_while_it_was_grouped_is_left_out(store: Store, written: list[int]) -> None:
-    points = store.points(GLOBAL, 0, 100)
+    points = store.topic_points(GLOBAL, 0, 100)
     (item,) = (text.item_id for text in store.passage_texts(written[:1]).values())
     store.forget([item], THEN)
     assert store.claim_topics(GLOBAL, "w", THEN, LEASE)
@@ -148,7 +148,7 @@ def test_one_builds_at_a_time(store: Store, neighbour: Store, written: list[int]
     assert store.claim_topics(GLOBAL, "one", THEN, LEASE)
     assert not neighbour.claim_topics(GLOBAL, "two", THEN + LEASE - 1, LEASE)
     assert neighbour.claim_topics(GLOBAL, "two", THEN + LEASE, LEASE)
-    points = store.points(GLOBAL, 0, 100)
+    points = store.topic_points(GLOBAL, 0, 100)
     built = BuiltTopics([TopicCentre(None, "Late", row(1))], row(), points.last, points.model)
     assert not store.replace_topics(GLOBAL, "one", built, [(0, written[0], 0.5)], 4, THEN)
     assert store.topics() == []
@@ -185,7 +185,7 @@ def test_spaces_know_nothing_of_each_other(
 
 def test_another_model_makes_topics_anew(store: Store, embed: Embed, pointing: Pointing, written: list[int]) -> None:
     build(store, [(0, passage, 0.5) for passage in written], "One")
-    old = store.points(GLOBAL, 0, 100)
+    old = store.topic_points(GLOBAL, 0, 100)
     embed(store, lambda _passage: pointing(1, dim=4), model="tinier", dim=4)
     assert store.topics() == []
     assert store.stale_topics() == [StaleTopics(GLOBAL, None, 4, 0, 0)]

@@ -114,7 +114,7 @@ def test_it_gives_way_to_whoever_writes(memory: LocalMemory, open_again: Callabl
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        other.store.clean_items([(1,)], meanwhile)
+        other.maintenance.clean_items([(1,)], meanwhile)
     assert background.step()
     assert other.store.count_unlinked() == 0
     other.close()

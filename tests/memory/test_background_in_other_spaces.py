@@ -63,7 +63,7 @@ def write(memory: LocalMemory, count: int) -> None:
 
 
 def waiting(server: LocalMemory) -> list[str]:
-    return list(server.store.spaces_with_work(server.clock()))
+    return list(server.maintenance.spaces_with_work(server.clock()))
 
 
 def done(rounds: OtherSpacesTask, server: LocalMemory) -> None:

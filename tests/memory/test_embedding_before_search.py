@@ -46,7 +46,7 @@ def test_the_vectors_are_those_that_the_background_would_have_made(
 ) -> None:
     write(memory_with_model, NOTES)
     at_once = recall(memory_with_model, PARAPHRASE, Scope()).hits[0]
-    memory_with_model.store.requeue_embeddings()
+    memory_with_model.maintenance.requeue_embeddings()
     memory_with_model.embeddings.catch_up()
     assert recall(memory_with_model, PARAPHRASE, Scope()).hits[0] == at_once
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import cast
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember, remember_all
 from commonplace.memory.status import status
 from commonplace.model import Scope
+from commonplace.store.protocol import Store
 
 BOUND = 60.0
 
@@ -302,13 +304,13 @@ def test_what_a_process_was_embedding_when_it_ended_is_left_to_others_at_once(
     monkeypatch.setattr(embeddings, "STOP_SECONDS", 0.05)
     remember(memory, NewItem("Still being embedded when the end comes"))
     slow = Slow()
-    worker = embeddings.Embeddings(memory.store, slow, clock)
+    worker = embeddings.Embeddings(cast("Store", memory.store), slow, clock)
     with closing(open_again()) as other:
         worker.start()
         assert slow.asked.wait(BOUND)
-        assert other.store.claim_jobs("other", 9, clock(), embeddings.LEASE_MS) == []
+        assert other.maintenance.claim_jobs("other", 9, clock(), embeddings.LEASE_MS) == []
         worker.stop()
-        assert len(other.store.claim_jobs("other", 9, clock(), embeddings.LEASE_MS)) == 1
+        assert len(other.maintenance.claim_jobs("other", 9, clock(), embeddings.LEASE_MS)) == 1
         slow.go_on.set()
         until(lambda: not worker._worker or not worker._worker.is_alive())
         assert worker.embedded == 0 and worker.lag() > 0, "what it made after all was not its own any more"

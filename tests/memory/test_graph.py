@@ -148,7 +148,7 @@ def test_a_walk_looks_at_a_bounded_number_of_passages(memory: LocalMemory, monke
     remember_all(memory, [NewItem(kind="memory", type="note", content=text) for text in notes])
     link_all(memory)
     asked: list[int] = []
-    neighbours = memory.store.neighbours
+    neighbours = memory.store.edges_of
 
     def counted(passage_ids: Sequence[int], most_each: int, project: str | None = None) -> list[Edge]:
         asked.extend(passage_ids)
@@ -164,7 +164,7 @@ def test_reading_changes_no_row(memory: LocalMemory, settings: Settings) -> None
     before = all_rows(settings)
     assert walk_links(memory, dict.fromkeys(passages[:3], 1.0))
     walk_links(memory, {passages[0]: 0.5}, direction="forward", depth=3)
-    memory.store.neighbours(passages, LINKS_EACH)
+    memory.store.edges_of(passages, LINKS_EACH)
     assert all_rows(settings) == before
 
 
@@ -217,7 +217,7 @@ def hops_from(memory: LocalMemory, seeds: Mapping[int, float], direction: Direct
     """By a plain search, breadth first, over the links that a walk may use."""
     links: dict[int, set[int]] = {}
     for passage in range(1, 61):
-        for edge in memory.store.neighbours([passage], LINKS_EACH):
+        for edge in memory.store.edges_of([passage], LINKS_EACH):
             if edge.src == passage and direction != "forward":
                 links.setdefault(passage, set()).add(edge.dst)
             if edge.dst == passage and direction != "backward":

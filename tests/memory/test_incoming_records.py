@@ -72,7 +72,7 @@ def test_whatever_a_record_says_it_is_taken_in_or_refused(memory: LocalMemory) -
         again = sync_records.take_records(memory, [*strange, one])
         assert {known.result for known in again} <= {"unchanged", "failed"}
     assert not check_store(memory)
-    for item in memory.store.walk(0, 1_000):
+    for item in memory.maintenance.items_by_id(0, 1_000):
         for line in memory.store.history(item.id):
             with contextlib.suppress(CommonplaceError):
                 revert_to_revision(memory, item.id, line.rev)

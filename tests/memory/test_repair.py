@@ -81,10 +81,10 @@ def fill(memory: LocalMemory) -> None:
 
 def embed(memory: LocalMemory) -> None:
     """A vector for everything that waits, made of nothing but its number."""
-    memory.store.use_model("tiny", 8)
-    while jobs := memory.store.claim_jobs("me", 100, memory.clock(), 60_000):
+    memory.maintenance.use_model("tiny", 8)
+    while jobs := memory.maintenance.claim_jobs("me", 100, memory.clock(), 60_000):
         vectors = np.array([np.roll(np.arange(1, 9), job.passage.id) for job in jobs], np.float32)
-        memory.store.finish_jobs(jobs, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), "me")
+        memory.maintenance.finish_jobs(jobs, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), "me")
 
 
 def truth(settings: Settings) -> dict[str, list[str]]:

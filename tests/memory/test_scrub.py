@@ -73,7 +73,7 @@ def everywhere(memory: LocalMemory, said: str) -> list[int]:
     streams.append_to_stream(memory, streams.start_stream(memory, tags=[f"t {said}"]).id, f"chunk {said}")
     answer = SavedReply(200, "{}", f'{{"content": "{said}"}}'.encode())
     run_once(memory, "me", "first", b"x", lambda: answer)
-    memory.store.save_source_mark(f"/home/{said}/x.jsonl", {"title": said}, 1)
+    memory.maintenance.save_source_mark(f"/home/{said}/x.jsonl", {"title": said}, 1)
     return [first, long, gone]
 
 
@@ -101,7 +101,7 @@ def test_it_is_found_everywhere_and_leaves_no_trace(
     assert done.holders == looked.holders
     assert done.kinds == looked.kinds
     assert set(done.kinds) == ({"named"} if named else {"github-token"})
-    assert {*memory.store.parts()} - set(done.holders) <= {"topics", "jobs", "keys"}
+    assert {*memory.maintenance.text_parts()} - set(done.holders) <= {"topics", "jobs", "keys"}
     assert wipe_deleted(memory)
     assert in_files(settings, said) == []
     assert files_holding(memory, said) == []
@@ -126,7 +126,7 @@ def test_what_was_cleaned_is_still_found_by_its_other_words(
     scrub_secrets(memory)
     assert [hit.item.id for hit in recall(memory, "about more part", Scope()).hits][:1]
     assert not recall(memory, f'"{TOKEN}"', Scope()).hits
-    assert memory.store.index_state(10).stray == memory.store.index_state(10).wordless == 0
+    assert memory.maintenance.index_state(10).stray == memory.maintenance.index_state(10).wordless == 0
 
 
 def test_two_that_differed_in_a_secret_stay_two(memory: LocalMemory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -193,7 +193,7 @@ def test_who_comes_second_leaves_the_building_to_the_first(
     (grown,) = memory_with_model.store.stale_topics()
     other = open_again()
     try:
-        assert other.store.claim_topics(grown.place, "somebody", clock.now, LEASE_MS)
+        assert other.maintenance.claim_topics(grown.place, "somebody", clock.now, LEASE_MS)
         assert update_topics(memory_with_model) is False and list_topics(memory_with_model) == []
         clock.forward(ms=LEASE_MS)
         assert update_topics(memory_with_model) is True and list_topics(other) == list_topics(memory_with_model) != []

@@ -62,7 +62,7 @@ def copied(server: Served, database: Path) -> Path:
     """A copy of the store as it is, made while the server runs."""
     copy = server.folder / "copy.db"
     memory = memory_of(server)
-    memory.store.backup(copy)
+    memory.maintenance.backup(copy)
     memory.close()
     assert database.exists()
     return copy

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,9 +17,10 @@ from commonplace.identity import ref
 from commonplace.model import Draft, Key, Scope, SessionDraft, SessionScope, Stream
 from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.invariants import CUT
-from commonplace.store.maintenance import Limits
+from commonplace.store.maintenance import Limits, StoreMaintenance
+from commonplace.store.project_scope import REFUSALS, StoreWideRefusals
 from commonplace.store.project_view import ProjectView
-from commonplace.store.protocol import Store
+from commonplace.store.protocol import SpaceStore, Store
 from commonplace.store.records import RECORD_KINDS, Arrival, Name, Peer
 from commonplace.store.sqlite.store import SqliteStore
 from commonplace.store.types import BuiltTopics, RequestClaim, SavedReply, TopicCentre
@@ -37,7 +38,8 @@ class World:
     """A whole store with something of everything in two projects and in none, and the part of it that is ours."""
 
     whole: Store
-    part: Store
+    part: SpaceStore
+    maintenance: StoreMaintenance
     ours: int
     theirs: int
     everywhere: int
@@ -74,9 +76,9 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield filled(whole, ProjectView(whole, "ours"))
 
 
-def filled(whole: Store, part: Store) -> World:
+def filled(whole: Store, part: SpaceStore) -> World:
     """Something of everything."""
-    mark = whole.news(None, 10)[1]
+    mark = whole.events(None, 10)[1]
     ours, theirs, everywhere = (
         stored.id
         for stored in whole.put(
@@ -107,13 +109,14 @@ def filled(whole: Store, part: Store) -> World:
         whole.finish_jobs(jobs, np.stack([VECTOR] * len(jobs)), "w")
     whole.link(100, references, THEN)
     for place in whole.stale_topics():
-        points = whole.points(place.place, 0, 100)
+        points = whole.topic_points(place.place, 0, 100)
         of_them = theirs in {text.item_id for text in whole.passage_texts(points.passages.tolist()).values()}
         built = replace(named("zebra theirs" if of_them else "zebra ours"), seen=points.last, model=points.model)
         assert whole.claim_topics(place.place, "w", THEN, 1000)
         members = [(0, passage, 1.0) for passage in points.passages.tolist()]
         assert whole.replace_topics(place.place, "w", built, members, len(members), THEN)
-    return World(whole, part, ours, theirs, everywhere, mine.id, yours.id, mark)
+    refusals = cast("StoreMaintenance", StoreWideRefusals())
+    return World(whole, part, refusals, ours, theirs, everywhere, mine.id, yours.id, mark)
 
 
 def key() -> Key:
@@ -138,8 +141,9 @@ READING: Mapping[str, Callable[[World], object]] = {
             Scope(project="ours", with_global=True),
         )
     ],
-    "happened": lambda w: [
-        w.part.happened(scope, 0, 2 * THEN, 50) for scope in (Scope(), Scope(project=THEIRS), Scope(only_global=True))
+    "item_headers": lambda w: [
+        w.part.item_headers(scope, 0, 2 * THEN, 50)
+        for scope in (Scope(), Scope(project=THEIRS), Scope(only_global=True))
     ],
     "sessions_during": lambda w: [
         w.part.sessions_during(scope, 0, 2 * THEN, 50) for scope in (Scope(), Scope(project=THEIRS))
@@ -152,8 +156,11 @@ READING: Mapping[str, Callable[[World], object]] = {
             Scope(sessions=SessionScope(ids=(w.our_session, w.their_session), empty=True)),
         )
     ],
-    "kinds_in": lambda w: w.part.kinds_in([w.their_session]),
-    "sessions_from": lambda w: [w.part.follow_up_sessions(w.their_session), w.part.follow_up_sessions(w.our_session)],
+    "kinds_per_session": lambda w: w.part.kinds_per_session([w.their_session]),
+    "follow_up_sessions": lambda w: [
+        w.part.follow_up_sessions(w.their_session),
+        w.part.follow_up_sessions(w.our_session),
+    ],
     "items_per_day": lambda w: [w.part.items_per_day(Scope(project=THEIRS), 0, 2 * THEN)],
     "history": lambda w: [w.part.history(w.theirs), w.part.history(w.everywhere)],
     "superseded": lambda w: [w.part.superseded(w.theirs), w.part.superseded(w.everywhere)],
@@ -167,13 +174,15 @@ READING: Mapping[str, Callable[[World], object]] = {
     "cosines": lambda w: w.part.cosines(VECTOR, w.passages(w.theirs)),
     "passages_of": lambda w: w.part.passages_of([w.theirs, w.everywhere]),
     "passage_texts": lambda w: w.part.passage_texts(w.passages(w.theirs)),
-    "waiting_jobs": lambda w: w.part.pending_jobs(w.passages(w.theirs)),
-    "newest_waiting": lambda w: [w.part.newest_pending_jobs(s, 9) for s in (Scope(), Scope(project=THEIRS))],
-    "titled": lambda w: [w.part.titled(["%"], 1, s, 9) for s in (Scope(), Scope(project=THEIRS))],
+    "pending_jobs": lambda w: w.part.pending_jobs(w.passages(w.theirs)),
+    "newest_pending_jobs": lambda w: [w.part.newest_pending_jobs(s, 9) for s in (Scope(), Scope(project=THEIRS))],
+    "conversations_by_title": lambda w: [
+        w.part.conversations_by_title(["%"], 1, s, 9) for s in (Scope(), Scope(project=THEIRS))
+    ],
     "topics": lambda w: [w.part.topics(), w.part.topics(THEIRS)],
     "topics_of": lambda w: w.part.topics_of(w.passages(w.theirs)),
     "topic_passages": lambda w: [w.part.topic_passages(topic.id, 9) for topic in w.whole.topics(THEIRS)],
-    "grown_topics": lambda w: w.part.stale_topics(),
+    "stale_topics": lambda w: w.part.stale_topics(),
     "streams": lambda w: w.part.streams(0),
     "resolve_session": lambda w: [w.part.resolve_session(ref(w.their_session), "x"), _by_key(w, "s-theirs")],
     "get_sessions": lambda w: w.part.get_sessions([w.their_session]),
@@ -188,16 +197,16 @@ READING: Mapping[str, Callable[[World], object]] = {
     "session_history": lambda w: w.part.session_history(w.their_session),
     "idle_sessions": lambda w: w.part.idle_sessions(THEN + 9, 9.0),
     "sketches": lambda w: [w.their_session in w.part.sketches()],
-    "news": lambda w: w.part.news(w.mark, 100),
+    "events": lambda w: w.part.events(w.mark, 100),
     "uses_model": lambda w: w.part.uses_model("tiny"),
     "pending": lambda w: w.part.pending(),
-    "unlinked": lambda w: w.part.count_unlinked(),
-    "neighbours": lambda w: [w.part.neighbours(w.passages(w.theirs), 9, name) for name in (None, THEIRS, "ours")],
-    "in_order": lambda w: w.part.sort_by_time(w.passages(w.theirs)),
+    "count_unlinked": lambda w: w.part.count_unlinked(),
+    "edges_of": lambda w: [w.part.edges_of(w.passages(w.theirs), 9, name) for name in (None, THEIRS, "ours")],
+    "sort_by_time": lambda w: w.part.sort_by_time(w.passages(w.theirs)),
     "speakers": lambda w: [w.part.speakers(plain_words("zebra user"), name) for name in (None, THEIRS)],
     "turns": lambda w: w.part.turns([w.theirs, *(m.id for m in w.whole.messages_of(w.their_session))]),
-    "captured": lambda w: w.part.captured(),
-    "waiting_because": lambda w: w.part.pending_reason(),
+    "capture_counts": lambda w: w.part.capture_counts(),
+    "pending_reason": lambda w: w.part.pending_reason(),
     "space_uid": lambda w: w.part.space_uid(),
     "last_change": lambda w: w.part.last_change(),
     "records_since": lambda w: w.part.records_since(0, 100),
@@ -205,7 +214,7 @@ READING: Mapping[str, Callable[[World], object]] = {
     "records_named": lambda w: w.part.records_named(
         [("item", UID), ("session", "s-theirs"), ("project", THEIRS), *_named(w, w.everywhere)]
     ),
-    "at_one_moment": lambda w: w.part.snapshot(lambda: w.part.newest(Scope(), 50)),
+    "snapshot": lambda w: w.part.snapshot(lambda: w.part.newest(Scope(), 50)),
     "describe": lambda w: w.part.describe(),
     "check_schema": lambda w: w.part.check_schema(),
     "size": lambda w: w.part.size(),
@@ -219,80 +228,80 @@ REFUSED: Mapping[str, Callable[[World], object]] = {
     "restore": lambda w: w.part.restore([w.ours, w.theirs], THEN),
     "supersede": lambda w: w.part.supersede(w.theirs, w.ours, THEN),
     "around": lambda w: w.part.around(w.whole.get([w.theirs])[w.theirs], 5, 5, Scope()),
-    "alias_project": lambda w: w.part.alias_project(OURS, "ours too"),
+    "alias_project": lambda w: w.maintenance.alias_project(OURS, "ours too"),
     "start_stream": lambda w: w.part.start_stream(Stream("stream_x", "note", (), THEIRS, "open", THEN, THEN), 9, 0),
     "append_stream": lambda w: w.part.append_stream("stream_theirs", str, seen, THEN),
     "finalize_stream": lambda w: w.part.finalize_stream("stream_theirs", lambda _s, t: make_draft(t), seen, THEN),
     "cancel_stream": lambda w: w.part.cancel_stream("stream_theirs", seen, THEN),
-    "keep_sessions": lambda w: w.part.store_sessions([(session(THEIRS, "new"), [message("x", "new", None)])], THEN),
+    "store_sessions": lambda w: w.part.store_sessions([(session(THEIRS, "new"), [message("x", "new", None)])], THEN),
     "append_messages": lambda w: w.part.append_messages(w.their_session, [message("x", "s-theirs", None)], THEN),
     "change_session": lambda w: w.part.change_session(w.their_session, {"label": "mine"}, THEN),
     "forget_session": lambda w: w.part.forget_session(w.their_session, THEN),
     "restore_session": lambda w: w.part.restore_session(w.their_session, THEN),
     "touch_session": lambda w: w.part.touch_session(w.their_session, THEN + 5),
-    "add_key": lambda w: w.part.add_key(key(), b"x"),
-    "all_keys": lambda w: w.part.all_keys(),
-    "keys_beginning": lambda w: w.part.keys_with_prefix("sk-sekha-1"),
-    "add_space": lambda w: w.part.add_space("team", THEN, Limits()),
-    "spaces": lambda w: w.part.spaces(THEN),
-    "limit_space": lambda w: w.part.set_space_limits("default", Limits(1)),
-    "spaces_of_key": lambda w: w.part.spaces_of_key("sk-sekha-1"),
-    "waiting_spaces": lambda w: w.part.spaces_with_work(THEN),
-    "beside": lambda w: w.part.for_space("default"),
-    "revoke_key": lambda w: w.part.revoke_key(1, THEN),
-    "touch_key": lambda w: w.part.touch_key(1, THEN),
-    "end_visit": lambda w: w.part.end_login(b"x", THEN, THEN),
-    "is_visit_over": lambda w: w.part.is_login_ended(b"x"),
-    "use_model": lambda w: w.part.use_model("other", 8),
-    "claim_jobs": lambda w: w.part.claim_jobs("w", 10, THEN, 1000),
-    "finish_jobs": lambda w: w.part.finish_jobs([], VECTOR, "w"),
-    "embed_again": lambda w: w.part.requeue_embeddings(),
-    "link": lambda w: w.part.link(9, references, THEN),
-    "release_jobs": lambda w: w.part.release_jobs([], "w", "why"),
-    "source_mark": lambda w: w.part.source_mark("/a/file"),
-    "note_source": lambda w: w.part.save_source_mark("/a/file", {}, THEN),
-    "turns_of": lambda w: w.part.source_turns("s1"),
-    "leave_behind": lambda w: w.part.mark_abandoned("s1", ()),
-    "tie_sub_agents": lambda w: w.part.link_sub_agents("s1"),
-    "known_events": lambda w: w.part.known_events([b"x"]),
-    "thread": lambda w: w.part.thread("s-theirs", 1, 1),
-    "capture": lambda w: w.part.capture([session(THEIRS, "s-theirs")], [], [], THEN),
-    "parts": lambda w: w.part.parts(),
-    "holders": lambda w: w.part.holders("items", None, 9),
-    "clean_holders": lambda w: w.part.clean_text_rows("history", [(1,)], str.upper),
-    "clean_items": lambda w: w.part.clean_items([(w.theirs,)], lambda _item: make_draft("x")),
-    "wipe": lambda w: w.part.erase_deleted(),
+    "add_key": lambda w: w.maintenance.add_key(key(), b"x"),
+    "all_keys": lambda w: w.maintenance.all_keys(),
+    "keys_with_prefix": lambda w: w.maintenance.keys_with_prefix("sk-sekha-1"),
+    "add_space": lambda w: w.maintenance.add_space("team", THEN, Limits()),
+    "spaces": lambda w: w.maintenance.spaces(THEN),
+    "set_space_limits": lambda w: w.maintenance.set_space_limits("default", Limits(1)),
+    "spaces_of_key": lambda w: w.maintenance.spaces_of_key("sk-sekha-1"),
+    "spaces_with_work": lambda w: w.maintenance.spaces_with_work(THEN),
+    "for_space": lambda w: w.maintenance.for_space("default"),
+    "revoke_key": lambda w: w.maintenance.revoke_key(1, THEN),
+    "touch_key": lambda w: w.maintenance.touch_key(1, THEN),
+    "end_login": lambda w: w.maintenance.end_login(b"x", THEN, THEN),
+    "is_login_ended": lambda w: w.maintenance.is_login_ended(b"x"),
+    "use_model": lambda w: w.maintenance.use_model("other", 8),
+    "claim_jobs": lambda w: w.maintenance.claim_jobs("w", 10, THEN, 1000),
+    "finish_jobs": lambda w: w.maintenance.finish_jobs([], VECTOR, "w"),
+    "requeue_embeddings": lambda w: w.maintenance.requeue_embeddings(),
+    "link": lambda w: w.maintenance.link(9, references, THEN),
+    "release_jobs": lambda w: w.maintenance.release_jobs([], "w", "why"),
+    "source_mark": lambda w: w.maintenance.source_mark("/a/file"),
+    "save_source_mark": lambda w: w.maintenance.save_source_mark("/a/file", {}, THEN),
+    "source_turns": lambda w: w.maintenance.source_turns("s1"),
+    "mark_abandoned": lambda w: w.maintenance.mark_abandoned("s1", ()),
+    "link_sub_agents": lambda w: w.maintenance.link_sub_agents("s1"),
+    "known_events": lambda w: w.maintenance.known_events([b"x"]),
+    "session_progress": lambda w: w.maintenance.session_progress("s-theirs", 1, 1),
+    "capture_events": lambda w: w.maintenance.capture_events([session(THEIRS, "s-theirs")], [], [], THEN),
+    "text_parts": lambda w: w.maintenance.text_parts(),
+    "text_rows": lambda w: w.maintenance.text_rows("items", None, 9),
+    "clean_text_rows": lambda w: w.maintenance.clean_text_rows("history", [(1,)], str.upper),
+    "clean_items": lambda w: w.maintenance.clean_items([(w.theirs,)], lambda _item: make_draft("x")),
+    "erase_deleted": lambda w: w.maintenance.erase_deleted(),
     "merge_records": lambda w: w.part.merge_records(_arrivals(w, ("item", UID)), THEN),
-    "peer": lambda w: w.part.peer("x", ""),
-    "note_peer": lambda w: w.part.note_peer("x", "", Peer()),
-    "complaints": lambda w: w.part.complaints(9.0),
-    "index_state": lambda w: w.part.index_state(9.0),
-    "clear_words": lambda w: w.part.clear_text_index(),
-    "invariants": lambda w: w.part.invariants(),
-    "breaches": lambda w: w.part.violations(CUT),
-    "cure": lambda w: w.part.cure(CUT, 9),
-    "damage": lambda w: w.part.damage(quick=True),
-    "reindex": lambda w: w.part.reindex(),
-    "damaged_rows": lambda w: w.part.damaged_rows("sessions", None, 9),
-    "altered": lambda w: w.part.altered_items(0, 9),
-    "walk": lambda w: w.part.walk(0, 9),
-    "uncut": lambda w: w.part.unsplit_items(9),
-    "recut": lambda w: w.part.resplit(w.theirs, ()),
-    "misworded": lambda w: w.part.stale_fts_items(print),
-    "reword": lambda w: w.part.reindex_items([w.theirs]),
-    "miscounted": lambda w: w.part.miscounted_sessions(0, 9),
-    "recount": lambda w: w.part.recount_sessions([w.their_session]),
-    "backup": lambda w: w.part.backup(Path("copy.db")),
-    "mend_words": lambda w: w.part.repair_text_index(9),
-    "points": lambda w: w.part.points(1, 0, 9),
-    "known_topics": lambda w: w.part.built_topics(1),
-    "topic_members": lambda w: w.part.topic_members(1),
-    "extend_topics": lambda w: w.part.extend_topics(1, named("x"), [], 0),
-    "claim_topics": lambda w: w.part.claim_topics(1, "w", THEN, 1000),
-    "replace_topics": lambda w: w.part.replace_topics(1, "w", named("x"), [], 0, THEN),
+    "peer": lambda w: w.maintenance.peer("x", ""),
+    "note_peer": lambda w: w.maintenance.note_peer("x", "", Peer()),
+    "file_problems": lambda w: w.maintenance.file_problems(9.0),
+    "index_state": lambda w: w.maintenance.index_state(9.0),
+    "clear_text_index": lambda w: w.maintenance.clear_text_index(),
+    "invariants": lambda w: w.maintenance.invariants(),
+    "violations": lambda w: w.maintenance.violations(CUT),
+    "repair": lambda w: w.maintenance.repair(CUT, 9),
+    "file_damage": lambda w: w.maintenance.file_damage(quick=True),
+    "reindex": lambda w: w.maintenance.reindex(),
+    "damaged_rows": lambda w: w.maintenance.damaged_rows("sessions", None, 9),
+    "altered_items": lambda w: w.maintenance.altered_items(0, 9),
+    "items_by_id": lambda w: w.maintenance.items_by_id(0, 9),
+    "unsplit_items": lambda w: w.maintenance.unsplit_items(9),
+    "resplit": lambda w: w.maintenance.resplit(w.theirs, ()),
+    "stale_fts_items": lambda w: w.maintenance.stale_fts_items(print),
+    "reindex_items": lambda w: w.maintenance.reindex_items([w.theirs]),
+    "miscounted_sessions": lambda w: w.maintenance.miscounted_sessions(0, 9),
+    "recount_sessions": lambda w: w.maintenance.recount_sessions([w.their_session]),
+    "backup": lambda w: w.maintenance.backup(Path("copy.db")),
+    "repair_text_index": lambda w: w.maintenance.repair_text_index(9),
+    "topic_points": lambda w: w.maintenance.topic_points(1, 0, 9),
+    "built_topics": lambda w: w.maintenance.built_topics(1),
+    "topic_members": lambda w: w.maintenance.topic_members(1),
+    "extend_topics": lambda w: w.maintenance.extend_topics(1, named("x"), [], 0),
+    "claim_topics": lambda w: w.maintenance.claim_topics(1, "w", THEN, 1000),
+    "replace_topics": lambda w: w.maintenance.replace_topics(1, "w", named("x"), [], 0, THEN),
 }
 # Each caller's own, wherever they are.
-OWN = {"claim_reply", "keep_reply", "drop_claim"}
+OWN = {"claim_reply", "store_reply", "release_claim"}
 MORE_REFUSED: Mapping[str, Callable[[World], object]] = {
     "a uid of theirs": lambda w: w.part.put([make_draft("new", uid=UID)], THEN),
     "a session of theirs": lambda w: w.part.put([message("x", "s-theirs", None)], THEN),
@@ -360,6 +369,14 @@ def test_every_method_of_a_store_is_tried() -> None:
     assert methods == READING.keys() | REFUSED.keys() | OWN
 
 
+def test_maintenance_is_refused_and_nothing_else() -> None:
+    def methods(protocol: type) -> set[str]:
+        return {name for base in protocol.__mro__ for name in vars(base) if not name.startswith("_")}
+
+    assert methods(StoreMaintenance) == REFUSALS.keys()
+    assert not methods(SpaceStore) & REFUSALS.keys()
+
+
 @pytest.mark.parametrize("name", READING)
 def test_nothing_of_others_is_told(world: World, name: str) -> None:
     told = repr(READING[name](world))
@@ -383,7 +400,7 @@ def test_what_tells_only_numbers_tells_ours(world: World) -> None:
     assert part.session_counts(SessionScope(project=THEIRS), 5).messages == 0
     assert list(part.activity(SessionScope(), 0).values()) == [1]
     assert part.activity(SessionScope(project=THEIRS), 0) == {}
-    assert world.ours in {one.item_id for one in part.happened(Scope(), 0, 2 * THEN, 50)}
+    assert world.ours in {one.item_id for one in part.item_headers(Scope(), 0, 2 * THEN, 50)}
     assert [session.id for session in part.sessions_during(Scope(), 0, 2 * THEN, 50)] == [world.our_session]
     assert part.cosines(VECTOR, world.passages(world.theirs)) == {}
     assert part.passages_of([world.theirs, world.everywhere]) == {}
@@ -446,7 +463,7 @@ def test_ours_is_all_there_is_to_us(world: World) -> None:
     assert part.restore_session(part.forget_session(world.our_session, THEN).id, THEN).forgotten_ms is None
     part.touch_session(world.our_session, THEN + 7)
     assert part.get_sessions([world.our_session])[world.our_session].accessed_ms == THEN + 7
-    events, _mark = part.news(world.mark, 100)
+    events, _mark = part.events(world.mark, 100)
     assert events and {event.project for event in events} == {OURS}
 
 
@@ -515,7 +532,7 @@ def test_links_to_others_are_not_seen(world: World) -> None:
     while world.whole.link(50, references, THEN):
         pass
     near, our_other, far = (world.passages(item)[0] for item in (ours, also_ours, theirs))
-    assert {edge.src for edge in world.whole.neighbours([near], 9)} == {our_other, far}
-    assert {edge.src for edge in world.part.neighbours([near], 9)} == {our_other}
-    assert world.part.neighbours([far], 9) == []
+    assert {edge.src for edge in world.whole.edges_of([near], 9)} == {our_other, far}
+    assert {edge.src for edge in world.part.edges_of([near], 9)} == {our_other}
+    assert world.part.edges_of([far], 9) == []
     assert world.part.sort_by_time([far, our_other, near]) == [near, our_other]

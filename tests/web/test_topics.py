@@ -34,17 +34,17 @@ def full(memory: LocalMemory) -> LocalMemory:
     ]
     chance = np.random.default_rng(7)
     centres = chance.normal(size=(10, WIDTH)) * 3
-    memory.store.use_model("planted", WIDTH)
+    memory.maintenance.use_model("planted", WIDTH)
     for start in range(0, PASSAGES, 1_000):
         remember_all(memory, notes[start : start + 1_000])
-        while jobs := memory.store.claim_jobs("test", 500, memory.clock(), 60_000):
+        while jobs := memory.maintenance.claim_jobs("test", 500, memory.clock(), 60_000):
             of = [SUBJECTS.index(next(s for s in SUBJECTS if job.passage.text.startswith(s))) for job in jobs]
             made = centres[of] + chance.normal(size=(len(jobs), WIDTH))
             made /= np.linalg.norm(made, axis=1, keepdims=True)
-            memory.store.finish_jobs(jobs, made.astype(np.float32), "test")
+            memory.maintenance.finish_jobs(jobs, made.astype(np.float32), "test")
     # The server builds topics too: who comes second leaves it to the first, who may have begun before all were there.
     until(lambda: not update_topics(memory) and not any(grown.unseen for grown in memory.store.stale_topics()))
-    while memory.store.link(500, references, memory.clock()):
+    while memory.maintenance.link(500, references, memory.clock()):
         pass
     return memory
 

@@ -111,8 +111,8 @@ class OtherSpacesTask:
     def _waiting(self, home: LocalMemory) -> list[str]:
         if not self._seen_all:
             self._seen_all = True
-            return [entry.name for entry in home.store.spaces(home.clock())]
-        return list(home.store.spaces_with_work(home.clock(), vectors=home.embeddings.model is not None))
+            return [entry.name for entry in home.maintenance.spaces(home.clock())]
+        return list(home.maintenance.spaces_with_work(home.clock(), vectors=home.embeddings.model is not None))
 
     def _step(self, home: LocalMemory, space: str) -> bool:
         memory = for_space(home, space)
@@ -188,7 +188,7 @@ def back_up_if_due(memory: LocalMemory) -> Path | None:
         if not mine:
             return None
         _remove_partial_backups(target.parent)
-        memory.store.backup(target)
+        memory.maintenance.backup(target)
     delete_old_backups(settings)
     return target
 

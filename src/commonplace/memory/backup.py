@@ -69,7 +69,7 @@ def back_up_store(memory: LocalMemory, target: Path | None = None, *, encrypt: b
     if target.exists():
         raise Conflict(f"{target} is there already.", "Name another file.")
     make_private_folder(target.parent)
-    memory.store.backup(target, to_key=read_or_make_key(memory.settings) if encrypt else None)
+    memory.maintenance.backup(target, to_key=read_or_make_key(memory.settings) if encrypt else None)
     return _backup(target, "made", memory.clock())
 
 
@@ -79,7 +79,7 @@ def copy_before_change(memory: LocalMemory, why: str) -> Path | None:
         return None
     target = backup_path(memory.settings, why, memory.clock())
     make_private_folder(target.parent)
-    memory.store.backup(target, checked=False)
+    memory.maintenance.backup(target, checked=False)
     return target
 
 

@@ -61,12 +61,12 @@ class StartedSession:
 def known_events(memory: LocalMemory, events: Sequence[str]) -> set[str]:
     """Those of the events that were captured before."""
     hashes = {_hash(event): event for event in events}
-    return {hashes[known] for known in memory.store.known_events(list(hashes))}
+    return {hashes[known] for known in memory.maintenance.known_events(list(hashes))}
 
 
 def session_thread(memory: LocalMemory, key: str, opening: int, recent: int) -> SessionProgress | None:
     """Where a session stands: how it began, what happened last, what is told of it; None if it is new."""
-    return memory.store.thread(key, opening, recent)
+    return memory.maintenance.session_progress(key, opening, recent)
 
 
 def latest_session_key(memory: LocalMemory, source: str, project: str | None, *, but: str) -> str | None:
@@ -84,14 +84,14 @@ def store_captured(
     have_no_secrets(text for one in happenings if one.note for text in (one.note.content, *one.note.details.values()))
     events = [_captured(one, now) for one in happenings]
     drafts = [mark_as_written(make_draft(note, now, identity=_hash(f"{note.kind} of {note.session}"))) for note in told]
-    new = memory.store.capture([_session(begun) for begun in sessions], events, drafts, now)
+    new = memory.maintenance.capture_events([_session(begun) for begun in sessions], events, drafts, now)
     memory.embeddings.wake()
     return Counter(event.outcome for event, is_new in zip(events, new, strict=True) if is_new)
 
 
 def outcome_counts(memory: LocalMemory) -> Mapping[str, int]:
     """How many events became what since the store exists."""
-    return memory.store.captured()
+    return memory.store.capture_counts()
 
 
 def is_edited_by_person(item: Item) -> bool:
@@ -148,7 +148,7 @@ _MAX_ANSWERS = 5_000
 
 def answer_in_transcript(memory: LocalMemory, session: str, answer: str, at_ms: int) -> bool:
     """Whether a message of the session, said at about that time, holds this answer."""
-    found = memory.store.thread(session, 0, 0)
+    found = memory.maintenance.session_progress(session, 0, 0)
     if found is None:
         return False
     scope = Scope(kinds=("message",), sessions=_only(found.session.id))

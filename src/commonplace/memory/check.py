@@ -28,7 +28,7 @@ from commonplace.memory.status import Fault, save_check_result
 from commonplace.model import Item
 from commonplace.store.damage import DamagedRow
 from commonplace.store.invariants import Invariant
-from commonplace.store.maintenance import Advance, FileDamage, RowKey
+from commonplace.store.maintenance import FileDamage, ReportProgress, RowKey
 from commonplace.store.text_tables import AUTHORED
 
 MAX_EXAMPLES = 5
@@ -58,11 +58,11 @@ def ignore_progress(_items: int) -> None:
 
 def all_spaces(memory: LocalMemory) -> list[LocalMemory]:
     """This memory, and those of the other spaces of its store."""
-    names = [entry.name for entry in memory.store.spaces(memory.clock())]
+    names = [entry.name for entry in memory.maintenance.spaces(memory.clock())]
     return [memory, *(for_space(memory, name) for name in names if name != memory.settings.space)]
 
 
-def check_store(memory: LocalMemory, *, quick: bool = False, advance: Advance = ignore_progress) -> list[Fault]:
+def check_store(memory: LocalMemory, *, quick: bool = False, advance: ReportProgress = ignore_progress) -> list[Fault]:
     """Everything that is wrong with the store, in all of its spaces; `quick` reads no texts."""
     settings = memory.settings
     damage: list[FileDamage] = []
@@ -71,7 +71,7 @@ def check_store(memory: LocalMemory, *, quick: bool = False, advance: Advance = 
     )
     every = [memory]
     faults += _guarded(settings, "file", partial(_spaces, memory, every))
-    words = not quick and all(one.cure != "words" for one in damage)
+    words = not quick and all(one.repair != "words" for one in damage)
     for one in every:
         faults += _faults(one, quick, words, advance)
     # Several parts may meet the same damage of the file.
@@ -85,7 +85,7 @@ def _spaces(memory: LocalMemory, every: list[LocalMemory]) -> Iterable[Fault]:
 
 def _engine_damage(memory: LocalMemory, quick: bool, damage: list[FileDamage]) -> list[FileDamage]:
     """What the engine finds wrong with its own files, kept for later too."""
-    damage += memory.store.damage(quick=quick)
+    damage += memory.maintenance.file_damage(quick=quick)
     return damage
 
 
@@ -108,7 +108,7 @@ def _guarded(settings: Settings, part: str, find: Callable[[], Iterable[Fault]])
 
 
 def check_and_record(
-    settings: Settings, clock: Clock = wall_clock, *, quick: bool = False, advance: Advance = ignore_progress
+    settings: Settings, clock: Clock = wall_clock, *, quick: bool = False, advance: ReportProgress = ignore_progress
 ) -> list[Fault]:
     """Check the store of these settings, also one that does not open, and let those know who ask for its state."""
     memory, faults = open_or_fault(settings, clock)
@@ -143,15 +143,15 @@ def open_or_fault(settings: Settings, clock: Clock) -> tuple[LocalMemory | None,
 def check_newest(memory: LocalMemory) -> list[Fault]:
     """What can be seen in a moment: whether the last things that were written are whole."""
     found: list[Fault] = []
-    for kept in memory.store.invariants():
+    for kept in memory.maintenance.invariants():
         if kept.newest:
             found += _guarded(memory.settings, kept.part, partial(_breaches, memory, kept, _LAST))
     return list(dict.fromkeys(found))
 
 
-def _faults(memory: LocalMemory, quick: bool, words: bool, advance: Advance) -> Iterator[Fault]:
+def _faults(memory: LocalMemory, quick: bool, words: bool, advance: ReportProgress) -> Iterator[Fault]:
     settings = memory.settings
-    for kept in memory.store.invariants():
+    for kept in memory.maintenance.invariants():
         yield from _guarded(settings, kept.part, partial(_breaches, memory, kept))
     if quick:
         return
@@ -163,13 +163,13 @@ def _faults(memory: LocalMemory, quick: bool, words: bool, advance: Advance) -> 
 
 
 def _breaches(memory: LocalMemory, kept: Invariant, newest: int | None = None) -> Iterator[Fault]:
-    found = memory.store.violations(kept, newest)
+    found = memory.maintenance.violations(kept, newest)
     if found.count:
         yield _fault(kept.part, kept.says, found.count, found.examples, kept.derived)
 
 
-def _words(memory: LocalMemory, advance: Advance) -> Iterator[Fault]:
-    if wrong := _named("item", memory.store.stale_fts_items(advance)):
+def _words(memory: LocalMemory, advance: ReportProgress) -> Iterator[Fault]:
+    if wrong := _named("item", memory.maintenance.stale_fts_items(advance)):
         yield _fault("words", "items are indexed by other words than they say", *wrong, derived=True)
 
 
@@ -184,7 +184,7 @@ def _rows(memory: LocalMemory) -> Iterator[Fault]:
     for part in AUTHORED:
         after: RowKey | None = None
         while True:
-            found, after = memory.store.damaged_rows(part, after, _STEP)
+            found, after = memory.maintenance.damaged_rows(part, after, _STEP)
             damaged += found
             if after is None:
                 break
@@ -201,15 +201,15 @@ def miscounted_sessions(memory: LocalMemory) -> Iterator[list[int]]:
     """Sessions that count wrongly, a few at a time."""
     after: int | None = 0
     while after is not None:
-        some, after = memory.store.miscounted_sessions(after, _STEP)
+        some, after = memory.maintenance.miscounted_sessions(after, _STEP)
         if some:
             yield some
 
 
-def _texts(memory: LocalMemory, advance: Advance) -> Iterator[Fault]:
+def _texts(memory: LocalMemory, advance: ReportProgress) -> Iterator[Fault]:
     nameless, changed, after = [], [], 0
     damaged: list[DamagedRow] = []
-    while some := memory.store.walk(after, _STEP):
+    while some := memory.maintenance.items_by_id(after, _STEP):
         after = some[-1].id
         damaged += [DamagedRow(f"item {item.id}", tuple(item.damaged)) for item in some if item.damaged]
         nameless += [item.id for item in some if not _is_named(item)]
@@ -227,7 +227,7 @@ def _altered(memory: LocalMemory) -> Iterator[int]:
     """Items whose content is not the bytes that were written."""
     after: int | None = 0
     while after is not None:
-        wrong, after = memory.store.altered_items(after, _STEP)
+        wrong, after = memory.maintenance.altered_items(after, _STEP)
         yield from wrong
 
 
@@ -260,9 +260,9 @@ def _named(kind: str, ids: Sequence[int], most: int = MAX_EXAMPLES) -> tuple[int
 
 
 def _damaged(settings: Settings, damage: FileDamage) -> Fault:
-    if damage.cure == "rows":
+    if damage.repair == "rows":
         return Fault("rows", DISALLOWED, 1, (damage.sentence,), False, RECOVER)
-    if damage.cure:
+    if damage.repair:
         return Fault("file", "indexes of the file are damaged", 1, (damage.sentence,), True, REBUILT_BY_REPAIR)
     return damaged_file_fault(settings, damage.sentence)
 

@@ -18,4 +18,4 @@ def content_mark(database: str) -> str | None:
 
 def mark_reader(memory: LocalMemory) -> Callable[[], str] | None:
     """How to ask a store that is no file here for such a word; None for one that is."""
-    return (lambda: memory.store.news(None, 0)[1]) if memory.settings.database_url else None
+    return (lambda: memory.store.events(None, 0)[1]) if memory.settings.database_url else None

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from commonplace.embed import READY, Embedder
 from commonplace.errors import CommonplaceError, EmbedderUnavailable, StoreError
-from commonplace.store.protocol import Job, Store
+from commonplace.store.protocol import Store
+from commonplace.store.types import Job
 
 if TYPE_CHECKING:
     from numpy import float32

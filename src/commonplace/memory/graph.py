@@ -48,7 +48,7 @@ class LinkedPassage:
 
 def link_new_passages(memory: LocalMemory) -> bool:
     """Link a few of the passages that were written since the last time. False if there were none."""
-    return memory.store.link(STEP, references, memory.clock()) > 0
+    return memory.maintenance.link(STEP, references, memory.clock()) > 0
 
 
 def walk_links(
@@ -168,7 +168,7 @@ class _Walk:
     def _look_up(self, passages: list[int]) -> None:
         unknown = [passage for passage in passages if passage not in self._links]
         self._links |= {passage: [] for passage in unknown}
-        for edge in self._memory.store.neighbours(unknown, LINKS_EACH, self._project) if unknown else ():
+        for edge in self._memory.store.edges_of(unknown, LINKS_EACH, self._project) if unknown else ():
             if edge.src in unknown and self._direction != "forward":
                 self._links[edge.src].append((edge, edge.dst))
             if edge.dst in unknown and self._direction != "backward":

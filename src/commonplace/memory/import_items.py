@@ -121,23 +121,23 @@ def _untouched(memory: LocalMemory, item: Item) -> bool:
 
 def source_mark(memory: LocalMemory, path: str) -> Mapping[str, Any] | None:
     """What was noted of a file when it was last read; None if it never was."""
-    return memory.store.source_mark(path)
+    return memory.maintenance.source_mark(path)
 
 
 def save_source_mark(memory: LocalMemory, path: str, mark: Mapping[str, Any]) -> None:
-    memory.store.save_source_mark(path, mark, memory.clock())
+    memory.maintenance.save_source_mark(path, mark, memory.clock())
 
 
 def session_turns(memory: LocalMemory, key: str) -> list[tuple[str, str | None]]:
     """The turns of the session of this key, each with the one it follows."""
-    return memory.store.source_turns(key)
+    return memory.maintenance.source_turns(key)
 
 
 def mark_abandoned_turns(memory: LocalMemory, key: str, turns: Collection[str]) -> None:
     """Mark what a conversation left behind when someone went back and asked otherwise: kept, and told apart."""
-    memory.store.mark_abandoned(key, turns)
+    memory.maintenance.mark_abandoned(key, turns)
 
 
 def link_sub_agents(memory: LocalMemory, key: str) -> int:
     """Let the sub-agents of a session know which of its messages started them."""
-    return memory.store.link_sub_agents(key)
+    return memory.maintenance.link_sub_agents(key)

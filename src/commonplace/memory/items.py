@@ -109,7 +109,7 @@ def require_types(memory: LocalMemory, types: Iterable[str]) -> None:
 
 def alias_project(memory: LocalMemory, project: str, alias: str) -> str:
     """Let a project answer to another name as well; returns its canonical name."""
-    memory.store.alias_project(project, alias)
+    memory.maintenance.alias_project(project, alias)
     return memory.store.find_project(alias) or project
 
 

@@ -40,7 +40,7 @@ def create_key(
     secret = KEY_START + secrets.token_hex(24)
     place = None if project is None else normalise_project(project)
     key = Key(0, name, key_prefix(secret), scope, place, now, expires_ms)
-    return memory.store.add_key(key, key_digest(secret)), secret
+    return memory.maintenance.add_key(key, key_digest(secret)), secret
 
 
 def parse_key_scope(word: str) -> str:
@@ -53,21 +53,21 @@ def parse_key_scope(word: str) -> str:
 
 def list_keys(memory: LocalMemory) -> list[Key]:
     """Every key, the oldest first; revoked and expired ones too."""
-    return memory.store.all_keys()
+    return memory.maintenance.all_keys()
 
 
 def working_keys(memory: LocalMemory) -> list[Key]:
     """The keys that open the door now."""
-    return [key for key in memory.store.all_keys() if key.works(memory.clock())]
+    return [key for key in memory.maintenance.all_keys() if key.works(memory.clock())]
 
 
 def revoke_key(memory: LocalMemory, id_or_prefix: int | str) -> Key:
     """Let a key, named by its number or by how it begins, work no longer. That cannot be undone."""
     named = str(id_or_prefix).strip()
-    meant = [key for key in memory.store.all_keys() if _is_named(key, named)]
+    meant = [key for key in memory.maintenance.all_keys() if _is_named(key, named)]
     if len(meant) > 1:
         raise InvalidInput(f"{named[:60]!r} means {len(meant)} keys.", "Name one by its number.")
-    revoked = memory.store.revoke_key(meant[0].id, memory.clock()) if meant else None
+    revoked = memory.maintenance.revoke_key(meant[0].id, memory.clock()) if meant else None
     if revoked is None:
         raise NotFound(f"There is no key {named[:_PREFIX]!r}.", "`commonplace keys` lists them.")
     return revoked
@@ -106,14 +106,14 @@ def record_key_use(memory: LocalMemory, key: Key) -> None:
     """Write down that a key was used, at most once a minute."""
     now = memory.clock()
     if key.used_ms is None or now - key.used_ms >= KEY_USE_MS:
-        memory.store.touch_key(key.id, now)
+        memory.maintenance.touch_key(key.id, now)
 
 
 def _known(memory: LocalMemory, secret: str) -> Key | None:
     if not looks_like_key(secret):
         return None
     kept = key_digest(secret)
-    found = memory.store.keys_with_prefix(key_prefix(secret))
+    found = memory.maintenance.keys_with_prefix(key_prefix(secret))
     return next((key for key, known in found if hmac.compare_digest(kept, known)), None)
 
 
@@ -153,9 +153,9 @@ def check_login(memory: LocalMemory, token: str) -> Key:
     prefix, until, seal = _split_token(token)
     if until <= memory.clock():
         raise Unauthorized(_SIGNED_OUT)
-    for key, digest in memory.store.keys_with_prefix(prefix):
+    for key, digest in memory.maintenance.keys_with_prefix(prefix):
         if hmac.compare_digest(_seal(digest, prefix, until).encode(), seal.encode()):
-            if memory.store.is_login_ended(key_digest(token)):
+            if memory.maintenance.is_login_ended(key_digest(token)):
                 raise Unauthorized(_SIGNED_OUT)
             return require_working_key(key, memory.clock())
     raise Unauthorized(_SIGNED_OUT)
@@ -165,7 +165,7 @@ def end_login(memory: LocalMemory, token: str) -> None:
     """End a visit, so that its token is good for nobody any more. Only one that goes on can be ended."""
     check_login(memory, token)
     _prefix, until, _seal = _split_token(token)
-    memory.store.end_login(key_digest(token), until, memory.clock())
+    memory.maintenance.end_login(key_digest(token), until, memory.clock())
 
 
 def is_login_token(secret: str) -> bool:

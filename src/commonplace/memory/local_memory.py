@@ -6,6 +6,7 @@ import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 from commonplace.config import Settings, listed
 from commonplace.embed import Embedder
@@ -13,7 +14,10 @@ from commonplace.errors import StoreError
 from commonplace.memory.embeddings import Embeddings
 from commonplace.memory.encryption import store_key
 from commonplace.memory.open_store import OpenSpaces
-from commonplace.store.protocol import Store
+
+if TYPE_CHECKING:
+    from commonplace.store.maintenance import StoreMaintenance
+    from commonplace.store.protocol import SpaceStore, Store
 
 Clock = Callable[[], int]
 
@@ -25,10 +29,15 @@ def wall_clock() -> int:
 
 @dataclass(frozen=True, slots=True)
 class LocalMemory:
-    """What the verbs need to work."""
+    """What the verbs need to work.
+
+    `store` is what the caller may use: of a memory that is limited to a project, that project only. `maintenance`
+    concerns the whole store, and is refused then.
+    """
 
     settings: Settings
-    store: Store
+    store: SpaceStore
+    maintenance: StoreMaintenance
     embeddings: Embeddings
     clock: Clock
     open_spaces: OpenSpaces
@@ -41,9 +50,15 @@ class LocalMemory:
 
 def for_project(memory: LocalMemory, project: str) -> LocalMemory:
     """The same memory for someone who may use one project of it only. Closing is left to whoever opened it."""
+    from commonplace.store.project_scope import StoreWideRefusals
     from commonplace.store.project_view import ProjectView
 
-    return replace(memory, store=ProjectView(memory.store, project), settings=replace(memory.settings, project=project))
+    return replace(
+        memory,
+        store=ProjectView(memory.store, project),
+        maintenance=cast("StoreMaintenance", StoreWideRefusals()),
+        settings=replace(memory.settings, project=project),
+    )
 
 
 def for_space(memory: LocalMemory, space: str) -> LocalMemory:
@@ -52,10 +67,11 @@ def for_space(memory: LocalMemory, space: str) -> LocalMemory:
         return memory
 
     def opened() -> LocalMemory:
-        store = memory.store.for_space(space)
+        store = memory.maintenance.for_space(space)
         return replace(
             memory,
             store=store,
+            maintenance=store,
             embeddings=memory.embeddings.for_space(store),
             settings=replace(memory.settings, space=space),
         )
@@ -84,9 +100,8 @@ def open_memory(settings: Settings, clock: Clock = wall_clock, *, as_it_is: bool
     `as_it_is` is for those who only want to read at once: a store that would have to be written first is an error.
     """
     store = (_open_postgres if settings.database_url else _open_sqlite)(settings, clock(), as_it_is)
-    return LocalMemory(
-        settings, store, Embeddings(store, _make_embedder(settings), clock), clock, OpenSpaces(settings.space)
-    )
+    embeddings = Embeddings(store, _make_embedder(settings), clock)
+    return LocalMemory(settings, store, store, embeddings, clock, OpenSpaces(settings.space))
 
 
 def _open_sqlite(settings: Settings, now_ms: int, as_it_is: bool) -> Store:

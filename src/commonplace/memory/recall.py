@@ -37,7 +37,7 @@ from commonplace.ranking.rerank import (
     rerank_score,
 )
 from commonplace.store.indexed_text import QUERY_COLUMNS, embedding_text
-from commonplace.store.protocol import Job
+from commonplace.store.types import Job
 from commonplace.text.dates import NamedTime, named_time
 from commonplace.text.query import (
     AnswerType,
@@ -372,7 +372,7 @@ def _titled(memory: LocalMemory, asked: ParsedQuestion, scope: Scope) -> dict[in
     if asked.query.strict or not asked.query.telling or not 0 < len(words) <= TITLE_WORDS:
         return {}
     patterns = [like_pattern(word.surface, word.token) for word in words]
-    labels = memory.store.titled(patterns, math.ceil(TITLE_SHARE * len(words)), scope, LABELS_READ)
+    labels = memory.store.conversations_by_title(patterns, math.ceil(TITLE_SHARE * len(words)), scope, LABELS_READ)
     shares: dict[int, float] = {}
     for item_id, label in labels.items():
         if len(shares) == TITLES:
@@ -469,7 +469,7 @@ def _candidates(
 def _of_the_time(memory: LocalMemory, time: NamedTime, vector: NDArray[float32], scope: Scope) -> list[VectorHit]:
     """What is of the time that a question names, near to it in meaning or not."""
     period = time.latest(memory.clock())
-    happened = memory.store.happened(scope, period.from_ms or 0, period.to_ms or memory.clock(), OF_A_TIME)
+    happened = memory.store.item_headers(scope, period.from_ms or 0, period.to_ms or memory.clock(), OF_A_TIME)
     passages = memory.store.passages_of([event.item_id for event in happened])
     owner = {passage: item_id for item_id, group in passages.items() for passage in group}
     cosines = memory.store.cosines(vector, list(owner))

@@ -26,7 +26,7 @@ from commonplace.memory.local_memory import Clock, LocalMemory, open_memory, wal
 from commonplace.memory.remember import make_passages
 from commonplace.memory.status import Fault, save_check_result
 from commonplace.store.invariants import Invariant
-from commonplace.store.maintenance import Advance, IndexState
+from commonplace.store.maintenance import IndexState, ReportProgress
 
 if TYPE_CHECKING:
     from commonplace.store.sqlite.recover import Recovered
@@ -40,19 +40,19 @@ _WORDS_STEP = 200
 
 def file_errors(memory: LocalMemory, seconds: float) -> Sequence[str]:
     """What a check of the file finds wrong; empty if it is well."""
-    return memory.store.complaints(seconds)
+    return memory.maintenance.file_problems(seconds)
 
 
 def index_state(memory: LocalMemory, seconds: float) -> IndexState:
-    return memory.store.index_state(seconds)
+    return memory.maintenance.index_state(seconds)
 
 
 def index_missing_words(memory: LocalMemory, *, anew: bool = False) -> int:
     """Index what cannot be found by words, `anew` everything; how many rows were written or taken away."""
     if anew:
-        memory.store.clear_text_index()
+        memory.maintenance.clear_text_index()
     mended = 0
-    while step := memory.store.repair_text_index(_WORDS_STEP):
+    while step := memory.maintenance.repair_text_index(_WORDS_STEP):
         mended += step
     return mended
 
@@ -76,7 +76,7 @@ class RepairResult:
 
 
 def repair_store(
-    settings: Settings, clock: Clock = wall_clock, *, dry_run: bool = False, advance: Advance = ignore_progress
+    settings: Settings, clock: Clock = wall_clock, *, dry_run: bool = False, advance: ReportProgress = ignore_progress
 ) -> RepairResult:
     """Keep a copy, put right what can be, and check again. A store that is well is left alone, as in a `dry_run`."""
     memory, found = open_or_fault(settings, clock)
@@ -125,7 +125,7 @@ def _recover(settings: Settings, now_ms: int) -> tuple[Path, Recovered]:
     return aside, recover(settings.database, aside, store_key(settings), int(settings.busy_timeout * 1000))
 
 
-def _repair_all_spaces(memory: LocalMemory, advance: Advance, *, last_try: bool) -> list[str]:
+def _repair_all_spaces(memory: LocalMemory, advance: ReportProgress, *, last_try: bool) -> list[str]:
     """Rebuild what is derived, in every space, and say what was done. On the last try a step that fails is skipped."""
     every = all_spaces(memory)
     done = [line for one in every for line in _repair_space(one, advance, last_try)]
@@ -135,11 +135,11 @@ def _repair_all_spaces(memory: LocalMemory, advance: Advance, *, last_try: bool)
     return done
 
 
-def _repair_space(memory: LocalMemory, advance: Advance, last_try: bool) -> Iterator[str]:
+def _repair_space(memory: LocalMemory, advance: ReportProgress, last_try: bool) -> Iterator[str]:
     steps: list[Callable[[], Iterable[str]]] = [
         lambda: _rebuilt_indexes(memory),
         lambda: _resplit_items(memory),
-        *(partial(_repair_invariant, memory, kept) for kept in memory.store.invariants() if kept.cure),
+        *(partial(_repair_invariant, memory, kept) for kept in memory.maintenance.invariants() if kept.repair),
         lambda: _reindex_words(memory, advance),
         lambda: _recount_sessions(memory),
     ]
@@ -155,19 +155,19 @@ def _repair_space(memory: LocalMemory, advance: Advance, last_try: bool) -> Iter
 
 
 def _rebuilt_indexes(memory: LocalMemory) -> Iterator[str]:
-    for cure in {damage.cure for damage in memory.store.damage(quick=False)}:
-        if cure == "indexes":
-            memory.store.reindex()
+    for repair in {damage.repair for damage in memory.maintenance.file_damage(quick=False)}:
+        if repair == "indexes":
+            memory.maintenance.reindex()
             yield "The indexes of the tables were made anew."
-        elif cure == "words":
+        elif repair == "words":
             yield f"The words of {index_missing_words(memory, anew=True):,} items were indexed anew."
 
 
-def _reindex_words(memory: LocalMemory, advance: Advance) -> Iterator[str]:
+def _reindex_words(memory: LocalMemory, advance: ReportProgress) -> Iterator[str]:
     if mended := index_missing_words(memory):
         yield f"{mended:,} rows of the index were written or taken away."
     try:
-        wrong = memory.store.stale_fts_items(advance)
+        wrong = memory.maintenance.stale_fts_items(advance)
     except NOT_DAMAGE:
         raise
     except Exception:  # noqa: BLE001 - whatever a damaged store makes of it
@@ -175,8 +175,8 @@ def _reindex_words(memory: LocalMemory, advance: Advance) -> Iterator[str]:
         yield f"The words of {index_missing_words(memory, anew=True):,} items were indexed anew."
         return
     if wrong:
-        _in_steps(wrong, memory.store.reindex_items)
-        if memory.store.stale_fts_items(advance):
+        _in_steps(wrong, memory.maintenance.reindex_items)
+        if memory.maintenance.stale_fts_items(advance):
             # Rows that the index does not list cannot be taken out of it.
             index_missing_words(memory, anew=True)
         yield f"{len(wrong):,} items were indexed anew by the words that they say."
@@ -184,7 +184,7 @@ def _reindex_words(memory: LocalMemory, advance: Advance) -> Iterator[str]:
 
 def _recount_sessions(memory: LocalMemory) -> Iterator[str]:
     if wrong := [id_ for some in miscounted_sessions(memory) for id_ in some]:
-        _in_steps(wrong, memory.store.recount_sessions)
+        _in_steps(wrong, memory.maintenance.recount_sessions)
         yield f"{len(wrong):,} sessions were counted anew."
 
 
@@ -195,10 +195,10 @@ def _in_steps(ids: Sequence[int], step: Callable[[Sequence[int]], None]) -> None
 
 def _resplit_items(memory: LocalMemory) -> Iterator[str]:
     done = 0
-    while items := memory.store.unsplit_items(_STEP):
+    while items := memory.maintenance.unsplit_items(_STEP):
         for item in items:
             passages = make_passages(item.kind, item.type, item.title, item.body, item.details, item.tags)
-            memory.store.resplit(item.id, passages)
+            memory.maintenance.resplit(item.id, passages)
         done += len(items)
     if done:
         yield f"{done:,} items were cut into passages anew."
@@ -207,14 +207,14 @@ def _resplit_items(memory: LocalMemory) -> Iterator[str]:
 def _repair_invariant(memory: LocalMemory, kept: Invariant) -> Iterator[str]:
     """Put rows right; what a cure does not change is not tried for ever."""
     cured = 0
-    for _turn in range(-(-memory.store.violations(kept).count // _STEP)):
-        cured += memory.store.cure(kept, _STEP)
+    for _turn in range(-(-memory.maintenance.violations(kept).count // _STEP)):
+        cured += memory.maintenance.repair(kept, _STEP)
     if cured:
         yield f"Mended: {cured:,} {kept.says}."
 
 
 def queue_all_embeddings(memory: LocalMemory) -> int:
     """Queue everything that is searched; returns how many passages wait."""
-    waiting = memory.store.requeue_embeddings()
+    waiting = memory.maintenance.requeue_embeddings()
     memory.embeddings.wake()
     return waiting

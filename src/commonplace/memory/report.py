@@ -91,7 +91,7 @@ def report(memory: LocalMemory, scope: Scope, from_ms: int, to_ms: int) -> Repor
     """What happened in a scope from a moment up to another."""
     if from_ms >= to_ms:
         raise InvalidInput("The time ends before it begins.", "Choose an earlier beginning or a later end.")
-    happened = memory.store.happened(scope, from_ms, to_ms, MAX_EVENTS)
+    happened = memory.store.item_headers(scope, from_ms, to_ms, MAX_EVENTS)
     during = memory.store.sessions_during(scope, from_ms, to_ms, MAX_SESSIONS)
     failed = find_failed_commands(happened, lambda ids: {id_: item.body for id_, item in memory.store.get(ids).items()})
     sittings = _reported_sessions(during, happened)
@@ -163,7 +163,9 @@ def _listed(one: ItemHeader, name: str) -> Iterator[str]:
 def _older_notes(memory: LocalMemory, scope: Scope, from_ms: int) -> list[ItemHeader]:
     """The newest summaries and checkpoints from before the time: what they leave open is open still."""
     kinds = tuple(kind for kind in (scope.kinds or _NOTES) if kind in _NOTES)
-    return memory.store.happened(replace(scope, kinds=kinds), 0, from_ms, OLDER_NOTES) if kinds and from_ms > 0 else []
+    return (
+        memory.store.item_headers(replace(scope, kinds=kinds), 0, from_ms, OLDER_NOTES) if kinds and from_ms > 0 else []
+    )
 
 
 def _open_ends(

@@ -59,7 +59,7 @@ def scrub_secrets(
     """
     cleaner = Cleaner(_checked(named))
     done = ScrubResult()
-    for part in memory.store.parts():
+    for part in memory.maintenance.text_parts():
         for batch in _batches(memory, part):
             guilty = cleaner.guilty(batch)
             done.looked_at += len(batch)
@@ -67,7 +67,7 @@ def scrub_secrets(
                 for holder in guilty:
                     done.note(part, holder.name, cleaner.kinds_in(*holder.texts))
                 if not dry_run:
-                    _clean(memory, part, [holder.mark for holder in guilty], cleaner)
+                    _clean(memory, part, [holder.key for holder in guilty], cleaner)
             advance(len(batch))
     if done.places and not dry_run:
         memory.embeddings.wake()
@@ -76,7 +76,7 @@ def scrub_secrets(
 
 def wipe_deleted(memory: LocalMemory) -> bool:
     """Take what was cleaned out of the file itself; False if another process keeps that from being finished."""
-    return memory.store.erase_deleted()
+    return memory.maintenance.erase_deleted()
 
 
 def copies_of_store(memory: LocalMemory) -> list[Path]:
@@ -144,16 +144,16 @@ def _checked(named: str | None) -> str | None:
 
 def _batches(memory: LocalMemory, part: str) -> Iterator[list[TextRow]]:
     after: RowKey | None = None
-    while batch := memory.store.holders(part, after, _BATCH):
-        after = batch[-1].mark
+    while batch := memory.maintenance.text_rows(part, after, _BATCH):
+        after = batch[-1].key
         yield batch
 
 
 def _clean(memory: LocalMemory, part: str, marks: Sequence[RowKey], cleaner: Cleaner) -> None:
     if part == ITEMS:
-        memory.store.clean_items(marks, lambda item: _redrafted(item, cleaner, memory.clock()))
+        memory.maintenance.clean_items(marks, lambda item: _redrafted(item, cleaner, memory.clock()))
     else:
-        memory.store.clean_text_rows(part, marks, cleaner)
+        memory.maintenance.clean_text_rows(part, marks, cleaner)
 
 
 def _redrafted(item: Item, clean: Cleaner, now_ms: int) -> Draft:

@@ -70,7 +70,7 @@ def _titles() -> tuple[str, ...]:
 
 def _thread(memory: LocalMemory, key: str, room: int) -> list[Item]:
     """The checkpoint and the summary of a session as far as it came, if they fit."""
-    thread = memory.store.thread(key, 0, 0)
+    thread = memory.maintenance.session_progress(key, 0, 0)
     kept = []
     for item in (thread.checkpoint, thread.summary) if thread else ():
         cost = _cost(_fields(item)) if item else room + 1

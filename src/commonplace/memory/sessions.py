@@ -98,7 +98,7 @@ def related_sessions(memory: LocalMemory, session: Session) -> RelatedSessions:
 
 def kinds_in_sessions(memory: LocalMemory, sessions: Sequence[Session]) -> dict[int, dict[Kind, int]]:
     """How many items of each kind there are in sessions, by their ids."""
-    return memory.store.kinds_in([session.id for session in sessions])
+    return memory.store.kinds_per_session([session.id for session in sessions])
 
 
 def _ordered(

@@ -42,21 +42,23 @@ def create_space(memory: LocalMemory, name: str, limits: Limits, key: Key | None
     if not is_server_admin(memory, key):
         raise Forbidden("This key makes no spaces.", _ASK)
     name, limits = _checked_name(name), _checked(limits)
-    twins = [known.name for known in memory.store.spaces(memory.clock()) if known.name.casefold() == name.casefold()]
-    if twins or not memory.store.add_space(name, memory.clock(), limits):
+    twins = [
+        known.name for known in memory.maintenance.spaces(memory.clock()) if known.name.casefold() == name.casefold()
+    ]
+    if twins or not memory.maintenance.add_space(name, memory.clock(), limits):
         raise Conflict(f"There is a space {(twins or [name])[0]!r} already.", "Choose another name, or invite into it.")
     return get_space(memory, name)
 
 
 def list_spaces(memory: LocalMemory, key: Key | None = None) -> list[SpaceEntry]:
     """Every space that the caller may know of, by name."""
-    return memory.store.spaces(memory.clock(), None if is_server_admin(memory, key) else memory.settings.space)
+    return memory.maintenance.spaces(memory.clock(), None if is_server_admin(memory, key) else memory.settings.space)
 
 
 def get_space(memory: LocalMemory, name: str, key: Key | None = None) -> SpaceEntry:
     """One of these; a space that the caller may not know of is none."""
     known = is_server_admin(memory, key) or name == memory.settings.space
-    found = memory.store.spaces(memory.clock(), name) if known else []
+    found = memory.maintenance.spaces(memory.clock(), name) if known else []
     if not found:
         raise NotFound(f"There is no space {name[:64]!r}.", "`commonplace spaces` lists them.")
     return found[0]
@@ -67,7 +69,7 @@ def set_space_limits(memory: LocalMemory, name: str, limits: Limits, key: Key | 
     get_space(memory, name, key)
     if not is_server_admin(memory, key):
         raise Forbidden("This key does not change what its space may hold.", _ASK)
-    memory.store.set_space_limits(name, _checked(limits))
+    memory.maintenance.set_space_limits(name, _checked(limits))
     return get_space(memory, name)
 
 
@@ -96,7 +98,7 @@ def revoke_space_key(memory: LocalMemory, name: str, id_or_prefix: int | str, ke
 
 def memories_of_key(memory: LocalMemory, secret: str) -> Iterator[LocalMemory]:
     """The spaces that a key, or a visit by it, may belong to, by how it begins; the book itself if there is none."""
-    for name in memory.store.spaces_of_key(keys.key_prefix(secret)) or [memory.settings.space]:
+    for name in memory.maintenance.spaces_of_key(keys.key_prefix(secret)) or [memory.settings.space]:
         yield for_space(memory, name)
 
 

@@ -209,11 +209,11 @@ def correct_future_versions(memory: LocalMemory, chosen: Sequence[Record]) -> li
 
 def peer_position(memory: LocalMemory, uid: str, extent: SyncScope) -> Peer:
     """How far another space has been read and told."""
-    return memory.store.peer(uid, extent.spelled)
+    return memory.maintenance.peer(uid, extent.spelled)
 
 
 def save_peer_position(memory: LocalMemory, uid: str, extent: SyncScope, peer: Peer) -> None:
-    memory.store.note_peer(uid, extent.spelled, peer)
+    memory.maintenance.note_peer(uid, extent.spelled, peer)
 
 
 def parse_record_name(what: str, name: str) -> Name:

@@ -81,4 +81,4 @@ MAX_EVENTS = 200
 
 def events_since(memory: LocalMemory, after: str | None) -> tuple[Sequence[Event], str]:
     """Events after a mark, some at a time, and the mark to go on from; without one, where the news are now."""
-    return memory.store.news(after, MAX_EVENTS)
+    return memory.store.events(after, MAX_EVENTS)

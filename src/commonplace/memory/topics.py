@@ -26,14 +26,14 @@ READ, FEWEST_EACH, MOST_EACH, READ_OF_REST = 6000, 20, 80, 500
 
 def extend_topics(memory: LocalMemory, place: int) -> None:
     """Look at the next passages that came since the topics were built: each joins one that is near, or none."""
-    known = memory.store.built_topics(place)
+    known = memory.maintenance.built_topics(place)
     if known is None:
         return
-    points = memory.store.points(place, known.seen, POINTS_PAGE)
+    points = memory.maintenance.topic_points(place, known.seen, POINTS_PAGE)
     if not len(points.passages) or points.model != known.model:
         return
     labels, scores = assign(points.rows, Centres(known.shift, _rows(known.centres, points.rows.shape[1])))
-    memory.store.extend_topics(place, known, _members(points, labels, scores), points.last)
+    memory.maintenance.extend_topics(place, known, _members(points, labels, scores), points.last)
 
 
 def rebuild_topics(memory: LocalMemory, place: int, owner: str) -> None:
@@ -53,7 +53,7 @@ def rebuild_topics(memory: LocalMemory, place: int, owner: str) -> None:
     built = [
         TopicCentre(was.id if (was := kept[number]) else None, names[number], centres.rows[number]) for number in named
     ]
-    memory.store.replace_topics(
+    memory.maintenance.replace_topics(
         place,
         owner,
         BuiltTopics(built, centres.shift, points.last, points.model),
@@ -67,9 +67,9 @@ def _all_points(memory: LocalMemory, place: int) -> TopicPoints | None:
     """Every point of a project, read page by page; None if the model changed meanwhile."""
     import numpy as np
 
-    pages = [memory.store.points(place, 0, POINTS_PAGE)]
+    pages = [memory.maintenance.topic_points(place, 0, POINTS_PAGE)]
     while len(pages[-1].passages) == POINTS_PAGE:
-        pages.append(memory.store.points(place, pages[-1].last, POINTS_PAGE))
+        pages.append(memory.maintenance.topic_points(place, pages[-1].last, POINTS_PAGE))
     pages = [page for page in pages if len(page.passages)] or pages[:1]
     if len({page.model for page in pages}) > 1:
         return None
@@ -78,7 +78,7 @@ def _all_points(memory: LocalMemory, place: int) -> TopicPoints | None:
 
 
 def _old_centres(memory: LocalMemory, place: int, points: TopicPoints) -> Sequence[TopicCentre]:
-    known = memory.store.built_topics(place)
+    known = memory.maintenance.built_topics(place)
     return () if known is None or known.model != points.model else known.centres
 
 
@@ -87,7 +87,7 @@ def _before(memory: LocalMemory, place: int, points: TopicPoints, old: Sequence[
     import numpy as np
 
     numbers = {centre.id: number for number, centre in enumerate(old)}
-    members = memory.store.topic_members(place)
+    members = memory.maintenance.topic_members(place)
     was = [numbers.get(members.get(passage), NO_TOPIC) for passage in points.passages.tolist()]
     return np.asarray(was, np.int64)
 
@@ -183,7 +183,7 @@ def update_topics(memory: LocalMemory) -> bool:
     for grown in memory.store.stale_topics():
         if _outgrown(grown):
             owner = uuid.uuid4().hex
-            if memory.store.claim_topics(grown.place, owner, memory.clock(), LEASE_MS):
+            if memory.maintenance.claim_topics(grown.place, owner, memory.clock(), LEASE_MS):
                 rebuild_topics(memory, grown.place, owner)
                 return True
         elif grown.unseen:
@@ -240,7 +240,7 @@ def build_topic_map(memory: LocalMemory, project: str | None = None, most: int =
 
 def passage_links(memory: LocalMemory, passage_id: int) -> PassageLinks:
     """One passage and what belongs together with it."""
-    edges = memory.store.neighbours([passage_id], NEIGHBOURS)
+    edges = memory.store.edges_of([passage_id], NEIGHBOURS)
     others = {edge.dst if edge.src == passage_id else edge.src: edge.rel for edge in edges}
     texts = memory.store.passage_texts([passage_id, *others])
     items = memory.store.get({text.item_id for text in texts.values()})
@@ -260,7 +260,7 @@ def _edges(memory: LocalMemory, passages: Sequence[int]) -> list[Edge]:
     known = set(passages)
     found: dict[tuple[int, int], Edge] = {}
     for start in range(0, len(passages), LINKS_AT_ONCE):
-        for edge in memory.store.neighbours(passages[start : start + LINKS_AT_ONCE], LINKS_EACH):
+        for edge in memory.store.edges_of(passages[start : start + LINKS_AT_ONCE], LINKS_EACH):
             if edge.src in known and edge.dst in known:
                 found.setdefault((edge.src, edge.dst), edge)
     return list(found.values())

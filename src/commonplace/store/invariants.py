@@ -24,7 +24,7 @@ class Invariant:
     rows: str
     key: str
     named: str
-    cure: str = ""
+    repair: str = ""
     newest: str = ""
     derived: bool = False
 
@@ -48,8 +48,8 @@ def _orphans(table: str, column: str, owners: str, key: str = "id") -> Invariant
     )
 
 
-def _derived(part: str, says: str, rows: str, key: str, named: str, cure: str, newest: str = "") -> Invariant:
-    return Invariant(part, says, rows, key, named, cure, newest, derived=True)
+def _derived(part: str, says: str, rows: str, key: str, named: str, repair: str, newest: str = "") -> Invariant:
+    return Invariant(part, says, rows, key, named, repair, newest, derived=True)
 
 
 def _delete(table: str, keys: str, rows: str) -> str:
@@ -265,7 +265,7 @@ def worded(wordless: str, stray: str, row: str) -> tuple[Invariant, Invariant]:
     )
 
 
-def used(cure: str) -> Invariant:
+def used(repair: str) -> Invariant:
     """That a space knows how much it holds; each engine writes that down in its own way."""
     says = "spaces count wrongly how much they hold"
-    return Invariant("counts", says, USED, "g.n", "a space of {} items", cure, derived=True)
+    return Invariant("counts", says, USED, "g.n", "a space of {} items", repair, derived=True)

@@ -1,4 +1,4 @@
-"""The sessions of one project, which people know as conversations."""
+"""The conversations and streams of one project, for a key that is limited to it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from commonplace.errors import NotFound
 from commonplace.identity import Ref, ref
 from commonplace.model import Change, Draft, Item, Kind, Session, SessionDraft, SessionScope, Stored, Stream
 from commonplace.store.project_scope import ProjectScope
-from commonplace.store.protocol import StreamCheck
-from commonplace.store.types import SessionCounts, session_key_in_project
-from commonplace.text.near_duplicates import Sketch
+from commonplace.store.types import SessionCounts, StreamCheck, session_key_in_project
+from commonplace.text.sketch import Sketch
 
 _NOTHING = SessionCounts(0, 0, 0, 0, 0.0, None, None, {}, {}, 0, {}, {})
 
 
 class ProjectConversations(ProjectScope):
-    """The part of a narrowed store about sessions."""
+    """The sessions of one project, which people know as conversations."""
 
     def store_sessions(
-        self, kept: Sequence[tuple[SessionDraft, Sequence[Draft]]], now_ms: int
+        self, sessions: Sequence[tuple[SessionDraft, Sequence[Draft]]], now_ms: int
     ) -> list[tuple[Session, list[Stored]]]:
         placed = []
-        for session, messages in kept:
+        for session, messages in sessions:
             project = self._only_here(session.project)
             here = replace(session, project=project, key=session_key_in_project(project, session.key))
             self._check_session(Ref("") if session.uid is None else ref(session.uid), here.key)
@@ -96,8 +95,8 @@ class ProjectConversations(ProjectScope):
             return []
         return [change for change in self._inner.session_history(session_id) if self._was_here(change)]
 
-    def kinds_in(self, session_ids: Sequence[int]) -> dict[int, dict[Kind, int]]:
-        return self._inner.kinds_in([*self.get_sessions(session_ids)])
+    def kinds_per_session(self, session_ids: Sequence[int]) -> dict[int, dict[Kind, int]]:
+        return self._inner.kinds_per_session([*self.get_sessions(session_ids)])
 
     def follow_up_sessions(self, session_id: int) -> list[Session]:
         if not self.get_sessions([session_id]):
@@ -128,7 +127,7 @@ class ProjectConversations(ProjectScope):
 
 
 class ProjectStreams(ProjectScope):
-    """The part of a narrowed store about streams."""
+    """The streams of one project."""
 
     def start_stream(self, stream: Stream, most: int, idle_before_ms: int) -> bool:
         placed = replace(stream, project=self._only_here(stream.project))

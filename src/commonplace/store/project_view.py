@@ -1,32 +1,45 @@
-"""The records of one project: others are neither told nor taken in."""
+"""A store for a key that is limited to one project: calls are narrowed to it, results and writes checked against it."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.errors import Conflict, Forbidden, NotFound
 from commonplace.identity import Ref, ref
 from commonplace.model import Change, Draft, Item, Kind, PassageText, Project, Scope, Session, Stored, VectorHit
 from commonplace.store.project_conversations import ProjectConversations, ProjectStreams
-from commonplace.store.project_scope import ProjectScope, StoreWideRefusals
-from commonplace.store.protocol import Counts, Job, TextAnswer
-from commonplace.store.records import Arrival, Name, Outcome, Peer, Record, RecordKind
-from commonplace.store.types import BuiltTopics, Edge, ItemHeader, StaleTopics, Topic, TopicMember, TopicPoints, Turn
+from commonplace.store.project_scope import ProjectScope
+from commonplace.store.records import Arrival, Name, Outcome, Record, RecordKind
+from commonplace.store.types import (
+    Counts,
+    EarlierRequest,
+    Edge,
+    Event,
+    ItemHeader,
+    Job,
+    RequestClaim,
+    SavedReply,
+    StaleTopics,
+    TextAnswer,
+    Topic,
+    Turn,
+)
 from commonplace.text.query import Query, Word
 
 if TYPE_CHECKING:
-    from numpy import float32
-    from numpy.typing import NDArray
+    from commonplace.store.types import Vector
+
+_T = TypeVar("_T")
 
 
 class ProjectRecords(ProjectScope):
-    """The part of a narrowed store about records."""
+    """The records of one project: others are neither shown nor merged."""
 
     def space_uid(self) -> str:
-        """Not that of the whole: who has seen this part of it has not seen the rest."""
+        """Not that of the whole store: whoever has read this part of it has not read the rest."""
         here = f"{self._inner.space_uid()} {self._project}"
         return hashlib.sha256(here.encode("utf-8", "replace")).hexdigest()[:32]
 
@@ -53,12 +66,6 @@ class ProjectRecords(ProjectScope):
         if len(self._of_here(known)) < len(known):
             raise Conflict("A record elsewhere has this name.", "Leave it out, or use a key that is not limited.")
         return self._inner.merge_records(ours, now_ms)
-
-    def peer(self, uid: str, extent: str) -> Peer:
-        self._refuse("knows no other store")
-
-    def note_peer(self, uid: str, extent: str, peer: Peer) -> None:
-        self._refuse("knows no other store")
 
     def _of_here(self, records: Sequence[Record]) -> list[Record]:
         here = self._here()
@@ -88,11 +95,8 @@ class ProjectRecords(ProjectScope):
         return Arrival(replace(record, fields=fields), draft)
 
 
-_WORK = "does no work for others"
-
-
 class ProjectTopics(ProjectScope):
-    """The part of a narrowed store about topics. They never span projects, so their names tell of no other."""
+    """The topics of one project. Topics never span projects, so their names show nothing of others."""
 
     def topics(self, project: str | None = None) -> list[Topic]:
         here = self._here()
@@ -110,31 +114,12 @@ class ProjectTopics(ProjectScope):
         return self._inner.topic_passages(topic_id, limit) if ours else []
 
     def stale_topics(self) -> list[StaleTopics]:
+        """None: rebuilding topics is work for the whole store."""
         return []
 
-    def points(self, place: int, after: int, limit: int) -> TopicPoints:
-        self._refuse(_WORK)
 
-    def built_topics(self, place: int) -> BuiltTopics | None:
-        self._refuse(_WORK)
-
-    def topic_members(self, place: int) -> Mapping[int, int]:
-        self._refuse(_WORK)
-
-    def extend_topics(self, place: int, known: BuiltTopics, members: Sequence[TopicMember], last: int) -> bool:
-        self._refuse(_WORK)
-
-    def claim_topics(self, place: int, owner: str, now_ms: int, lease_ms: int) -> bool:
-        self._refuse(_WORK)
-
-    def replace_topics(
-        self, place: int, owner: str, built: BuiltTopics, members: Sequence[TopicMember], vectors: int, now_ms: int
-    ) -> bool:
-        self._refuse(_WORK)
-
-
-class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectTopics, StoreWideRefusals):
-    """The part of another store that belongs to one project."""
+class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectTopics):
+    """The part of a store that belongs to one project: a `SpaceStore` for a key that is limited to it."""
 
     def _checked(self, *item_ids: int) -> None:
         """All of these are ours, or none exists."""
@@ -200,9 +185,9 @@ class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectT
         narrowed = self._narrowed(scope)
         return [anchor] if narrowed is None else self._inner.around(anchor, before, after, narrowed)
 
-    def happened(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[ItemHeader]:
+    def item_headers(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[ItemHeader]:
         narrowed = self._narrowed(scope)
-        return [] if narrowed is None else self._inner.happened(narrowed, from_ms, to_ms, limit)
+        return [] if narrowed is None else self._inner.item_headers(narrowed, from_ms, to_ms, limit)
 
     def sessions_during(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Session]:
         narrowed = self._narrowed(scope)
@@ -245,9 +230,6 @@ class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectT
     def find_project(self, name: str) -> str | None:
         return self._here() if self._means_here(name) else None
 
-    def alias_project(self, name: str, alias: str) -> None:
-        self._refuse("gives no names to projects")
-
     def counts(self, project: str | None = None) -> Counts:
         if not self._means_here(project):
             return Counts({}, 0, 0, 0, 0, 0, 0, 0)
@@ -263,11 +245,11 @@ class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectT
             return TextAnswer((), {}, 0)
         return self._inner.search_text(query, narrowed, k, list(self._passages_here(also)), shares=shares)
 
-    def search_vectors(self, query: NDArray[float32], scope: Scope, k: int) -> list[VectorHit]:
+    def search_vectors(self, query: Vector, scope: Scope, k: int) -> list[VectorHit]:
         narrowed = self._narrowed(scope)
         return [] if narrowed is None else self._inner.search_vectors(query, narrowed, k)
 
-    def cosines(self, query: NDArray[float32], passage_ids: Sequence[int]) -> dict[int, float]:
+    def cosines(self, query: Vector, passage_ids: Sequence[int]) -> dict[int, float]:
         return self._inner.cosines(query, list(self._passages_here(passage_ids)))
 
     def passages_of(self, item_ids: Sequence[int]) -> dict[int, list[int]]:
@@ -284,20 +266,78 @@ class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectT
         narrowed = self._narrowed(scope)
         return [] if narrowed is None else self._inner.newest_pending_jobs(narrowed, limit)
 
-    def neighbours(self, passage_ids: Sequence[int], most_each: int, project: str | None = None) -> list[Edge]:
+    def edges_of(self, passage_ids: Sequence[int], most_each: int, project: str | None = None) -> list[Edge]:
         if not self._means_here(project):
             return []
-        return self._inner.neighbours(passage_ids, most_each, self._here())
+        return self._inner.edges_of(passage_ids, most_each, self._here())
 
     def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
         return self._inner.speakers(words, self._here()) if self._means_here(project) else []
 
-    def titled(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]:
+    def conversations_by_title(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]:
         narrowed = self._narrowed(scope)
-        return {} if narrowed is None else self._inner.titled(patterns, least, narrowed, limit)
+        return {} if narrowed is None else self._inner.conversations_by_title(patterns, least, narrowed, limit)
 
     def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
         return self._inner.turns(list(self.get(item_ids)))
 
     def sort_by_time(self, passage_ids: Sequence[int]) -> list[int]:
         return self._inner.sort_by_time(list(self._passages_here(passage_ids)))
+
+    def count_unlinked(self) -> int:
+        return self._inner.count_unlinked()
+
+    # Vectors that are pending.
+
+    def uses_model(self, name: str) -> bool:
+        return self._inner.uses_model(name)
+
+    def pending(self, scope: Scope | None = None) -> int:
+        if not self._inner.pending():
+            return 0
+        if scope is None:
+            return self._inner.counts(self._here()).pending
+        narrowed = self._narrowed(scope)
+        return 0 if narrowed is None else self._inner.pending(narrowed)
+
+    def pending_reason(self) -> str | None:
+        return self._inner.pending_reason()
+
+    # Events and replies. Replies belong to the caller who got them.
+
+    def events(self, after: str | None, limit: int) -> tuple[Sequence[Event], str]:
+        here = self._here()
+        events, mark = self._inner.events(after, limit)
+        return [event for event in events if event.project == here], mark
+
+    def capture_counts(self) -> Mapping[str, int]:
+        """Counted for the whole store only."""
+        return {}
+
+    def claim_reply(
+        self, claim: RequestClaim, now_ms: int, given_up_ms: int, forgotten_ms: int
+    ) -> EarlierRequest | None:
+        return self._inner.claim_reply(claim, now_ms, given_up_ms, forgotten_ms)
+
+    def store_reply(self, claim: RequestClaim, answer: SavedReply) -> None:
+        self._inner.store_reply(claim, answer)
+
+    def release_claim(self, claim: RequestClaim) -> None:
+        self._inner.release_claim(claim)
+
+    # The store itself.
+
+    def snapshot(self, work: Callable[[], _T]) -> _T:
+        return self._inner.snapshot(work)
+
+    def check_schema(self) -> int:
+        return self._inner.check_schema()
+
+    def size(self) -> int:
+        return self._inner.size()
+
+    def describe(self) -> Mapping[str, object]:
+        return self._inner.describe()
+
+    def close(self) -> None:
+        """Left to whoever opened the store."""

@@ -1,12 +1,11 @@
-"""`Store` is what every engine offers.
+"""`Store` is what every engine offers: `SpaceStore`, and `StoreMaintenance` (maintenance.py).
 
-A store is bound to one space. Every write is one transaction; when the call returns, the words are searchable.
+A store is bound to one space. Every write is one transaction; when the call returns, its words can be searched.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from commonplace.identity import Ref
@@ -14,86 +13,46 @@ from commonplace.model import (
     Change,
     Draft,
     Item,
+    Kind,
     PassageText,
     Project,
     Scope,
+    Session,
+    SessionDraft,
+    SessionScope,
     Stored,
     Stream,
-    TextHit,
     VectorHit,
 )
-from commonplace.store.maintenance import Captures, Integrity, Keyring, Scrubbing, Sources, Spaces, Upkeep
-from commonplace.store.records import Records
-from commonplace.store.types import Conversations, Links, News, Periods, Replies, Topics, Turns
-from commonplace.text.query import Query
+from commonplace.store.maintenance import StoreMaintenance
+from commonplace.store.records import Arrival, Name, Outcome, Record, RecordKind
+from commonplace.store.types import (
+    Counts,
+    EarlierRequest,
+    Edge,
+    Event,
+    ItemHeader,
+    Job,
+    RequestClaim,
+    SavedReply,
+    SessionCounts,
+    StaleTopics,
+    StreamCheck,
+    TextAnswer,
+    Topic,
+    Turn,
+)
+from commonplace.text.query import Query, Word
+from commonplace.text.sketch import Sketch
 
 if TYPE_CHECKING:
-    from numpy import float32
-    from numpy.typing import NDArray
-
-    Vector = NDArray[float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A passage that waits for its vector, leased to the caller; `before` is what stands or was said before it."""
-
-    id: int
-    passage: PassageText
-    before: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """What is in the space, and what still waits."""
-
-    items: Mapping[str, int]
-    projects: int
-    sessions: int
-    passages: int
-    vectors: int
-    pending: int
-    forgotten: int
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class TextAnswer:
-    """Passages found by words.
-
-    `hits` are the best by BM25; `found` tells for each of them, and for each passage asked about, which share of the
-    query's words (weighted by how rare they are) stands in it, and is empty if not asked for. `total` counts matches
-    up to a bound.
-    """
-
-    hits: tuple[TextHit, ...]
-    found: Mapping[int, float]
-    total: int
-
+    from commonplace.store.types import Vector
 
 _T = TypeVar("_T")
-StreamCheck = Callable[[Stream | None], Stream]
 
 
-class Store(
-    Captures,
-    Conversations,
-    Keyring,
-    Links,
-    News,
-    Periods,
-    Records,
-    Replies,
-    Scrubbing,
-    Integrity,
-    Sources,
-    Spaces,
-    Topics,
-    Turns,
-    Upkeep,
-    Protocol,
-):
-    """One space of one database."""
+class ItemStore(Protocol):
+    """Items: written, read and searched."""
 
     # Writing. All of a call happens, or nothing.
     def put(self, drafts: Sequence[Draft], now_ms: int) -> list[Stored]: ...
@@ -116,18 +75,30 @@ class Store(
     # The anchor, whatever the scope, with its neighbours in time that are in the scope, the oldest first.
     def around(self, anchor: Item, before: int, after: int, scope: Scope) -> list[Item]: ...
     def history(self, item_id: int) -> list[Change]: ...
-    # The items that this one took the place of, the latest first.
+    # The items that this one replaced, the latest first.
     def superseded(self, item_id: int) -> list[int]: ...
     def projects(self) -> list[Project]: ...
     def find_project(self, name: str) -> str | None: ...
-    def alias_project(self, name: str, alias: str) -> None: ...
     # Of everything, or of one project; `bytes` is the size of the whole store either way.
     def counts(self, project: str | None = None) -> Counts: ...
 
-    # All that `work` reads is of one moment, and costs a database server the trips of one transaction.
-    def snapshot(self, work: Callable[[], _T]) -> _T: ...
+    # By time: from a moment up to but without another. Live ones, the newest first.
+    def item_headers(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[ItemHeader]: ...
+    # How many live items were created on which day, by kind; days are counted from 1970 and begin at midnight UTC.
+    def items_per_day(self, scope: Scope, from_ms: int, to_ms: int) -> dict[int, dict[Kind, int]]: ...
+    # Live ones with their text, the newest first or the oldest; `beyond` is the time and the id to go on from.
+    def items_between(
+        self,
+        scope: Scope,
+        from_ms: int,
+        to_ms: int,
+        limit: int,
+        beyond: tuple[int, int] | None = None,
+        *,
+        oldest_first: bool = False,
+    ) -> list[Item]: ...
 
-    # Finding.
+    # Searching.
     def search_text(
         self, query: Query, scope: Scope, k: int, also: Sequence[int] = (), *, shares: bool = True
     ) -> TextAnswer: ...
@@ -136,19 +107,22 @@ class Store(
     def passages_of(self, item_ids: Sequence[int]) -> dict[int, list[int]]: ...
     def passage_texts(self, passage_ids: Sequence[int]) -> dict[int, PassageText]: ...
 
-    # Work that comes later. StoreBusy after `patience` seconds; whoever gives none has time.
-    def use_model(self, name: str, dim: int, patience: float | None = None) -> None: ...
+    # Links. Only live items are shown; hidden ones keep their links for when they come back.
+    # The edges of these passages, the strongest first; of each at most so many to earlier and so many to later ones.
+    def edges_of(self, passage_ids: Sequence[int], most_each: int, project: str | None = None) -> list[Edge]: ...
+    # The same passages in the order in which they were said or written.
+    def sort_by_time(self, passage_ids: Sequence[int]) -> list[int]: ...
+    def count_unlinked(self) -> int: ...
+
+    # Topics of one project or of all, the largest first; those that lost all members are not there.
+    def topics(self, project: str | None = None) -> list[Topic]: ...
+    def topics_of(self, passage_ids: Sequence[int]) -> dict[int, Topic]: ...
+    def topic_passages(self, topic_id: int, limit: int) -> list[tuple[int, float]]: ...
+    # Projects whose vectors changed since their topics were built.
+    def stale_topics(self) -> list[StaleTopics]: ...
+
+    # Vectors that are pending.
     def uses_model(self, name: str) -> bool: ...
-    def claim_jobs(
-        self, owner: str, limit: int, now_ms: int, lease_ms: int, patience: float | None = None
-    ) -> list[Job]: ...
-    # Without an owner, whoever holds the jobs: the vectors of a passage are the same, whoever makes them.
-    def finish_jobs(
-        self, jobs: Sequence[Job], vectors: Vector, owner: str | None, patience: float | None = None
-    ) -> int: ...
-    def release_jobs(self, jobs: Sequence[Job], owner: str, error: str, patience: float | None = None) -> None: ...
-    # Every passage that is searched waits for its vector again; the one it has stays until then. How many wait.
-    def requeue_embeddings(self) -> int: ...
     # How many passages wait; in a scope they are counted among the newest few thousand.
     def pending(self, scope: Scope | None = None) -> int: ...
     # What waits, claimed or not: those of these passages, in their order; and the newest in a scope.
@@ -156,12 +130,63 @@ class Store(
     def newest_pending_jobs(self, scope: Scope, limit: int) -> list[Job]: ...
     def pending_reason(self) -> str | None: ...
 
-    # Streams. `check` sees the stream (None if there is none) inside the transaction; what it raises changes nothing.
-    # Open streams last touched before `idle_before_ms` do not count, and lose their chunks when another starts;
-    # that is refused (False) while `most` others are open.
+
+class ConversationStore(Protocol):
+    """Sessions, which people know as conversations. A forgotten session is found by its id only."""
+
+    # A session whose uid or key is known gets the messages that are new, and comes back if it was forgotten.
+    def store_sessions(
+        self, sessions: Sequence[tuple[SessionDraft, Sequence[Draft]]], now_ms: int
+    ) -> list[tuple[Session, list[Stored]]]: ...
+    def append_messages(
+        self, session_id: int, drafts: Sequence[Draft], now_ms: int, expect_rev: int | None = None
+    ) -> tuple[Session, list[Stored]]: ...
+    def change_session(
+        self, session_id: int, changes: Mapping[str, object], now_ms: int, expect_rev: int | None = None
+    ) -> Session: ...
+    def forget_session(self, session_id: int, now_ms: int, expect_rev: int | None = None) -> Session: ...
+    def restore_session(self, session_id: int, now_ms: int) -> Session: ...
+    # Records that it was read, unless the store is busy or cannot be written.
+    def touch_session(self, session_id: int, now_ms: int) -> None: ...
+
+    def resolve_session(self, ref: Ref, key: str) -> int | None: ...
+    def get_sessions(self, session_ids: Iterable[int]) -> dict[int, Session]: ...
+    def sessions_of(self, item_ids: Sequence[int]) -> dict[int, Session]: ...
+    def messages_of(self, session_id: int, limit: int | None = None, after: int = 0) -> list[Item]: ...
+    # The one with the newest message first: those after a position, or after so many.
+    def latest_sessions(
+        self, scope: SessionScope, limit: int, before: tuple[int, int] | None = None, skip: int = 0
+    ) -> list[Session]: ...
+    def count_sessions(self, scope: SessionScope) -> int: ...
+    def session_counts(self, scope: SessionScope, most_labels: int) -> SessionCounts: ...
+    # How many live messages were written on each day (UTC, in days since 1970), from a moment on.
+    def activity(self, scope: SessionScope, since_ms: int) -> Mapping[int, int]: ...
+    def session_history(self, session_id: int) -> list[Change]: ...
+    # Active sessions whose last message is older and whose importance is lower, and how alike all sessions are.
+    def idle_sessions(self, ended_before_ms: int, importance_below: float) -> list[Session]: ...
+    def sketches(self) -> dict[int, Sketch]: ...
+    # Those that had begun before the end and had not ended before the beginning, the one that ended last first.
+    def sessions_during(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Session]: ...
+    # How many live items of each kind there are in some sessions.
+    def kinds_per_session(self, session_ids: Sequence[int]) -> dict[int, dict[Kind, int]]: ...
+    # Sessions that continue one, and those of the sub-agents that it started, the oldest first.
+    def follow_up_sessions(self, session_id: int) -> list[Session]: ...
+
+    # Those of the words that are part of the name, or the role, of somebody who speaks: anywhere, or in one project.
+    def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]: ...
+    # Conversations whose label matches so many of the LIKE patterns, or holds letters that engines compare differently,
+    # the one with the newest message first: the id of the first message that is in the scope, and the label.
+    def conversations_by_title(
+        self, patterns: Sequence[str], least: int, scope: Scope, limit: int
+    ) -> dict[int, str]: ...
+    # Of these items, those that are part of a session.
+    def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]: ...
+
+    # Streams. Open streams last touched before `idle_before_ms` do not count, and lose their chunks when another
+    # starts; starting one is refused (False) while `most` others are open.
     def start_stream(self, stream: Stream, most: int, idle_before_ms: int) -> bool: ...
     def streams(self, idle_before_ms: int) -> list[Stream]: ...
-    # `chunk_after` is given the end of what the stream holds, and tells what to add to it.
+    # `chunk_after` is given the end of what the stream holds, and returns what to add to it.
     def append_stream(
         self, stream_id: str, chunk_after: Callable[[str], str], check: StreamCheck, now_ms: int
     ) -> Stream: ...
@@ -170,7 +195,47 @@ class Store(
     ) -> tuple[Stream, Stored]: ...
     def cancel_stream(self, stream_id: str, check: StreamCheck, now_ms: int) -> Stream: ...
 
-    # Keeping.
+
+class ExchangeStore(Protocol):
+    """Events for those who watch, replies for those who repeat a request, and records for other stores."""
+
+    # Up to `limit` events after the mark, and where to go on; without a mark none, and the current mark.
+    def events(self, after: str | None, limit: int) -> tuple[Sequence[Event], str]: ...
+    # How many captured events became what, since the store exists.
+    def capture_counts(self) -> Mapping[str, int]: ...
+
+    # None if the request is ours to work on; else what is known of the earlier one. A claim without an answer made
+    # before `given_up_ms` is taken over; everything claimed before `forgotten_ms` is deleted.
+    def claim_reply(
+        self, claim: RequestClaim, now_ms: int, given_up_ms: int, forgotten_ms: int
+    ) -> EarlierRequest | None: ...
+    # Nothing happens if another attempt has taken the claim over.
+    def store_reply(self, claim: RequestClaim, answer: SavedReply) -> None: ...
+    def release_claim(self, claim: RequestClaim) -> None: ...
+
+    def space_uid(self) -> str: ...
+    def last_change(self) -> int: ...
+    # In the order of their last changes: up to so many after a mark, and the mark to go on from.
+    def records_since(self, after: int, limit: int) -> tuple[list[Record], int]: ...
+    # All of one kind in the order of their names: up to so many after one, and the name to go on from, None at the end.
+    def records_of(self, what: RecordKind, after: str, limit: int) -> tuple[list[Record], str | None]: ...
+    # Those that are there, in any order.
+    def records_named(self, names: Sequence[Name]) -> list[Record]: ...
+    # All of them in one transaction; merging the same a second time changes nothing.
+    def merge_records(self, arrivals: Sequence[Arrival], now_ms: int) -> list[Outcome]: ...
+
+
+class SpaceStore(ItemStore, ConversationStore, ExchangeStore, Protocol):
+    """What the holder of a key may do in one space, or in the one project of it that the key is limited to."""
+
+    # All that `work` reads is of one moment, and costs a database server the round trips of one transaction.
+    def snapshot(self, work: Callable[[], _T]) -> _T: ...
+    # The version of its tables, read now; an error if this version of Commonplace cannot work with them.
+    def check_schema(self) -> int: ...
     def size(self) -> int: ...
     def describe(self) -> Mapping[str, object]: ...
     def close(self) -> None: ...
+
+
+class Store(SpaceStore, StoreMaintenance, Protocol):
+    """One space of one database."""

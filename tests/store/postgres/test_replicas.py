@@ -81,10 +81,10 @@ def test_who_was_told_of_something_finds_it(
 ) -> None:
     assert _found(store) == set()
     monkeypatch.setattr(replicas, "LAG_SECONDS", 3600.0)
-    _events, mark = store.news(None, 0)
+    _events, mark = store.events(None, 0)
     with _standing_still(*pair):
         theirs = other.put([make_draft("walnut, says another")], NOW)[0].id
-        events, _mark = store.news(mark, 10)
+        events, _mark = store.events(mark, 10)
         assert len(events) == 1
         assert _found(store) == {theirs}
 

@@ -56,7 +56,7 @@ def found(store: SqliteStore, word: str) -> int:
 
 def test_a_healthy_store_has_nothing_to_complain_of(store: SqliteStore) -> None:
     state = store.index_state(10)
-    assert store.complaints(10) == ()
+    assert store.file_problems(10) == ()
     assert (state.passages, state.wordless, state.vectorless, state.waiting, state.given_up, state.stray) == (
         3,
         *[0] * 5,
@@ -106,13 +106,13 @@ def test_lost_vectors_are_found_and_made_again(store: SqliteStore, behind: Behin
 
 def test_a_damaged_index_is_a_complaint_and_is_made_anew(store: SqliteStore, behind: Behind) -> None:
     behind("UPDATE passages_fts_data SET block = x'00ff00ff' WHERE id > 10")
-    assert store.complaints(10)
+    assert store.file_problems(10)
     with pytest.raises(StoreCorrupt):
         found(store, "apples")
     store.clear_text_index()
     while store.repair_text_index(100):
         pass
-    assert store.complaints(10) == ()
+    assert store.file_problems(10) == ()
     assert [found(store, word) for word in ("apples", "pears", "plums")] == [1, 1, 0]
 
 
@@ -127,5 +127,5 @@ def test_what_others_have_written_since_is_not_taken_for_damage(store: SqliteSto
     with contextlib.closing(SqliteStore(path)) as other:
         for number in range(100):
             other.put([make_draft(f"quinces {number}")], THEN)
-    assert store.damage(quick=True) == [] and store.damage(quick=False) == []
-    assert store.complaints(60) == ()
+    assert store.file_damage(quick=True) == [] and store.file_damage(quick=False) == []
+    assert store.file_problems(60) == ()

@@ -31,7 +31,7 @@ class Captures(PostgresSpace):
             question = "SELECT event FROM captured_events WHERE space_id = %s AND event = ANY(%s::bytea[])"
             return {row[0] for row in sql.rows(connection, question, (self._space_id, [*events]))}
 
-    def thread(self, key: str, opening: int, recent: int) -> SessionProgress | None:
+    def session_progress(self, key: str, opening: int, recent: int) -> SessionProgress | None:
         with self._database.read(self._query_timeout) as connection:
             question = "SELECT id FROM sessions WHERE space_id = %s AND key = %s"
             row = sql.first(connection, question, (self._space_id, key))
@@ -55,7 +55,7 @@ class Captures(PostgresSpace):
                 *(found[id_] if id_ else None for id_ in told),
             )
 
-    def capture(
+    def capture_events(
         self, drafts: Sequence[SessionDraft], events: Sequence[CapturedEvent], told: Sequence[Draft], now_ms: int
     ) -> list[bool]:
         with self._database.write() as connection:
@@ -69,7 +69,7 @@ class Captures(PostgresSpace):
                 _tell(connection, self._space_id, places[str(draft.session)], draft, now_ms)
             return new
 
-    def captured(self) -> Mapping[str, int]:
+    def capture_counts(self) -> Mapping[str, int]:
         with self._database.read() as connection:
             question = "SELECT outcome, events FROM capture_tally WHERE space_id = %s ORDER BY outcome"
             return dict(sql.rows(connection, question, (self._space_id,)))

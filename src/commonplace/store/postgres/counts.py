@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from commonplace.store.postgres import jobs, sql
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.protocol import Counts
+from commonplace.store.types import Counts
 
 
 def of_space(connection: Connection, space_id: int) -> Counts:

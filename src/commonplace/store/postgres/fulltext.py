@@ -31,7 +31,7 @@ from commonplace.store.postgres.text_query import (
 )
 from commonplace.store.postgres.within import Within, narrowed
 from commonplace.store.postgres.words import PART, lexeme
-from commonplace.store.protocol import TextAnswer
+from commonplace.store.types import TextAnswer
 from commonplace.text.query import Query, Word
 
 # A word in more rows than this share, within these bounds, is common.

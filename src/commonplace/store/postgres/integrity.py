@@ -21,7 +21,7 @@ from commonplace.store.invariants import (
     used,
     worded,
 )
-from commonplace.store.maintenance import Advance, FileDamage, RowKey, Violations
+from commonplace.store.maintenance import FileDamage, ReportProgress, RowKey, Violations
 from commonplace.store.postgres import changes, index, items, sessions, sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.scrubbing import part_rows
@@ -101,11 +101,11 @@ class Integrity(PostgresSpace):
             some = sql.rows(connection, f"SELECT {kept.key} {rows} LIMIT {EXAMPLES}", bindings) if count else ()
         return Violations(count, tuple(kept.named.format(row[0]) for row in some))
 
-    def cure(self, kept: Invariant, limit: int) -> int:
+    def repair(self, kept: Invariant, limit: int) -> int:
         with self._database.write() as connection:
-            return sql.run(connection, filled(kept.cure), {"space": self._space_id, "limit": limit})
+            return sql.run(connection, filled(kept.repair), {"space": self._space_id, "limit": limit})
 
-    def damage(self, *, quick: bool) -> Sequence[FileDamage]:
+    def file_damage(self, *, quick: bool) -> Sequence[FileDamage]:
         with self._database.read() as connection:
             return told_by_server(connection)
 
@@ -122,7 +122,7 @@ class Integrity(PostgresSpace):
         """None: the pages of a server have checksums of their own."""
         return [], None
 
-    def walk(self, after: int, limit: int) -> list[Item]:
+    def items_by_id(self, after: int, limit: int) -> list[Item]:
         question = "SELECT id FROM items WHERE space_id = %s AND id > %s ORDER BY id LIMIT %s"
         with self._database.read() as connection:
             ids = [row[0] for row in sql.rows(connection, question, (self._space_id, after, limit))]
@@ -144,7 +144,7 @@ class Integrity(PostgresSpace):
             if item.forgotten_ms is None and item.superseded_by is None:
                 index.show(connection, self._space_id, [(project_id, item)])
 
-    def stale_fts_items(self, advance: Advance) -> list[int]:
+    def stale_fts_items(self, advance: ReportProgress) -> list[int]:
         question = f"SELECT i.id, i.project_id FROM items i WHERE i.space_id = %s AND i.id > %s AND {LIVE}"
         found: list[int] = []
         after = 0

@@ -10,7 +10,7 @@ from commonplace.store.postgres import passages, sql, vector_search
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.scope import NO_PROJECT, Filter
 from commonplace.store.postgres.vector_values import quantised
-from commonplace.store.protocol import Job
+from commonplace.store.types import Job
 
 if TYPE_CHECKING:
     from numpy import float32

@@ -63,7 +63,7 @@ class Links(PostgresSpace):
             question = "SELECT count(*) FROM passages WHERE space_id = %s AND id > %s"
             return int(sql.value(connection, question, bindings))
 
-    def neighbours(self, passage_ids: Sequence[int], most_each: int, project: str | None = None) -> list[Edge]:
+    def edges_of(self, passage_ids: Sequence[int], most_each: int, project: str | None = None) -> list[Edge]:
         with self._database.read(self._query_timeout) as connection:
             bindings: dict[str, object] = {"space": self._space_id, "passages": list(passage_ids)}
             here = ""

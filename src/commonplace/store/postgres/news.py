@@ -50,7 +50,7 @@ _WORDS = {
 class News(PostgresSpace):
     """The engine's part about what happened."""
 
-    def news(self, after: str | None, limit: int) -> tuple[Sequence[Event], str]:
+    def events(self, after: str | None, limit: int) -> tuple[Sequence[Event], str]:
         told = None if after is None else list(parse_event_mark(after))
         with self._database.read(self._query_timeout) as connection:
             if told is None:

@@ -18,10 +18,10 @@ from commonplace.store.text_tables import ITEMS, TEXT_TABLES, TextTable, cleaned
 class Scrubbing(PostgresSpace):
     """The engine's part about cleaning."""
 
-    def parts(self) -> Sequence[str]:
+    def text_parts(self) -> Sequence[str]:
         return (ITEMS, *TEXT_TABLES)
 
-    def holders(self, part: str, after: RowKey | None, limit: int) -> list[TextRow]:
+    def text_rows(self, part: str, after: RowKey | None, limit: int) -> list[TextRow]:
         with self._database.read() as connection:
             if part == ITEMS:
                 return _item_holders(connection, self._space_id, after, limit)

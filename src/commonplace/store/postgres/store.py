@@ -49,10 +49,10 @@ from commonplace.store.postgres.streams import Streams
 from commonplace.store.postgres.topics import Topics
 from commonplace.store.postgres.turns import Turns
 from commonplace.store.postgres.upkeep import Upkeep
-from commonplace.store.protocol import Counts, Job, TextAnswer
 from commonplace.store.sql import projects
 from commonplace.store.sql.projects import Projects
 from commonplace.store.sql.space import allow_replica
+from commonplace.store.types import Counts, Job, TextAnswer
 from commonplace.text.query import Query
 
 if TYPE_CHECKING:

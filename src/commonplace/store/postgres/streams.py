@@ -10,8 +10,8 @@ from commonplace.store.damage import list_of
 from commonplace.store.postgres import sql, writing
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import PostgresSpace
-from commonplace.store.protocol import StreamCheck
 from commonplace.store.sql import projects
+from commonplace.store.types import StreamCheck
 
 # How many letters tell whoever adds a chunk what stands before it.
 _END = 100

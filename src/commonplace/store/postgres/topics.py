@@ -87,7 +87,7 @@ class Topics(PostgresSpace):
                 StaleTopics(*row) for row in sql.rows(connection, _GROWN, {"space": self._space_id, "model": model})
             ]
 
-    def points(self, place: int, after: int, limit: int) -> TopicPoints:
+    def topic_points(self, place: int, after: int, limit: int) -> TopicPoints:
         import numpy as np
 
         with self._database.read(self._query_timeout) as connection:

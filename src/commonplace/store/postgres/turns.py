@@ -45,7 +45,7 @@ class Turns(PostgresSpace):
             return [word for word, is_name in zip(words, answers, strict=True) if is_name]
 
     @allow_replica
-    def titled(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]:
+    def conversations_by_title(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
             if filter_ is None or not patterns:

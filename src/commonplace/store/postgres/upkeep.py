@@ -19,7 +19,7 @@ class Upkeep(PostgresSpace):
     def check_schema(self) -> int:
         return check(self._database)
 
-    def complaints(self, seconds: float) -> Sequence[str]:
+    def file_problems(self, seconds: float) -> Sequence[str]:
         with self._database.read(seconds) as connection:
             return tuple(damage.sentence for damage in told_by_server(connection))
 

@@ -28,7 +28,7 @@ class Captures(SqliteSpace):
         with self._database.read() as connection:
             return {event for event in events if _is_known(connection, self._space_id, event)}
 
-    def thread(self, key: str, opening: int, recent: int) -> SessionProgress | None:
+    def session_progress(self, key: str, opening: int, recent: int) -> SessionProgress | None:
         with self._database.read(self._query_timeout) as connection:
             row = sql.first(connection, "SELECT id FROM sessions WHERE space_id = ? AND key = ?", (self._space_id, key))
             if row is None:
@@ -51,7 +51,7 @@ class Captures(SqliteSpace):
                 *(found[id_] if id_ else None for id_ in told),
             )
 
-    def capture(
+    def capture_events(
         self, drafts: Sequence[SessionDraft], events: Sequence[CapturedEvent], told: Sequence[Draft], now_ms: int
     ) -> list[bool]:
         with self._database.write() as connection:
@@ -65,7 +65,7 @@ class Captures(SqliteSpace):
                 _tell(connection, self._space_id, places[str(draft.session)], draft, now_ms)
             return new
 
-    def captured(self) -> Mapping[str, int]:
+    def capture_counts(self) -> Mapping[str, int]:
         with self._database.read() as connection:
             question = "SELECT outcome, events FROM capture_tally WHERE space_id = ? ORDER BY outcome"
             return dict(sql.rows(connection, question, (self._space_id,)))

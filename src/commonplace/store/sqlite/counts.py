@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from commonplace.store.protocol import Counts
 from commonplace.store.sqlite import jobs
 from commonplace.store.sqlite.connection import SqliteConnection
+from commonplace.store.types import Counts
 
 
 def of_space(connection: SqliteConnection, space_id: int) -> Counts:

@@ -16,11 +16,11 @@ from typing import Literal
 
 from commonplace.model import TextHit
 from commonplace.store.indexed_text import WEIGHTS
-from commonplace.store.protocol import TextAnswer
 from commonplace.store.sqlite import passages
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.scope import PART, Filter, space_token
 from commonplace.store.sqlite.within import Within, narrowed, scope_of
+from commonplace.store.types import TextAnswer
 from commonplace.text.query import Query, Word, to_fts5, words_to_fts5
 from commonplace.text.tokens import index_text
 

@@ -16,7 +16,7 @@ import apsw
 
 from commonplace.store.indexed_text import COLUMNS
 from commonplace.store.invariants import LIVE
-from commonplace.store.maintenance import Advance
+from commonplace.store.maintenance import ReportProgress
 from commonplace.store.sqlite import index, items
 from commonplace.store.sqlite.connection import SqliteConnection
 
@@ -37,7 +37,7 @@ _TOKENIZER = ("unicode61", ["remove_diacritics", "0", "tokenchars", "="])
 Tokens = Callable[[str], Sequence[str]]
 
 
-def differing(connection: SqliteConnection, space_id: int, advance: Advance) -> list[int]:
+def differing(connection: SqliteConnection, space_id: int, advance: ReportProgress) -> list[int]:
     """Live items of a space whose rows in the index are not as they should be. Those without a row are among them."""
     held = _Held(connection)
     tokens = _tokens(connection)

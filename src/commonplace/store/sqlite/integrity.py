@@ -23,7 +23,7 @@ from commonplace.store.invariants import (
     used,
     worded,
 )
-from commonplace.store.maintenance import Advance, FileDamage, RowKey, Violations
+from commonplace.store.maintenance import FileDamage, ReportProgress, RowKey, Violations
 from commonplace.store.sqlite import changes, fulltext_check, index, items, sessions, sql
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.online_backup import ROW_PROBLEMS
@@ -100,12 +100,12 @@ class Integrity(SqliteSpace):
             some = sql.rows(connection, f"SELECT {kept.key} {rows} LIMIT {EXAMPLES}", bindings) if count else ()
         return Violations(count, tuple(kept.named.format(row[0]) for row in some))
 
-    def cure(self, kept: Invariant, limit: int) -> int:
+    def repair(self, kept: Invariant, limit: int) -> int:
         with self._database.write() as connection:
-            connection.execute(filled(kept.cure), {"space": self._space_id, "limit": limit})
+            connection.execute(filled(kept.repair), {"space": self._space_id, "limit": limit})
             return connection.changes()
 
-    def damage(self, *, quick: bool) -> Sequence[FileDamage]:
+    def file_damage(self, *, quick: bool) -> Sequence[FileDamage]:
         with self._database.read() as connection:
             return [*map(_damage, complaints(connection, "quick_check" if quick else "integrity_check"))]
 
@@ -134,7 +134,7 @@ class Integrity(SqliteSpace):
         ]
         return wrong, rows[-1][0] if rows else None
 
-    def walk(self, after: int, limit: int) -> list[Item]:
+    def items_by_id(self, after: int, limit: int) -> list[Item]:
         question = "SELECT id FROM items WHERE space_id = ? AND id > ? ORDER BY id LIMIT ?"
         with self._database.read() as connection:
             ids = [row[0] for row in sql.rows(connection, question, (self._space_id, after, limit))]
@@ -154,7 +154,7 @@ class Integrity(SqliteSpace):
             if item.forgotten_ms is None and item.superseded_by is None:
                 index.show(connection, self._space_id, place.project_id, item)
 
-    def stale_fts_items(self, advance: Advance) -> list[int]:
+    def stale_fts_items(self, advance: ReportProgress) -> list[int]:
         with self._database.read() as connection:
             return fulltext_check.differing(connection, self._space_id, advance)
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from commonplace.model import KINDS
-from commonplace.store.protocol import Job
 from commonplace.store.sqlite import passages
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.scope import NO_PROJECT, Filter
 from commonplace.store.sqlite.vectors import quantised
+from commonplace.store.types import Job
 
 if TYPE_CHECKING:
     from numpy import float32

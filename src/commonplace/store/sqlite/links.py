@@ -65,7 +65,7 @@ class Links(SqliteSpace):
             question = "SELECT count(*) FROM passages WHERE id > ? AND +space_id = ?"
             return int(sql.value(connection, question, bindings))
 
-    def neighbours(self, passage_ids: Sequence[int], most_each: int, project: str | None = None) -> list[Edge]:
+    def edges_of(self, passage_ids: Sequence[int], most_each: int, project: str | None = None) -> list[Edge]:
         with self._database.read(self._query_timeout) as connection:
             bindings: list[object] = [self._space_id, json.dumps(list(passage_ids))]
             among = ("1", "1")

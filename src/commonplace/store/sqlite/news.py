@@ -45,7 +45,7 @@ _WORDS = {
 class News(SqliteSpace):
     """The engine's part about what happened."""
 
-    def news(self, after: str | None, limit: int) -> tuple[Sequence[Event], str]:
+    def events(self, after: str | None, limit: int) -> tuple[Sequence[Event], str]:
         told = None if after is None else list(parse_event_mark(after))
         with self._database.read(self._query_timeout) as connection:
             if told is None:

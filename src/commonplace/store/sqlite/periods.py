@@ -45,7 +45,7 @@ SELECT day, (
 class Periods(SqliteSpace):
     """What happened when, in one space."""
 
-    def happened(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[ItemHeader]:
+    def item_headers(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[ItemHeader]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
             found: list[ItemHeader] = []
@@ -105,7 +105,7 @@ class Periods(SqliteSpace):
                 return []
             return items.between(connection, self._space_id, filter_, (from_ms, to_ms), limit, beyond, oldest_first)
 
-    def kinds_in(self, session_ids: Sequence[int]) -> dict[int, dict[Kind, int]]:
+    def kinds_per_session(self, session_ids: Sequence[int]) -> dict[int, dict[Kind, int]]:
         with self._database.read(self._query_timeout) as connection:
             rows = sql.rows(
                 connection,

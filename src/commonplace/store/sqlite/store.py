@@ -18,7 +18,6 @@ from commonplace.model import (
     Stored,
     VectorHit,
 )
-from commonplace.store.protocol import Counts, Job, TextAnswer
 from commonplace.store.sql import projects
 from commonplace.store.sql.projects import Projects
 from commonplace.store.sqlite import changes, counts, fulltext, items, jobs, passages, vectors, writing
@@ -40,6 +39,7 @@ from commonplace.store.sqlite.streams import Streams
 from commonplace.store.sqlite.topics import Topics
 from commonplace.store.sqlite.turns import Turns
 from commonplace.store.sqlite.upkeep import Upkeep
+from commonplace.store.types import Counts, Job, TextAnswer
 from commonplace.text.query import Query
 
 if TYPE_CHECKING:

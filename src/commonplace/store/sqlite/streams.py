@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 from commonplace.model import Draft, Stored, Stream
 from commonplace.store.damage import list_of
-from commonplace.store.protocol import StreamCheck
 from commonplace.store.sql import projects
 from commonplace.store.sqlite import sql, writing
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.space import SqliteSpace
+from commonplace.store.types import StreamCheck
 
 # How many letters tell whoever adds a chunk what stands before it.
 _END = 100

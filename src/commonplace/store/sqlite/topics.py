@@ -75,7 +75,7 @@ class Topics(SqliteSpace):
             model = jobs.current_model(connection, self._space_id)
             return [StaleTopics(*row) for row in sql.rows(connection, _GROWN, (self._space_id, model))]
 
-    def points(self, place: int, after: int, limit: int) -> TopicPoints:
+    def topic_points(self, place: int, after: int, limit: int) -> TopicPoints:
         import numpy as np
 
         with self._database.read(self._query_timeout) as connection:

@@ -47,7 +47,7 @@ class Turns(SqliteSpace):
 
             return [word for word in words if speaks(word)]
 
-    def titled(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]:
+    def conversations_by_title(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = resolve(connection, self._space_id, scope)
             if filter_ is None or not patterns:

@@ -19,7 +19,7 @@ class Upkeep(SqliteSpace):
     def check_schema(self) -> int:
         return check(self._database)
 
-    def complaints(self, seconds: float) -> Sequence[str]:
+    def file_problems(self, seconds: float) -> Sequence[str]:
         with self._database.read(seconds) as connection:
             return tuple(complaints(connection, "quick_check"))
 
