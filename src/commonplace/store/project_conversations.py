@@ -10,7 +10,7 @@ from commonplace.identity import Ref, ref
 from commonplace.model import Change, Draft, Item, Kind, Session, SessionDraft, SessionScope, Stored, Stream
 from commonplace.store.project_scope import ProjectScope
 from commonplace.store.types import SessionCounts, StreamCheck, session_key_in_project
-from commonplace.text.sketch import Sketch
+from commonplace.text.near_duplicates import Sketch
 
 _NOTHING = SessionCounts(0, 0, 0, 0, 0.0, None, None, {}, {}, 0, {}, {})
 

@@ -10,7 +10,7 @@ from commonplace.errors import Conflict, Forbidden
 from commonplace.identity import Ref
 from commonplace.model import Change, Draft, Scope
 from commonplace.store.protocol import SpaceStore
-from commonplace.text.names import normalise_project
+from commonplace.text.project_names import normalise_project
 
 _NO_WORK, _NO_CHECK = "does no work for others", "looks after no store"
 

@@ -42,8 +42,8 @@ from commonplace.store.types import (
     Topic,
     Turn,
 )
+from commonplace.text.near_duplicates import Sketch
 from commonplace.text.query import Query, Word
-from commonplace.text.sketch import Sketch
 
 if TYPE_CHECKING:
     from commonplace.store.types import Vector
