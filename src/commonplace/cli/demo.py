@@ -20,9 +20,9 @@ from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Scope
+from commonplace.text.dates import HOUR_MS
 
 PROJECT = "github.com/acme/my-api"
-HOUR = 3_600_000
 
 # (hours ago, what was said or done)
 STORY = (
@@ -117,7 +117,7 @@ def _remember_the_story(call: Call, memory: LocalMemory, report: dict[str, Any])
     now, spent = memory.clock(), []
     for hours, note in STORY:
         start = time.perf_counter()
-        remember(memory, replace(note, project=PROJECT, created_ms=now - hours * HOUR))
+        remember(memory, replace(note, project=PROJECT, created_ms=now - hours * HOUR_MS))
         spent.append(_ms(start))
         if not call.json:
             said = note.content or note.details.get("narrative") or note.details.get("completed") or note.title

@@ -21,14 +21,13 @@ from commonplace.memory.keys import list_keys
 from commonplace.memory.keys import revoke_key as revoke_key
 from commonplace.memory.spaces import Limits
 from commonplace.model import ROLES
-from commonplace.text.dates import parse_time
+from commonplace.text.dates import UNIT_MS, parse_time
 
 if TYPE_CHECKING:
     from commonplace.memory.local_memory import LocalMemory
 
 
 _SPAN = re.compile(r"([0-9]{1,5}) ?([hdwy])")
-_UNIT_MS = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000, "y": 365 * 86_400_000}
 # Both words for each, the one of the role first.
 ROLE = click.Choice([word for scope, role in ROLES.items() for word in dict.fromkeys((role, scope))])
 space_option = click.option("--space", metavar="NAME", help="The space it is about; your own if omitted.")
@@ -135,7 +134,7 @@ def expiry_ms(text: str) -> int:
     """The end of a span, or a moment, in milliseconds."""
     span = _SPAN.fullmatch(text.strip().lower())
     if span:
-        return time.time_ns() // 1_000_000 + int(span[1]) * _UNIT_MS[span[2]]
+        return time.time_ns() // 1_000_000 + int(span[1]) * UNIT_MS[span[2]]
     try:
         return parse_time(text, local=True)
     except InvalidInput as error:

@@ -16,7 +16,7 @@ from commonplace.memory.items import require_project
 from commonplace.memory.report import Report
 from commonplace.memory.report import report as report_of
 from commonplace.model import Scope
-from commonplace.text.dates import iso_time, period_end, period_start
+from commonplace.text.dates import MINUTE_MS, iso_time, period_end, period_start
 from commonplace.text.redact import redact_data
 
 FORMATS = ("terminal", "markdown")
@@ -95,7 +95,7 @@ def report_record(found: Report, place: str | None) -> dict[str, Any]:
                 "project": one.session.project,
                 "from": iso_time(one.session.started_ms),
                 "to": iso_time(one.session.ended_ms),
-                "minutes": (one.session.ended_ms - one.session.started_ms) // 60_000,
+                "minutes": (one.session.ended_ms - one.session.started_ms) // MINUTE_MS,
                 "items": one.happenings,
             }
             for one in found.sessions

@@ -18,7 +18,7 @@ from commonplace.memory.stats import ConversationStats
 from commonplace.memory.summarise_and_label import LabelSuggestion
 from commonplace.model import Session
 from commonplace.ranking.context import estimate_tokens
-from commonplace.text.dates import parse_time, short_iso_time
+from commonplace.text.dates import DAY_MS, parse_time, short_iso_time
 from commonplace.text.paths import ROOT_FOLDER
 
 _STATUS: Schema = {"type": "string", "enum": list(STATUSES)}
@@ -241,7 +241,6 @@ def _time(value: object, name: str) -> int | None:
 
 # What was quiet for so long and is worth so little can go; about the others a person should think.
 SURELY_IDLE_DAYS, SURELY_LOW = 90, 3.0
-_DAY = 86_400_000
 
 
 def conversation_row(session: Session) -> dict[str, Any]:
@@ -311,7 +310,7 @@ def candidate_row(entry: PruneCandidate) -> dict[str, Any]:
     return told | {
         "conversation_id": session.uid,
         "conversation_label": session.label,
-        "days_since_access": entry.age_days - (max(0, opened - session.ended_ms) // _DAY),
+        "days_since_access": entry.age_days - (max(0, opened - session.ended_ms) // DAY_MS),
         "token_estimate": estimate_tokens(session.bytes),
         "preview": session.label,
         "recommendation": "archive" if plain else "review",

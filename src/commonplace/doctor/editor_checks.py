@@ -34,7 +34,7 @@ from commonplace.hosts.registry import EDITORS, is_installed
 from commonplace.hosts.server_entry import DesiredConnection, commonplace_program, local_server
 from commonplace.memory.keys import find_working_key
 from commonplace.model import Key
-from commonplace.text.dates import time_ago
+from commonplace.text.dates import DAY_MS, time_ago
 
 CONNECTIONS_AREA = "connections"
 PROFILE, DATA_DIR = "--profile", "COMMONPLACE_DATA_DIR"
@@ -278,7 +278,7 @@ def _payload(hook: Hook) -> bytes:
 
 SPOOL_AREA = "spool"
 # Whoever waits longer, or takes more room, waits for a server or a command that never comes.
-LATE_MS, LARGE = 24 * 3_600_000, 100 * 1024**2
+LATE_MS, LARGE = DAY_MS, 100 * 1024**2
 DRAIN_SECONDS = 30.0
 # A hook is done long before this.
 LEFT_SECONDS = 3600

@@ -23,6 +23,7 @@ from commonplace.memory.graph import link_new_passages
 from commonplace.memory.local_memory import LocalMemory, for_space
 from commonplace.memory.topics import update_topics
 from commonplace.temporary_files import remove_abandoned
+from commonplace.text.dates import DAY_MS, HOUR_MS
 
 Task = Callable[[LocalMemory], bool]
 """Does one small step of its work. True if there may be more to do."""
@@ -130,8 +131,6 @@ BACKUP_LOCK = "making.lock"
 MAINTENANCE_SECONDS, ABANDONED_SECONDS = 60.0, 300.0
 # A server that lives shortly makes no backups, and a lock is held by nobody for longer.
 FIRST_BACKUP_SECONDS, MAX_BACKUP_SECONDS = 300.0, 3600.0
-_HOUR_MS = 3_600_000
-_DAY_MS = 24 * _HOUR_MS
 
 
 class MaintenanceTask:
@@ -178,7 +177,7 @@ def back_up_if_due(memory: LocalMemory) -> Path | None:
         return None
     last = next((one for one in list_backups(settings) if one.why == SCHEDULED), None)
     # A backup from the future was made by a clock that was wrong.
-    if last is not None and 0 <= now - last.made_ms < settings.backup_every_hours * _HOUR_MS:
+    if last is not None and 0 <= now - last.made_ms < settings.backup_every_hours * HOUR_MS:
         return None
     if _content_mark(settings, settings.database) == (last and _content_mark(settings, last.path)):
         return None
@@ -210,7 +209,7 @@ def _content_mark(settings: Settings, path: Path) -> str | None:
 def _check_after_unclean_end(memory: LocalMemory) -> None:
     """Once a day at most: editors often end their servers without asking, and a file survives that."""
     known = status.last_check_result(memory.settings)
-    if known is None or known.how == "start" or not 0 <= memory.clock() - known.checked_ms < _DAY_MS:
+    if known is None or known.how == "start" or not 0 <= memory.clock() - known.checked_ms < DAY_MS:
         _record_faults(memory, "unclean end", check_store(memory, quick=True))
 
 

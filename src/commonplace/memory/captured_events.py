@@ -14,6 +14,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_SESSION, NewItem, checked_meta, clean_text, make_draft
 from commonplace.model import Draft, Item, Scope, SessionDraft, SessionScope
 from commonplace.store.maintenance import HOOK_DIGEST, CapturedEvent, SessionProgress
+from commonplace.text.dates import DAY_MS
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import have_no_secrets, redact
 from commonplace.text.titles import shorten
@@ -142,7 +143,7 @@ ANSWER_TYPE = "answer"
 # A long answer was cut when it was captured, so that only its beginning can be compared.
 _COMPARED_CHARACTERS = 500
 # How far apart the clocks of a hook and of a transcript may be, and how many messages of that time are looked at.
-_AROUND_MS, _MAX_NEAR = 86_400_000, 50
+_AROUND_MS, _MAX_NEAR = DAY_MS, 50
 _MAX_ANSWERS = 5_000
 
 

@@ -15,6 +15,7 @@ from commonplace.embed import READY, Embedder
 from commonplace.errors import CommonplaceError, EmbedderUnavailable, StoreError
 from commonplace.store.protocol import Store
 from commonplace.store.types import Job
+from commonplace.text.dates import MINUTE_MS
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -41,7 +42,7 @@ class IdleWait:
 
 
 BATCH, BACKGROUND_BATCH = 16, 4
-LEASE_MS = 60_000
+LEASE_MS = MINUTE_MS
 # How often a living process looks for what others wrote without embedding it: vectors are to follow within a second.
 POLL_SECONDS = 0.5
 CACHED_QUERIES = 256

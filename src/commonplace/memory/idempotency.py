@@ -9,12 +9,13 @@ from collections.abc import Callable
 from commonplace.errors import Conflict, InvalidInput
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.store.types import RequestClaim, SavedReply
+from commonplace.text.dates import DAY_MS, MINUTE_MS
 
 __all__ = ["SavedReply", "run_once"]
 
-REPLY_LIFETIME_MS = 24 * 3_600_000
+REPLY_LIFETIME_MS = DAY_MS
 # Whoever has not answered for so long has died over it.
-CLAIM_TIMEOUT_MS = 60_000
+CLAIM_TIMEOUT_MS = MINUTE_MS
 
 
 def run_once(

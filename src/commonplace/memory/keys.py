@@ -11,6 +11,7 @@ from commonplace.errors import InvalidInput, NotFound, Unauthorized
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import LATEST_MS
 from commonplace.model import ROLES, Key
+from commonplace.text.dates import DAY_MS, MINUTE_MS
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact
 
@@ -18,7 +19,7 @@ from commonplace.text.redact import redact
 KEY_START = "sk-sekha-"
 MAX_KEY_NAME = 100
 # How often the time of a key's last use is written.
-KEY_USE_MS = 60_000
+KEY_USE_MS = MINUTE_MS
 _SECRET = re.compile(rf"{KEY_START}[0-9a-f]{{48}}")
 _PREFIX = len(KEY_START) + 8
 UNKNOWN_KEY = "This key is not known here."
@@ -138,7 +139,7 @@ def key_digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
-LOGIN_MS = 7 * 86_400_000
+LOGIN_MS = 7 * DAY_MS
 _SIGNED_OUT = "You were signed out."
 
 

@@ -20,6 +20,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import Hit, recall
 from commonplace.model import Item, Scope, SessionScope
 from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.text.dates import DAY_MS
 from commonplace.text.next_steps import text_before_steps
 from commonplace.text.query import parse_query
 from commonplace.text.references import error_key, errors_in, references
@@ -41,7 +42,7 @@ AHEAD, AHEAD_IN_PROJECT = 60, 200
 # How many passages with the words of an error are looked at to tell in which sessions it was met.
 ERROR_PASSAGES = 50
 MOST_FILES, COMMAND = 4, 80
-_LATER_MS = 366 * 86_400_000
+_LATER_MS = 366 * DAY_MS
 _VERDICT = re.compile(r"\W*(?:exit(?:ed with)? (?:code|status)\b.*|\d+ (?:failed|passed|errors?)\b.*)", re.IGNORECASE)
 _FEWEST_LETTERS = 12
 

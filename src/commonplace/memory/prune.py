@@ -10,6 +10,7 @@ from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import checked_score
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Session
+from commonplace.text.dates import DAY_MS
 from commonplace.text.near_duplicates import Sketch, sketch_similarity
 from commonplace.text.paths import ROOT_FOLDER, is_in_folder, normalise_folder
 
@@ -17,7 +18,6 @@ PRUNE_DAYS, PRUNE_IMPORTANCE = 30, 5.0
 MAX_DAYS = 36_500
 # Two conversations that share this much of their lines say the same.
 NEARLY_ALL = 0.8
-_DAY = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def find_prunable(
     tree = normalise_folder(folder)
     idle = [
         session
-        for session in memory.store.idle_sessions(now - days * _DAY, _checked_threshold(importance))
+        for session in memory.store.idle_sessions(now - days * DAY_MS, _checked_threshold(importance))
         if is_in_folder(session.folder, tree)
     ]
     twins = _near_duplicates(memory, idle) if idle else {}
@@ -65,14 +65,14 @@ def _checked_threshold(importance: float) -> float:
 
 
 def _candidate(session: Session, twin: Session | None, now_ms: int) -> PruneCandidate:
-    age = max(0, (now_ms - session.ended_ms) // _DAY)
+    age = max(0, (now_ms - session.ended_ms) // DAY_MS)
     rated = f"{session.importance:g} of 10"
     low = session.importance < PRUNE_IMPORTANCE
     reasons = [f"Low importance ({rated})" if low else f"Importance {rated}", f"no message for {_days(age)}"]
     if session.accessed_ms is None:
         reasons.append("never opened since")
     else:
-        opened = (now_ms - session.accessed_ms) // _DAY
+        opened = (now_ms - session.accessed_ms) // DAY_MS
         reasons.append("opened today" if opened < 1 else f"last opened {_days(opened)} ago")
     if twin is not None:
         reasons.insert(0, f'Near-duplicate of "{twin.label}" ({twin.short_id})')

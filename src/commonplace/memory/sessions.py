@@ -14,6 +14,7 @@ from commonplace.memory.remember import EARLIEST_MS, LATEST_MS
 from commonplace.model import Item, Kind, Scope, Session, SessionScope
 from commonplace.ranking.context import estimate_tokens
 from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.text.dates import HOUR_MS
 from commonplace.text.query import parse_query
 from commonplace.text.titles import truncate
 
@@ -262,7 +263,7 @@ def _cost(told: ShownMessage) -> int:
 
 
 # Whoever said nothing for longer has left.
-ACTIVE_MS = 60 * 60_000
+ACTIVE_MS = HOUR_MS
 
 
 def active_sessions(memory: LocalMemory, scope: Scope, limit: int) -> list[Session]:

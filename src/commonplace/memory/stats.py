@@ -11,7 +11,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import EARLIEST_MS, LATEST_MS
 from commonplace.model import Kind, Scope, SessionScope
 from commonplace.store.types import SessionCounts
-from commonplace.text.dates import clamp_time
+from commonplace.text.dates import DAY_MS, clamp_time
 from commonplace.text.paths import ROOT_FOLDER, normalise_folder
 
 # More labels than anybody reads: an import gives each conversation one of its own.
@@ -66,8 +66,8 @@ def message_activity(memory: LocalMemory, folder: str | None = None) -> MessageA
     weekly = weeks[0] <= oldest and newest <= today
     starts = weeks if weekly else _months_to(newest)
     messages = dict.fromkeys(starts, 0)
-    for day, count in memory.store.activity(scope, (starts[0] - _EPOCH).days * 86_400_000).items():
-        said = _date(int(day) * 86_400_000)
+    for day, count in memory.store.activity(scope, (starts[0] - _EPOCH).days * DAY_MS).items():
+        said = _date(int(day) * DAY_MS)
         start = _monday(said) if weekly else said.replace(day=1)
         messages[start] = messages.get(start, 0) + count
     return MessageActivity("week" if weekly else "month", messages, counts.messages - sum(messages.values()))
@@ -87,7 +87,6 @@ def _months_to(last: date) -> list[date]:
     return [date(n // 12, n % 12 + 1, 1) for n in range(max(12, number - MONTHS + 1), number + 1)]
 
 
-DAY_MS = 86_400_000
 _FIRST = date(1970, 1, 1).toordinal()
 
 ItemsPerDay = Mapping[date, Mapping[Kind, int]]

@@ -11,6 +11,7 @@ from commonplace.memory.edit_and_forget import enrich_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_TEXT, UNSTORABLE, NewItem, make_draft
 from commonplace.model import Draft, Item, Stream
+from commonplace.text.dates import HOUR_MS
 from commonplace.text.private_tags import chunk_without_private, joined_chunks
 from commonplace.text.redact import redact, redact_joined
 
@@ -18,7 +19,7 @@ MAX_CHUNK = 200_000
 MAX_CHUNKS = 10_000
 MAX_OPEN = 100
 IDLE_HOURS = 24
-_IDLE_MS = IDLE_HOURS * 3_600_000
+_IDLE_MS = IDLE_HOURS * HOUR_MS
 
 
 def start_stream(

@@ -12,6 +12,7 @@ from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall_in_sessions
 from commonplace.model import Item, Scope, Session, SessionScope
+from commonplace.text.dates import DAY_MS
 from commonplace.text.paths import ROOT_FOLDER
 from commonplace.text.redact import redact
 from commonplace.text.sentences import main_sentences
@@ -19,12 +20,11 @@ from commonplace.text.titles import shorten
 from commonplace.text.tokens import count_tokens, words_of
 from commonplace.text.topic_names import name_topics
 
-_DAY = 86_400_000
 # How far each level looks back from the last message, and how many tokens it takes at most.
 DIGEST_LEVELS: Mapping[str, tuple[int, int]] = {
-    "daily": (_DAY, 200),
-    "weekly": (7 * _DAY, 500),
-    "monthly": (30 * _DAY, 1000),
+    "daily": (DAY_MS, 200),
+    "weekly": (7 * DAY_MS, 500),
+    "monthly": (30 * DAY_MS, 1000),
 }
 DIGEST_METHOD = "extractive"
 

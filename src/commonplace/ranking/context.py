@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from commonplace.text.dates import DAY_MS
+
 HALF_LIFE_DAYS = 7.0
 KNOWLEDGE_BOOST = 3.0
 STALE_FACTOR = 0.5
 SAME_PROJECT, OTHER_PROJECT = 1.0, 0.5
-
-_DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Signals:
 
 def recency_score(created_ms: int, now_ms: int, half_life_days: float = HALF_LIFE_DAYS) -> float:
     """1 now, 1/2 after a half-life, towards 0; what lies in the future counts as now."""
-    age_days = max(0, now_ms - created_ms) / _DAY_MS
+    age_days = max(0, now_ms - created_ms) / DAY_MS
     return math.exp2(-age_days / half_life_days)
 
 

@@ -18,6 +18,7 @@ from commonplace.model import Key
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
+from commonplace.text.dates import DAY_MS
 
 KeyName = Annotated[str, Field(pattern=r"^[!-~]([ -~]{0,98}[!-~])?$", max_length=keys.MAX_KEY_NAME)]
 Days = Annotated[int, Field(ge=1, le=3650), fields.WHOLE]
@@ -76,7 +77,7 @@ def new_key_answer(memory: LocalMemory, key: Key, secret: str) -> Answer:
 
 
 def expiry_ms(memory: LocalMemory, days: int | None) -> int | None:
-    return None if days is None else memory.clock() + days * 86_400_000
+    return None if days is None else memory.clock() + days * DAY_MS
 
 
 def revoke_key(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:

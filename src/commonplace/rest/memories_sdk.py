@@ -23,6 +23,7 @@ from commonplace.model import Item, Scope
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
+from commonplace.text.dates import DAY_MS
 from commonplace.text.titles import shorten
 
 ROOT = "/api/sdk/v1"
@@ -34,7 +35,6 @@ Strategy = Literal["lexical", "semantic", "hybrid", "baseline", "hybrid_graph"]
 MAX_FORGOTTEN, MAX_LISTED = 10_000, 1000
 PREVIEW = 80
 _BY_NAME = {tool.name: tool for tool in TOOLS}
-_DAY_MS = 86_400_000
 _NO_TENANTS = (
     "userId and tenantId do not keep memories apart here."
     " Give each user or tenant a key for a space or a project of its own"
@@ -316,7 +316,7 @@ def vacuum(_memory: LocalMemory, _request: ApiRequest[None, SdkAnyScope]) -> Ans
 def _matching(memory: LocalMemory, filters: SdkFilters) -> Iterator[Item]:
     """The memories that meet every filter, newest first."""
     scope = Scope(project=filters.project_id, kinds=("memory",), types=tuple(filters.types or ()))
-    before = None if filters.older_than_days is None else memory.clock() - filters.older_than_days * _DAY_MS
+    before = None if filters.older_than_days is None else memory.clock() - filters.older_than_days * DAY_MS
     tags = {tag.casefold() for tag in filters.tags or ()}
     pattern = f"*{filters.pattern.casefold()}*" if filters.pattern else ""
     cursor, count = None, 0

@@ -15,10 +15,10 @@ from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
 from commonplace.rest.queries import Labels
-from commonplace.text.dates import parse_time
+from commonplace.text.dates import DAY_MS, parse_time
 from commonplace.text.paths import normalise_folder
 
-_DAY_MS, _DAY_LETTERS = 86_400_000, len("2026-02-13")
+_DAY_LETTERS = len("2026-02-13")
 
 
 class Counted(Strict):
@@ -77,7 +77,7 @@ def statistics_data(memory: LocalMemory, wanted: CountedFilters) -> dict[str, An
 
 def _end_of(text: str) -> int:
     """The first millisecond after a moment, or after a day."""
-    return parse_time(text, local=False) + (_DAY_MS if len(text) == _DAY_LETTERS else 1)
+    return parse_time(text, local=False) + (DAY_MS if len(text) == _DAY_LETTERS else 1)
 
 
 def rebuild_embeddings(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from commonplace.model import Change, Draft, Item, Session
+from commonplace.text.dates import DAY_MS
 
 RecordKind = Literal["item", "session", "project"]
 RECORD_KINDS: tuple[RecordKind, ...] = ("project", "session", "item")
@@ -20,7 +21,7 @@ RECORD_KINDS: tuple[RecordKind, ...] = ("project", "session", "item")
 Name = tuple[RecordKind, str]
 
 # Clocks may differ by so much. A version that is later is taken from nobody, and does not stand where it is.
-CLOCK_SKEW_MS = 86_400_000
+CLOCK_SKEW_MS = DAY_MS
 
 Result = Literal["added", "updated", "unchanged", "conflict", "same_as"]
 

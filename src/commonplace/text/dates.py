@@ -1,16 +1,25 @@
-"""Times as people and programs write them, and as people read them."""
+"""Times and dates: ISO 8601, "3 days ago", `7d`, "last week", and the times that a question names.
+
+Days are those of the machine's own time zone, as the person asking means them. Expressions are compiled when they are
+first used: most processes only write times.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from commonplace.errors import InvalidInput
 
+MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
+DAY_SECONDS = DAY_MS // 1000
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# The first and the last moment of the years 1 to 9999, which are all that calendars know.
+# The first and last moments of the years 1 to 9999, the only ones that Python's calendar has.
 EARLIEST_MS, LATEST_MS = -62_135_596_800_000, 253_402_300_799_999
 _HINT = "Write it like 2025-03-15, 2025-03-15T14:30, 2025-03-15T14:30:00Z, or as milliseconds since 1970."
 
@@ -36,12 +45,12 @@ def parse_time(text: str, *, local: bool) -> int:
 
 
 def clamp_time(ms: int) -> int:
-    """The nearest moment that a calendar knows: a damaged row may have a time beyond the years 1 to 9999."""
+    """The nearest time within the years 1 to 9999; a damaged row may have one outside of them."""
     return min(max(int(ms), EARLIEST_MS), LATEST_MS)
 
 
 def iso_time(ms: int) -> str:
-    """As programs read it: 2025-03-15T14:30:00.000Z."""
+    """A time for programs: 2025-03-15T14:30:00.000Z."""
     second, rest = divmod(clamp_time(ms), 1000)
     return f"{_to_the_second(second)}.{rest:03}Z"
 
@@ -52,25 +61,31 @@ def _to_the_second(second: int) -> str:
 
 
 def short_iso_time(ms: int) -> str:
-    """As conversations write it: 2025-03-15T14:30:00Z, with milliseconds only where there are some."""
+    """A time as conversations write it: 2025-03-15T14:30:00Z, with milliseconds only if there are any."""
     return iso_time(ms).replace(".000Z", "Z")
 
 
 def time_ago(then_ms: int, now_ms: int) -> str:
-    """How long ago, as people say it; a date when that says more."""
+    """How long ago, for people to read; a date if that is more useful."""
     seconds = (now_ms - then_ms) // 1000
-    for limit, unit, name in ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (14 * 86_400, 86_400, "d")):
+    day = DAY_SECONDS
+    for limit, unit, name in ((60, 1, "s"), (3600, 60, "min"), (day, 3600, "h"), (14 * day, day, "d")):
         if 0 <= seconds < limit:
             return "now" if seconds < 10 else f"{seconds // unit} {name} ago"
     return iso_time(then_ms)[:10]
 
 
-_WORD = re.compile(r"[\w./@-]*\w")
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+_WORD = r"[\w./@-]*\w"
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NUMBERS = {word: n for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 _NUMBERS |= {"a": 1, "an": 1, "couple": 2, "few": 3}
 _UNITS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1), "month": timedelta(days=30)}
-# What makes it a question about time. All other words must be among those that any such question has.
+# Words that make it a question about time. All its other words must be fillers.
 _LATEST = frozenset("last latest recent recently lately newest previous previously off continue resume zuletzt".split())
 _MARKERS = _LATEST | {"yesterday", "today", "morning", "ago", "past", *_DAYS, *_UNITS, *(f"{unit}s" for unit in _UNITS)}
 _MARKERS |= {"gestern", "heute"}
@@ -87,24 +102,23 @@ _FILLERS = frozenset(
     # The same in German.
     " dran gearbeitet gemacht getan haben habe hast ich ist passiert sind waren war wir wo woran".split()
 )
-_AGO = re.compile(r"\b(\w+) (hour|day|week|month)s? ago\b")
-_LAST_SO_MANY = re.compile(r"\b(?:last|past|previous) (?:(\w+) )?(hour|day|week|month)(s?)\b")
-_WHERE_WE_ARE = re.compile(
-    r"where (?:were|are) (?:we|you)\b|what (?:was|were|am|are) (?:i|we) (?:working on|doing|up to)\b"
-)
+_AGO = r"\b(\w+) (hour|day|week|month)s? ago\b"
+_LAST_SO_MANY = r"\b(?:last|past|previous) (?:(\w+) )?(hour|day|week|month)(s?)\b"
+_WHERE_WE_ARE = r"where (?:were|are) (?:we|you)\b|what (?:was|were|am|are) (?:i|we) (?:working on|doing|up to)\b"
 _MONTHS = "january february march april may june july august september october november december".split()
+_ANY_MONTH = "|".join(_MONTHS)
 # "may" and "march" are words too: a month has a day, or a word before it.
-_IN_MONTH = re.compile(
-    rf"\b(?:(?P<month>{'|'.join(_MONTHS)}) (?P<day>\d\d?)(?:st|nd|rd|th)?"
-    rf"|(?P<day_before>\d\d?)(?:st|nd|rd|th)? (?:of )?(?P<its_month>{'|'.join(_MONTHS)})"
-    rf"|(?:in|during|since|last) (?P<alone>{'|'.join(_MONTHS)}))(?: (?P<year>\d{{4}}))?\b"
+_IN_MONTH = (
+    rf"\b(?:(?P<month>{_ANY_MONTH}) (?P<day>\d\d?)(?:st|nd|rd|th)?"
+    rf"|(?P<day_before>\d\d?)(?:st|nd|rd|th)? (?:of )?(?P<its_month>{_ANY_MONTH})"
+    rf"|(?:in|during|since|last) (?P<alone>{_ANY_MONTH}))(?: (?P<year>\d{{4}}))?\b"
 )
-_ISO_DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
+_ISO_DAY = r"\b(\d{4})-(\d\d)-(\d\d)\b"
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A stretch of time, from a moment up to but without another; None is open."""
+    """A period from one time up to, but without, another; None means open."""
 
     from_ms: int | None = None
     to_ms: int | None = None
@@ -112,19 +126,19 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class TimeQuestion:
-    """The time that a question is about, and the one other word it has, which may be the name of a project."""
+    """The time that a question is about, and its one other word, which may be the name of a project."""
 
     period: Period
     name: str = ""
 
 
 def parse_time_question(question: str, now_ms: int, zone: tzinfo | None = None) -> TimeQuestion | None:
-    """What time a question is about, if it is about nothing else; None for every other question."""
-    words = [word.lower() for word in _WORD.findall(question.replace("'", " ").replace("’", " "))]
-    marks = {word for word in words if word in _MARKERS or _ISO_DAY.fullmatch(word)}
-    if _WHERE_WE_ARE.match(" ".join(words)):
+    """The time a question is about, if it is about nothing else: "what did we do last?"; None otherwise."""
+    words = [word.lower() for word in _compiled(_WORD).findall(question.replace("'", " ").replace("’", " "))]
+    marks = {word for word in words if word in _MARKERS or _compiled(_ISO_DAY).fullmatch(word)}
+    if _compiled(_WHERE_WE_ARE).match(" ".join(words)):
         marks.add("last")
-    if month := _IN_MONTH.search(" ".join(words)):
+    if month := _compiled(_IN_MONTH).search(" ".join(words)):
         marks.update(month[0].split())
     names = [word for word in words if word not in marks | _FILLERS | _NUMBERS.keys() and not word.isdecimal()]
     if not marks or len(names) > 1 or (marks == {"off"} and not {"left", "leave"} & set(words)):
@@ -134,7 +148,7 @@ def parse_time_question(question: str, now_ms: int, zone: tzinfo | None = None) 
 
 
 def local_day(ms: int, zone: tzinfo | None = None) -> str:
-    """The day of a moment, like 2025-03-15."""
+    """The day of a time, such as 2025-03-15."""
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=clamp_time(ms))
     try:
         return moment.astimezone(zone).date().isoformat()
@@ -144,7 +158,7 @@ def local_day(ms: int, zone: tzinfo | None = None) -> str:
 
 
 class _Calendar:
-    """Days as they are counted where someone asks; without a zone, in that of the machine."""
+    """Days in the time zone of the person asking; without one, in that of the machine."""
 
     def __init__(self, now_ms: int, zone: tzinfo | None) -> None:
         self.now_ms, self._zone = now_ms, zone
@@ -162,13 +176,13 @@ class _Calendar:
 
 def _period(text: str, marks: set[str], calendar: _Calendar) -> Period | None:
     today, monday = calendar.today, calendar.today - timedelta(days=calendar.today.weekday())
-    if month := _IN_MONTH.search(text):
+    if month := _compiled(_IN_MONTH).search(text):
         return _in_month(month, calendar, since="since" in text.split())
     if (day := _day_named(text, marks, today)) is not None:
         return calendar.since(day) if "since" in text.split() else calendar.days(day)
-    if ago := _AGO.search(text):
+    if ago := _compiled(_AGO).search(text):
         return _ago(_number(ago[1]), ago[2], calendar)
-    if some := _LAST_SO_MANY.search(text):
+    if some := _compiled(_LAST_SO_MANY).search(text):
         if not some[1] and not some[3] and some[2] in ("week", "month") and not text.count("past "):
             return calendar.days(monday - timedelta(days=7), 7) if some[2] == "week" else _month_before(calendar)
         number = _number(some[1]) if some[1] else 1
@@ -183,8 +197,8 @@ def _period(text: str, marks: set[str], calendar: _Calendar) -> Period | None:
 
 
 def _day_named(text: str, marks: set[str], today: date) -> date | None:
-    """The one day that a question names."""
-    if found := _ISO_DAY.search(text):
+    """The single day that a question names."""
+    if found := _compiled(_ISO_DAY).search(text):
         try:
             return date.fromisoformat(found[0])
         except ValueError:
@@ -198,7 +212,7 @@ def _day_named(text: str, marks: set[str], today: date) -> date | None:
 
 
 def _ago(number: int | None, unit: str, calendar: _Calendar) -> Period | None:
-    """Around so long ago: that day, that week; of hours and months a little before and all after."""
+    """About so long ago: that day or week; for hours and months, from a little earlier until now."""
     if number is None:
         return None
     if unit == "day":
@@ -209,7 +223,7 @@ def _ago(number: int | None, unit: str, calendar: _Calendar) -> Period | None:
 
 
 def _in_month(found: re.Match[str], calendar: _Calendar, *, since: bool) -> Period | None:
-    """A month, or a day of it, in the year that is named, else the last time it began."""
+    """A month, or a day of it, in the named year, or else the last time it was."""
     month = _MONTHS.index(found["month"] or found["its_month"] or found["alone"]) + 1
     day, today = int(found["day"] or found["day_before"] or 1), calendar.today
     try:
@@ -240,30 +254,24 @@ def _span_ms(span: timedelta) -> int:
     return span // timedelta(milliseconds=1)
 
 
-_MONTH_NAMES = "january february march april may june july august september october november december".split()
 # "may" and "march" are words too: a month has a day or a year, or a word before it.
-_MONTH = re.compile(
-    rf"\b(?:(?P<first>\d\d?)(?:st|nd|rd|th)?(?: of)? (?P<a>{'|'.join(_MONTH_NAMES)})(?:,? (?P<year_a>\d{{4}}))?"
-    rf"|(?P<b>{'|'.join(_MONTH_NAMES)}) (?P<second>\d\d?)(?:st|nd|rd|th)?(?:,? (?P<year_b>\d{{4}}))?"
-    rf"|(?P<c>{'|'.join(_MONTH_NAMES)}),? (?P<year_c>\d{{4}})"
-    rf"|(?:in|during|of|since|around|by|late|early|last|this) (?P<d>{'|'.join(_MONTH_NAMES)})"
-    r"(?:,? (?P<year_d>\d{4}))?)\b",
-    re.IGNORECASE,
+_NAMED_MONTH = (
+    rf"(?i)\b(?:(?P<first>\d\d?)(?:st|nd|rd|th)?(?: of)? (?P<a>{_ANY_MONTH})(?:,? (?P<year_a>\d{{4}}))?"
+    rf"|(?P<b>{_ANY_MONTH}) (?P<second>\d\d?)(?:st|nd|rd|th)?(?:,? (?P<year_b>\d{{4}}))?"
+    rf"|(?P<c>{_ANY_MONTH}),? (?P<year_c>\d{{4}})"
+    rf"|(?:in|during|of|since|around|by|late|early|last|this) (?P<d>{_ANY_MONTH})(?:,? (?P<year_d>\d{{4}}))?)\b"
 )
-_ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
-_RELATIVE = re.compile(
-    r"\b(?:yesterday|today|(?:last|past|previous) (?:week|month)|this (?:week|month)|\w+ (?:day|week|month)s? ago"
-    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
-    re.IGNORECASE,
+_RELATIVE = (
+    r"(?i)\b(?:yesterday|today|(?:last|past|previous) (?:week|month)|this (?:week|month)|\w+ (?:day|week|month)s? ago"
+    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
 )
-_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
-# What happened is told of for so long after.
+# For so long afterwards people still talk about what happened.
 _AFTERWARDS = timedelta(days=14)
 
 
 @dataclass(frozen=True, slots=True)
 class NamedTime:
-    """A day or a month, of one year or of any, or a period; whichever of them was named."""
+    """A time named in a question: a day or a month, of one year or of any year, or a period."""
 
     month: int = 0
     day: int = 0
@@ -271,8 +279,8 @@ class NamedTime:
     period: Period | None = None
 
     def nearness(self, at_ms: int) -> float:
-        """1 for a moment in the time that is named, falling to 0 during two weeks after it, 0 for every other."""
-        moment = _EPOCH_UTC + timedelta(milliseconds=clamp_time(at_ms))
+        """1 within the named time, falling to 0 over the two weeks after it, 0 otherwise."""
+        moment = _EPOCH + timedelta(milliseconds=clamp_time(at_ms))
         if self.period is not None:
             begin, end = (_moment(ms) for ms in (self.period.from_ms, self.period.to_ms))
             return _near(moment, begin, end)
@@ -280,10 +288,10 @@ class NamedTime:
         return max(self._near_in(year, moment) for year in years)
 
     def latest(self, now_ms: int) -> Period:
-        """The last time it was, from its beginning to its end."""
+        """The most recent such period."""
         if self.period is not None:
             return self.period
-        now = _EPOCH_UTC + timedelta(milliseconds=now_ms)
+        now = _EPOCH + timedelta(milliseconds=now_ms)
         years = [self.year] if self.year else range(now.year, now.year - 5, -1)
         for first in (_date(year, self.month, self.day or 1) for year in years):
             if first is not None and (self.year or first <= now):
@@ -299,19 +307,19 @@ class NamedTime:
 
 
 def named_time(question: str, now_ms: int, zone: tzinfo | None = None) -> NamedTime | None:
-    """The time that a question names, if it does."""
-    if found := _ISO.search(question):
+    """The time that a question names besides its topic: "what did we decide on 25 May?"."""
+    if found := _compiled(_ISO_DAY).search(question):
         year, month, day = map(int, found.groups())
         return NamedTime(month, day, year) if _date(year, month, day) else None
-    if found := _MONTH.search(question):
+    if found := _compiled(_NAMED_MONTH).search(question):
         name = found["a"] or found["b"] or found["c"] or found["d"]
         year = int(found["year_a"] or found["year_b"] or found["year_c"] or found["year_d"] or 0)
-        month, day = _MONTH_NAMES.index(name.lower()) + 1, int(found["first"] or found["second"] or 0)
+        month, day = _MONTHS.index(name.lower()) + 1, int(found["first"] or found["second"] or 0)
         # The 29th of February is a day of some years.
         return NamedTime(month, day, year) if _date(year or 2000, month, day or 1) else None
-    if found := _RELATIVE.search(question):
-        asked = parse_time_question(found[0], now_ms, zone)
-        return None if asked is None else NamedTime(period=asked.period)
+    if found := _compiled(_RELATIVE).search(question):
+        named = parse_time_question(found[0], now_ms, zone)
+        return None if named is None else NamedTime(period=named.period)
     return None
 
 
@@ -324,11 +332,11 @@ def _near(moment: datetime, begin: datetime | None, end: datetime | None) -> flo
 
 
 def _moment(ms: int | None) -> datetime | None:
-    return None if ms is None else _EPOCH_UTC + timedelta(milliseconds=ms)
+    return None if ms is None else _EPOCH + timedelta(milliseconds=ms)
 
 
 def _moment_ms(moment: datetime) -> int:
-    return (moment - _EPOCH_UTC) // timedelta(milliseconds=1)
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 def _date(year: int, month: int, day: int) -> datetime | None:
@@ -338,14 +346,15 @@ def _date(year: int, month: int, day: int) -> datetime | None:
         return None
 
 
-_SPAN = re.compile(r"([0-9]{1,4}) ?(min|h|d|w|y)")
-_UNIT_MS = {"min": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000, "y": 365 * 86_400_000}
-_PLAIN_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_SPAN = r"([0-9]{1,4}) ?(min|h|d|w|y)"
+UNIT_MS = {"min": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS, "w": 7 * DAY_MS, "y": 365 * DAY_MS}
+"""The units of spans such as 7d."""
+
 _PERIOD_HINT = "Write it like 7d, 12h, yesterday, last week, monday, 2026-11-01 or 2026-11-01T09:00."
 
 
 def period_start(text: str, now_ms: int) -> int:
-    """The moment at which something begins that is named like this: so long ago, or the first moment of a day."""
+    """Where a period begins that is written like `7d`, "last week" or 2026-11-01; a day begins at midnight."""
     found = _parse_named_period(text, now_ms)
     if found is None or found.from_ms is None:
         raise InvalidInput(f"{text[:60]!r} is not a time.", _PERIOD_HINT)
@@ -353,7 +362,7 @@ def period_start(text: str, now_ms: int) -> int:
 
 
 def period_end(text: str, now_ms: int) -> int:
-    """The moment at which it ends: a day is meant to its end, and what goes on ends now."""
+    """Where such a period ends: a day ends at midnight, and an open period ends now."""
     found = _parse_named_period(text, now_ms)
     if found is None:
         raise InvalidInput(f"{text[:60]!r} is not a time.", _PERIOD_HINT)
@@ -361,19 +370,19 @@ def period_end(text: str, now_ms: int) -> int:
 
 
 def parse_period(since: str | None, until: str | None, now_ms: int) -> Period:
-    """From where something begins up to where it ends; what is not said is open."""
+    """The period between two such texts; None leaves an end open."""
     return Period(period_start(since, now_ms) if since else None, period_end(until, now_ms) if until else None)
 
 
 def _parse_named_period(text: str, now_ms: int) -> Period | None:
     text = text.strip()
-    if span := _SPAN.fullmatch(text):
-        then = now_ms - int(span[1]) * _UNIT_MS[span[2]]
+    if span := _compiled(_SPAN).fullmatch(text):
+        then = now_ms - int(span[1]) * UNIT_MS[span[2]]
         return Period(then, then)
-    if _PLAIN_DAY.fullmatch(text):
+    if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         return _day(text)
-    if asked := parse_time_question(text, now_ms):
-        return None if asked.name else asked.period
+    if named := parse_time_question(text, now_ms):
+        return None if named.name else named.period
     try:
         then = parse_time(text, local=True)
     except InvalidInput:
@@ -382,7 +391,7 @@ def _parse_named_period(text: str, now_ms: int) -> Period | None:
 
 
 def _day(text: str) -> Period | None:
-    """A day of the machine's own time zone, as whoever asks means it."""
+    """A day in the machine's own time zone."""
     try:
         first = date.fromisoformat(text)
         return Period(*(_midnight(day) for day in (first, first + timedelta(days=1))))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
+from commonplace.text.dates import DAY_SECONDS
+
 THEME_COOKIE = "commonplace_theme"
 THEMES = ("light", "dark")
 _VISIT = "commonplace_visit"
@@ -27,7 +29,7 @@ def theme_of(connection: HTTPConnection) -> str:
 
 
 def set_cookie(
-    response: Response, connection: HTTPConnection, name: str, value: str, seconds: int = 365 * 86_400
+    response: Response, connection: HTTPConnection, name: str, value: str, seconds: int = 365 * DAY_SECONDS
 ) -> None:
     """A cookie for our pages only. An empty one is taken away."""
     response.set_cookie(

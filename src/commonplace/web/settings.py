@@ -16,12 +16,12 @@ from commonplace.memory.backup import back_up_store, list_backups
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status import last_check_result, status
 from commonplace.model import ROLES
+from commonplace.text.dates import DAY_MS
 from commonplace.web.cookies import THEME_COOKIE, THEMES
 from commonplace.web.page import PageRequest, Redirect, Rendered, local_path
 
 BACKUPS = 20
 MOST_DAYS = 3650
-_DAY = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def settings_page(memory: LocalMemory, request: PageRequest) -> Rendered:
 def make_key(memory: LocalMemory, request: PageRequest) -> Rendered:
     """A new key. Its secret is on this page and on no other."""
     days = request.number("days", 0, 0, MOST_DAYS)
-    expires = memory.clock() + days * _DAY if days else None
+    expires = memory.clock() + days * DAY_MS if days else None
     project = request.given("project").strip() or None
     made, secret = keys.create_key(memory, request.given("name"), request.given("role"), project, expires)
     return Rendered("settings", _values(memory, request) | {"made": made, "secret": secret}, 201)

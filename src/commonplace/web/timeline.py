@@ -16,9 +16,10 @@ from commonplace.memory.items import list_projects
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import EARLIEST_MS, LATEST_MS
 from commonplace.memory.sessions import read_session
-from commonplace.memory.stats import DAY_MS, ItemsPerDay, day_start_ms, items_per_day, utc_day
+from commonplace.memory.stats import ItemsPerDay, day_start_ms, items_per_day, utc_day
 from commonplace.memory.timeline import items_in_period, sessions_by_item, timeline
 from commonplace.model import KINDS, Item, Kind, Scope, Session
+from commonplace.text.dates import DAY_MS
 from commonplace.text.redact import redact
 from commonplace.text.titles import shorten
 from commonplace.web.page import PageRequest, Rendered

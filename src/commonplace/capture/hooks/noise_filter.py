@@ -11,6 +11,7 @@ from commonplace.capture.hooks.session_state import SessionState
 from commonplace.capture.hooks.tool_calls import OWN_MEMORY_TOOL, THINKING_TOOL, is_our_command, tool_type
 from commonplace.hosts.hook_event import Event
 from commonplace.hosts.tool_text import clean_text
+from commonplace.text.dates import MINUTE_MS
 from commonplace.text.private_tags import only_private
 from commonplace.text.sentences import is_small_talk
 
@@ -29,7 +30,7 @@ REASONS = {
     INGESTED: "an answer that came in with its transcript already",
     FORGOTTEN: "it belongs to a session that was forgotten",
 }
-MOMENT_MS = 10 * 60_000
+MOMENT_MS = 10 * MINUTE_MS
 _AROUND = re.compile(r"(?:pwd|cd(?:\s+\S+)?|clear|true|whoami|date|history|exit|echo(?:\s[^|>;&]*)?|sleep\s+\S+)")
 _LOOK = re.compile(
     r"(?:ls|ll|dir|tree|git (?:status|branch|diff --stat|log -\d+)|which|type|env|ps|cat|head|tail|wc)\b"

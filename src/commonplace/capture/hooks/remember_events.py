@@ -31,6 +31,7 @@ from commonplace.memory.captured_events import (
 from commonplace.memory.items import ROOT_KEY
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_SESSION, NewItem, clean_text
+from commonplace.text.dates import DAY_MS
 from commonplace.text.redact import redact
 
 # Deeper than any host goes, and shallow enough for everything that walks through it.
@@ -65,7 +66,7 @@ _OBSERVED = ("prompt", "tool", "stop", "subagent-stop", "compact")
 _MAYBE_SILENT = ("stop", "compact", "subagent-stop")
 _CLOSING = ("stop", "session-end", "compact")
 # From 2000 on; a host that says something else has no clock, and in a day's time at most.
-_EARLIEST_MS, _AHEAD_MS = 946_684_800_000, 86_400_000
+_EARLIEST_MS, _AHEAD_MS = 946_684_800_000, DAY_MS
 
 
 def remember_events(memory: LocalMemory, events: Sequence[Event]) -> CaptureCounts:
