@@ -1,6 +1,8 @@
-"""Texts that were searched for secrets and have none: what is read again and again need not be searched again.
+"""Takes secrets out of text before anything is written, and again before anything is returned.
 
-Known by their hashes, which are keyed anew in each process, so that nobody can make a text that is taken for another.
+What a secret looks like stands in two tables: `KNOWN_TOKENS` (how it begins) and `CONTEXT_PATTERNS` (what stands near
+it). Ordinary text costs little, because no expression runs except where a beginning or a hint stands; and none of them
+backtracks, so that hostile text costs no more than linear time.
 """
 
 from __future__ import annotations
@@ -11,32 +13,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from commonplace.text.private_tags import PRIVATE_MARK as PRIVATE
-from commonplace.text.private_tags import without_private
+from commonplace.text.private_tags import PRIVATE_MARK, without_private
 from commonplace.text.secret_patterns import CONTEXT_PATTERNS, Found, secrets_in_columns
 from commonplace.text.secret_tokens import KNOWN_TOKENS, KnownToken
 from commonplace.text.secret_values import ContextPattern
 
+# Texts that were searched and hold no secret, by their hashes, so that what is read often is searched once. Hashes have
+# a random key in each process: nobody can make a text that is taken for another.
 MAX_CLEAN_TEXTS = 100_000
-
-_hashes: set[int] = set()
-
-
-def known_clean(text: str) -> bool:
-    return hash(text) in _hashes
-
-
-def not_known_clean(texts: Iterable[str]) -> list[str]:
-    """Those of many texts that have to be searched."""
-    return [text for text in texts if hash(text) not in _hashes]
-
-
-def note_clean(texts: Iterable[str]) -> None:
-    """Remember that these hold no secret, for as long as there is room."""
-    if len(_hashes) >= MAX_CLEAN_TEXTS:
-        _hashes.clear()
-    _hashes.update(map(hash, texts))
-
+_clean: set[int] = set()
 
 _MARK = "[REDACTED:"
 _MARKED = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
@@ -46,10 +31,10 @@ _RUN = re.compile(r"\b[\w-]{15,}+", re.ASCII)
 # What may stand before a token without a break: an escape (\n, %3D) and the end of a terminal's colour.
 _ESCAPES = re.compile(r"(?<=\\)[nrt]|(?<=\\)u[0-9a-fA-F]{4}|(?<=%)[0-9A-F]{2}|(?<=\x1b\[)\d{0,3}m")
 
-# The groups of an expression that are the secret; without one, all of it is.
-_GONE = ("secret", "quoted", "bare")
-# Within what is no secret may be one, if that is no longer than this.
-_LOOKED_INTO = 1000
+# The groups of an expression that are the secret; without one, the whole match is.
+_SECRET_GROUPS = ("secret", "quoted", "bare")
+# A match that is no secret may contain one, if it is no longer than this.
+_SEARCHED_AGAIN = 1000
 # What the beginning of a token may end with before its run, and what stands before an escape.
 _BREAKS = "./-\\%["
 # So many dashes may a token go on with after its beginning.
@@ -57,7 +42,7 @@ _DASHES = 8
 # Tokens that do not begin in a way of their own are longer than this.
 _LONG = 32
 _LAST = re.compile(r"[A-Za-z0-9_-]+\Z")
-_HINTS = tuple(dict.fromkeys(hint for clue in CONTEXT_PATTERNS for hint in clue.hints))
+_HINTS = tuple(dict.fromkeys(hint for pattern in CONTEXT_PATTERNS for hint in pattern.hints))
 
 Known = list[tuple[str, KnownToken]]
 # Names of columns whose cells are secrets.
@@ -69,42 +54,48 @@ def redact(text: str) -> str:
 
     Doing it twice changes nothing more.
     """
-    if known_clean(text):
+    if hash(text) in _clean:
         return text
     redacted, counts = redact_counted(text)
     if not counts:
-        note_clean([text])
+        _note_clean([text])
     return redacted
 
 
 def have_no_secrets(texts: Iterable[str]) -> bool:
-    """Whether none of many texts holds a secret, which is seen quickest in all of them at once."""
-    unknown = not_known_clean(texts)
+    """Whether none of many texts holds a secret; searching all of them at once is the quickest."""
+    unknown = [text for text in texts if hash(text) not in _clean]
     if unknown and redact_counted("\n".join(unknown))[1]:
         return False
-    note_clean(unknown)
+    _note_clean(unknown)
     return True
 
 
 def redact_lines(text: str) -> str:
-    """The same line by line, where each is a thing of its own: a secret's pattern may span two of them."""
+    """The same line by line, for lines that are independent: otherwise a pattern may span two of them."""
     return "\n".join(map(redact, text.split("\n")))
 
 
 def redact_counted(text: str) -> tuple[str, dict[str, int]]:
-    """The redacted text, and how many secrets of each kind were taken out."""
+    """The redacted text, and how many secrets of each kind were removed."""
     counts: dict[str, int] = {}
     public = without_private(text)
     if public != text:
-        counts["private"] = public.count(PRIVATE) - text.count(PRIVATE)
+        counts["private"] = public.count(PRIVATE_MARK) - text.count(PRIVATE_MARK)
         text = public
     for _ in range(_PASSES):
         redacted = _once(text, counts)
         if redacted == text:
             break
-        # A replacement can uncover another secret beside it.
+        # A replacement can uncover another secret next to it.
         text = redacted
     return text, counts
+
+
+def _note_clean(texts: Iterable[str]) -> None:
+    if len(_clean) >= MAX_CLEAN_TEXTS:
+        _clean.clear()
+    _clean.update(map(hash, texts))
 
 
 def _once(text: str, counts: dict[str, int]) -> str:
@@ -113,9 +104,9 @@ def _once(text: str, counts: dict[str, int]) -> str:
     there = {hint for hint in _HINTS if hint in lowered}
     if not there:
         return text
-    for clue in CONTEXT_PATTERNS:
-        if not there.isdisjoint(clue.hints):
-            redacted = _without(text, _near_hints(clue, text, _starts(clue.hints, lowered)), counts)
+    for pattern in CONTEXT_PATTERNS:
+        if not there.isdisjoint(pattern.hints):
+            redacted = _without(text, _near_hints(pattern, text, _starts(pattern.hints, lowered)), counts)
             if redacted is not text:
                 text, lowered = redacted, _lower(redacted)
     if "\n" in text and not there.isdisjoint(_COLUMN_HINTS):
@@ -192,18 +183,18 @@ def _is_run(beginning: str) -> bool:
     return not beginning or beginning[-1] in "_-" or beginning[-1].isalnum()
 
 
-def _near_hints(clue: ContextPattern, text: str, starts: list[int]) -> Iterator[Found]:
-    pattern = _compiled(clue.pattern)
+def _near_hints(known: ContextPattern, text: str, starts: list[int]) -> Iterator[Found]:
+    pattern = _compiled(known.pattern)
     done = 0
     for start in starts:
-        at = clue.begins(text, start) if clue.begins else start - clue.before
+        at = known.begins(text, start) if known.begins else start - known.before
         if at < done or not (match := pattern.match(text, at)):
             continue
-        group = next((name for name, value in match.groupdict().items() if value and name in _GONE), 0)
-        if _MARK not in match[group] and (clue.judge is None or clue.judge(match)):
+        group = next((name for name, value in match.groupdict().items() if value and name in _SECRET_GROUPS), 0)
+        if _MARK not in match[group] and (known.judge is None or known.judge(match)):
             done = match.end()
-            yield match.start(group), match.end(group), clue.kind
-        elif match.end() - at > _LOOKED_INTO:
+            yield match.start(group), match.end(group), known.kind
+        elif match.end() - at > _SEARCHED_AGAIN:
             done = match.end()
 
 
@@ -216,7 +207,7 @@ def _starts(hints: tuple[str, ...], lowered: str) -> list[int]:
             found.append(at)
             at = lowered.find(hint, at + len(hint))
     if found and _MARK.lower() in lowered:
-        # What a mark of ours says of the secret that it stands for says nothing of what comes after it.
+        # The kind in a mark of ours is no hint about what comes after it.
         marked = {at for mark in _MARKED.finditer(lowered) for at in range(*mark.span())}
         found = [at for at in found if at not in marked]
     return sorted(found)
@@ -235,13 +226,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def redact_data(value: Any) -> Any:
-    """The data of a reply or a file, cleaned."""
-    # Nearly always there is nothing to take out.
+    """The data of a reply or a file, with secrets removed from every text in it, names of fields included."""
+    # Nearly always there is nothing to remove.
     return value if have_no_secrets(_texts_in(value)) else _cleaned(value)
 
 
 def _texts_in(value: Any) -> set[str]:
-    """Every text in the data, names of fields too."""
     texts: set[str] = set()
     waiting = [value]
     while waiting:
@@ -268,7 +258,7 @@ def _cleaned(value: Any) -> Any:
 
 # A redacted secret ends where its kind of letters ends, so letters right after a mark are the rest of it; of a key
 # that is printed in lines, so are the lines.
-_KEY = re.compile(
+_REST_OF_KEY = re.compile(
     r"(\[REDACTED:private-key\])[A-Za-z0-9+/=]*+(?:\s++[A-Za-z0-9+/=]{16,}+)*+"
     r"(?:\s*+[A-Za-z0-9+/=]{0,76}+\s*+-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?"
 )
@@ -276,5 +266,5 @@ _REST = re.compile(r"(\[REDACTED:[\w-]{1,40}\])[A-Za-z0-9_+/=-]++")
 
 
 def redact_joined(text: str) -> str:
-    """A text put together from pieces that were redacted one by one, redacted as a whole."""
-    return _REST.sub(r"\1", _KEY.sub(r"\1", redact(text)))
+    """A text joined from pieces that were redacted one by one, redacted as a whole."""
+    return _REST.sub(r"\1", _REST_OF_KEY.sub(r"\1", redact(text)))

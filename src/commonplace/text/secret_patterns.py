@@ -1,4 +1,8 @@
-"""Secrets in Markdown, HTML, tables and Terraform: bold labels, table cells, headings, variables with a default."""
+"""Secrets known by what stands near them: a name such as `password`, a header, a URL, a command, a table's heading.
+
+First come those in marked-up text (bold labels, table cells, headings, Terraform variables), then what people say or
+pipe into programs, then assignments, URLs, headers and commands. `CONTEXT_PATTERNS` has all of them in order.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,9 @@ Found = tuple[int, int, str]
 
 _PASSWORD = r"pass(?:words?|wd|phrase|code|wort)?|pwd?|psk"
 _TOKEN = r"secret|token|key|credentials?"
-# Words that make a secret of a key: `api key`, but not `primary key`.
+_PASSWORD_HINTS = ("pass", "pw", "psk")
+_TOKEN_HINTS = ("secret", "token", "key", "credential")
+# A key is a secret after one of these words: `api key`, but not `primary key`.
 KEY_OWNERS = (
     r"(?:api|access|private|signing|encryption|auth|master|account|app|application|service|session|storage|license"
     r"|client|shared|subscription|ingest|deploy|admin|secret|jwt|hmac|function|host)"
@@ -35,7 +41,7 @@ _CHANGED_BEFORE = re.compile(
 )
 _ROW_BEFORE = re.compile(r"(?:\A|\n)[ \t>]*\|[^\n]{0,300}\Z")
 _TRIMMED = "*_`\"'"
-# Words that stand before a name in code, where `= value` is an expression and nobody's password.
+# Words before a name in code, where `= value` is an expression and not a password.
 _CODE_WORDS = frozenset(
     "let const var val auto char string str final static public private protected readonly my our local global new"
     " return if and or not where set def self this mut int text select update export env arg echo default type".split()
@@ -44,13 +50,13 @@ _WORDS_BEFORE = re.compile(r"(?:\A|[\n.!?:;>*-])[ \t>*-]*(?P<words>[A-Za-z]+(?: 
 
 
 def _labelled(names: str) -> str:
-    """A name, what joins it to a value in marked-up text, and the value."""
+    """An expression for a name, what joins it to a value in marked-up text, and the value."""
     return rf"""(?xi)
         (?P<name> (?:{names}) (?:[_\ -]?(?:key|value|\d{{1,3}}))?)
         (?P<join>
             (?P<label> (?:[*_`]{{1,3}}\ {{0,4}}[:=][*_]{{0,3}} | [:=][*_]{{1,3}} | [:=](?=\ {{0,4}}[*_`]) ))
           | (?P<row> [*_`]{{0,3}}\ {{0,40}}\|(?!\|) )
-          | (?P<said> (?:\ (?:for|of|on|to|at)\ [\w.\ -]{{1,40}}?)?\ (?:is|was)(?:\ now)?:?(?=\ [*_]) )
+          | (?P<stated> (?:\ (?:for|of|on|to|at)\ [\w.\ -]{{1,40}}?)?\ (?:is|was)(?:\ now)?:?(?=\ [*_]) )
           | (?P<changed> (?:\ (?:for|of|on|from|in|at)\ [\w.\ `*-]{{1,60}}?)?\ to:?(?=\ ) )
           | (?P<arrow> [*_`]{{0,3}}\ {{0,4}}(?:→|⇒|->(?=\ )|—|–) )
           | (?P<dash> [*_`]{{0,3}}\ -(?=\ ) )
@@ -73,7 +79,7 @@ def _value(match: re.Match[str]) -> str:
 
 
 def _judged(match: re.Match[str], *, password: bool) -> bool:
-    """Whether the value of a labelled name is a secret; how sure it must be depends on what joins the two."""
+    """Whether the value of a labelled name is a secret; how strict that is depends on what joins the two."""
     text, at = match.string, match.start()
     value = _value(match)
     following = text[match.end() : match.end() + 1]
@@ -137,8 +143,8 @@ def _variable(names: str) -> str:
 MARKUP_PATTERNS: tuple[ContextPattern, ...] = (
     ContextPattern("password", ("variable",), _variable(_PASSWORD), _is_default_password),
     ContextPattern("secret", ("variable",), _variable(_TOKEN), _is_default_token),
-    ContextPattern("password", ("pass", "pw", "psk"), _labelled(_PASSWORD), _is_labelled_password),
-    ContextPattern("secret", ("secret", "token", "key", "credential"), _labelled(_TOKEN), _is_labelled_token),
+    ContextPattern("password", _PASSWORD_HINTS, _labelled(_PASSWORD), _is_labelled_password),
+    ContextPattern("secret", _TOKEN_HINTS, _labelled(_TOKEN), _is_labelled_token),
 )
 
 _HEADING = re.compile(
@@ -154,7 +160,7 @@ _PLAIN_HEADER = re.compile(r"[\w-]{1,40}(?: [\w-]{1,40}){0,2}")
 def secrets_in_columns(text: str, starts: list[int]) -> Iterator[Found]:
     """Cells under a heading such as `Password`, in Markdown tables, CSV and TSV.
 
-    `starts` are the places where a telling name stands, in order. Every line is read once.
+    `starts` are the places where such a heading may be, in order. Every line is read once.
     """
     done = 0
     for start in starts:
@@ -224,7 +230,7 @@ def _is_piped_password(match: re.Match[str]) -> bool:
     return match["secret"][0] not in "$<{%*[`" and "$(" not in match["secret"]
 
 
-# What stands between the name and the password: what it is for, and that it is.
+# What stands between the word for password and the password itself, in German, French and Spanish.
 _SAYS = (
     r"(?: (?:f(?:ü|ue)r|von|vom|zum|am|im|pour|du|de|del|para|en) [^\n.:=]{1,40}?)?"
     r"(?: ?[:=]| (?:lautet|ist|war|est|était|es|era)(?: (?:jetzt|nun|maintenant|ahora))?:?) {0,3}"
@@ -285,7 +291,7 @@ def _name_before(match: re.Match[str]) -> str:
 
 
 def _is_password(match: re.Match[str]) -> bool:
-    # Of the verb there is more to say than of the name.
+    # `pass` and `pw` may also be verbs or parts of other words.
     named = _name_before(match)[-1:] in ("", "_", "-") and not match["separator"].isspace()
     if match["name"].lower() in ("pass", "pw") and not named:
         return False
@@ -294,9 +300,9 @@ def _is_password(match: re.Match[str]) -> bool:
 
 def _is_secret(match: re.Match[str]) -> bool:
     at = match.start()
-    if _PUBLIC.search(match.string, max(0, at - 20), at):
+    if _PUBLIC_NAME.search(match.string, max(0, at - 20), at):
         return False
-    if match["name"].lower().startswith("key") and not _KEY_OWNER_ENDS.search(match.string, max(0, at - 20), at):
+    if match["name"].lower().startswith("key") and not _KEY_OWNER_BEFORE.search(match.string, max(0, at - 20), at):
         return False
     return _assigned(match, password=False)
 
@@ -332,29 +338,17 @@ def _has_random_part(match: re.Match[str]) -> bool:
     return any(looks_secret(part, password=False, quoted=False, env=False, loose=True) for part in parts)
 
 
-_PUBLIC = re.compile(r"public(?:[_-]?key)?[_-]?\Z|::\w*\Z", re.IGNORECASE)
+_PUBLIC_NAME = re.compile(r"public(?:[_-]?key)?[_-]?\Z|::\w*\Z", re.IGNORECASE)
 _CODE_FOLLOWS = ("(", "{", "[", "<")
 _STATED = re.compile(r"(?s).*(?:\b(?:is|was|to)(?: now)?|'s):?\s*")
-# How addresses of databases and the like begin, or with a driver end: of theirs, anything before a host is a password.
+# Schemes of database URLs and the like: there, whatever stands between `:` and the host is a password.
 _SCHEMES = (
-    *(
-        "postgres",
-        "postgresql",
-        "psycopg",
-        "psycopg2",
-        "asyncpg",
-        "mysql",
-        "mariadb",
-        "mongodb",
-        r"mongodb\+srv",
-        "redis",
-    ),
-    *("rediss", "amqp", "amqps", "smtp", "smtps", "mssql", "ftp", "ftps"),
-)
+    r"postgres postgresql psycopg psycopg2 asyncpg mysql mariadb mongodb mongodb\+srv redis rediss amqp amqps smtp"
+    " smtps mssql ftp ftps"
+).split()
 _ALONE = re.compile(r"(?:\A|\n)[ \t]*\Z")
 _COMMAND = re.compile(r"(?:^|\s)(?:ENV|ARG) \Z")
 _NAME_BEFORE = re.compile(r"[A-Za-z0-9_-]+\Z")
-_KEY_OWNER_ENDS = re.compile(rf"{KEY_OWNERS}[_ -]?\Z", re.IGNORECASE)
 
 
 def _assignment(names: str) -> str:
@@ -486,17 +480,7 @@ CONTEXT_PATTERNS: tuple[ContextPattern, ...] = (
         r"(?i)secret[_-]?access[_-]?key[\"']?\s{0,4}(?:=>|[:=])\s{0,4}[\"']?"
         r"(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
     ),
-    # Names that tell.
-    ContextPattern(
-        "password",
-        ("pass", "pw", "psk"),
-        _assignment("pass(?:words?|wd|phrase|code|wort)?|pwd?|psk"),
-        _is_password,
-    ),
-    ContextPattern(
-        "secret",
-        ("secret", "token", "key", "credential"),
-        _assignment("secret|token|key|credentials?"),
-        _is_secret,
-    ),
+    # Values of variables, settings and flags with such names.
+    ContextPattern("password", _PASSWORD_HINTS, _assignment(_PASSWORD), _is_password),
+    ContextPattern("secret", _TOKEN_HINTS, _assignment(_TOKEN), _is_secret),
 )

@@ -1,4 +1,4 @@
-"""Secrets that are known by how they begin: keys and tokens that their makers gave a prefix of their own."""
+"""Secrets known by how they begin: keys and tokens with a vendor's prefix, and private keys by their PEM frame."""
 
 from __future__ import annotations
 
