@@ -28,11 +28,11 @@ from commonplace.memory.remember import NewItem, remember, remember_all
 HOLDER = """
 import sys
 from commonplace.config import load
-from commonplace.memory.local_memory import open_book
-book = open_book(load({"data_dir": sys.argv[1], "embedder": "off"}))
+from commonplace.memory.local_memory import open_memory
+memory = open_memory(load({"data_dir": sys.argv[1], "embedder": "off"}))
 print("open", flush=True)
 sys.stdin.readline()
-book.close()
+memory.close()
 """
 
 

@@ -102,6 +102,6 @@ def test_secrets_that_were_kept_do_not_leave(memory: LocalMemory, monkeypatch: p
 
 def test_a_record_that_no_reader_would_take_is_told(memory: LocalMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = remember(memory, NewItem("x" * 5_000))
-    monkeypatch.setattr(export_archive, "MAX_LINE", 5_000)
+    monkeypatch.setattr(export_archive, "MAX_ARCHIVE_LINE", 5_000)
     with pytest.raises(TooLarge, match=stored.uid):
         archived(memory)

@@ -44,11 +44,11 @@ APPEND = """
 import sys
 from commonplace import config
 from commonplace.memory import streams
-from commonplace.memory.local_memory import open_book
-book = open_book(config.load({"data_dir": sys.argv[1], "embedder": "off"}, env={}))
+from commonplace.memory.local_memory import open_memory
+memory = open_memory(config.load({"data_dir": sys.argv[1], "embedder": "off"}, env={}))
 for n in range(int(sys.argv[4])):
-    streams.append(book, sys.argv[2], f"<{sys.argv[3]}{n}>")
-book.close()
+    streams.append_to_stream(memory, sys.argv[2], f"<{sys.argv[3]}{n}>")
+memory.close()
 """
 
 
@@ -88,7 +88,7 @@ def test_a_crash_while_finalizing_leaves_the_stream_as_it_was(
     id_ = streams.start_stream(memory).id
     streams.append_to_stream(memory, id_, "zebra")
     with monkeypatch.context() as patch:
-        patch.setattr("commonplace.memory.streams.draft_of", lambda *_: 1 / 0)
+        patch.setattr("commonplace.memory.streams.make_draft", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             streams.finalize_stream(memory, id_)
     assert bodies(memory) == []
@@ -107,12 +107,13 @@ def test_a_killed_process_leaves_the_stream_as_it_was(
     script = """
 import importlib, os, sys
 from commonplace import config
-from commonplace.memory import book, streams
+from commonplace.memory import local_memory, streams
 statements = importlib.import_module(f"commonplace.store.{sys.argv[4]}.streams")
 # After the memory was written, before the stream is closed.
 statements._close = lambda *_arguments: os._exit(9)
-opened = book.open_book(config.load({"data_dir": sys.argv[1], "embedder": "off"}, env={}), lambda: int(sys.argv[3]))
-streams.finalize(opened, sys.argv[2])
+settings = config.load({"data_dir": sys.argv[1], "embedder": "off"}, env={})
+opened = local_memory.open_memory(settings, lambda: int(sys.argv[3]))
+streams.finalize_stream(opened, sys.argv[2])
 """
     done = subprocess.run(
         [sys.executable, "-c", script, str(settings.data_dir), id_, str(memory.clock()), engine_name],

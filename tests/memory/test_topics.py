@@ -204,14 +204,14 @@ def test_who_comes_second_leaves_the_building_to_the_first(
 TEND = """
 import sys
 from commonplace import config
-from commonplace.memory.local_memory import open_book
-from commonplace.memory.topics import tend_topics
-book = open_book(config.load({"data_dir": sys.argv[1], "embedder": "off"}, env={}))
+from commonplace.memory.local_memory import open_memory
+from commonplace.memory.topics import update_topics
+memory = open_memory(config.load({"data_dir": sys.argv[1], "embedder": "off"}, env={}))
 print("ready", flush=True)
 sys.stdin.readline()
-while tend_topics(book):
+while update_topics(memory):
     pass
-book.close()
+memory.close()
 """
 
 

@@ -24,6 +24,7 @@ from commonplace.ranking.context import (
     TokenBudget,
     composite_score,
     context_order_key,
+    estimate_tokens,
     recency_score,
 )
 from commonplace.text.paths import is_in_folder, normalise_folder
@@ -99,6 +100,15 @@ class Context:
 
 Measure = Callable[[ContextItem | Item], int]
 """How many tokens an item, summary or checkpoint takes in the reply, as the caller will write it."""
+
+
+def plain_tokens(entry: ContextItem | Item) -> int:
+    """What an entry takes where it is written as its title and its text."""
+    if isinstance(entry, Item):
+        return LEAST_TOKENS + estimate_tokens(
+            len(entry.title) + len(entry.text) + sum(map(len, entry.details.values()))
+        )
+    return LEAST_TOKENS + estimate_tokens(len(entry.item.title) + len(entry.content))
 
 
 def build_context(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from commonplace.errors import InvalidInput, NotFound, TooLarge
 from commonplace.identity import ref
@@ -108,6 +109,42 @@ class SessionPage:
 
     sessions: tuple[Session, ...]
     next_cursor: str | None
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(self.sessions)
+
+    def __len__(self) -> int:
+        return len(self.sessions)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeConversation:
+    """A conversation with all its messages, the oldest first."""
+
+    session: Session
+    messages: tuple[Item, ...]
+
+
+MessageLike = NewMessage | tuple[str, str] | Mapping[str, Any]
+"""A message as programs write it: `("user", "text")`, or a mapping with role, content, at_ms and metadata."""
+
+
+def as_messages(messages: Sequence[MessageLike]) -> list[NewMessage]:
+    """Messages as they are stored, whichever way they were written."""
+    return [_as_message(message) for message in messages]
+
+
+def _as_message(message: MessageLike) -> NewMessage:
+    if isinstance(message, NewMessage):
+        return message
+    try:
+        if not isinstance(message, Mapping):
+            role, content = message
+            return NewMessage(role, content)
+        fields = {"meta" if name == "metadata" else name: value for name, value in message.items()}
+        return NewMessage(**fields)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"This is not a message: {error}.", "Write it as (role, content).") from error
 
 
 def store_conversation(memory: LocalMemory, conversation: NewConversation) -> StoredConversation:

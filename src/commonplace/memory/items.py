@@ -6,7 +6,7 @@ import base64
 import binascii
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -23,6 +23,12 @@ class FetchedItems:
 
     items: tuple[Item, ...]
     missing: tuple[int | str, ...]
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
 
 
 def get_items(memory: LocalMemory, ids: Sequence[int | str], *, forgotten: bool = False) -> FetchedItems:
@@ -70,6 +76,12 @@ class ItemPage:
 
     items: tuple[Item, ...]
     next_cursor: str | None
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
 
 
 def browse_items(memory: LocalMemory, scope: Scope, limit: int = 20, cursor: str | None = None) -> ItemPage:

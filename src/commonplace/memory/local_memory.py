@@ -1,4 +1,4 @@
-"""The open memory: a store, a clock, and the part that understands meaning. Every verb takes one of these."""
+"""LocalMemory: an open memory, which is a store, its embeddings and a clock. Every verb takes one of these."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from commonplace.config import Settings, listed
-from commonplace.embed import Embedder
-from commonplace.errors import StoreError
+from commonplace.config import Settings
 from commonplace.memory.embeddings import Embeddings
-from commonplace.memory.encryption import store_key
-from commonplace.memory.open_store import OpenSpaces
+from commonplace.memory.open_store import OpenSpaces, make_embedder, open_store
 
 if TYPE_CHECKING:
     from commonplace.store.maintenance import StoreMaintenance
-    from commonplace.store.protocol import SpaceStore, Store
+    from commonplace.store.protocol import SpaceStore
 
 Clock = Callable[[], int]
 
@@ -48,6 +45,16 @@ class LocalMemory:
         self.store.close()
 
 
+def open_memory(settings: Settings, clock: Clock = wall_clock, *, migrate: bool = True) -> LocalMemory:
+    """Open the store of these settings, creating or migrating it where needed. Loads no model.
+
+    Without `migrate` nothing is written: a store that is not there, or is of an older version, is an error.
+    """
+    store = open_store(settings, clock(), migrate=migrate)
+    embeddings = Embeddings(store, make_embedder(settings), clock)
+    return LocalMemory(settings, store, store, embeddings, clock, OpenSpaces(settings.space))
+
+
 def for_project(memory: LocalMemory, project: str) -> LocalMemory:
     """The same memory for someone who may use one project of it only. Closing is left to whoever opened it."""
     from commonplace.store.project_scope import StoreWideRefusals
@@ -66,7 +73,7 @@ def for_space(memory: LocalMemory, space: str) -> LocalMemory:
     if space == memory.settings.space:
         return memory
 
-    def opened() -> LocalMemory:
+    def open_it() -> LocalMemory:
         store = memory.maintenance.for_space(space)
         return replace(
             memory,
@@ -76,11 +83,11 @@ def for_space(memory: LocalMemory, space: str) -> LocalMemory:
             settings=replace(memory.settings, space=space),
         )
 
-    return memory.open_spaces.memory(space, opened)
+    return memory.open_spaces.memory(space, open_it)
 
 
 def reopen_memory(settings: Settings, home: str, project: str | None) -> LocalMemory:
-    """A book that another process has open: its settings, the space `home` of its server, and the only project for it.
+    """The memory that another process has open: its settings, the home space of its server, its only project.
 
     It stays open for the next time.
     """
@@ -92,68 +99,3 @@ def reopen_memory(settings: Settings, home: str, project: str | None) -> LocalMe
 @functools.cache
 def _open_once(settings: Settings) -> LocalMemory:
     return open_memory(settings)
-
-
-def open_memory(settings: Settings, clock: Clock = wall_clock, *, as_it_is: bool = False) -> LocalMemory:
-    """Open the store of these settings, creating or migrating it where needed. Loads no model.
-
-    `as_it_is` is for those who only want to read at once: a store that would have to be written first is an error.
-    """
-    store = (_open_postgres if settings.database_url else _open_sqlite)(settings, clock(), as_it_is)
-    embeddings = Embeddings(store, _make_embedder(settings), clock)
-    return LocalMemory(settings, store, store, embeddings, clock, OpenSpaces(settings.space))
-
-
-def _open_sqlite(settings: Settings, now_ms: int, as_it_is: bool) -> Store:
-    from commonplace.store.sqlite.store import SqliteStore
-
-    return SqliteStore(
-        settings.database,
-        space=settings.space,
-        durability=settings.durability,
-        busy_timeout=settings.busy_timeout,
-        query_timeout=settings.query_timeout,
-        key=store_key(settings),
-        now_ms=now_ms,
-        as_it_is=as_it_is,
-    )
-
-
-def _open_postgres(settings: Settings, now_ms: int, as_it_is: bool) -> Store:
-    try:
-        from commonplace.store.postgres.store import PostgresStore
-    except ImportError as error:
-        if "psycopg" not in f"{error.name} {error}":
-            raise
-        raise StoreError(
-            f"database_url is set, but psycopg cannot be loaded: {error}.",
-            "Install Commonplace with its extra: pip install 'commonplace[postgres]'.",
-        ) from error
-    return PostgresStore(
-        settings.database_url,
-        space=settings.space,
-        replicas=listed(settings.database_replicas),
-        durability=settings.durability,
-        busy_timeout=settings.busy_timeout,
-        query_timeout=settings.query_timeout,
-        connections=settings.database_connections,
-        now_ms=now_ms,
-        as_it_is=as_it_is,
-    )
-
-
-def _make_embedder(settings: Settings) -> Embedder | None:
-    if settings.embedder == "off":
-        return None
-    if settings.embedder == "endpoint":
-        from commonplace.embed.openai_compatible import EndpointEmbedder
-
-        return EndpointEmbedder(
-            settings.endpoint_url,
-            settings.endpoint_model,
-            api_key=settings.endpoint_key or None,
-            timeout=settings.endpoint_timeout,
-        )
-    from commonplace.embed.minilm import MiniLM
-
-    return MiniLM(threads=settings.embedder_threads)

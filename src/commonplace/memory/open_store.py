@@ -1,4 +1,4 @@
-"""The books of other spaces of the same store: opened when somebody with a key there comes, not too many of them."""
+"""Open the store and the embedder that the settings name, and hold the memories of other spaces open."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from commonplace.config import Settings, listed
+from commonplace.embed import Embedder
+from commonplace.errors import StoreError
+from commonplace.memory.encryption import store_key
+
 if TYPE_CHECKING:
     from commonplace.memory.local_memory import LocalMemory
+    from commonplace.store.protocol import Store
 
-# Of these the ones used last stay open. One that is closed works on for whoever still holds it.
+# The spaces used last stay open. One that is closed works on for whoever still has it.
 MAX_OPEN_SPACES = 100
 
 
 class OpenSpaces:
-    """Shared by all books of a store. `home` is the space that the store was opened for."""
+    """Shared by all memories of a store. `home` is the space that the store was opened for."""
 
     def __init__(self, home: str, most: int = MAX_OPEN_SPACES) -> None:
         self.home, self._most = home, most
@@ -23,23 +29,84 @@ class OpenSpaces:
         self._open: OrderedDict[str, LocalMemory] = OrderedDict()
 
     def memory(self, space: str, open_it: Callable[[], LocalMemory]) -> LocalMemory:
-        """The book of a space, opened if it is not."""
+        """The memory of a space, opened if it is not."""
         with self._lock:
             if space in self._open:
                 self._open.move_to_end(space)
                 return self._open[space]
         # Not under the lock: whoever waits for a slow store does not keep the others from theirs.
-        memory = open_it()
+        opened = open_it()
         with self._lock:
-            kept = self._open.setdefault(space, memory)
-            surplus = [memory] if kept is not memory else []
+            memory = self._open.setdefault(space, opened)
+            surplus = [opened] if memory is not opened else []
             while len(self._open) > self._most:
                 surplus.append(self._open.popitem(last=False)[1])
         for one in surplus:
             one.store.close()
-        return kept
+        return memory
 
     def close(self) -> None:
         with self._lock:
             while self._open:
                 self._open.popitem()[1].store.close()
+
+
+def open_store(settings: Settings, now_ms: int, *, migrate: bool = True) -> Store:
+    """The store of these settings: a file of SQLite, or a database of PostgreSQL."""
+    return (_open_postgres if settings.database_url else _open_sqlite)(settings, now_ms, migrate)
+
+
+def _open_sqlite(settings: Settings, now_ms: int, migrate: bool) -> Store:
+    from commonplace.store.sqlite.store import SqliteStore
+
+    return SqliteStore(
+        settings.database,
+        space=settings.space,
+        durability=settings.durability,
+        busy_timeout=settings.busy_timeout,
+        query_timeout=settings.query_timeout,
+        key=store_key(settings),
+        now_ms=now_ms,
+        migrate=migrate,
+    )
+
+
+def _open_postgres(settings: Settings, now_ms: int, migrate: bool) -> Store:
+    try:
+        from commonplace.store.postgres.store import PostgresStore
+    except ImportError as error:
+        if "psycopg" not in f"{error.name} {error}":
+            raise
+        raise StoreError(
+            f"database_url is set, but psycopg cannot be loaded: {error}.",
+            "Install Commonplace with its extra: pip install 'commonplace[postgres]'.",
+        ) from error
+    return PostgresStore(
+        settings.database_url,
+        space=settings.space,
+        replicas=listed(settings.database_replicas),
+        durability=settings.durability,
+        busy_timeout=settings.busy_timeout,
+        query_timeout=settings.query_timeout,
+        connections=settings.database_connections,
+        now_ms=now_ms,
+        migrate=migrate,
+    )
+
+
+def make_embedder(settings: Settings) -> Embedder | None:
+    """The embedder of these settings; it loads its model when it is first used."""
+    if settings.embedder == "off":
+        return None
+    if settings.embedder == "endpoint":
+        from commonplace.embed.openai_compatible import EndpointEmbedder
+
+        return EndpointEmbedder(
+            settings.endpoint_url,
+            settings.endpoint_model,
+            api_key=settings.endpoint_key or None,
+            timeout=settings.endpoint_timeout,
+        )
+    from commonplace.embed.minilm import MiniLM
+
+    return MiniLM(threads=settings.embedder_threads)

@@ -26,6 +26,6 @@ def detect_known_project(settings: Settings, folder: Path) -> str | None:
     with contextlib.suppress(CommonplaceError, OSError):
         name = normalise_project(str(folder.absolute()))
         quick = replace(settings, busy_timeout=_PATIENCE, embedder="off")
-        with contextlib.closing(open_memory(quick, as_it_is=True)) as memory:
+        with contextlib.closing(open_memory(quick, migrate=False)) as memory:
             return name if memory.store.find_project(name) == name else None
     return None

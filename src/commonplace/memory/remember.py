@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from commonplace.errors import InvalidInput, NothingToRemember, TooLarge
 from commonplace.identity import ref
@@ -22,6 +23,9 @@ from commonplace.text.query import parse_query
 from commonplace.text.redact import redact
 from commonplace.text.titles import title_of
 from commonplace.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from commonplace.memory.contradictions import Contradiction
 
 # Year 1 and year 9999: what every calendar on the way out can say.
 EARLIEST_MS, LATEST_MS = dates.EARLIEST_MS, dates.LATEST_MS
@@ -45,6 +49,8 @@ _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 _CAPITAL = re.compile(r"\b[A-Z][a-z]+\b")
 # What neither a database column nor a JSON reply can carry.
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+# Fields that are stored with a line for each entry.
+_LINES = ("paths", "next_steps", "open_questions")
 _DEFAULT_TYPE: Mapping[Kind, str] = {
     "observation": "observation",
     "memory": "note",
@@ -72,8 +78,31 @@ class NewItem:
     uid: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What became of a new item: as it was stored, whether it was known, and what it may contradict or replace."""
+
+    item: Item
+    duplicate: bool
+    contradictions: tuple[Contradiction, ...] = ()
+
+
+def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
+    """Remember one thing as every door does it: the same again gets the tags and metadata that are new."""
+    # They are about items that are there, and import this module.
+    from commonplace.memory.contradictions import find_contradictions
+    from commonplace.memory.edit_and_forget import enrich_item
+    from commonplace.memory.items import get_item
+
+    stored = remember(memory, new)
+    item = get_item(memory, stored.id)
+    if stored.duplicate:
+        item = enrich_item(memory, item, new.tags, new.meta)
+    return Remembered(item, stored.duplicate, tuple(find_contradictions(memory, item)))
+
+
 def remember(memory: LocalMemory, note: NewItem) -> Stored:
-    """Keep one thing. Saying the same again in the same place finds it instead of repeating it.
+    """Store one thing. Saying the same again in the same place finds it instead of repeating it.
 
     A statement is the same with a full stop or without, with another spacing, or without its capital letters.
     """
@@ -82,7 +111,7 @@ def remember(memory: LocalMemory, note: NewItem) -> Stored:
 
 
 def remember_all(memory: LocalMemory, notes: Sequence[NewItem]) -> list[Stored]:
-    """Keep several things in one transaction: all of them, or, if one is wrong, none."""
+    """Store several things in one transaction: all of them, or, if one is wrong, none."""
     now = memory.clock()
     stored = memory.store.put([make_draft(note, now) for note in notes], now)
     memory.embeddings.wake()
@@ -239,6 +268,14 @@ def _details(note: NewItem) -> dict[str, str]:
     if "category" in details:
         details["category"] = checked_category(details["category"])
     return details
+
+
+def join_fields(fields: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
+    """The fields of a kind, each as one text: paths and steps a line each, other lists separated by commas."""
+    return {
+        name: value if isinstance(value, str) else ("\n" if name in _LINES else ", ").join(value)
+        for name, value in fields.items()
+    }
 
 
 def clean_text(text: str, name: str) -> str:

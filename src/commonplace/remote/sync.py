@@ -6,15 +6,18 @@ twice changes nothing the second time.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from commonplace.config import listed
 from commonplace.errors import InvalidInput, TooLarge
 from commonplace.memory import sync_records
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.sync_records import Name, Peer, Record, SyncScope
+from commonplace.remote.client import RemoteServer
 
 # How many changes are compared at once, and how much is sent in one request.
 BATCH = 500
@@ -182,6 +185,27 @@ class Sync:
         if peer != self._peer and not self._dry_run:
             sync_records.save_peer_position(self._memory, self._uid, self._extent, peer)
         self._peer = peer
+
+
+def sync_with(
+    memory: LocalMemory,
+    url: str,
+    key: str,
+    *,
+    projects: Sequence[str] = (),
+    pull: bool = True,
+    push: bool = True,
+    dry_run: bool = False,
+) -> SyncSummary:
+    """Pull, then push, so that both sides hold the same; what is tagged private stays here."""
+    scope = SyncScope(tuple(projects), listed(memory.settings.sync_private), include_private=False)
+    with contextlib.closing(RemoteServer(url, key)) as server:
+        run = Sync(memory, server, scope, dry_run=dry_run)
+        if pull:
+            run.pull()
+        if push:
+            run.push()
+    return run.summary
 
 
 def _batches(chosen: Sequence[Record]) -> Iterator[list[tuple[Record, dict[str, Any]]]]:

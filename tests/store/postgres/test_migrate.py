@@ -95,8 +95,8 @@ def test_beside_a_migration_that_only_adds_older_servers_go_on_and_others_start(
                 assert newer.schema == ADDED[0]
                 assert newer.get([kept])[kept].body == "before"
         assert older.put([make_draft("after")], NOW)[0].id
-    for as_it_is in (False, True):
-        with closing(PostgresStore(bare, as_it_is=as_it_is)) as started:
+    for migrate_first in (True, False):
+        with closing(PostgresStore(bare, migrate=migrate_first)) as started:
             assert started.schema == ADDED[0]
             assert len(started.newest(Scope(), 9)) == 2
 
@@ -107,9 +107,9 @@ def test_after_a_migration_that_changes_something_older_servers_do_not_start(
     with monkeypatch.context() as upgraded:
         upgraded.setattr(migrate, "migrations", lambda: [*STEPS, ADDED, CHANGED])
         PostgresStore(bare).close()
-    for as_it_is in (False, True):
+    for migrate_first in (True, False):
         with pytest.raises(StoreTooNew, match=f"schema {CHANGED[0]}") as told:
-            PostgresStore(bare, as_it_is=as_it_is)
+            PostgresStore(bare, migrate=migrate_first)
         assert "Upgrade" in told.value.hint
     assert _versions(watching) == [*range(1, NEWEST + 1), ADDED[0], CHANGED[0]]
 

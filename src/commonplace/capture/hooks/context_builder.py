@@ -36,7 +36,7 @@ def compose_context(data: str, folder: str, session: str, env: Mapping[str, str]
     if settings.opening_tokens == 0:
         return ""
     made_at = content_stamp(data, env)
-    memory = open_memory(replace(settings, busy_timeout=_PATIENCE, embedder="off"), as_it_is=True)
+    memory = open_memory(replace(settings, busy_timeout=_PATIENCE, embedder="off"), migrate=False)
     try:
         text = _told(memory, folder, session)
     finally:

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from commonplace.errors import NotFound
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.database import Database
-from commonplace.store.postgres.migrate import check, confined, migrate
+from commonplace.store.postgres.migrate import check, confined
+from commonplace.store.postgres.migrate import migrate as run_migrations
 from commonplace.store.postgres.pool import MOST
 from commonplace.store.sql.space import Space
 
@@ -31,7 +32,7 @@ class PostgresSpace(Space):
         query_timeout: float = 10.0,
         connections: int = MOST,
         now_ms: int = 0,
-        as_it_is: bool = False,
+        migrate: bool = True,
     ) -> None:
         self._database: Database = Database(
             url, replicas=replicas, durability=durability, busy_timeout=busy_timeout, connections=connections
@@ -48,18 +49,18 @@ class PostgresSpace(Space):
         self._query_timeout = query_timeout
         self._lock = threading.Lock()
         try:
-            self.schema = check(self._database) if as_it_is else migrate(self._database)
-            self._space_id = self._database.space_id = self._find_space(space, now_ms, as_it_is)
+            self.schema = run_migrations(self._database) if migrate else check(self._database)
+            self._space_id = self._database.space_id = self._find_space(space, now_ms, migrate)
         except BaseException:
             self._database.close()
             raise
 
-    def _find_space(self, name: str, now_ms: int, as_it_is: bool) -> int:
+    def _find_space(self, name: str, now_ms: int, create: bool) -> int:
         select = "SELECT id FROM spaces WHERE name = %s"
         with self._database.admin_read() as connection:
             row = sql.first(connection, select, (name,))
             self._database.confined = confined(connection)
-        if row is None and as_it_is:
+        if row is None and not create:
             raise NotFound(
                 f"There is no space {name!r} in the store yet.", "`commonplace spaces` lists those there are."
             )

@@ -8,7 +8,8 @@ from pathlib import Path
 from commonplace.errors import NotFound, StoreCorrupt
 from commonplace.store.sql.space import Space
 from commonplace.store.sqlite.database import Database
-from commonplace.store.sqlite.migrate import check, migrate, migrations, recognise
+from commonplace.store.sqlite.migrate import check, migrations, recognise
+from commonplace.store.sqlite.migrate import migrate as run_migrations
 
 
 class SqliteSpace(Space):
@@ -24,7 +25,7 @@ class SqliteSpace(Space):
         query_timeout: float = 10.0,
         key: str = "",
         now_ms: int = 0,
-        as_it_is: bool = False,
+        migrate: bool = True,
         shared: Database | None = None,
     ) -> None:
         self._database: Database
@@ -39,11 +40,11 @@ class SqliteSpace(Space):
         )
         self._query_timeout = query_timeout
         self._lock = threading.Lock()
-        self._name, self._now_ms, self._as_it_is = space, now_ms, as_it_is
-        # As it is: whoever opens it so wants to read at once, and leaves what has to be written first to others.
+        self._name, self._now_ms, self._migrate = space, now_ms, migrate
+        # Without migrations: whoever opens it so wants to read at once, and leaves what has to be written to others.
         try:
-            self.schema = check(self._database) if as_it_is else migrate(self._database)
-            self._space_id = self._find_space(space, now_ms, as_it_is)
+            self.schema = run_migrations(self._database) if migrate else check(self._database)
+            self._space_id = self._find_space(space, now_ms, migrate)
         except BaseException:
             # A repair needs a file that nobody has open.
             if not self._shares:
@@ -53,18 +54,18 @@ class SqliteSpace(Space):
 
     def reread(self) -> None:
         """Another file has taken the place of the store: what was read from the one before is dropped."""
-        self.schema = check(self._database) if self._as_it_is else migrate(self._database)
+        self.schema = run_migrations(self._database) if self._migrate else check(self._database)
         try:
-            self._space_id = self._find_space(self._name, self._now_ms, self._as_it_is)
+            self._space_id = self._find_space(self._name, self._now_ms, self._migrate)
         except NotFound:
             # Nothing has this number: the space is empty until a file that has it is there.
             self._space_id = 0
 
-    def _find_space(self, name: str, now_ms: int, as_it_is: bool) -> int:
+    def _find_space(self, name: str, now_ms: int, create: bool) -> int:
         select = "SELECT id FROM spaces WHERE name = ?"
         with self._database.read() as connection:
             row = connection.first(select, (name,))
-        if row is None and as_it_is:
+        if row is None and not create:
             raise NotFound(
                 f"There is no space {name!r} in the store yet.", "`commonplace spaces` lists those there are."
             )

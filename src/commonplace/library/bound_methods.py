@@ -1,0 +1,89 @@
+"""What all methods of Memory share: the open memory, and how projects, kinds and times are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from commonplace.memory.local_memory import LocalMemory
+    from commonplace.model import Kind, Scope
+
+Id = int | str
+"""An item or conversation: its number, its UUID, or the UUID's last twelve digits."""
+When = datetime | int | str
+"""A time: a datetime, milliseconds since 1970, or a text such as `2026-11-01`, `yesterday` or `7d`."""
+Words = str | Sequence[str]
+"""One word or several."""
+
+
+class BoundMethods:
+    """Methods that work on an open memory."""
+
+    _local: LocalMemory
+    _catches_up: bool
+
+    def _scope(
+        self,
+        project: str | None,
+        kind: Words = (),
+        type: Words = (),
+        tag: str = "",
+        since: When | None = None,
+        until: When | None = None,
+        only_global: bool = False,
+    ) -> Scope:
+        from commonplace.model import Scope
+
+        self._require(project)
+        return Scope(
+            project=project,
+            only_global=only_global,
+            kinds=_kinds(kind),
+            types=as_words(type),
+            tag=tag,
+            since_ms=None if since is None else self._moment(since),
+            until_ms=None if until is None else self._moment(until, end=True),
+        )
+
+    def _require(self, project: str | None) -> None:
+        from commonplace.memory.items import require_project
+
+        require_project(self._local, project)
+
+    def _moment(self, when: When, *, end: bool = False) -> int:
+        """A time in milliseconds; the end of a day or another period that is named."""
+        from commonplace.text.dates import period_end, period_start
+
+        if isinstance(when, datetime):
+            return int(when.timestamp() * 1000)
+        if isinstance(when, int):
+            return when
+        return (period_end if end else period_start)(when, self._local.clock())
+
+    def _catch_up(self, question: str) -> None:
+        if self._catches_up:
+            from commonplace.memory.catch_up import embed_and_link
+            from commonplace.memory.chunks import CHUNK_KINDS
+            from commonplace.model import Scope
+
+            embed_and_link(self._local, question, Scope(kinds=CHUNK_KINDS))
+
+
+def as_words(value: Words) -> tuple[str, ...]:
+    """One word or several as a tuple."""
+    if isinstance(value, str):
+        return (value,) if value else ()
+    return tuple(value)
+
+
+def _kinds(value: Words) -> tuple[Kind, ...]:
+    from commonplace.errors import InvalidInput
+    from commonplace.model import KINDS
+
+    known = {kind: kind for kind in KINDS}
+    unknown = [word for word in as_words(value) if word not in known]
+    if unknown:
+        raise InvalidInput(f"There is no kind {unknown[0]!r}.", f"Choose from {', '.join(KINDS)}.")
+    return tuple(kind for kind in KINDS if kind in as_words(value))

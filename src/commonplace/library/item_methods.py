@@ -1,0 +1,276 @@
+"""What a program does with items: remember, change, look up, search, and what to know before starting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from commonplace.library.bound_methods import BoundMethods, Id, When, Words
+
+if TYPE_CHECKING:
+    from commonplace.library.results import (
+        ActiveRules,
+        Change,
+        Context,
+        Contradiction,
+        FetchedItems,
+        Item,
+        ItemPage,
+        Kind,
+        NewItem,
+        Project,
+        RecallResult,
+        RelatedItems,
+        Remembered,
+        Stored,
+        TimelineEntry,
+        Topic,
+    )
+
+
+class ItemMethods(BoundMethods):
+    """Items: remember, edit, forget, search, context, rules."""
+
+    def remember(
+        self,
+        /,
+        content: str = "",
+        *,
+        type: str = "",
+        title: str = "",
+        project: str | None = None,
+        tags: Sequence[str] = (),
+        kind: Kind = "memory",
+        session: str | None = None,
+        importance: float | None = None,
+        at: When | None = None,
+        metadata: Mapping[str, object] | None = None,
+        **fields: Words,
+    ) -> Item:
+        """Remember one thing, and return it as it was stored.
+
+        The same statement again in the same project is stored once, and gets the tags and metadata that are new.
+        Without a project it holds everywhere. `type` is a word such as decision, rule, fact or note; `fields` are those
+        of its kind, such as `paths`, `category`, `files_modified`, or `request` and `completed` of a summary.
+        """
+        from commonplace.memory.remember import NewItem, join_fields
+
+        new = NewItem(
+            content=content,
+            kind=kind,
+            type=type,
+            title=title,
+            details=join_fields(fields),
+            meta=metadata or {},
+            project=project,
+            session=session,
+            tags=tags,
+            importance=importance,
+            created_ms=None if at is None else self._moment(at),
+        )
+        return self.add(new).item
+
+    def add(self, new: NewItem) -> Remembered:
+        """Remember one thing; also returns whether it was known, and what earlier statements it may contradict."""
+        from commonplace.memory.remember import remember_item
+
+        return remember_item(self._local, new)
+
+    def add_many(self, items: Sequence[NewItem]) -> list[Stored]:
+        """Remember several things in one transaction: all of them, or none if one is wrong."""
+        from commonplace.memory.remember import remember_all
+
+        return remember_all(self._local, items)
+
+    def edit(
+        self,
+        /,
+        id: Id,
+        *,
+        content: str | None = None,
+        title: str | None = None,
+        type: str | None = None,
+        project: str | None = None,
+        tags: Sequence[str] | None = None,
+        importance: float | None = None,
+        metadata: Mapping[str, object] | None = None,
+        supersedes: Id | None = None,
+        expect_rev: int | None = None,
+        **fields: Words,
+    ) -> Item:
+        """Change what is given and leave the rest; the history keeps what it was.
+
+        `supersedes` names an item that this one replaces. With `expect_rev` the change is refused if the item is at
+        another revision by then.
+        """
+        from commonplace.memory.edit_and_forget import Changes, edit_item
+        from commonplace.memory.remember import join_fields
+
+        changes = Changes(
+            content=content,
+            title=title,
+            type=type,
+            project=project,
+            tags=tags,
+            importance=importance,
+            details=join_fields(fields) or None,
+            meta=metadata,
+        )
+        return edit_item(self._local, id, changes, expect_rev, supersedes)
+
+    def forget(self, *ids: Id) -> list[Item]:
+        """Take items out of every answer: all of them or none. `restore` brings them back."""
+        from commonplace.memory.edit_and_forget import forget_items
+
+        forget_items(self._local, ids)
+        return [*self.get_many(ids, forgotten=True)]
+
+    def restore(self, *ids: Id) -> list[Item]:
+        """Bring forgotten or superseded items back."""
+        from commonplace.memory.edit_and_forget import restore_items
+
+        restore_items(self._local, ids)
+        return [*self.get_many(ids)]
+
+    def supersede(self, old: Id, *, by: Id) -> tuple[Item, Item]:
+        """Mark an item as replaced by another one; returns both. The old one leaves search and context."""
+        from commonplace.memory.edit_and_forget import mark_superseded
+
+        return mark_superseded(self._local, old, by)
+
+    def revert(self, id: Id, revision: int | None = None) -> Item:
+        """Let an item say again what it said at a revision, or before its last change."""
+        from commonplace.memory.revisions import revert_to_revision
+
+        return revert_to_revision(self._local, id, revision)
+
+    def get(self, id: Id, *, forgotten: bool = False) -> Item:
+        """One item, or NotFound; forgotten ones only if asked for."""
+        from commonplace.memory.items import get_item
+
+        return get_item(self._local, id, forgotten=forgotten)
+
+    def get_many(self, ids: Sequence[Id], *, forgotten: bool = False) -> FetchedItems:
+        """Those of the items that are there, in the order asked; `missing` names the ids of the others."""
+        from commonplace.memory.items import get_items
+
+        return get_items(self._local, ids, forgotten=forgotten)
+
+    def history(self, id: Id) -> list[Change]:
+        """What an item was before each of its changes, the oldest first."""
+        from commonplace.memory.items import item_history
+
+        return item_history(self._local, id)
+
+    def related(self, id: Id) -> RelatedItems:
+        """What belongs to an item: its session, what it replaced, what it contradicts, and what is linked with it."""
+        from commonplace.memory.graph import related_items
+
+        return related_items(self._local, self.get(id))
+
+    def contradictions(self, id: Id) -> list[Contradiction]:
+        """Earlier rules, decisions and facts that an item may contradict or replace."""
+        from commonplace.memory.contradictions import find_contradictions
+
+        return find_contradictions(self._local, self.get(id))
+
+    def timeline(self, id: Id, *, before: int = 5, after: int = 5) -> list[TimelineEntry]:
+        """What happened before and after an item, the oldest first."""
+        from commonplace.memory.timeline import timeline
+
+        return timeline(self._local, id, before, after)
+
+    def search(
+        self,
+        query: str,
+        *,
+        project: str | None = None,
+        kind: Words = (),
+        type: Words = (),
+        tag: str = "",
+        since: When | None = None,
+        until: When | None = None,
+        only_global: bool = False,
+        limit: int = 10,
+    ) -> RecallResult:
+        """Find items by their words and their meaning; iterating over the result gives the hits, best first.
+
+        Without operators the query is a question. With AND, OR, NOT, "a phrase", prefix* or title:word it is a filter.
+        """
+        from commonplace.memory.items import require_types
+        from commonplace.memory.recall import recall
+
+        scope = self._scope(project, kind, type, tag, since, until, only_global)
+        if self._catches_up:
+            from commonplace.memory.catch_up import embed_for_question
+
+            embed_for_question(self._local, query, [scope])
+        found = recall(self._local, query, scope, limit)
+        if not found.hits:
+            require_types(self._local, scope.types)
+        return found
+
+    def context(
+        self,
+        query: str | None = None,
+        *,
+        project: str | None = None,
+        tokens: int = 2000,
+        files: Sequence[str] = (),
+        limit: int | None = None,
+    ) -> Context:
+        """What an agent should know before it starts: rules, decisions, what answers the query, recent work.
+
+        All of it fits the number of tokens. With `files`, rules for certain paths only if they apply to one of them.
+        """
+        from commonplace.memory.context import build_context, plain_tokens
+
+        return build_context(self._local, project, query, tokens, plain_tokens, files=files, limit=limit)
+
+    def session_context(self, project: str | None = None, *, tokens: int = 2000, session: str = "") -> str:
+        """The same as a text for the start of a session, as hooks give it to agents; empty if nothing is known."""
+        from commonplace.memory.session_context import session_context
+
+        return session_context(self._local, project, tokens, session)
+
+    def rules(self, project: str | None = None, *, files: Sequence[str] = (), limit: int = 1000) -> ActiveRules:
+        """The rules of a project and those that hold everywhere; with `files`, those that apply to them."""
+        from commonplace.memory.rules import active_rules
+
+        return active_rules(self._local, project, files, limit)
+
+    def projects(self) -> list[Project]:
+        """Every project, the one used last first."""
+        from commonplace.memory.items import list_projects
+
+        return list_projects(self._local)
+
+    def topics(self, project: str | None = None) -> list[Topic]:
+        """What a project, or everything, is about: topics found among passages, the largest first."""
+        from commonplace.memory.topics import list_topics
+
+        return list_topics(self._local, project)
+
+    # The last one: the method hides the type `list` from the annotations that follow.
+
+    def list(
+        self,
+        *,
+        project: str | None = None,
+        kind: Words = (),
+        type: Words = (),
+        tag: str = "",
+        since: When | None = None,
+        until: When | None = None,
+        only_global: bool = False,
+        limit: int = 20,
+        cursor: str | None = None,
+    ) -> ItemPage:
+        """Items, the newest first; iterating over the page gives them, `next_cursor` leads to the next page."""
+        from commonplace.memory.items import browse_items, require_types
+
+        scope = self._scope(project, kind, type, tag, since, until, only_global)
+        page = browse_items(self._local, scope, limit, cursor)
+        if not page.items:
+            require_types(self._local, scope.types)
+        return page

@@ -1,0 +1,93 @@
+"""Memory: everything that a program can do with Commonplace, as the methods of one class.
+
+`Memory()` is the user's own memory, `Memory(folder)` one in another folder, `Memory("postgresql://...")` one in a
+database, and `Memory("https://...", key=...)` one behind a server; the methods are the same for all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from commonplace.library.item_methods import ItemMethods
+from commonplace.library.session_methods import SessionMethods
+from commonplace.library.store_methods import StoreMethods
+
+if TYPE_CHECKING:
+    from commonplace.config import Settings
+    from commonplace.memory.local_memory import LocalMemory
+
+
+class Memory(ItemMethods, SessionMethods, StoreMethods):
+    """One memory, open until it is closed; `with Memory() as memory:` closes it at the end of the block.
+
+    Errors are `commonplace.CommonplaceError`s: each has a message, and a hint that says what to do. A memory may be
+    used from any number of threads.
+    """
+
+    def __init__(
+        self,
+        where: str | os.PathLike[str] | None = None,
+        *,
+        key: str | None = None,
+        space: str | None = None,
+        **settings: object,
+    ) -> None:
+        """Open a memory; `settings` are those of docs/settings.md, such as `embedder="off"`.
+
+        `key` is for a server only. What is not given is taken from the environment and the configuration file.
+        """
+        from commonplace.errors import InvalidInput
+        from commonplace.memory.local_memory import open_memory
+
+        if key is not None:
+            raise InvalidInput("Only a server asks for a key.", 'Name it first: Memory("https://...", key=...).')
+        self._local = open_memory(_settings(where, space, settings))
+        self._owned = self._catches_up = True
+
+    @classmethod
+    def over(cls, local: LocalMemory, *, catch_up: bool = False) -> Memory:
+        """The same methods for a memory that is open already, and that is closed by whoever opened it.
+
+        With `catch_up`, what waits for vectors and links gets them before a question is answered; a server does that
+        in the background.
+        """
+        made = object.__new__(Memory)
+        made._local, made._owned, made._catches_up = local, False, catch_up
+        return made
+
+    @property
+    def local(self) -> LocalMemory:
+        """What the functions of `commonplace.memory` take."""
+        return self._local
+
+    @property
+    def embedding_state(self) -> str:
+        """Whether search understands meaning: "ready", "not loaded", "off", or "failed: " and why."""
+        return self._local.embeddings.state
+
+    def close(self) -> None:
+        """Close it. What was written is safe without that, too."""
+        if self._owned:
+            self._local.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _settings(where: str | os.PathLike[str] | None, space: str | None, options: Mapping[str, object]) -> Settings:
+    from commonplace.config import DATABASES, load
+
+    given: dict[str, object] = {**options, "space": space}
+    if isinstance(where, str) and where.startswith(DATABASES):
+        given["database_url"] = where
+    elif where is not None:
+        given["data_dir"] = os.fspath(where)
+    return load(given)

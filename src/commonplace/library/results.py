@@ -1,0 +1,71 @@
+"""The types that the methods of Memory take and return."""
+
+from __future__ import annotations
+
+from commonplace.capture.import_report import ImportReport
+from commonplace.memory.backup import Backup
+from commonplace.memory.chunks import Chunk, RecalledChunks
+from commonplace.memory.context import Context, ContextItem
+from commonplace.memory.contradictions import Contradiction
+from commonplace.memory.conversations import (
+    MessageLike,
+    NewMessage,
+    SessionPage,
+    StoredConversation,
+    WholeConversation,
+)
+from commonplace.memory.explain import Explanation
+from commonplace.memory.graph import RelatedItems
+from commonplace.memory.items import FetchedItems, ItemPage
+from commonplace.memory.predict import Prediction
+from commonplace.memory.prune import PruneProposal
+from commonplace.memory.recall import Hit, RecallResult
+from commonplace.memory.remember import NewItem, Remembered
+from commonplace.memory.report import Report
+from commonplace.memory.rules import ActiveRules
+from commonplace.memory.sessions import Reconstruction
+from commonplace.memory.stats import ConversationStats
+from commonplace.memory.status import Fault
+from commonplace.memory.timeline import TimelineEntry
+from commonplace.memory.topics import Topic
+from commonplace.model import Change, Item, Kind, Project, Session, Stored
+from commonplace.remote.sync import SyncSummary
+
+__all__ = [
+    "ActiveRules",
+    "Backup",
+    "Change",
+    "Chunk",
+    "Context",
+    "ContextItem",
+    "Contradiction",
+    "ConversationStats",
+    "Explanation",
+    "Fault",
+    "FetchedItems",
+    "Hit",
+    "ImportReport",
+    "Item",
+    "ItemPage",
+    "Kind",
+    "MessageLike",
+    "NewItem",
+    "NewMessage",
+    "Prediction",
+    "Project",
+    "PruneProposal",
+    "RecallResult",
+    "RecalledChunks",
+    "Reconstruction",
+    "RelatedItems",
+    "Remembered",
+    "Report",
+    "Session",
+    "SessionPage",
+    "Stored",
+    "StoredConversation",
+    "SyncSummary",
+    "TimelineEntry",
+    "Topic",
+    "WholeConversation",
+]
