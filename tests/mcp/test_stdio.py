@@ -187,13 +187,13 @@ def test_standard_output_carries_protocol_only(tmp_path: Path) -> None:
     # Python imports this first thing; it stands for libraries that print at the worst moment.
     (noisy / "sitecustomize.py").write_text(
         "import commonplace.memory.recall as recall, os, warnings\n"
-        "plain = recall.parse\n"
+        "plain = recall.parse_query\n"
         "def loud(*arguments):\n"
         "    print('printed by a library')\n"
         "    os.write(1, b'written past Python\\n')\n"
         "    warnings.warn('a warning', stacklevel=2)\n"
         "    return plain(*arguments)\n"
-        "recall.parse = loud\n"
+        "recall.parse_query = loud\n"
     )
     path = os.pathsep.join(filter(None, [str(noisy), os.environ.get("PYTHONPATH", "")]))
     replies, done = piped(

@@ -163,7 +163,7 @@ def test_what_the_memory_holds_is_measured_every_few_seconds(tmp_path: Path, mon
         assert metric(client, "commonplace_items", kind="memory") == 0
         remember(site.memory, NewItem("Counted a little later"))
         assert metric(client, "commonplace_items", kind="memory") == 0
-    monkeypatch.setattr(metrics, "HELD_SECONDS", 0.0)
+    monkeypatch.setattr(metrics, "CACHE_SECONDS", 0.0)
     with running(settings_in(tmp_path / "another")) as site, site.client("read") as client:
         assert metric(client, "commonplace_items", kind="memory") == 0
         remember(site.memory, NewItem("Counted at once"))

@@ -1,1 +1,1 @@
-"""Http."""
+"""What the API, the pages and the site share of HTTP: handling a request by its method, and errors as responses."""

@@ -1,20 +1,19 @@
-"""The frame of every endpoint: who may, what was asked, doing it once, and what is answered."""
+"""Handles requests to endpoints: checks key, query and body, runs the endpoint once, and renders its answer."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import json
-import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
@@ -28,8 +27,8 @@ from commonplace.errors import (
     NotFound,
     WrongMethod,
 )
-from commonplace.helper_processes import CallerLeft
 from commonplace.http.errors import JSON, error_response, error_style, json_bytes, rendered_error
+from commonplace.http.method_handler import MethodHandler, key_of, memory_of
 from commonplace.memory.idempotency import SavedReply, run_once
 from commonplace.memory.local_memory import LocalMemory, reopen_memory
 from commonplace.model import Key
@@ -41,69 +40,48 @@ from commonplace.rest.request_parsing import ReceivedBody, is_large, parse_body,
 from commonplace.text.redact import redact_data
 from commonplace.workers import Workers
 
-log = logging.getLogger(__name__)
-
 IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,200}")
 _TAG = re.compile(r'(?:W/)?("[^"]*")')
 
 
-class ApiHandler:
+class ApiHandler(MethodHandler[Endpoint]):
     """One path, and the endpoints behind it by their methods."""
 
     def __init__(self, path: str, endpoints: Mapping[str, Endpoint], server: ServerContext) -> None:
-        self._path, self._endpoints, self._server = path, endpoints, server
-        also = ("HEAD", "OPTIONS") if "GET" in endpoints else ("OPTIONS",)
-        self._allow = ", ".join((*endpoints, *also))
+        super().__init__(path, endpoints)
+        self._server = server
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = await self._response(Request(scope, receive))
-        await response(scope, receive, send)
-
-    async def _response(self, request: Request) -> Response:
+    async def respond(self, request: Request) -> Response:
         if request.method == "OPTIONS":
             return Response(status_code=204, headers={"Allow": self._allow})
-        endpoint = self._endpoints.get("GET" if request.method == "HEAD" else request.method)
-        try:
-            if endpoint is None:
-                raise WrongMethod(f"{request.method[:20]} is not for {self._path}.", f"There is {self._allow}.")
-            key = _allowed(endpoint, request.scope)
-            async with receive_body(request, endpoint, self._server.workers, caller_id(key)) as body:
-                answer = await self._answer(endpoint, key, request, body)
-        except CommonplaceError as error:
-            response = error_response(error)
-            if isinstance(error, WrongMethod):
-                response.headers["Allow"] = self._allow
-            return response
-        except (ClientDisconnect, CallerLeft):
-            return Response(status_code=400)
-        except Exception as error:
-            log.exception("%s %s failed", request.method, self._path)
-            return error_response(CommonplaceError(f"The call failed: {type(error).__name__}."))
-        return _rendered(endpoint, answer, request)
+        return await super().respond(request)
 
-    async def _answer(self, endpoint: Endpoint, key: Key | None, request: Request, body: ReceivedBody) -> Answer:
+    async def answer(self, row: Endpoint, request: Request) -> Response:
+        key = _allowed(row, request)
+        async with receive_body(request, row, self._server.workers, caller_id(key)) as body:
+            answer = await self._computed(row, key, request, body)
+        return _rendered(row, answer, request)
+
+    def refuse(self, error: CommonplaceError, request: Request, row: Endpoint | None) -> Response:
+        response = error_response(error)
+        if isinstance(error, WrongMethod):
+            response.headers["Allow"] = self._allow
+        return response
+
+    async def _computed(self, endpoint: Endpoint, key: Key | None, request: Request, body: ReceivedBody) -> Answer:
         """Have it done where it delays nobody else: in threads of its kind, or by a helper if much was sent."""
-        workers, state = self._server.workers, request.scope["state"]
-        memory = cast(LocalMemory, state.get("memory"))
+        workers, state, memory = self._server.workers, request.scope["state"], memory_of(request)
         sent = _ReceivedRequest.of(request, body)
         if workers.helpers is not None and key is not None and is_large(body):
+            where = (memory.settings, memory.open_spaces.home)
             return await workers.helpers.do(
-                *(
-                    _answered_in_helper,
-                    memory.settings,
-                    memory.open_spaces.home,
-                    endpoint.method,
-                    endpoint.path,
-                    key,
-                    sent,
-                ),
+                *(_answered_in_helper, *where, endpoint.method, endpoint.path, key, sent),
                 caller=key.id,
                 left=state["left"],
             )
-        asked = functools.partial(
-            _answered, memory, endpoint, key, sent, self._server, state.get("recheck", _unchecked)
-        )
-        return await (workers.slow if endpoint.slow else workers).do(asked, caller_id(key))
+        recheck = state.get("recheck", _unchecked)
+        work = functools.partial(_answered, memory, endpoint, key, sent, self._server, recheck)
+        return await (workers.slow if endpoint.slow else workers).do(work, caller_id(key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +120,7 @@ def _answered(
     if key is not None:
         memory.embeddings.note_request()
     headers = Headers(raw=list(sent.headers))
-    asked = ApiRequest(
+    checked = ApiRequest(
         path=sent.params,
         query=parse_query(endpoint, sent.query),
         body=parse_body(endpoint, sent.body.raw, headers.get("content-type", "")),
@@ -154,16 +132,14 @@ def _answered(
     )
     name = headers.get("idempotency-key")
     if name is None or endpoint.method not in WRITING_METHODS or key is None:
-        return _redacted_answer(endpoint.call(memory, asked))
-    return _answered_once(memory, endpoint, asked, name, str(key.id), _fingerprint(sent))
+        return _redacted_answer(endpoint.call(memory, checked))
+    return _answered_once(memory, endpoint, checked, name, str(key.id), _fingerprint(sent))
 
 
 def _answered_in_helper(
     settings: Settings, home: str, method: str, path: str, key: Key, sent: _ReceivedRequest
 ) -> Answer:
     """The same in a helper process."""
-    from commonplace.rest.endpoint_table import ENDPOINTS
-
     endpoint = next(one for one in ENDPOINTS if (one.method, one.path) == (method, path))
     return _answered(reopen_memory(settings, home, key.project), endpoint, key, sent, _helper_context(), _unchecked)
 
@@ -175,19 +151,19 @@ def _helper_context() -> ServerContext:
 
 
 class NotFoundHandler:
-    """Where nothing is: the same refusal as everywhere."""
+    """Answers for paths that do not exist."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         error = NotFound(f"There is nothing at {scope['path'][:100]}.", "GET /api/v1/openapi.json lists what there is.")
         await error_response(error)(scope, receive, send)
 
 
-def _allowed(endpoint: Endpoint, scope: Scope) -> Key | None:
-    key: Key | None = scope.setdefault("state", {}).get("key")
+def _allowed(endpoint: Endpoint, request: Request) -> Key | None:
+    key = key_of(request)
     if endpoint.scope is None:
         return key
     if key is None:
-        raise scope["state"].get("refused") or KeyMissing("A key is needed here.")
+        raise request.scope["state"].get("refused") or KeyMissing("A key is needed here.")
     if not key.allows(endpoint.scope):
         raise Forbidden(
             f"This key may only {key.scope}; {endpoint.method} {endpoint.path} takes one of scope {endpoint.scope}."
@@ -200,7 +176,7 @@ def _unchecked() -> None:
 
 
 def _redacted_answer(answer: Answer) -> Answer:
-    """The answer as bytes, with no secret in it but one that is to be told."""
+    """The answer as bytes, without secrets, except one that the caller asked to be made."""
     if answer.data is None:
         return answer
     shown = _redacted_data(answer)
@@ -216,7 +192,7 @@ def _redacted_data(answer: Answer) -> Any:
 
 
 def _answered_once(
-    memory: LocalMemory, endpoint: Endpoint, asked: ApiRequest[object, object], name: str, who: str, print_: bytes
+    memory: LocalMemory, endpoint: Endpoint, checked: ApiRequest[object, object], name: str, who: str, print_: bytes
 ) -> Answer:
     """Do it unless it was done under this name; then answer as the first time."""
     if not IDEMPOTENCY_KEY.fullmatch(name):
@@ -226,15 +202,15 @@ def _answered_once(
 
     def work() -> SavedReply:
         try:
-            answer = endpoint.call(memory, asked)
+            answer = endpoint.call(memory, checked)
         except CommonplaceError as error:
             refused.append(error)
-            status, body = rendered_error(error, error.http_status, error_style(endpoint.path, asked.headers))
+            status, body = rendered_error(error, error.http_status, error_style(endpoint.path, checked.headers))
             return SavedReply(status, "{}", body)
         made.append(_redacted_answer(answer))
-        kept = json_bytes(_redacted_data(answer))
+        saved = json_bytes(_redacted_data(answer))
         headers = {**answer.headers, **({"ETag": answer.etag} if answer.etag else {})}
-        return SavedReply(answer.status, json.dumps(headers), kept)
+        return SavedReply(answer.status, json.dumps(headers), saved)
 
     first, repeated = run_once(memory, who, name, print_, work)
     if refused:
@@ -246,8 +222,8 @@ def _answered_once(
 
 
 def _fingerprint(sent: _ReceivedRequest) -> bytes:
-    asked = (sent.method.encode(), sent.path.encode(), sent.query, sent.body.raw)
-    return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in asked)).digest()
+    parts = (sent.method.encode(), sent.path.encode(), sent.query, sent.body.raw)
+    return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in parts)).digest()
 
 
 def _rendered(endpoint: Endpoint, answer: Answer, request: Request) -> Response:
@@ -288,13 +264,13 @@ def routes(workers: Workers, requests: RequestMetrics, ending: Callable[[], bool
         counted=requests.text,
         ending=ending,
     )
-    doors = [
+    handlers = [
         Route(path, ApiHandler(path, behind, server), middleware=[_COMPRESSED])
         for path, behind in _endpoints_by_path().items()
     ]
-    nowhere = NotFoundHandler()
-    elsewhere = [Route(path, nowhere) for root in ("/api/v1", "/api/sdk") for path in (root, root + "/{rest:path}")]
-    return [*doors, *elsewhere]
+    not_found = NotFoundHandler()
+    elsewhere = [Route(path, not_found) for root in ("/api/v1", "/api/sdk") for path in (root, root + "/{rest:path}")]
+    return [*handlers, *elsewhere]
 
 
 def _endpoints_by_path() -> dict[str, dict[str, Endpoint]]:
