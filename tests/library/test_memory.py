@@ -250,3 +250,4 @@ def test_a_memory_may_be_in_postgresql(postgres: PostgresServer, tmp_path: Path)
         assert [hit.item.id for hit in memory.search("redis sessions")] == [item.id]
         assert memory.forget(item.id) and len(memory.list()) == 0
         assert memory.status()["total"] == 0
+        assert memory.status()["store"]["engine"] == "postgres"  # type: ignore[index]

@@ -86,7 +86,8 @@ def _settings(where: str | os.PathLike[str] | None, space: str | None, options: 
     from commonplace.config import DATABASES, load
 
     given: dict[str, object] = {**options, "space": space}
-    if isinstance(where, str) and where.startswith(DATABASES):
+    # PostgreSQL's own other spelling, `host=... dbname=...`, names a database too.
+    if isinstance(where, str) and (where.startswith(DATABASES) or "dbname=" in where):
         given["database_url"] = where
     elif where is not None:
         given["data_dir"] = os.fspath(where)
