@@ -66,6 +66,10 @@ class TextAnswer:
     total: int
 
 
+MAX_EMBED_TRIES = 5
+"""A job that failed so often is given up."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """A passage that waits for its vector, leased to the caller; `before` is the text before it."""

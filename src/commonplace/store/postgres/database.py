@@ -20,6 +20,7 @@ from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import MOST, Connection, Pool, borrow, give_back, place_of
 from commonplace.store.postgres.refusals import is_cut, translated
 from commonplace.store.postgres.replicas import PATIENCE, WRITTEN, Replicas
+from commonplace.store.sql.connection import Connection as SharedConnection
 
 # Owns nothing and sees one space; made by the first migration.
 MEMBER = "commonplace_member"
@@ -171,6 +172,9 @@ class Database:
         with contextlib.suppress(psycopg.Error, StoreError), self._pool.connection(self.busy_timeout) as connection:
             if grown := sql.value(connection, _GROWN, (written,)):
                 sql.run(connection, f"ANALYZE {grown}")
+
+    def note_position(self, connection: SharedConnection) -> None:
+        self.replicas.note_now(connection)
 
     @property
     def moment(self) -> int:

@@ -14,7 +14,8 @@ import psycopg
 
 from commonplace.errors import StoreBusy, StoreError
 from commonplace.store.postgres import sql
-from commonplace.store.postgres.pool import Connection, Pool, borrow, give_back
+from commonplace.store.postgres.pool import Pool, borrow, give_back
+from commonplace.store.sql.connection import Connection as SharedConnection
 
 LAG_SECONDS = 1.0
 # How long one that failed is left alone.
@@ -50,10 +51,10 @@ class Replicas:
         """Somebody knows of what was written up to there, and will look for it."""
         self._seen = max(self._seen, place)
 
-    def note_now(self, connection: Connection) -> None:
+    def note_now(self, connection: SharedConnection) -> None:
         """The same for all that a connection to the primary has shown by now."""
         if self._pools:
-            self.note(sql.value(connection, WRITTEN))
+            self.note(connection.value(WRITTEN))
 
     def ready(self) -> Pool | None:
         """One that has come far enough, each in its turn; None if only the primary will do."""

@@ -11,7 +11,7 @@ from commonplace.store.maintenance import RowKey, TextRow
 from commonplace.store.postgres import changes, index, items, sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import PostgresSpace
-from commonplace.store.postgres.spaces import unlimited
+from commonplace.store.sql.spaces import unlimited
 from commonplace.store.text_tables import ITEMS, TEXT_TABLES, TextTable, cleaned_columns, text_row, texts_in
 
 

@@ -33,25 +33,25 @@ from commonplace.store.postgres import (
 from commonplace.store.postgres.captures import Captures
 from commonplace.store.postgres.conversations import Conversations
 from commonplace.store.postgres.integrity import Integrity
-from commonplace.store.postgres.keyring import Keyring
-from commonplace.store.postgres.links import Links
-from commonplace.store.postgres.news import News
 from commonplace.store.postgres.periods import Periods
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.records import Records
-from commonplace.store.postgres.replies import Replies
 from commonplace.store.postgres.scope import resolve
 from commonplace.store.postgres.scrubbing import Scrubbing
-from commonplace.store.postgres.sources import Sources
 from commonplace.store.postgres.space import use_replicas
-from commonplace.store.postgres.spaces import Spaces
 from commonplace.store.postgres.streams import Streams
-from commonplace.store.postgres.topics import Topics
 from commonplace.store.postgres.turns import Turns
 from commonplace.store.postgres.upkeep import Upkeep
 from commonplace.store.sql import projects
+from commonplace.store.sql.api_keys import ApiKeys
+from commonplace.store.sql.events import Events
+from commonplace.store.sql.links import Links
 from commonplace.store.sql.projects import Projects
+from commonplace.store.sql.replies import Replies
+from commonplace.store.sql.sources import Sources
 from commonplace.store.sql.space import allow_replica
+from commonplace.store.sql.spaces import Spaces
+from commonplace.store.sql.topics import Topics
 from commonplace.store.types import Counts, Job, TextAnswer
 from commonplace.text.query import Query
 
@@ -64,9 +64,9 @@ if TYPE_CHECKING:
 class PostgresStore(
     Captures,
     Conversations,
-    Keyring,
+    ApiKeys,
     Links,
-    News,
+    Events,
     Periods,
     Projects,
     Records,

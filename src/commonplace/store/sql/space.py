@@ -39,6 +39,9 @@ class Database(Protocol):
     def wrote(self, rows: int) -> None:
         """Called after many rows were written, for an engine whose plans depend on how many there are."""
 
+    def note_position(self, connection: Connection) -> None:
+        """Called after events were read: what a replica shows next must not be older than they are."""
+
 
 class Space:
     """A database, migrated, and the number of the space in it."""

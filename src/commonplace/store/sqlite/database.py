@@ -21,6 +21,7 @@ from typing import Protocol, TypeVar
 import apsw
 
 from commonplace.errors import StoreBusy, StoreCorrupt, StoreError, StoreMissing, StoreReplaced, StoreTooNew
+from commonplace.store.sql.connection import Connection
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.connections import Connections, close_quietly, patiently, roll_back, set_up
 from commonplace.store.sqlite.file_recovery import missing, save_open_files, settle_content, sort_out, unsound
@@ -356,6 +357,9 @@ class Database:
 
     def wrote(self, rows: int) -> None:
         """SQLite plans without counting rows."""
+
+    def note_position(self, connection: Connection) -> None:
+        """SQLite has no replicas."""
 
     @contextlib.contextmanager
     def _turn(self, patience: float | None) -> Iterator[None]:

@@ -9,11 +9,11 @@ from typing import Any
 from commonplace.model import Draft, Item
 from commonplace.store.damage import content_checksum
 from commonplace.store.maintenance import RowKey, TextRow
+from commonplace.store.sql.spaces import unlimited
 from commonplace.store.sqlite import changes, index, items, sql
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.content_mark import WIPED
 from commonplace.store.sqlite.space import SqliteSpace
-from commonplace.store.sqlite.spaces import unlimited
 from commonplace.store.text_tables import ITEMS, TEXT_TABLES, TextTable, cleaned_columns, text_row, texts_in
 
 

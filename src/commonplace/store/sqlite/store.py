@@ -19,24 +19,24 @@ from commonplace.model import (
     VectorHit,
 )
 from commonplace.store.sql import projects
+from commonplace.store.sql.api_keys import ApiKeys
+from commonplace.store.sql.events import Events
+from commonplace.store.sql.links import Links
 from commonplace.store.sql.projects import Projects
+from commonplace.store.sql.replies import Replies
+from commonplace.store.sql.sources import Sources
+from commonplace.store.sql.spaces import Spaces
+from commonplace.store.sql.topics import Topics
 from commonplace.store.sqlite import changes, counts, fulltext, items, jobs, passages, vectors, writing
 from commonplace.store.sqlite.captures import Captures
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.conversations import Conversations
 from commonplace.store.sqlite.integrity import Integrity
-from commonplace.store.sqlite.keyring import Keyring
-from commonplace.store.sqlite.links import Links
-from commonplace.store.sqlite.news import News
 from commonplace.store.sqlite.periods import Periods
 from commonplace.store.sqlite.records import Records
-from commonplace.store.sqlite.replies import Replies
 from commonplace.store.sqlite.scope import resolve
 from commonplace.store.sqlite.scrubbing import Scrubbing
-from commonplace.store.sqlite.sources import Sources
-from commonplace.store.sqlite.spaces import Spaces
 from commonplace.store.sqlite.streams import Streams
-from commonplace.store.sqlite.topics import Topics
 from commonplace.store.sqlite.turns import Turns
 from commonplace.store.sqlite.upkeep import Upkeep
 from commonplace.store.types import Counts, Job, TextAnswer
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 class SqliteStore(
     Captures,
     Conversations,
-    Keyring,
+    ApiKeys,
     Links,
-    News,
+    Events,
     Periods,
     Projects,
     Records,

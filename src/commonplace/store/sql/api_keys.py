@@ -1,4 +1,4 @@
-"""API keys in the file, who they are for and the digests of their secrets, and visits that were ended."""
+"""API keys: who they are for, the digests of their secrets, and browser logins that were ended."""
 
 from __future__ import annotations
 
@@ -6,27 +6,25 @@ from typing import Any
 
 from commonplace.model import Key
 from commonplace.store.sql import projects
-from commonplace.store.sqlite import sql
-from commonplace.store.sqlite.space import SqliteSpace
+from commonplace.store.sql.space import Space
 
 _SELECT = """
 SELECT k.id, k.name, k.prefix, k.scopes, p.name, k.created_ms, k.expires_ms, k.revoked_ms, k.used_ms, k.hash
-  FROM keys k LEFT JOIN projects p ON p.id = k.project_id WHERE k.space_id = ?
+  FROM keys k LEFT JOIN projects p ON p.space_id = k.space_id AND p.id = k.project_id WHERE k.space_id = ?
 """
 
 
-class Keyring(SqliteSpace):
-    """The engine's part about keys."""
+class ApiKeys(Space):
+    """The keys of one space."""
 
     def add_key(self, key: Key, digest: bytes) -> Key:
         with self._database.write() as connection:
             project_id = None
             if key.project is not None:
                 project_id = projects.find_or_create(connection, self._space_id, key.project, key.created_ms)
-            (key_id,) = sql.first(
-                connection,
+            key_id = connection.insert(
                 "INSERT INTO keys (space_id, name, prefix, hash, scopes, project_id, created_ms, expires_ms)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     self._space_id,
                     key.name,
@@ -38,44 +36,41 @@ class Keyring(SqliteSpace):
                     key.expires_ms,
                 ),
             )
-            return _key(sql.first(connection, _SELECT + " AND k.id = ?", (self._space_id, key_id)))
+            return _key(connection.first(_SELECT + " AND k.id = ?", (self._space_id, key_id)))
 
     def all_keys(self) -> list[Key]:
         with self._database.read() as connection:
-            return [_key(row) for row in sql.rows(connection, _SELECT + " ORDER BY k.id", (self._space_id,))]
+            return [_key(row) for row in connection.rows(_SELECT + " ORDER BY k.id", (self._space_id,))]
 
     def keys_with_prefix(self, prefix: str) -> list[tuple[Key, bytes]]:
         with self._database.read() as connection:
-            rows = sql.rows(connection, _SELECT + " AND k.prefix = ?", (self._space_id, prefix))
+            rows = connection.rows(_SELECT + " AND k.prefix = ?", (self._space_id, prefix))
             return [(_key(row), bytes(row[-1])) for row in rows]
 
     def revoke_key(self, key_id: int, now_ms: int) -> Key | None:
         with self._database.write() as connection:
-            connection.execute(
-                "UPDATE keys SET revoked_ms = coalesce(revoked_ms, ?) WHERE space_id = ? AND id = ?",
-                (now_ms, self._space_id, key_id),
-            )
-            row = sql.first(connection, _SELECT + " AND k.id = ?", (self._space_id, key_id))
+            revoke = "UPDATE keys SET revoked_ms = coalesce(revoked_ms, ?) WHERE space_id = ? AND id = ?"
+            connection.run(revoke, (now_ms, self._space_id, key_id))
+            row = connection.first(_SELECT + " AND k.id = ?", (self._space_id, key_id))
             return None if row is None else _key(row)
 
     def touch_key(self, key_id: int, now_ms: int) -> None:
         with self._database.write() as connection:
-            connection.execute(
-                "UPDATE keys SET used_ms = ? WHERE space_id = ? AND id = ?", (now_ms, self._space_id, key_id)
-            )
+            touch = "UPDATE keys SET used_ms = ? WHERE space_id = ? AND id = ?"
+            connection.run(touch, (now_ms, self._space_id, key_id))
 
     def end_login(self, digest: bytes, until_ms: int, now_ms: int) -> None:
         with self._database.write() as connection:
-            connection.execute("DELETE FROM visits_over WHERE space_id = ? AND until_ms <= ?", (self._space_id, now_ms))
-            connection.execute(
-                "INSERT OR IGNORE INTO visits_over (space_id, hash, until_ms) VALUES (?, ?, ?)",
+            connection.run("DELETE FROM visits_over WHERE space_id = ? AND until_ms <= ?", (self._space_id, now_ms))
+            connection.run(
+                "INSERT INTO visits_over (space_id, hash, until_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                 (self._space_id, digest, until_ms),
             )
 
     def is_login_ended(self, digest: bytes) -> bool:
         with self._database.read() as connection:
-            found = "SELECT 1 FROM visits_over WHERE space_id = ? AND hash = ?"
-            return sql.first(connection, found, (self._space_id, digest)) is not None
+            ended = "SELECT 1 FROM visits_over WHERE space_id = ? AND hash = ?"
+            return connection.first(ended, (self._space_id, digest)) is not None
 
 
 def _key(row: tuple[Any, ...]) -> Key:
