@@ -154,7 +154,7 @@ def test_a_walk_looks_at_a_bounded_number_of_passages(memory: LocalMemory, monke
         asked.extend(passage_ids)
         return neighbours(passage_ids, most_each, project)
 
-    monkeypatch.setattr(memory.store, "neighbours", counted)
+    monkeypatch.setattr(memory.store, "edges_of", counted)
     reached = walk_links(memory, {1: 1.0}, most=1000)
     assert len(asked) == len(set(asked)) == EXPANSIONS < len(reached)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,7 @@ def statements() -> Iterator[list[str]]:
 
 def everything(store: PostgresStore) -> None:
     """What a caller with a key for the whole store can do, well and badly."""
-    world = filled(store, store)
+    world = replace(filled(store, store), maintenance=store)
     name = RequestClaim("key 1", "name", b"f", "a")
     store.claim_reply(name, THEN, 0, 0)
     store.store_reply(name, SavedReply(200, "{}", b""))

@@ -46,7 +46,7 @@ class Spaces(Space):
         chosen = "" if name is None else " WHERE s.name = :name"
         with self._database.admin_read() as connection:
             rows = connection.rows(f"{_SELECT}{chosen} ORDER BY s.name", {"now": now_ms, "name": name})
-            return [SpaceEntry(*entry, limits=Limits(items, size)) for *entry, items, size in rows]
+            return [_entry(*row) for row in rows]
 
     def set_space_limits(self, name: str, limits: Limits) -> bool:
         with self._database.admin_write() as connection:
@@ -63,6 +63,12 @@ class Spaces(Space):
         with self._database.admin_read() as connection:
             select = f"SELECT s.name FROM spaces s WHERE {pending} ORDER BY s.id"
             return [row[0] for row in connection.rows(select, {"now": now_ms})]
+
+
+def _entry(
+    name: str, created_ms: int, items: int, bytes_: int, keys: int, max_items: int | None, max_bytes: int | None
+) -> SpaceEntry:
+    return SpaceEntry(name, created_ms, items, bytes_, keys, Limits(max_items, max_bytes))
 
 
 @contextlib.contextmanager
