@@ -359,7 +359,7 @@ def test_a_line_without_an_end_is_not_read_to_its_end(
     full: LocalMemory, mostly_empty: LocalMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A zip bomb, told truly."""
-    monkeypatch.setattr(commonplace_export, "MAX_LINE", 1 << 20)
+    monkeypatch.setattr(commonplace_export, "MAX_ARCHIVE_LINE", 1 << 20)
     files = {**archived(full), "items.jsonl": b" " * (1 << 26)}
     path = zip_of(sealed(files), tmp_path / "bomb.zip")
     assert path.stat().st_size < 1 << 18

@@ -151,7 +151,7 @@ def test_what_is_no_text_is_skipped_with_its_reason(raw: bytes) -> None:
 
 
 def test_a_text_too_long_for_a_file_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_files, "MAX_BYTES", 10)
+    monkeypatch.setattr(text_files, "MAX_TEXT_BYTES", 10)
     (found,) = text_files.read_plain_text(io.BytesIO(b"x" * 11), "a.txt")
     assert isinstance(found, Skipped) and "more than 10 bytes" in found.why
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.capture.hooks.firing import put
 
-from commonplace.capture.hooks.drain_process import drain_lock
+from commonplace.capture.hooks.drain_process import DrainLock
 from commonplace.config import Settings
 
 from .conftest import Run
@@ -310,7 +310,7 @@ def test_status_tells_what_hooks_captured_and_left_out(run: Run, data_dir: Path,
     for prompt in ("Why is the build slow?", "yes", "thanks"):
         put(settings, {**told, "prompt": prompt}, "UserPromptSubmit")
     put(settings, b"no event")
-    with drain_lock(data_dir) as ours:
+    with DrainLock(data_dir) as ours:
         assert ours
         waits = run("status", "--json").data["hooks"]
         assert waits["waiting"] == 4 and waits["waiting_since"] and waits["captured"] == {}

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from commonplace.capture.hooks.context_cache import drop_cached_contexts
-from commonplace.capture.hooks.repository_identity import note_commit
+from commonplace.capture.hooks.repository_identity import record_commit
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command, listing
 from commonplace.cli.search import MANY_SECONDS, embed_pending
@@ -66,7 +66,7 @@ def trust(call: Call, folder: Path | None) -> None:
     """
     here = (folder or Path.cwd()).resolve()
     project, data = detect_project(here), call.settings().data_dir
-    if project is None or not note_commit(data, project, here):
+    if project is None or not record_commit(data, project, here):
         raise InvalidInput(f"{here} is no git repository with a commit.", "Name the folder of a clone.")
     drop_cached_contexts(str(data), str(here))
     if call.json:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.capture.hooks.prompts_and_answers import MOST_EACH, MOST_LEARNT, AnswerNotes
+from commonplace.capture.hooks.prompts_and_answers import MAX_EACH, MAX_LEARNT, AnswerNotes
 
 ANSWER = """I fixed the login test. **The root cause was that the token server answers slowly.**
 
@@ -64,8 +64,8 @@ def test_any_answers_are_heard_within_bounds(answers: list[str]) -> None:
     notes = AnswerNotes()
     for answer in answers:
         notes = notes.after(answer)
-    assert len(notes.learnt) <= MOST_LEARNT
-    assert all(len(lines) <= MOST_EACH for lines in (notes.done, notes.left, notes.questions))
+    assert len(notes.learnt) <= MAX_LEARNT
+    assert all(len(lines) <= MAX_EACH for lines in (notes.done, notes.left, notes.questions))
     assert AnswerNotes.from_json(notes.as_json()) == notes
 
 

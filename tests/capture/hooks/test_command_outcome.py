@@ -60,7 +60,7 @@ def in_cursor(command: str, **answer: object) -> Observation:
 )
 def test_a_failure_is_seen_wherever_it_is_told(seen: Observation) -> None:
     assert seen.title.startswith("Failed: ") and seen.narrative.endswith("(failed)") and seen.error
-    assert not seen.went_well and "(none)" not in seen.narrative and "{" not in seen.narrative
+    assert not seen.succeeded and "(none)" not in seen.narrative and "{" not in seen.narrative
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_failure_is_seen_wherever_it_is_told(seen: Observation) -> None:
     ],
 )
 def test_a_success_is_told_if_it_is_known(seen: Observation) -> None:
-    assert seen.narrative.endswith("(success)") and seen.went_well and not seen.error
+    assert seen.narrative.endswith("(success)") and seen.succeeded and not seen.error
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_success_is_told_if_it_is_known(seen: Observation) -> None:
     ],
 )
 def test_what_is_not_known_is_not_told(seen: Observation) -> None:
-    assert not seen.narrative.endswith(")") and not (seen.error or seen.went_well)
+    assert not seen.narrative.endswith(")") and not (seen.error or seen.succeeded)
 
 
 def test_a_command_of_unknown_outcome_is_no_feat(memory: LocalMemory) -> None:

@@ -14,7 +14,7 @@ import pytest
 from tests.polling import until
 
 from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.drain_process import drain_lock
+from commonplace.capture.hooks.drain_process import DrainLock
 from commonplace.capture.hooks.spool import EVENT, PART, REFUSED
 from commonplace.capture.hooks.spool_reader import clear_failures, remove_leftovers, spool_path, spool_state
 from commonplace.config import Settings
@@ -25,11 +25,11 @@ from commonplace.model import Item, Scope
 
 from .firing import COMMAND, SECONDS, argv, environment, fire, names, put
 
-HOLD_TURN = """
+HOLD_LOCK = """
 import sys
 from pathlib import Path
-from commonplace.capture.hooks.drain_process import turn
-with turn(Path(sys.argv[1])) as ours:
+from commonplace.capture.hooks.drain_process import DrainLock
+with DrainLock(Path(sys.argv[1])) as ours:
     print(ours, flush=True)
     sys.stdin.read()
 """
@@ -79,7 +79,7 @@ def test_at_most_so_many_and_the_rest_later(memory: LocalMemory, settings: Setti
 
 def test_whoever_comes_second_leaves(memory: LocalMemory, settings: Settings) -> None:
     put(settings, write(1))
-    command = [sys.executable, "-c", HOLD_TURN, str(settings.data_dir)]
+    command = [sys.executable, "-c", HOLD_LOCK, str(settings.data_dir)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None and other.stdin is not None
         assert other.stdout.readline().strip() == b"True"
@@ -249,5 +249,5 @@ def test_a_trial_tells_what_is_wrong(settings: Settings, tmp_path: Path) -> None
 
 
 def test_a_turn_needs_a_spool_of_ours(settings: Settings) -> None:
-    with drain_lock(settings.data_dir) as ours:
+    with DrainLock(settings.data_dir) as ours:
         assert not ours

@@ -260,10 +260,10 @@ def test_files_are_named_from_the_root_of_the_repository(tmp_path: Path) -> None
     (tmp_path / "packages" / "web").mkdir(parents=True)
     place = WorkingFolders().of(str(tmp_path / "packages" / "web"))
     inside, outside = tmp_path / "src" / "a.py", tmp_path.parent / "b.py"
-    named = place.named([str(inside), "index.ts", str(outside), str(inside)])
+    named = place.relative([str(inside), "index.ts", str(outside), str(inside)])
     assert named == ("src/a.py", "packages/web/index.ts", str(outside).replace("\\", "/"))
 
 
 def test_windows_paths_are_named_alike() -> None:
     place = WorkingFolder("C:\\code\\my-api", "my-api", "C:\\code\\my-api")
-    assert place.named(["c:\\code\\my-api\\src\\a.py", "D:\\x\\b.py"]) == ("src/a.py", "D:/x/b.py")
+    assert place.relative(["c:\\code\\my-api\\src\\a.py", "D:\\x\\b.py"]) == ("src/a.py", "D:/x/b.py")

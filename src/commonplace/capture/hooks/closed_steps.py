@@ -1,4 +1,4 @@
-"""Open steps of a session: what its prompts, answers and actions add and close, here and in earlier sessions."""
+"""Closing open steps: which next steps a session's prompts, answers and actions close, its own and earlier ones."""
 
 from __future__ import annotations
 
@@ -34,19 +34,21 @@ _GIT = (
     (re.compile(r"^push\b", re.IGNORECASE), "git push"),
     (re.compile(r"^(?:open|create|make) (?:a |the )?(?:pr|pull request)\b", re.IGNORECASE), "gh pr create"),
 )
-_MOST_WORDS_OF_GIT = 5
+_LONGEST_GIT_STEP = 5
 _FILE = re.compile(
     r"^(?:please )?(?P<verb>create|add|write|update|edit|delete|remove)\s+(?:the )?(?:file )?"
     r"`?(?P<path>[\w./\\-]+\.\w{1,8})`?\.?$",
     re.IGNORECASE,
 )
-_GONE = ("delete", "remove")
+_DELETING = ("delete", "remove")
+
+Note = TypeVar("Note", Item, NewItem)
 
 
 def update_answer_notes(state: SessionState, before: AnswerNotes) -> AnswerNotes:
-    """What the answers of a session say by now, given what they said when it was last summed up."""
+    """The notes of a session's answers by now, given those of its last summary."""
     notes, request, explains = before, "", False
-    for _at, one in _since(state):
+    for _at, one in _since_summary(state):
         if not isinstance(one, Action):
             notes = notes.after(one, request, explains=explains)
         elif one.type == PROMPT:
@@ -59,14 +61,14 @@ def update_answer_notes(state: SessionState, before: AnswerNotes) -> AnswerNotes
 
 
 def steps_closed_by(state: SessionState, steps: Mapping[str, int], named: Collection[str]) -> set[str]:
-    """The steps of other sessions, each with when it was named, that this session closed since.
+    """The steps of other sessions, each with the time it was named, that this session closed since.
 
-    What is among the steps that this session names itself is taken over by it.
+    A step that this session names as its own is closed in the others.
     """
-    since = _since(state) if steps else []
+    since = _since_summary(state) if steps else []
     last_ms = max((at_ms for at_ms, _one in since), default=0)
     closed = {step for step, at_ms in steps.items() if at_ms < last_ms and any(is_same_step(step, n) for n in named)}
-    doable = {step for step in steps if _names_an_action(step)}
+    doable = {step for step in steps if _names_action(step)}
     request = ""
     for at_ms, one in since:
         if isinstance(one, Action) and one.type != PROMPT and not doable:
@@ -81,26 +83,26 @@ def steps_closed_by(state: SessionState, steps: Mapping[str, int], named: Collec
     return closed
 
 
-def _names_an_action(step: str) -> bool:
-    """Whether an action could be all that a step asks for."""
+def _names_action(step: str) -> bool:
+    """Whether a single action could be all that a step asks for."""
     return bool(
         step.startswith(STILL_FAILING) or _RUN.match(step) or _FILE.match(step) or any(s.match(step) for s, _d in _GIT)
     )
 
 
 def is_done_by(action: Action, step: str) -> bool:
-    """Whether an action is plainly what a step asks for: its command went well, its file was written."""
+    """Whether an action is exactly what a step asks for: its command succeeded, its file was written."""
     if action.error or action.agent:
         return False
     if action.type == "command":
-        return action.went_well and _is_command_of(action.facts, step)
+        return action.succeeded and _is_command_of(action.facts, step)
     found = _FILE.match(step) if action.type == "file-write" else None
     if found is None:
         return False
-    path, gone = found["path"].replace("\\", "/"), found["verb"].lower() in _GONE
+    path, deletes = found["path"].replace("\\", "/"), found["verb"].lower() in _DELETING
     written = next((file for file in action.modified if file == path or file.endswith(f"/{path}")), "")
     deleted = str(action.verbs.get(written) or action.title.partition(" ")[0]) == "Deleted"
-    return bool(written) and deleted == gone
+    return bool(written) and deleted == deletes
 
 
 def _is_command_of(line: str, step: str) -> bool:
@@ -108,82 +110,75 @@ def _is_command_of(line: str, step: str) -> bool:
         return command_covers(line, failing_command(step))
     if found := _RUN.match(step):
         what = found["what"]
-        return (
-            is_full_test_run(line)
-            if _TESTS.fullmatch(what)
-            else what[:1] == "`" == what[-1:] and command_covers(line, what[1:-1])
-        )
-    brief = len(step.split()) <= _MOST_WORDS_OF_GIT
-    return brief and any(sign.match(step) and done in normalise_command(line).split(" && ") for sign, done in _GIT)
+        if _TESTS.fullmatch(what):
+            return is_full_test_run(line)
+        return what[:1] == "`" == what[-1:] and command_covers(line, what[1:-1])
+    if len(step.split()) > _LONGEST_GIT_STEP:
+        return False
+    commands = normalise_command(line).split(" && ")
+    return any(pattern.match(step) and command in commands for pattern, command in _GIT)
 
 
-def _since(state: SessionState) -> list[tuple[int, Action | str]]:
-    """The prompts, actions and answers since the session was last summed up, in the order of time."""
-    actions = [
-        (action.at_ms, action)
-        for action in state.actions
-        if action.at_ms > state.summed_up_ms and action.type != ANSWER
-    ]
-    # Of one moment, the answer comes last.
-    return sorted([*actions, *state.answers], key=lambda pair: (pair[0], isinstance(pair[1], str)))
-
-
-Written = TypeVar("Written", Item, NewItem)
+def _since_summary(state: SessionState) -> list[tuple[int, Action | str]]:
+    """The prompts, actions and answers since the session's last summary, in the order of time."""
+    actions = [action for action in state.actions if action.at_ms > state.summarised_ms and action.type != ANSWER]
+    timed: list[tuple[int, Action | str]] = [(action.at_ms, action) for action in actions]
+    # At the same time, the answer comes last.
+    return sorted([*timed, *state.answers], key=lambda pair: (pair[0], isinstance(pair[1], str)))
 
 
 def close_steps_elsewhere(
-    memory: LocalMemory, states: Sequence[SessionState], told: Sequence[NewItem]
+    memory: LocalMemory, states: Sequence[SessionState], notes: Sequence[NewItem]
 ) -> tuple[list[StartedSession], list[NewItem]]:
-    """What is to be written of sessions, given the ones that stopped and what is told of these.
+    """The sessions and notes to write, given the sessions that stopped and their new summaries and checkpoints.
 
-    The summaries and checkpoints of other sessions lose the steps that were closed since. Those that a person or an
-    agent wrote are edited at once, and lose nothing but the step.
+    The summaries and checkpoints of other sessions lose the steps that were closed since. Those written by a person or
+    an agent are edited at once, and lose nothing but the step.
     """
     stored: dict[int, Item] = {}
     changed: dict[int, Item] = {}
-    new = list(told)
+    new = list(notes)
     stopped = sorted((state for state in states if state.closes_ms is not None), key=lambda one: one.closes_ms or 0)
     keys = {state.key for state in stopped}
     for state in stopped:
-        stored |= {
-            item.id: item for item in summaries_and_checkpoints(memory, state.project) if item.session not in keys
-        }
-        open_ = [changed.get(id_, item) for id_, item in stored.items() if item.project == state.project]
-        beside = [note for note in new if note.session != state.key and note.project == state.project]
-        named = {step for note in told if note.session == state.key for step in steps_in(note)}
+        known = summaries_and_checkpoints(memory, state.project)
+        stored |= {item.id: item for item in known if item.session not in keys}
+        items = [changed.get(id_, item) for id_, item in stored.items() if item.project == state.project]
+        others = [note for note in new if note.session != state.key and note.project == state.project]
+        named = {step for note in notes if note.session == state.key for step in steps_in(note)}
         steps: dict[str, int] = {}
-        lines = [(step, item.created_ms) for item in open_ for step in steps_in(item)]
-        for step, at_ms in (*lines, *((step, note.created_ms or 0) for note in beside for step in steps_in(note))):
-            # Named again later, it was open then.
-            steps[step] = max(at_ms, steps.get(step, 0))
+        open_notes: list[Item | NewItem] = [*items, *others]
+        for one in open_notes:
+            for step in steps_in(one):
+                # Named again later, it was still open then.
+                steps[step] = max(one.created_ms or 0, steps.get(step, 0))
         closed = steps_closed_by(state, steps, named)
-        changed |= {item.id: _without(item, closed) for item in open_ if closed.intersection(steps_in(item))}
-        for note in beside:
+        changed |= {item.id: _without(item, closed) for item in items if closed.intersection(steps_in(item))}
+        for note in others:
             if closed.intersection(steps_in(note)):
                 new[new.index(note)] = _without(note, closed)
     sessions: list[StartedSession] = []
     for id_, item in changed.items():
         if item.session and HOOK_DIGEST in item.meta and not is_edited_by_person(stored[id_]):
-            new.append(
-                replace(as_new_item(item), uid=None, meta={k: v for k, v in item.meta.items() if k != HOOK_DIGEST})
-            )
+            meta = {name: value for name, value in item.meta.items() if name != HOOK_DIGEST}
+            new.append(replace(as_new_item(item), uid=None, meta=meta))
             sessions.append(StartedSession(item.session, "", "", item.created_ms, item.project))
         else:
             _edit(memory, item)
     return sessions, new
 
 
-def _without(written: Written, gone: set[str]) -> Written:
-    left = "\n".join(step for step in steps_in(written) if step not in gone)
-    details = {name: text for name, text in written.details.items() if name != "next_steps"}
-    notes = AnswerNotes.from_json(written.meta.get(HEARD)).without(gone)
-    meta = {**written.meta, HEARD: notes.as_json()} if HEARD in written.meta else written.meta
-    return replace(written, details={**details, "next_steps": left} if left else details, meta=meta)
+def _without(note: Note, closed: set[str]) -> Note:
+    left = "\n".join(step for step in steps_in(note) if step not in closed)
+    details = {name: text for name, text in note.details.items() if name != "next_steps"}
+    answers = AnswerNotes.from_json(note.meta.get(HEARD)).without(closed)
+    meta = {**note.meta, HEARD: answers.as_json()} if HEARD in note.meta else note.meta
+    return replace(note, details={**details, "next_steps": left} if left else details, meta=meta)
 
 
 def _edit(memory: LocalMemory, item: Item) -> None:
     try:
         edit_item(memory, item.id, Changes(details={"next_steps": item.details.get("next_steps", "")}, meta=item.meta))
     except (Conflict, InvalidInput, NotFound, TooLarge):
-        # It changed meanwhile, or would say the same as another: the step stays open.
+        # It changed meanwhile, or would duplicate another: the step stays open.
         return

@@ -1,4 +1,4 @@
-"""Makes openings: at once for a session that starts, and ahead of time for the next one."""
+"""Building session contexts: at once for a session that starts, and ahead of time for the next one."""
 
 from __future__ import annotations
 
@@ -17,66 +17,66 @@ from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.session_context import session_context
 from commonplace.text.redact import redact
 
-# A session that starts does not wait for whoever writes.
-_PATIENCE = 0.05
-# How many are kept ready; those beyond were not asked for in a while.
-_MOST = 40
+# A session that starts does not wait for other writers.
+_BUSY_TIMEOUT = 0.05
+# Contexts that are kept up to date; the ones used least recently are dropped.
+_MAX_CONTEXTS = 40
 # For a folder that names a project's remote and has none of its commits.
 UNPROVEN_REPOSITORY = (
     "# Commonplace\n\nThis folder names {} as its remote but has no commit that was seen in it, so its memory is not"
     " shown here. If it is the same project, run `commonplace projects trust` in this folder.\n"
 )
-# Characters that a token has at least, but for rare cases.
-_FEW = 3
+# A token has at least this many characters, but for rare cases.
+_CHARACTERS_PER_TOKEN = 3
 
 
 def compose_context(data: str, folder: str, session: str, env: Mapping[str, str]) -> str:
-    """The opening for a folder, read from the store as it is: nothing is migrated, written or waited for."""
+    """The context for a folder, read from the store as it is: nothing is migrated, written or waited for."""
     settings = load({"data_dir": data}, env)
     if settings.opening_tokens == 0:
         return ""
-    made_at = content_stamp(data, env)
-    memory = open_memory(replace(settings, busy_timeout=_PATIENCE, embedder="off"), migrate=False)
+    stamp = content_stamp(data, env)
+    memory = open_memory(replace(settings, busy_timeout=_BUSY_TIMEOUT, embedder="off"), migrate=False)
     try:
-        text = _told(memory, folder, session)
+        text = _context(memory, folder, session)
     finally:
         memory.close()
-    if _may_be_named(folder, session):
-        cache_context(data, folder, session, made_at, text)
+    if _is_cacheable(folder, session):
+        cache_context(data, folder, session, stamp, text)
     return text
 
 
 class ContextRefresher:
-    """Keeps what lies ready true, for one process: after each change of the store they are made anew."""
+    """Keeps the cached contexts up to date, for one process: after each change of the store they are rebuilt."""
 
     def __init__(self, env: Mapping[str, str] = os.environ) -> None:
-        self._env, self._seen = env, ""
-        self._owed: dict[tuple[str, str], None] = {}
+        self._env, self._last_stamp = env, ""
+        self._wanted: dict[tuple[str, str], None] = {}
 
     def refresh_contexts(self, memory: LocalMemory, starts: Iterable[tuple[str, str]] = ()) -> None:
-        """Make anew what no longer holds, and what these folders and sessions will want."""
+        """Rebuild what is out of date, and build the contexts for these folders and sessions."""
         data = str(memory.settings.data_dir)
-        self._owed |= dict.fromkeys(starts)
+        self._wanted |= dict.fromkeys(starts)
         now = content_stamp(data, self._env, mark_reader(memory))
-        if now in ("", UNKNOWN_STAMP) or (now == self._seen and not self._owed):
-            # There is nothing to tell, nothing new, or it cannot be told now: later, then.
+        if now in ("", UNKNOWN_STAMP) or (now == self._last_stamp and not self._wanted):
+            # There is no store, nothing has changed, or its state is unknown at this moment.
             return
-        wanted = dict(self._owed)
-        for number, (path, made_at, folder, session) in enumerate(cached_contexts(data)):
-            if number >= _MOST or not folder:
+        wanted = dict(self._wanted)
+        for number, (path, stamp, folder, session) in enumerate(cached_contexts(data)):
+            if number >= _MAX_CONTEXTS or not folder:
                 Path(path).unlink(missing_ok=True)
-            elif made_at != now:
+            elif stamp != now:
                 wanted.setdefault((folder, session))
-        # The latest last, so that it is the last to go.
+        # The most recent is written last, so that it is the last to be dropped.
         for folder, session in reversed(wanted):
-            cache_context(data, folder, session, now, _told(memory, folder, session))
-        self._seen, self._owed = now, {}
+            cache_context(data, folder, session, now, _context(memory, folder, session))
+        self._last_stamp, self._wanted = now, {}
 
 
 def contexts_wanted_after(events: Iterable[Event]) -> dict[tuple[str, str], None]:
-    """The folders, and sessions in them, that will ask for an opening next.
+    """The folders, and sessions in them, that will need a context next.
 
-    The next session in a folder starts like any; one that is compacted starts again as itself.
+    The next session in a folder starts like any other; one that is compacted starts again as itself.
     """
     wanted: dict[tuple[str, str], None] = {}
     for event in events:
@@ -84,19 +84,20 @@ def contexts_wanted_after(events: Iterable[Event]) -> dict[tuple[str, str], None
             wanted[event.cwd, ""] = None
         elif event.cwd and event.session and event.kind == "compact":
             wanted[event.cwd, f"{event.host}:{event.session}"] = None
-    return {place: None for place in wanted if _may_be_named(*place)}
+    return {owner: None for owner in wanted if _is_cacheable(*owner)}
 
 
-def _may_be_named(folder: str, session: str) -> bool:
-    """What lies ready names both as they are: a name with a secret in it is not written down."""
+def _is_cacheable(folder: str, session: str) -> bool:
+    """A cached context names both as they are: a name with a secret in it is not written to disk."""
     return redact(f"{folder}\n{session}") == f"{folder}\n{session}"
 
 
-def _told(memory: LocalMemory, folder: str, session: str) -> str:
+def _context(memory: LocalMemory, folder: str, session: str) -> str:
     project = WorkingFolders().of(folder).project
     proven = project is None or is_known_repository(memory.settings.data_dir, project, Path(folder))
-    mixed = redact(name_clash_warning(str(memory.settings.data_dir), project))
-    text = session_context(memory, project, memory.settings.opening_tokens - len(mixed) // _FEW, session)
+    warning = redact(name_clash_warning(str(memory.settings.data_dir), project))
+    tokens = memory.settings.opening_tokens - len(warning) // _CHARACTERS_PER_TOKEN
+    text = session_context(memory, project, tokens, session)
     if text and not proven:
         return UNPROVEN_REPOSITORY.format(redact(project or ""))
-    return f"{text}\n{mixed}\n" if text and mixed else text
+    return f"{text}\n{warning}\n" if text and warning else text

@@ -1,6 +1,6 @@
-"""What commands and servers do for hooks beside their own work: some draining, and no opening left that is untrue.
+"""Draining within other processes: a little before each command, and all the time in a server.
 
-Both are imported by everybody and seldom have anything to do, so what does the work is loaded when there is some.
+Every command and server imports this and seldom has anything to do, so what does the work is imported when needed.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from commonplace.capture.hooks.drain import DrainResult
     from commonplace.memory.local_memory import LocalMemory
 
-# A command is not to be slower for it than a person notices, or than one who asks for what was captured puts up with.
+# Short enough not to be noticed before any command; longer before a command that looks up what was captured.
 SHORT_DRAIN_SECONDS, LONG_DRAIN_SECONDS = 0.2, 2.0
-_PATIENCE = 0.05
-# How many a server remembers before it looks whether somebody asks.
-_EVENTS = 250
+_BUSY_TIMEOUT = 0.05
+# Events that a server stores before it checks whether a request waits.
+_EVENTS_PER_STEP = 250
 
 
 def drain_some(settings: Settings, seconds: float = SHORT_DRAIN_SECONDS) -> int:
-    """Remember some of what waits; how much still does, unless another process is at it.
+    """Store some of the waiting events; returns how many still wait, or 0 if another process is draining.
 
-    Whatever goes wrong with that is counted and does not touch the command.
+    Whatever goes wrong is counted and does not affect the command.
     """
     if not has_waiting_events(settings):
         return 0
@@ -43,77 +43,76 @@ def drain_some(settings: Settings, seconds: float = SHORT_DRAIN_SECONDS) -> int:
         from commonplace.capture.hooks.drain import drain
         from commonplace.memory.local_memory import open_memory
 
-        # A handle of its own, which does not wait as long for other writers as the command may.
-        with contextlib.closing(open_memory(replace(settings, busy_timeout=_PATIENCE))) as memory:
-            drained = drain(memory, settings, seconds=seconds)
-            return 0 if drained.elsewhere else drained.left
+        # A connection of its own, which waits less for other writers than the command does.
+        with contextlib.closing(open_memory(replace(settings, busy_timeout=_BUSY_TIMEOUT))) as memory:
+            result = drain(memory, settings, seconds=seconds)
+            return 0 if result.elsewhere else result.left
     except StoreBusy:
-        # It waits until nobody writes.
-        return _left(settings)
-    except Exception as error:  # noqa: BLE001 - counted; whoever asked something else gets an answer
-        count_failure(
-            spool_folder(str(settings.data_dir)), "drain", getattr(error, "code", None) or failure_reason(error)
-        )
-        return _left(settings)
+        # The events wait until nobody writes.
+        return _count_waiting(settings)
+    except Exception as error:  # noqa: BLE001 - counted; the command itself still runs
+        reason = getattr(error, "code", None) or failure_reason(error)
+        count_failure(spool_folder(str(settings.data_dir)), "drain", reason)
+        return _count_waiting(settings)
 
 
 def drain_all(settings: Settings, seconds: float | None = None) -> DrainResult:
-    """Remember all that waits, also what comes meanwhile, and lay ready what the next sessions are told."""
+    """Store all waiting events, including new ones, and prepare the contexts of the next sessions."""
     from commonplace.capture.hooks.context_builder import ContextRefresher
     from commonplace.capture.hooks.drain import DrainResult, drain
     from commonplace.memory.local_memory import open_memory
 
     end = time.monotonic() + (inf if seconds is None else seconds)
-    drained = DrainResult()
-    # Looked at once more when the store is closed: what was left until then had somebody to remember it.
+    result = DrainResult()
+    # Checked once more when the store is closed: hooks that wrote until then started no process of their own.
     while has_waiting_events(settings) and (left := end - time.monotonic()) > 0:
         with contextlib.closing(open_memory(settings)) as memory:
             step = drain(memory, settings, seconds=left)
             ContextRefresher().refresh_contexts(memory, step.starts)
-        drained.add(step)
+        result.add(step)
         if step.elsewhere or not step.done:
             break
-    drained.left = _left(settings)
-    return drained
+    result.left = _count_waiting(settings)
+    return result
 
 
-def _left(settings: Settings) -> int:
+def _count_waiting(settings: Settings) -> int:
     try:
         return len(waiting_events(spool_path(settings)))
     except (OSError, UnsafeFolder):
         return 0
 
 
-def drop_stale_contexts(settings: Settings, ask: Callable[[], str] | None = None) -> None:
-    """Empty the openings that the store has outgrown: they may hold what was just forgotten.
+def drop_stale_contexts(settings: Settings, read_mark: Callable[[], str] | None = None) -> None:
+    """Empty the cached contexts that are out of date: they may hold something that was just forgotten.
 
-    That they are wanted is kept, for the next server to make them anew. `ask` is for a database that is elsewhere;
-    without it, all of its openings go.
+    Their files stay, so that the next server rebuilds them. `read_mark` reads the mark of a database on a server;
+    without it, all of its contexts are emptied.
     """
     data = str(settings.data_dir)
     found = list(cached_contexts(data))
-    now = content_stamp(data, os.environ, ask) if found else ""
-    for path, made_at, folder, session in reversed(found):
-        if made_at not in ("", now):
+    now = content_stamp(data, os.environ, read_mark) if found else ""
+    for path, stamp, folder, session in reversed(found):
+        if stamp not in ("", now):
             with contextlib.suppress(OSError, UnsafeFolder):
                 Path(path).unlink()
                 cache_context(data, folder, session, "", "")
 
 
 class BackgroundDrain:
-    """A server's task in the background: a step of draining, and the openings made anew once nothing waits."""
+    """A server's background task: one step of draining, then the cached contexts once nothing waits."""
 
     def __init__(self) -> None:
-        self._openings: ContextRefresher | None = None
+        self._contexts: ContextRefresher | None = None
 
     def __call__(self, memory: LocalMemory) -> bool:
         from commonplace.capture.hooks.context_builder import ContextRefresher
         from commonplace.capture.hooks.drain import DrainResult, drain
 
         waits = has_waiting_events(memory.settings)
-        drained = drain(memory, memory.settings, _EVENTS) if waits else DrainResult()
-        if drained.left > 0 and drained.done > 0:
+        result = drain(memory, memory.settings, _EVENTS_PER_STEP) if waits else DrainResult()
+        if result.left > 0 and result.done > 0:
             return True
-        self._openings = self._openings or ContextRefresher()
-        self._openings.refresh_contexts(memory, drained.starts)
+        self._contexts = self._contexts or ContextRefresher()
+        self._contexts.refresh_contexts(memory, result.starts)
         return False

@@ -1,13 +1,14 @@
-"""A lock between processes that nobody waits for, and that ends with its holder, however that ends."""
+"""The process that drains the spool when no server runs, and the lock that lets one process drain at a time.
+
+A hook starts it at the end of a turn or a session and exits. It runs at low priority, one at a time, and ends by
+itself; it has none of the hook's streams, so that no host waits for it. The next session then knows what this one did.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 from commonplace.capture.hooks.spool import spool_folder
 
@@ -15,9 +16,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# The value `off` turns the process off.
+DRAIN_VARIABLE = "COMMONPLACE_HOOKS_DRAIN"
+# It stops by itself after the first number of seconds, and is killed after the second.
+_SECONDS, _MAX_SECONDS = 60, 120
+_NICENESS = 10
+_DRAIN_LOCK, _SPAWN_LOCK = "drain.lock", "afterwards.lock"
+_NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
+# The lowest file descriptor for the lock, above the standard streams, and one above all that may be open.
+_LOCK_DESCRIPTOR, _DESCRIPTORS = 10, 1024
+
 
 def try_lock(descriptor: int) -> bool:
-    """Whether an open file is ours from now on, until it is closed."""
+    """Lock an open file until it is closed, without waiting; False if another process holds the lock."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -32,53 +43,41 @@ def try_lock(descriptor: int) -> bool:
     return True
 
 
-_DRAIN_LOCK = "drain.lock"
+class DrainLock:
+    """For the length of the block, the right to drain; False if another process drains, or there is no spool."""
 
+    def __init__(self, data_folder: str | os.PathLike[str]) -> None:
+        self._spool, self._descriptor = spool_folder(os.fspath(data_folder)), -1
 
-@contextlib.contextmanager
-def drain_lock(data_folder: Path) -> Iterator[bool]:
-    """True if it is ours for the length of the block; False if another process drains, or there is no spool."""
-    spool = Path(spool_folder(str(data_folder)))
-    if spool.is_symlink() or not spool.is_dir():
-        yield False
-        return
-    try:
-        descriptor = os.open(spool / _DRAIN_LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    except OSError as error:
-        if error.errno != errno.ELOOP:
-            raise
-        # A link: whoever put it there has the turn for ever, and the doctor tells of what waits.
-        yield False
-        return
-    try:
-        yield try_lock(descriptor)
-    finally:
-        # Closing it gives the lock up.
-        os.close(descriptor)
+    def __enter__(self) -> bool:
+        if os.path.islink(self._spool) or not os.path.isdir(self._spool):
+            return False
+        try:
+            self._descriptor = _open_lock(self._spool, _DRAIN_LOCK)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            # The lock is a link: nobody drains any more, and the doctor reports what waits.
+            return False
+        return try_lock(self._descriptor)
 
-
-# What turns it off: `off`.
-DRAIN_VARIABLE = "COMMONPLACE_HOOKS_DRAIN"
-# It stops after so many seconds, and is stopped after so many.
-_SECONDS, _MOST_SECONDS = 60, 120
-_NICENESS = 10
-_SPAWN_LOCK = "afterwards.lock"
-_NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
-# Where its lock lies among its open files, above the standard streams.
-_KEPT, _FILES = 10, 1024
+    def __exit__(self, *_error: object) -> None:
+        if self._descriptor >= 0:
+            # Closing the file releases the lock.
+            os.close(self._descriptor)
 
 
 def spawn_drain(data: str, env: Mapping[str, str]) -> bool:
-    """Start that process, unless one runs already; whoever runs sees what was left before."""
+    """Start the process, unless one is running already: that one sees everything left before."""
     if env.get(DRAIN_VARIABLE, "").lower() == "off":
         return False
     data = os.path.abspath(data)
-    # Not from the folder that the hook runs in: what lies there is no part of us.
+    # -P: nothing is imported from the folder that the hook runs in.
     command = [sys.executable, "-P", "-m", "commonplace", "drain", "--data-dir", data, "--seconds", str(_SECONDS)]
     if sys.platform == "win32":
         _start_detached(command, data)
         return True
-    lock = _taken(data)
+    lock = _take_spawn_lock(data)
     if lock is None:
         return False
     if os.fork() == 0:
@@ -91,18 +90,22 @@ def spawn_drain(data: str, env: Mapping[str, str]) -> bool:
 
 
 def is_drain_running(data: str) -> bool:
-    """Whether that process runs at this moment."""
+    """Whether the process is running at this moment."""
     if sys.platform == "win32" or not os.path.exists(os.path.join(spool_folder(data), _SPAWN_LOCK)):
         return False
-    lock = _taken(data)
+    lock = _take_spawn_lock(data)
     if lock is not None:
         os.close(lock)
     return lock is None
 
 
-def _taken(data: str) -> int | None:
-    """The lock, if nobody has it."""
-    lock = os.open(os.path.join(spool_folder(data), _SPAWN_LOCK), os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
+def _open_lock(spool: str, name: str) -> int:
+    return os.open(os.path.join(spool, name), os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
+
+
+def _take_spawn_lock(data: str) -> int | None:
+    """The descriptor of the lock; None if another process holds it."""
+    lock = _open_lock(spool_folder(data), _SPAWN_LOCK)
     if try_lock(lock):
         return lock
     os.close(lock)
@@ -110,32 +113,30 @@ def _taken(data: str) -> int | None:
 
 
 def _become(command: list[str], data: str, lock: int) -> None:
-    """Let go of the hook, its streams, its terminal and its folder; the lock is kept until the process ends."""
+    """Detach from the hook's streams, terminal and folder, and run the command; the lock is held until it ends."""
     import fcntl
 
-    # First of all the streams: the host may wait until nobody has them.
-    kept = fcntl.fcntl(lock, fcntl.F_DUPFD, _KEPT)
-    nothing = fcntl.fcntl(os.open(os.devnull, os.O_RDWR), fcntl.F_DUPFD, _KEPT)
+    # The streams first: the host may wait until nobody has them open.
+    held = fcntl.fcntl(lock, fcntl.F_DUPFD, _LOCK_DESCRIPTOR)
+    null = fcntl.fcntl(os.open(os.devnull, os.O_RDWR), fcntl.F_DUPFD, _LOCK_DESCRIPTOR)
     for stream in (0, 1, 2):
-        os.dup2(nothing, stream)
-    os.closerange(3, kept)
-    os.closerange(kept + 1, _FILES)
+        os.dup2(null, stream)
+    os.closerange(3, held)
+    os.closerange(held + 1, _DESCRIPTORS)
     os.setsid()
     os.nice(_NICENESS)
     import signal
 
-    signal.alarm(_MOST_SECONDS)
+    signal.alarm(_MAX_SECONDS)
     os.chdir(data)
     os.execv(command[0], command)
 
 
 def _start_detached(command: list[str], data: str) -> None:
-    """Windows lends no lock: those that come second find that it is not their turn to drain, and end."""
+    """Windows cannot pass on a lock: a second process finds the drain lock taken, and ends."""
     import subprocess
 
-    flags = sum(getattr(subprocess, name, 0) for name in _DETACHED)
-    quiet = subprocess.DEVNULL
-    subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, cwd=data, creationflags=flags)
-
-
-_DETACHED = ("DETACHED_PROCESS", "CREATE_NEW_PROCESS_GROUP", "BELOW_NORMAL_PRIORITY_CLASS")
+    names = ("DETACHED_PROCESS", "CREATE_NEW_PROCESS_GROUP", "BELOW_NORMAL_PRIORITY_CLASS")
+    flags = sum(getattr(subprocess, name, 0) for name in names)
+    null = subprocess.DEVNULL
+    subprocess.Popen(command, stdin=null, stdout=null, stderr=null, cwd=data, creationflags=flags)

@@ -1,4 +1,8 @@
-"""From a record in the spool to an event: its payload is opened, mended if it was cut, and adapted."""
+"""From a record in the spool to an event: parse its payload, even if it is truncated, and fill in the last answer.
+
+A stop whose payload lacks the agent's answer gets it from the end of the host's transcript. Only lines from before the
+stop count: a drain may run much later. A hook itself never reads a transcript.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +18,23 @@ from commonplace.capture.hooks.adapters.table import ADAPTERS
 from commonplace.capture.hooks.spool_reader import UnreadableEvent
 from commonplace.hosts.hook_event import Event, HookRecord
 
-# As deep as a payload may be nested to be mended.
-_DEEPEST = 200
+# How deep a truncated payload may be nested.
+_MAX_DEPTH = 200
+TAIL_BYTES = 1 << 20
+"""Bytes at the end of a transcript that are read."""
+# Clocks of a host and its hook differ a little, and a line may be written just after the hook started.
+_SLACK_MS = 2_000
+_TEXT_TYPES = ("text", "output_text")
 
 
 def read_event(record: HookRecord) -> Event | None:
-    """The event of a record; None if it says nothing to a memory. Unreadable, with a reason, if it is nonsense."""
+    """The event of a record; None if there is nothing to remember in it. UnreadableEvent says why it is invalid."""
     adapt = ADAPTERS.get(record.host)
     if adapt is None:
         raise UnreadableEvent("unknown-host")
     event = adapt(record.event, _payload(record), record)
     if event is None and record.ended == "silent" and not record.prompt:
-        # Its host may have had something to say, and came too late.
+        # Its host may have written its payload too late.
         raise UnreadableEvent("silent")
     return event
 
@@ -49,11 +58,11 @@ def _payload(record: HookRecord) -> dict[str, Any]:
 
 
 def close_truncated_json(text: str) -> str:
-    """JSON that was cut somewhere, closed again: what was open ends there, and what was not yet told is left out."""
+    """Close JSON that was cut off: whatever was open ends there, and an incomplete member is dropped."""
     closers: list[str] = []
     inside = escaped = False
-    # Where a value or a member ended last, and what had to be closed there.
-    safe, at_safe = 0, ""
+    # Where the last complete value or member ended, and what has to be closed there.
+    safe, closing = 0, ""
     for position, letter in enumerate(text):
         if inside:
             inside = escaped or letter != '"'
@@ -62,19 +71,19 @@ def close_truncated_json(text: str) -> str:
             inside = True
         elif letter in "{[":
             closers.append("}" if letter == "{" else "]")
-            safe, at_safe = position + 1, "".join(reversed(closers))
+            safe, closing = position + 1, "".join(reversed(closers))
         elif letter in "}]" and closers:
             closers.pop()
-            safe, at_safe = position + 1, "".join(reversed(closers))
+            safe, closing = position + 1, "".join(reversed(closers))
         elif letter == ",":
-            safe, at_safe = position, "".join(reversed(closers))
-        if len(closers) > _DEEPEST:
+            safe, closing = position, "".join(reversed(closers))
+        if len(closers) > _MAX_DEPTH:
             raise UnreadableEvent("too-deep")
     whole = text[: -1 if escaped else None] + ('"' if inside else "") + "".join(reversed(closers))
     try:
         json.loads(whole)
     except ValueError:
-        return text[:safe] + at_safe
+        return text[:safe] + closing
     return whole
 
 
@@ -83,22 +92,15 @@ def _ends_early(text: str, error: ValueError) -> bool:
     return at >= len(text.rstrip()) or "Unterminated" in str(error)
 
 
-TAIL_BYTES = 1 << 20
-"""Bytes of the end of a transcript that are looked at."""
-# Clocks of a host and of its hook differ a little, and a transcript may be written just after the hook was started.
-_SLACK_MS = 2_000
-_TEXTS = ("text", "output_text")
-
-
 def with_last_answer(event: Event) -> Event:
     """The event of a stop with the answer that its transcript ends with, if the payload had none."""
     if event.kind != "stop" or event.text.strip() or event.agent or not event.transcript.endswith(".jsonl"):
         return event
-    return replace(event, text=_last_answer(_end_of(event.transcript), event.at_ms))
+    return replace(event, text=_last_answer(_last_lines(event.transcript), event.at_ms))
 
 
-def _end_of(path: str) -> list[bytes]:
-    """The last whole lines of a plain file, the newest first; none if it cannot be read."""
+def _last_lines(path: str) -> list[bytes]:
+    """The last whole lines of a regular file, the newest first; none if it cannot be read."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(path, flags)
@@ -119,7 +121,7 @@ def _end_of(path: str) -> list[bytes]:
 
 
 def _last_answer(newest_first: Iterable[bytes], stopped_ms: int) -> str:
-    """What the agent had said last when it stopped: its newest message, which may be written as several lines."""
+    """The agent's last message before it stopped, which may be written as several lines."""
     message, parts = "", list[str]()
     for line in newest_first:
         record = _object(line)
@@ -128,7 +130,7 @@ def _last_answer(newest_first: Iterable[bytes], stopped_ms: int) -> str:
         if _is_prompt(record):
             if not stopped_ms or _time(record) <= stopped_ms:
                 break
-            # The next turn had begun: what was collected answers it.
+            # The next turn had begun: the lines so far belong to its answer.
             message, parts = "", []
             continue
         text = "\n\n".join(_texts(record))
@@ -141,7 +143,7 @@ def _last_answer(newest_first: Iterable[bytes], stopped_ms: int) -> str:
 
 
 def _texts(record: Mapping[str, Any]) -> Iterator[str]:
-    """The texts of one line, if the agent's main thread said them."""
+    """The texts of one line, if it is by the agent's main thread."""
     if record.get("isSidechain") is True or record.get("isApiErrorMessage") is True:
         return
     if str(record.get("type", "")).casefold() == "planner_response":
@@ -158,12 +160,12 @@ def _strings(content: object) -> Iterator[str]:
     if isinstance(content, str) and content.strip():
         yield content.strip()
     for part in content if isinstance(content, list) else ():
-        if isinstance(part, Mapping) and part.get("type") in _TEXTS and isinstance(part.get("text"), str):
+        if isinstance(part, Mapping) and part.get("type") in _TEXT_TYPES and isinstance(part.get("text"), str):
             yield from _strings(part["text"])
 
 
 def _is_prompt(record: Mapping[str, Any]) -> bool:
-    """Whether a person spoke: what was answered before belongs to another turn. Tool results are no prompts."""
+    """Whether a line is a person's prompt, which begins a turn. A tool result is none."""
     if record.get("isSidechain") is True or record.get("isMeta") is True:
         return False
     if str(record.get("type", "")).casefold() == "user_input":
@@ -190,7 +192,7 @@ def _message_id(record: Mapping[str, Any]) -> str:
 
 
 def _time(record: Mapping[str, Any]) -> int:
-    """When a line was written; 0 if it does not say."""
+    """When a line was written; 0 if unknown."""
     stamp = record.get("timestamp")
     if isinstance(stamp, str):
         try:

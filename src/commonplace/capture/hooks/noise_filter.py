@@ -1,4 +1,4 @@
-"""Trivia: what is not worth remembering, each with the reason that it is counted by."""
+"""The noise filter: which events and observations are not worth storing, each with the reason it is counted under."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ OWN_MEMORY_USE, THOUGHTS, EMPTY, PRIVATE, JUST_SEEN = "own-memory", "thinking", 
 LOOKING, REPEATED, SMALL_TALK, FORGOTTEN = "looking-around", "repeated", "small-talk", "forgotten-session"
 INGESTED = "ingested"
 REASONS = {
-    OWN_MEMORY_USE: "a use of this memory, which would be remembered again and again",
+    OWN_MEMORY_USE: "a use of this memory, which would be stored again and again",
     THOUGHTS: "an agent's own lists and thoughts",
     EMPTY: "nothing was said, found or answered",
     PRIVATE: "a prompt or an answer that is marked as private as a whole",
     JUST_SEEN: "a read of a file that was read or written a moment ago",
-    LOOKING: "a look around, such as pwd, or ls and git status once more",
-    REPEATED: "the same again, with the same result",
+    LOOKING: "a look around, such as pwd, or ls and git status when repeated",
+    REPEATED: "the same event with the same result as last time",
     SMALL_TALK: "a prompt such as yes, continue or thanks, a command to the editor, or an answer that says as little",
-    INGESTED: "an answer that came in with its transcript already",
+    INGESTED: "an answer that was already ingested with its transcript",
     FORGOTTEN: "it belongs to a session that was forgotten",
 }
-MOMENT_MS = 10 * MINUTE_MS
-_AROUND = re.compile(r"(?:pwd|cd(?:\s+\S+)?|clear|true|whoami|date|history|exit|echo(?:\s[^|>;&]*)?|sleep\s+\S+)")
-_LOOK = re.compile(
+JUST_SEEN_MS = 10 * MINUTE_MS
+_TRIVIAL_COMMAND = re.compile(
+    r"(?:pwd|cd(?:\s+\S+)?|clear|true|whoami|date|history|exit|echo(?:\s[^|>;&]*)?|sleep\s+\S+)"
+)
+_LOOK_COMMAND = re.compile(
     r"(?:ls|ll|dir|tree|git (?:status|branch|diff --stat|log -\d+)|which|type|env|ps|cat|head|tail|wc)\b"
 )
-_JOINED = re.compile(r"&&|;|\n")
-_EDITOR = re.compile(
+_COMMAND_SEPARATOR = re.compile(r"&&|;|\n")
+_EDITOR_COMMAND = re.compile(
     r"/(?:add-dir|agents|bug|clear|compact|config|context|cost|doctor|exit|export|help|hooks|ide|init|login|logout|mcp|memory"
     r"|model|permissions|plugin|quit|resume|rewind|status|theme|usage|vim)(?:\s.{0,80})?"
 )
-
-# What an agent says before it goes on: nothing that happened yet.
-_ANNOUNCES = re.compile(
+# What an agent is about to do: nothing has happened yet.
+_ANNOUNCEMENT = re.compile(
     r"\W*(?:(?:ok(?:ay)?|sure|great|good|perfect|now|next|first|alright)\W+)*"
     r"(?:i['’]ll|i will|i['’]m going to|let me|let['’]s|now i|next,? i)\b",
     re.IGNORECASE,
@@ -51,13 +52,13 @@ _LONGEST_ANNOUNCEMENT = 200
 
 
 def reason_to_skip(event: Event, state: SessionState) -> str | None:
-    """Why an event is not worth looking at; None if it may be."""
+    """Why an event is not worth observing; None if it may be."""
     if state.forgotten:
         return FORGOTTEN
     if event.kind == "stop":
         return _answer_reason(clean_text(event.text), state)
     if event.kind != "tool":
-        return _said_reason(clean_text(event.text), by_person=event.kind == "prompt")
+        return _text_reason(clean_text(event.text), by_person=event.kind == "prompt")
     type_, line = tool_type(event.tool), tool_calls.command_line(event)
     if type_ == OWN_MEMORY_TOOL or (type_ == "command" and is_our_command(line)):
         return OWN_MEMORY_USE
@@ -71,58 +72,59 @@ def reason_to_skip(event: Event, state: SessionState) -> str | None:
     return EMPTY if type_ in ("file-read", "research") and tool_calls.has_empty_output(event) else None
 
 
-def reason_to_drop(seen: Observation, state: SessionState, at_ms: int) -> str | None:
-    """Why what was observed says nothing new in its session; None if it does."""
-    if seen.type == "file-read" and seen.files_read and not seen.error and _just_seen(seen, state, at_ms):
+def reason_to_drop(observation: Observation, state: SessionState, at_ms: int) -> str | None:
+    """Why an observation adds nothing to its session; None if it does."""
+    is_read = observation.type == "file-read" and observation.files_read and not observation.error
+    if is_read and _just_seen(observation, state, at_ms):
         return JUST_SEEN
-    return REPEATED if _repeats(seen, state) else None
+    return REPEATED if _is_repeated(observation, state) else None
 
 
 def is_small_talk_prompt(text: str) -> bool:
     """Whether a prompt says nothing by itself."""
-    return bool(_EDITOR.fullmatch(text)) or is_filler(text)
+    return bool(_EDITOR_COMMAND.fullmatch(text)) or is_filler(text)
 
 
-def _said_reason(text: str, *, by_person: bool) -> str | None:
+def _text_reason(text: str, *, by_person: bool) -> str | None:
     if not text:
         return EMPTY
     return PRIVATE if only_private(text) else SMALL_TALK if by_person and is_small_talk_prompt(text) else None
 
 
 def _answer_reason(text: str, state: SessionState) -> str | None:
-    """Why an answer says too little to be found again: it answers nothing, announces, or only agrees."""
+    """Why an answer says too little to be stored: it answers no prompt, only announces something, or only agrees."""
     if not text:
         return EMPTY
     if only_private(text):
         return PRIVATE
-    announces = len(text) <= _LONGEST_ANNOUNCEMENT and _ANNOUNCES.match(text)
+    announces = len(text) <= _LONGEST_ANNOUNCEMENT and _ANNOUNCEMENT.match(text)
     return SMALL_TALK if not state.counts or announces or is_small_talk(text) or is_filler(text) else None
 
 
 def _command_reason(line: str, state: SessionState) -> str | None:
     if not line:
         return EMPTY
-    parts = [part.strip() for part in _JOINED.split(line) if part.strip()]
-    if parts and all(_AROUND.fullmatch(part) for part in parts):
+    parts = [part.strip() for part in _COMMAND_SEPARATOR.split(line) if part.strip()]
+    if parts and all(_TRIVIAL_COMMAND.fullmatch(part) for part in parts):
         return LOOKING
-    looks = [part for part in parts if not _AROUND.fullmatch(part)]
-    if looks and all(_LOOK.match(part) and "|" not in part and ">" not in part for part in looks):
+    looks = [part for part in parts if not _TRIVIAL_COMMAND.fullmatch(part)]
+    if looks and all(_LOOK_COMMAND.match(part) and "|" not in part and ">" not in part for part in looks):
         return LOOKING if any(action.type == "command" and action.facts == line for action in state.actions) else None
     return None
 
 
-def _repeats(seen: Observation, state: SessionState) -> bool:
-    """Whether it is as it was the last time. What went well between two failures makes the second one news."""
-    like = (action for action in reversed(state.actions) if action.type == seen.type)
-    # What a sub-agent answered is told by its own end and by the tool that started it.
-    if (seen.facts and seen.type != DELEGATION) or seen.type in (PROMPT, COMPACTION):
-        last = next((action for action in like if action.facts == seen.facts), None)
-        return last is not None and last.digest == seen.digest
-    return any(action.digest == seen.digest for action in like)
+def _is_repeated(observation: Observation, state: SessionState) -> bool:
+    """Whether it is the same as last time. A success between two failures makes the second one new."""
+    similar = (action for action in reversed(state.actions) if action.type == observation.type)
+    # A sub-agent's answer arrives twice: with its own end, and as the output of the tool that started it.
+    if (observation.facts and observation.type != DELEGATION) or observation.type in (PROMPT, COMPACTION):
+        last = next((action for action in similar if action.facts == observation.facts), None)
+        return last is not None and last.digest == observation.digest
+    return any(action.digest == observation.digest for action in similar)
 
 
-def _just_seen(seen: Observation, state: SessionState, at_ms: int) -> bool:
-    left = set(seen.files_read)
-    for action in state.lately(at_ms - MOMENT_MS):
+def _just_seen(observation: Observation, state: SessionState, at_ms: int) -> bool:
+    left = set(observation.files_read)
+    for action in state.actions_since(at_ms - JUST_SEEN_MS):
         left -= {*action.read, *action.modified}
     return not left

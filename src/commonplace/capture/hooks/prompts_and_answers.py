@@ -1,4 +1,7 @@
-"""Requests: what a prompt asks for, in a line. A greeting, "Here is a log:" or the first of a list say too little."""
+"""Reading prompts and answers: what a prompt asks for in one line, and what an answer reports, in its own sentences.
+
+An answer's sentences are done, learnt, left to do or questions. Steps stay open until something closes them.
+"""
 
 from __future__ import annotations
 
@@ -36,58 +39,15 @@ _REPLY = re.compile(
 _LONGEST_REPLY = 12
 _LIST_ENTRY = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+(?=\S)")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
-# How Claude Code writes down that a command of its own was called.
+# Claude Code's marks around a slash command.
 _TAG = re.compile(r"</?command-[a-z]{1,20}>")
 
-
-def prompt_title(text: str) -> str:
-    """The first line that says something, with what follows if it is thin or a list, as far as there is room."""
-    told, listed = "", False
-    for line in _outside_code(_TAG.sub(" ", text[:_PROMPT_HEAD])):
-        entry = _LIST_ENTRY.match(line) is not None
-        if told and not (_is_thin(told) or (listed and entry)):
-            break
-        joint = "; " if listed and entry else " "
-        for said in sentences(_LIST_ENTRY.sub("", line)):
-            if not told and not entry and is_filler(said):
-                continue
-            if told and len(told) + len(said) > LONGEST_PROMPT_TITLE and not _is_thin(told):
-                return title_of(told, LONGEST_PROMPT_TITLE)
-            told, joint = f"{told}{joint if told else ''}{said}", " "
-        listed = entry
-    return title_of(told, LONGEST_PROMPT_TITLE) or title_of(text, LONGEST_PROMPT_TITLE)
-
-
-def is_filler(text: str) -> bool:
-    """Whether a few words say nothing by themselves: yes, continue, thanks."""
-    words = re.findall(r"\w+", text.casefold().replace("'", "").replace("’", ""))
-    return len(words) <= _MOST_FILLERS and _FILLERS.issuperset(words)
-
-
-def is_reply(text: str) -> bool:
-    """Whether a prompt only answers what was said before it: "no, keep 15 minutes", "run it again"."""
-    return is_small_talk(text) or (len(text.split()) <= _LONGEST_REPLY and _REPLY.match(text) is not None)
-
-
-def _is_thin(told: str) -> bool:
-    return told.endswith(":") or len(told.split()) < _FEWEST_PROMPT_WORDS
-
-
-def _outside_code(text: str) -> Iterator[str]:
-    fenced = False
-    for line in text.splitlines():
-        if _FENCE.match(line):
-            fenced = not fenced
-        elif line.strip() and not fenced:
-            yield line
-
-
-MOST_LEARNT, MOST_EACH, MOST_STEPS = 12, 5, 20
-# What is looked at of a long answer: how it ends.
+MAX_LEARNT, MAX_EACH, MAX_STEPS = 12, 5, 20
+# Characters that are read of a long answer: its end.
 _ANSWER_TAIL = 20_000
 _FEWEST_WORDS = 4
-# An explanation without a word that gives it away has at least so many.
-_FEWEST_OF_EXPLANATION = 7
+# Words that a sentence has at least to count as an explanation without any telling phrase.
+_FEWEST_WORDS_EXPLAINING = 7
 _WHAT = r"(?:actual |real )?(?:cause|problem|reason|issue|bug|culprit|fix)(?: here)?"
 _FINDINGS = (
     *(
@@ -135,13 +95,58 @@ _LEFT = re.compile(rf"\b(?:{'|'.join(_LEFTOVERS)})(?!\w)", re.IGNORECASE)
 _HEADING = re.compile(rf"^[\s#>*_-]*(?:{'|'.join(_HEADINGS)})[\s*_:]*$", re.IGNORECASE)
 _LABEL = re.compile(rf"^[\s*_]*(?:{'|'.join(_HEADINGS)})[\s*_]*:[\s*_]*(?=\S)", re.IGNORECASE)
 _ENTRY = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[(?P<done>[ xX])\]\s+)?(?P<text>\S.*)$")
-_OURSELVES = re.compile(r"^\W*(?:i|we|let me|let us|let['’]s|now|next|you|understood|sure|okay|ok)\b", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"^\W*(?:i|we|let me|let us|let['’]s|now|next|you|understood|sure|okay|ok)\b", re.IGNORECASE)
 _STARS = re.compile(r"\*\*|__(?=\s|$)|(?<=\s)__")
+
+
+def prompt_title(text: str) -> str:
+    """The first meaningful line, with the next ones if it is too short or a list, up to the longest title.
+
+    A greeting, "Here is a log:" or the first entry of a list say too little by themselves.
+    """
+    title, in_list = "", False
+    for line in _outside_code(_TAG.sub(" ", text[:_PROMPT_HEAD])):
+        entry = _LIST_ENTRY.match(line) is not None
+        if title and not (_is_too_short(title) or (in_list and entry)):
+            break
+        separator = "; " if in_list and entry else " "
+        for sentence in sentences(_LIST_ENTRY.sub("", line)):
+            if not title and not entry and is_filler(sentence):
+                continue
+            if title and len(title) + len(sentence) > LONGEST_PROMPT_TITLE and not _is_too_short(title):
+                return title_of(title, LONGEST_PROMPT_TITLE)
+            title, separator = f"{title}{separator if title else ''}{sentence}", " "
+        in_list = entry
+    return title_of(title, LONGEST_PROMPT_TITLE) or title_of(text, LONGEST_PROMPT_TITLE)
+
+
+def is_filler(text: str) -> bool:
+    """Whether a short text says nothing by itself: yes, continue, thanks."""
+    words = re.findall(r"\w+", text.casefold().replace("'", "").replace("’", ""))
+    return len(words) <= _MOST_FILLERS and _FILLERS.issuperset(words)
+
+
+def is_reply(text: str) -> bool:
+    """Whether a prompt only replies to the answer before it: "no, keep 15 minutes", "run it again"."""
+    return is_small_talk(text) or (len(text.split()) <= _LONGEST_REPLY and _REPLY.match(text) is not None)
+
+
+def _is_too_short(title: str) -> bool:
+    return title.endswith(":") or len(title.split()) < _FEWEST_PROMPT_WORDS
+
+
+def _outside_code(text: str) -> Iterator[str]:
+    fenced = False
+    for line in text.splitlines():
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif line.strip() and not fenced:
+            yield line
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerNotes:
-    """What answers said, newest last: learnt in all, left to do and not done since; the rest is of the last one."""
+    """What a session's answers report: all that was learnt, and the steps still open; the rest is the last one's."""
 
     learnt: tuple[str, ...] = ()
     done: tuple[str, ...] = ()
@@ -149,25 +154,24 @@ class AnswerNotes:
     questions: tuple[str, ...] = ()
 
     def after(self, answer: str, request: str = "", *, explains: bool = False) -> AnswerNotes:
-        """With one more answer to a request. One that `explains` was asked for a cause, or follows a failure."""
+        """With one more answer to a request. It `explains` if the request asked for a cause or something had failed."""
         text = _STARS.sub("", redact(clean_text(answer))[-_ANSWER_TAIL:])
-        told = [sentence for sentence in sentences(text) if len(sentence.split()) >= _FEWEST_WORDS]
-        asked = [sentence for sentence in told if sentence.endswith(("?", "？"))]
-        listed = _listed(text)
-        owed = [one for one in told if one not in asked and (_LABEL.match(one) or _LEFT.search(one))]
-        named = _each(listed + [_LABEL.sub("", one) for one in owed])
-        rest = [one for one in told if one not in asked and one not in owed and one not in named]
-        learnt = [sentence for sentence in rest if _FINDING.search(sentence)]
+        all_ = [sentence for sentence in sentences(text) if len(sentence.split()) >= _FEWEST_WORDS]
+        questions = [one for one in all_ if one.endswith(("?", "？"))]
+        listed = _listed_steps(text)
+        leftovers = [one for one in all_ if one not in questions and (_LABEL.match(one) or _LEFT.search(one))]
+        steps = _first_few(listed + [_LABEL.sub("", one) for one in leftovers])
+        rest = [one for one in all_ if one not in questions and one not in leftovers and one not in steps]
+        learnt = [one for one in rest if _FINDING.search(one)]
         if explains and not learnt:
-            learnt = [sentence for sentence in rest if _explains(sentence)][:1]
-        done = [sentence for sentence in rest if sentence not in learnt and RankedSentence(sentence, 0.0).is_outcome]
-        known = dict.fromkeys(self.learnt)
-        open_ = self.without(completed_steps(self.left, _without_steps(text, named), request)).left
+            learnt = [one for one in rest if _explains(one)][:1]
+        done = [one for one in rest if one not in learnt and RankedSentence(one, 0.0).is_outcome]
+        still_open = self.without(completed_steps(self.left, _without_steps(text, steps), request)).left
         return AnswerNotes(
-            tuple({**known, **dict.fromkeys(_each(learnt))})[-MOST_LEARNT:],
-            _each(done),
-            tuple(merge_steps(open_, named, listed=bool(listed)))[-MOST_STEPS:],
-            _each(asked[-MOST_EACH:]),
+            tuple(dict.fromkeys([*self.learnt, *_first_few(learnt)]))[-MAX_LEARNT:],
+            _first_few(done),
+            tuple(merge_steps(still_open, steps, listed=bool(listed)))[-MAX_STEPS:],
+            _first_few(questions[-MAX_EACH:]),
         )
 
     def without(self, steps: Collection[str]) -> AnswerNotes:
@@ -175,18 +179,18 @@ class AnswerNotes:
         return replace(self, left=tuple(step for step in self.left if step not in steps)) if steps else self
 
     def as_json(self) -> dict[str, object]:
-        kept = {"learnt": self.learnt, "done": self.done, "left": self.left, "questions": self.questions}
-        return {name: list(lines) for name, lines in kept.items() if lines}
+        fields = {"learnt": self.learnt, "done": self.done, "left": self.left, "questions": self.questions}
+        return {name: list(lines) for name, lines in fields.items() if lines}
 
     @classmethod
-    def from_json(cls, kept: object) -> AnswerNotes:
-        if not isinstance(kept, Mapping):
+    def from_json(cls, data: object) -> AnswerNotes:
+        if not isinstance(data, Mapping):
             return cls()
-        return cls(*(_lines(kept.get(name)) for name in ("learnt", "done", "left", "questions")))
+        return cls(*(_lines(data.get(name)) for name in ("learnt", "done", "left", "questions")))
 
 
-def _listed(text: str) -> list[str]:
-    """What stands in a list under a heading that says that it is left to do, unless it is ticked off."""
+def _listed_steps(text: str) -> list[str]:
+    """The entries of lists under a heading such as "Next steps", unless they are ticked off."""
     found: list[str] = []
     below = False
     for line in text.splitlines():
@@ -201,18 +205,18 @@ def _listed(text: str) -> list[str]:
 
 
 def _explains(sentence: str) -> bool:
-    """Whether it says how something is, and not what the agent did or wants."""
-    return len(sentence.split()) >= _FEWEST_OF_EXPLANATION and not _OURSELVES.match(sentence)
+    """Whether a sentence says how something is, rather than what the agent did or wants."""
+    return len(sentence.split()) >= _FEWEST_WORDS_EXPLAINING and not _FIRST_PERSON.match(sentence)
 
 
 def _without_steps(text: str, steps: Collection[str]) -> str:
-    """The text without the lines that name what is still to be done: they do not say that it is done."""
+    """The text without the lines that name these steps: they do not say that a step is done."""
     return "\n".join(line for line in text.splitlines() if not any(step in line for step in steps))
 
 
-def _each(lines: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(lines))[:MOST_EACH]
+def _first_few(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(lines))[:MAX_EACH]
 
 
-def _lines(kept: object) -> tuple[str, ...]:
-    return tuple(line for line in kept if isinstance(line, str)) if isinstance(kept, (list, tuple)) else ()
+def _lines(value: object) -> tuple[str, ...]:
+    return tuple(line for line in value if isinstance(line, str)) if isinstance(value, (list, tuple)) else ()

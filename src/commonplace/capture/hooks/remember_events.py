@@ -1,4 +1,7 @@
-"""What of an event may be looked at: nothing private, no secret that its text tells, and nothing nested without end."""
+"""Storing hook events: those of any hosts and sessions become observations, summaries and checkpoints.
+
+An event is stored once, however often it arrives; a batch is written in few transactions.
+"""
 
 from __future__ import annotations
 
@@ -34,49 +37,26 @@ from commonplace.memory.remember import MAX_SESSION, NewItem, clean_text
 from commonplace.text.dates import DAY_MS
 from commonplace.text.redact import redact
 
-# Deeper than any host goes, and shallow enough for everything that walks through it.
-MAX_DEPTH = 20
-
-
-def redact_event(event: Event) -> Event:
-    """The event without secrets and what is private, taken out before anything is cut or chosen from it.
-
-    Half a mark marks nothing, and a line of a key is known by the lines around it.
-    """
-    given = {str(name): _public(value, MAX_DEPTH) for name, value in event.input.items()}
-    return replace(event, text=redact(event.text), input=given, output=_public(event.output, MAX_DEPTH))
-
-
-def _public(value: object, levels: int) -> object:
-    if isinstance(value, str):
-        return redact(value)
-    if not isinstance(value, (Mapping, list, tuple)):
-        return value
-    if not levels:
-        return None
-    if isinstance(value, Mapping):
-        return {str(name): _public(entry, levels - 1) for name, entry in value.items()}
-    return [_public(entry, levels - 1) for entry in value]
-
-
 BATCH = 500
 """Events that are written in one transaction."""
+MAX_DEPTH = 20
+"""How deep an event may be nested: deeper than any host goes, and safe for everything that walks through it."""
 _OBSERVED = ("prompt", "tool", "stop", "subagent-stop", "compact")
-# Observed only if they say something; they lead a session on in any case.
+# Observed only if they have a text; they update their session in any case.
 _MAYBE_SILENT = ("stop", "compact", "subagent-stop")
 _CLOSING = ("stop", "session-end", "compact")
-# From 2000 on; a host that says something else has no clock, and in a day's time at most.
+# A time before 2000 or more than a day ahead is wrong.
 _EARLIEST_MS, _AHEAD_MS = 946_684_800_000, DAY_MS
 
 
 def remember_events(memory: LocalMemory, events: Sequence[Event]) -> CaptureCounts:
-    """Take events, oldest first. Doing it again with the same ones changes nothing."""
+    """Store events, oldest first. Storing the same ones again changes nothing."""
     outcomes: Counter[str] = Counter()
-    places, states = WorkingFolders(), dict[str, SessionState]()
+    folders, states = WorkingFolders(), dict[str, SessionState]()
     for start in range(0, len(events), BATCH):
-        batch = _Batch(memory, places, states)
-        for name, event in _unknown(memory, events[start : start + BATCH]):
-            batch.take(name, event)
+        batch = _Batch(memory, folders, states)
+        for name, event in _new_events(memory, events[start : start + BATCH]):
+            batch.add(name, event)
         outcomes.update(batch.write())
     return CaptureCounts.of(outcomes, known=len(events) - outcomes.total())
 
@@ -84,123 +64,147 @@ def remember_events(memory: LocalMemory, events: Sequence[Event]) -> CaptureCoun
 class _Batch:
     """Events that are written together."""
 
-    def __init__(self, memory: LocalMemory, places: WorkingFolders, states: dict[str, SessionState]) -> None:
-        self._memory, self._places, self._courses = memory, places, states
+    def __init__(self, memory: LocalMemory, folders: WorkingFolders, states: dict[str, SessionState]) -> None:
+        self._memory, self._folders, self._states = memory, folders, states
         self._now = memory.clock()
-        self._happenings: list[EventOutcome] = []
-        self._met: dict[str, SessionState] = {}
+        self._outcomes: list[EventOutcome] = []
+        self._touched: dict[str, SessionState] = {}
 
-    def take(self, name: str, event: Event) -> None:
-        place, at_ms = self._places.of(event.cwd), self._moment(event)
-        state = self._course(event, place, at_ms)
+    def add(self, name: str, event: Event) -> None:
+        folder, at_ms = self._folders.of(event.cwd), self._time_of(event)
+        state = self._state_of(event, folder, at_ms)
         if event.kind == "session-start" and event.reason == "compact" and state.is_new:
-            self._tie(state)
-        self._happenings.append(self._happening(name, event, state, place, at_ms))
+            self._link_to_previous(state)
+        self._outcomes.append(self._outcome(name, event, state, folder, at_ms))
         if event.kind in _CLOSING and not event.agent:
             state.close(at_ms, event.text)
         state.is_new = False
 
     def write(self) -> Counter[str]:
-        """Write what was taken. A session that is forgotten is left alone; one without anything in it is left out."""
-        if not self._happenings:
+        """Write the events that were added. A forgotten session is left alone, an empty one is not stored."""
+        if not self._outcomes:
             return Counter()
-        live = [state for state in self._met.values() if not state.forgotten]
-        told = [note for state in live for note in session_notes(state)]
-        others, told = close_steps_elsewhere(self._memory, live, told)
-        begun = [_begun(state) for state in live if not state.is_empty or "continued_from" in state.meta]
-        outcomes = store_captured(self._memory, [*begun, *others], self._happenings, told)
+        live = [state for state in self._touched.values() if not state.forgotten]
+        notes = [note for state in live for note in session_notes(state)]
+        others, notes = close_steps_elsewhere(self._memory, live, notes)
+        started = [_started(state) for state in live if not state.is_empty or "continued_from" in state.meta]
+        counts = store_captured(self._memory, [*started, *others], self._outcomes, notes)
         for state in live:
             if state.closes_ms is not None:
-                # What is told of it has changed.
-                self._courses.pop(state.key, None)
-        return outcomes
+                # Its summary has changed, so it is read from the store again.
+                self._states.pop(state.key, None)
+        return counts
 
-    def _happening(
-        self, name: str, event: Event, state: SessionState, place: WorkingFolder, at_ms: int
-    ) -> EventOutcome:
+    def _outcome(self, name: str, event: Event, state: SessionState, folder: WorkingFolder, at_ms: int) -> EventOutcome:
         if event.kind not in _OBSERVED or (event.kind in _MAYBE_SILENT and not event.text.strip()):
             return EventOutcome(name, f"{CONTINUED}:{event.kind}")
         if event.kind == "stop" and event.agent:
             return EventOutcome(name, f"{CONTINUED}:{event.kind}")
         if reason := reason_to_skip(event, state):
             return EventOutcome(name, f"{DROPPED}:{reason}")
-        seen = observe(event, place)
-        if reason := reason_to_drop(seen, state, at_ms):
+        observation = observe(event, folder)
+        if reason := reason_to_drop(observation, state, at_ms):
             return EventOutcome(name, f"{DROPPED}:{reason}")
-        if event.kind == "stop" and state.messages and answer_in_transcript(self._memory, state.key, seen.body, at_ms):
+        if event.kind == "stop" and state.messages and self._is_ingested(state, observation, at_ms):
             return EventOutcome(name, f"{DROPPED}:{INGESTED}")
-        note = _note(event, seen, state, place, at_ms)
-        state.add(Action.of(note.type, note.title, note.content, note.details, note.meta, at_ms))
-        return EventOutcome(name, f"{CAPTURED}:{seen.type}", note, seen.tokens)
+        item = _new_item(event, observation, state, folder, at_ms)
+        state.add(Action.of(item.type, item.title, item.content, item.details, item.meta, at_ms))
+        return EventOutcome(name, f"{CAPTURED}:{observation.type}", item, observation.tokens)
 
-    def _course(self, event: Event, place: WorkingFolder, at_ms: int) -> SessionState:
-        key = session_key(event, place, at_ms)
-        state = self._courses.get(key)
+    def _is_ingested(self, state: SessionState, observation: Observation, at_ms: int) -> bool:
+        return answer_in_transcript(self._memory, state.key, observation.body, at_ms)
+
+    def _state_of(self, event: Event, folder: WorkingFolder, at_ms: int) -> SessionState:
+        key = session_key(event, folder, at_ms)
+        state = self._states.get(key)
         if state is None:
-            state = SessionState(key, event.host, at_ms, place.project)
+            state = SessionState(key, event.host, at_ms, folder.project)
             if known := session_thread(self._memory, key, FIRST_PROMPTS, RECENT_ACTIONS):
-                state.go_on(known)
-            self._courses[key] = state
-        if place.folder:
-            state.meta.setdefault("folder", place.folder)
-            state.project = state.project or place.project
-        self._met[key] = state
+                state.resume(known)
+            self._states[key] = state
+        if folder.path:
+            state.meta.setdefault("folder", folder.path)
+            state.project = state.project or folder.project
+        self._touched[key] = state
         return state
 
-    def _tie(self, state: SessionState) -> None:
-        """A compaction that goes on under another name continues the session before it."""
+    def _link_to_previous(self, state: SessionState) -> None:
+        """A session that goes on under a new id after a compaction continues the previous one of the project."""
         if state.project is None:
             return
-        beside = (other for other in reversed(self._courses.values()) if other is not state)
-        known = (other.key for other in beside if (other.source, other.project) == (state.source, state.project))
+        others = (other for other in reversed(self._states.values()) if other is not state)
+        known = (other.key for other in others if (other.source, other.project) == (state.source, state.project))
         before = next(known, None) or latest_session_key(self._memory, state.source, state.project, but=state.key)
         if before:
             state.meta["continued_from"] = before
 
-    def _moment(self, event: Event) -> int:
+    def _time_of(self, event: Event) -> int:
         return event.at_ms if _EARLIEST_MS <= event.at_ms <= self._now + _AHEAD_MS else self._now
 
 
-def session_key(event: Event, place: WorkingFolder, at_ms: int) -> str:
-    """What a session is called: by its host, as its transcript would be; without a name, a day in a project is one."""
+def redact_event(event: Event) -> Event:
+    """The event without secrets and private text, removed before anything is cut or chosen from it.
+
+    Half a mark marks nothing, and a line of a key is recognised by the lines around it. Very deep nesting is dropped.
+    """
+    given = {str(name): _redact_value(value, MAX_DEPTH) for name, value in event.input.items()}
+    return replace(event, text=redact(event.text), input=given, output=_redact_value(event.output, MAX_DEPTH))
+
+
+def _redact_value(value: object, levels: int) -> object:
+    if isinstance(value, str):
+        return redact(value)
+    if not isinstance(value, (Mapping, list, tuple)):
+        return value
+    if not levels:
+        return None
+    if isinstance(value, Mapping):
+        return {str(name): _redact_value(entry, levels - 1) for name, entry in value.items()}
+    return [_redact_value(entry, levels - 1) for entry in value]
+
+
+def session_key(event: Event, folder: WorkingFolder, at_ms: int) -> str:
+    """The name of a session: its host and its id there, as for its transcript; without an id, project and day."""
     day = datetime.fromtimestamp(at_ms / 1000, UTC).date().isoformat()
-    session = event.session.strip() or f"{place.project or 'somewhere'} {day}"
+    session = event.session.strip() or f"{folder.project or 'somewhere'} {day}"
     return clean_text(f"{event.host}:{session}", "session")[:MAX_SESSION].strip()
 
 
-def _unknown(memory: LocalMemory, events: Sequence[Event]) -> Iterator[tuple[str, Event]]:
-    named = {_name(event): event for event in map(redact_event, events)}
+def _new_events(memory: LocalMemory, events: Sequence[Event]) -> Iterator[tuple[str, Event]]:
+    named = {_event_name(event): event for event in map(redact_event, events)}
     known = known_events(memory, list(named))
     return ((name, event) for name, event in named.items() if name not in known)
 
 
-def _name(event: Event) -> str:
-    """Its id; without one, all that it says."""
+def _event_name(event: Event) -> str:
+    """Its id; without one, a digest of its content."""
     return event.id or hashlib.sha256(repr(event).encode("utf-8", "replace")).hexdigest()
 
 
-def _note(event: Event, seen: Observation, state: SessionState, place: WorkingFolder, at_ms: int) -> NewItem:
-    known = {
+def _new_item(
+    event: Event, observation: Observation, state: SessionState, folder: WorkingFolder, at_ms: int
+) -> NewItem:
+    meta = {
         "tool": event.tool[:200],
         "agent": event.agent[:200],
-        "digest": seen.digest,
-        "error": seen.error[:300],
-        "went_well": seen.went_well,
-        "verbs": dict(seen.verbs) if len(set(seen.verbs.values())) > 1 else None,
-        ROOT_KEY: place.root if seen.files_read or seen.files_modified else "",
+        "digest": observation.digest,
+        "error": observation.error[:300],
+        "went_well": observation.succeeded,
+        "verbs": dict(observation.verbs) if len(set(observation.verbs.values())) > 1 else None,
+        ROOT_KEY: folder.root if observation.files_read or observation.files_modified else "",
     }
     return NewItem(
-        content=seen.body,
+        content=observation.body,
         kind="observation",
-        type=seen.type,
-        title=seen.title,
-        details=seen.details,
-        meta={name: value for name, value in known.items() if value},
+        type=observation.type,
+        title=observation.title,
+        details=observation.details,
+        meta={name: value for name, value in meta.items() if value},
         project=state.project,
         session=state.key,
         created_ms=at_ms,
     )
 
 
-def _begun(state: SessionState) -> StartedSession:
+def _started(state: SessionState) -> StartedSession:
     return StartedSession(state.key, state.source, state.label, state.started_ms, state.project, state.meta)

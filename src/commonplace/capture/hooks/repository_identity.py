@@ -1,8 +1,9 @@
 """Whether a folder really is the repository that it names as its remote.
 
 Anybody can write another project's address into a folder's `.git/config`. A session there must not be shown that
-project's memory. So the commits that sessions started at are noted per project, and another folder shows that it is
-the same repository by having one of them.
+project's memory. So the commits at which sessions started are recorded per project, and another folder proves to be the
+same repository by having one of them. Folders without a remote that only share a name are one project by mistake: that
+is reported.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from commonplace.capture.hooks.working_folder import WorkingFolders
 from commonplace.text.project_names import git_folder_of
 
 KNOWN_COMMITS_FILE = "known-commits.json"
-# Commits that are noted of a project, and projects in all; the oldest go first.
-MOST_COMMITS, MOST_PROJECTS = 50, 2000
+NAME_CLASH_ADVICE = "`git config commonplace.project NAME` in one of them tells them apart."
+# Commits that are recorded per project, and projects in all; the oldest are dropped first.
+MAX_COMMITS, MAX_PROJECTS = 50, 2000
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _IDX_MAGIC = b"\xfftOc\x00\x00\x00\x02"
 _FANOUT = 8
@@ -29,8 +31,8 @@ _NAMES = _FANOUT + 256 * 4
 def is_known_repository(data: Path, project: str, folder: Path) -> bool:
     """Whether a folder may be shown the memory of the project that its remote names.
 
-    It may if it has a commit that was noted of the project, or is the first folder of it with a commit; its newest one
-    is then noted. A folder that is called after itself has nothing to prove.
+    It may if it has a commit recorded for the project, or is its first folder with a commit; its newest commit is then
+    recorded. A folder whose project is only its own name has nothing to prove.
     """
     git = git_folder_of(folder)
     if git is None or "/" not in project:
@@ -38,11 +40,11 @@ def is_known_repository(data: Path, project: str, folder: Path) -> bool:
     commits = _load(data).get(project, [])
     if commits and not any(has_object(git, commit) for commit in commits):
         return False
-    return note_commit(data, project, folder)
+    return record_commit(data, project, folder)
 
 
-def note_commit(data: Path, project: str, folder: Path) -> bool:
-    """Note a folder's newest commit as one of the project; False where it has none."""
+def record_commit(data: Path, project: str, folder: Path) -> bool:
+    """Record a folder's newest commit as one of the project; False if it has none."""
     git = git_folder_of(folder)
     head = head_commit(git) if git else None
     if git is None or head is None or not has_object(git, head):
@@ -50,8 +52,8 @@ def note_commit(data: Path, project: str, folder: Path) -> bool:
     known = _load(data)
     commits = known.pop(project, [])
     if commits[-1:] != [head]:
-        known[project] = [*[commit for commit in commits if commit != head][1 - MOST_COMMITS :], head]
-        _save(data, dict(list(known.items())[-MOST_PROJECTS:]))
+        known[project] = [*[commit for commit in commits if commit != head][1 - MAX_COMMITS :], head]
+        _save(data, dict(list(known.items())[-MAX_PROJECTS:]))
     return True
 
 
@@ -132,7 +134,7 @@ def _save(data: Path, known: dict[str, list[str]]) -> None:
             json.dump(known, file)
         part.replace(data / KNOWN_COMMITS_FILE)
     except OSError:
-        # Nothing is noted this time; the next session in the folder notes it.
+        # Nothing is recorded this time; the next session in the folder will be.
         part.unlink(missing_ok=True)
 
 
@@ -143,27 +145,24 @@ def _read(path: Path) -> str:
         return ""
 
 
-NAME_CLASH_ADVICE = "`git config commonplace.project NAME` in one of them tells them apart."
-
-
 def projects_sharing_a_name(data: str) -> dict[str, list[str]]:
-    """The roots of every project that has several, by its name."""
+    """Projects with several roots: different repositories or folders of the same name in which sessions ran lately."""
     roots: dict[str, dict[str, None]] = {}
-    places = WorkingFolders()
-    for _path, _made_at, folder, _session in cached_contexts(data):
-        project = places.of(folder).project if folder else None
-        # A longer name is that of a remote, or was given on purpose.
+    folders = WorkingFolders()
+    for _path, _stamp, folder, _session in cached_contexts(data):
+        project = folders.of(folder).project if folder else None
+        # A longer name comes from a remote, or was given on purpose.
         if project and "/" not in project:
             roots.setdefault(project, {})[_root(folder)] = None
     return {project: sorted(found) for project, found in roots.items() if len(found) > 1}
 
 
 def name_clash_warning(data: str, project: str | None) -> str:
-    """A line for a session in one of them; empty in any other."""
+    """A line for a session in one of these projects; empty in any other."""
     roots = projects_sharing_a_name(data).get(project, []) if project else []
     return f"Mixed up here, since both are called {project}: {', '.join(roots)}. {NAME_CLASH_ADVICE}" if roots else ""
 
 
 def _root(folder: str) -> str:
-    """Worktrees have the root of their repository."""
+    """The root of the repository; worktrees have that of their main repository."""
     return str(git_folder_of(Path(folder)) or folder).removesuffix("/.git")

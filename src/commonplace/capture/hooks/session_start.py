@@ -1,7 +1,4 @@
-"""The little JSON that the start of a session needs, without `json`: what that loads takes longer than the whole hook.
-
-The interpreter's own scanner and quoter are what `json` is built on; where there are none, `json` does it.
-"""
+"""The start of a session: what its hook prints into the conversation."""
 
 from __future__ import annotations
 
@@ -15,68 +12,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-
-def parse_json(text: str) -> object:
-    """What a text says, up to where its value ends; a ValueError if it says nothing."""
-    try:
-        from _json import make_scanner
-    except ImportError:
-        import json
-
-        return json.loads(text)
-    try:
-        return make_scanner(_Plain())(text.lstrip(), 0)[0]  # type: ignore[arg-type] # whatever has these names will do
-    except StopIteration:
-        raise ValueError("no JSON") from None
-
-
-def quote_json(text: str) -> str:
-    """A text as JSON, in letters of ASCII."""
-    try:
-        from _json import encode_basestring_ascii
-    except ImportError:
-        import json
-
-        return json.dumps(text)
-    return encode_basestring_ascii(text)
-
-
-class _Plain:
-    """How a scanner is to read: like `json` does if it is told nothing else."""
-
-    strict = True
-    object_hook = object_pairs_hook = None
-    parse_float, parse_int, parse_constant = float, int, float
-
-
-# Seconds after which a session starts without its opening.
+# Seconds after which a session starts without a context.
 DEADLINE = 1.0
-# Starts that go on with a session, which is then told how far it came.
-_GOES_ON = ("compact", "resume")
+# Starts that continue a session, which then also gets its own progress.
+_CONTINUES = ("compact", "resume")
 
 
 def session_start_output(data: str, host: str, event: str, cwd: str, payload: bytes, env: Mapping[str, str]) -> bytes:
-    """What to print: the opening for the folder, in the shape that the host reads."""
-    told = _object(payload)
-    folder = _text(told, "cwd") or _first(told, "workspace_roots", "workspaceRoots") or cwd
-    named = _text(told, "session_id", "sessionId", "conversation_id", "conversationId")
-    goes_on = named and _text(told, "source", "trigger") in _GOES_ON
-    session = f"{host}:{named}" if goes_on else ""
-    return OUTPUT_SHAPES[host](event, _opening(data, folder, session, env)).encode()
+    """What to print: the context for the folder, in the shape that the host reads."""
+    fields = _object(payload)
+    folder = _text(fields, "cwd") or _first(fields, "workspace_roots", "workspaceRoots") or cwd
+    name = _text(fields, "session_id", "sessionId", "conversation_id", "conversationId")
+    continues = name and _text(fields, "source", "trigger") in _CONTINUES
+    session = f"{host}:{name}" if continues else ""
+    return OUTPUT_SHAPES[host](event, _context(data, folder, session, env)).encode()
 
 
-def _opening(data: str, folder: str, session: str, env: Mapping[str, str]) -> str:
-    now, elsewhere = content_stamp(data, env), is_remote_store(data, env)
-    text = cached_context(data, folder, session, now, whenever=elsewhere) if now else ""
-    if text is None and elsewhere:
-        # Nobody waits for a database across a network: the next session in this folder is told.
+def _context(data: str, folder: str, session: str, env: Mapping[str, str]) -> str:
+    now, remote = content_stamp(data, env), is_remote_store(data, env)
+    text = cached_context(data, folder, session, now, any_age=remote) if now else ""
+    if text is None and remote:
+        # A session does not wait for a database across a network: the next one in this folder gets a context.
         cache_context(data, folder, session, "", "")
         return ""
-    return _composed(data, folder, session, env) if text is None else text
+    return _compose(data, folder, session, env) if text is None else text
 
 
-def _composed(data: str, folder: str, session: str, env: Mapping[str, str]) -> str:
-    """Made now, from the store. Whoever takes too long is left behind; the process ends without it."""
+def _compose(data: str, folder: str, session: str, env: Mapping[str, str]) -> str:
+    """Made now, from the store. If that takes too long, the thread is abandoned; the process ends without it."""
     from threading import Thread
 
     made: list[str] = []
@@ -101,8 +64,8 @@ def _composed(data: str, folder: str, session: str, env: Mapping[str, str]) -> s
 
 
 def _claude(event: str, text: str) -> str:
-    said = f'{{"hookEventName": {quote_json(event)}, "additionalContext": {quote_json(text)}}}'
-    return f'{{"hookSpecificOutput": {said}}}\n' if text else ""
+    output = f'{{"hookEventName": {quote_json(event)}, "additionalContext": {quote_json(text)}}}'
+    return f'{{"hookSpecificOutput": {output}}}\n' if text else ""
 
 
 OUTPUT_SHAPES: dict[str, Callable[[str, str], str]] = {
@@ -122,10 +85,46 @@ def _object(payload: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _text(told: dict[str, Any], *names: str) -> str:
-    return next((told[name] for name in names if isinstance(told.get(name), str) and told[name]), "")
+def _text(fields: dict[str, Any], *names: str) -> str:
+    return next((fields[name] for name in names if isinstance(fields.get(name), str) and fields[name]), "")
 
 
-def _first(told: dict[str, Any], *names: str) -> str:
-    found = next((told[name] for name in names if isinstance(told.get(name), list) and told[name]), [""])[0]
+def _first(fields: dict[str, Any], *names: str) -> str:
+    found = next((fields[name] for name in names if isinstance(fields.get(name), list) and fields[name]), [""])[0]
     return os.fspath(found) if isinstance(found, str) else ""
+
+
+def parse_json(text: str) -> object:
+    """The first JSON value of a text; ValueError if there is none.
+
+    It uses the interpreter's own scanner: importing `json` takes longer than the whole hook.
+    """
+    try:
+        from _json import make_scanner
+    except ImportError:
+        import json
+
+        return json.loads(text)
+    try:
+        return make_scanner(_ScannerOptions())(text.lstrip(), 0)[0]  # type: ignore[arg-type] # needs these names only
+    except StopIteration:
+        raise ValueError("no JSON") from None
+
+
+def quote_json(text: str) -> str:
+    """A text as a JSON string, in ASCII; without `json`, for the same reason."""
+    try:
+        from _json import encode_basestring_ascii
+    except ImportError:
+        import json
+
+        return json.dumps(text)
+    return encode_basestring_ascii(text)
+
+
+class _ScannerOptions:
+    """How the scanner reads: like `json` does by default."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int, parse_constant = float, int, float

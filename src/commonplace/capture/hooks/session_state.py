@@ -1,4 +1,4 @@
-"""The course of a session: what of it the next events are judged by, and its summary is made of."""
+"""The state of a session while its events are stored: its recent actions, and what its summary is made of."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from commonplace.memory.captured_events import SessionProgress
 from commonplace.model import Item
 
 FIRST_PROMPTS, RECENT_ACTIONS = 3, 300
-"""How many prompts of a session's beginning, and how many of its newest observations, are looked at."""
+"""How many prompts from the beginning of a session, and how many of its newest observations, are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One observation, as far as the course of a session needs it."""
+    """One observation, as far as the state of a session needs it."""
 
     type: str
     title: str
@@ -27,11 +27,11 @@ class Action:
     at_ms: int
     digest: str = ""
     error: str = ""
-    went_well: bool = False
+    succeeded: bool = False
     verbs: Mapping[str, object] = field(default_factory=dict)
     agent: str = ""
     text: str = ""
-    """What a prompt or an answer said; empty for everything else."""
+    """The text of a prompt or an answer; empty for everything else."""
 
     @classmethod
     def of(
@@ -43,12 +43,12 @@ class Action:
             title=title,
             narrative=details.get("narrative", ""),
             facts=details.get("facts", ""),
-            read=_listed(details.get("files_read", "")),
-            modified=_listed(details.get("files_modified", "")),
+            read=_split(details.get("files_read", "")),
+            modified=_split(details.get("files_modified", "")),
             at_ms=at_ms,
             digest=_text(meta.get("digest")),
             error=_text(meta.get("error")),
-            went_well=meta.get("went_well") is True,
+            succeeded=meta.get("went_well") is True,
             verbs=verbs if isinstance(verbs := meta.get("verbs"), Mapping) else {},
             agent=_text(meta.get("agent")),
             text=text if type_ in (PROMPT, ANSWER) else "",
@@ -61,7 +61,7 @@ class Action:
 
 @dataclass(slots=True)
 class SessionState:
-    """A session while its events are taken, from where the store says it stands."""
+    """A session while its events are stored."""
 
     key: str
     source: str
@@ -71,31 +71,31 @@ class SessionState:
     forgotten: bool = False
     is_new: bool = True
     meta: dict[str, object] = field(default_factory=dict)
-    opening: list[str] = field(default_factory=list)
+    first_prompts: list[str] = field(default_factory=list)
     actions: deque[Action] = field(default_factory=lambda: deque(maxlen=RECENT_ACTIONS))
     counts: Counter[str] = field(default_factory=Counter)
     summary: Item | None = None
     checkpoint: Item | None = None
     answers: list[tuple[int, str]] = field(default_factory=list)
-    """What was answered at the stops since the last summary, and when."""
+    """The answers at the stops since the last summary, with their times."""
     closes_ms: int | None = None
-    """When it was to be summed up, since it was the last time."""
-    summed_up_ms: int = 0
-    """When it was summed up the last time."""
+    """When it stopped since its last summary, which is then due."""
+    summarised_ms: int = 0
+    """When it was last summarised."""
     messages: int = 0
-    """How many messages of it came in by other ways."""
+    """How many messages of it were stored in other ways."""
 
-    def go_on(self, thread: SessionProgress) -> None:
-        """Take up a session that is known."""
-        session = thread.session
+    def resume(self, progress: SessionProgress) -> None:
+        """Continue a session that is in the store."""
+        session = progress.session
         self.is_new, self.forgotten = False, session.forgotten_ms is not None
         self.project = session.project if session.project is not None else self.project
         self.label, self.started_ms = session.label, session.started_ms
-        self.opening = [item.title for item in thread.opening]
-        self.actions.extend(map(Action.of_item, thread.recent))
-        self.counts.update(thread.counts)
-        self.summary, self.checkpoint = thread.summary, thread.checkpoint
-        self.summed_up_ms = max((item.created_ms for item in (thread.summary, thread.checkpoint) if item), default=0)
+        self.first_prompts = [item.title for item in progress.opening]
+        self.actions.extend(map(Action.of_item, progress.recent))
+        self.counts.update(progress.counts)
+        self.summary, self.checkpoint = progress.summary, progress.checkpoint
+        self.summarised_ms = max((one.created_ms for one in (self.summary, self.checkpoint) if one), default=0)
         self.messages = session.messages
 
     def add(self, action: Action) -> None:
@@ -103,22 +103,22 @@ class SessionState:
         self.counts[action.type] += 1
         if action.type == PROMPT:
             self.label = self.label or action.title
-            if len(self.opening) < FIRST_PROMPTS:
-                self.opening.append(action.title)
+            if len(self.first_prompts) < FIRST_PROMPTS:
+                self.first_prompts.append(action.title)
 
     def close(self, at_ms: int, answer: str) -> None:
-        """Note that the session is to be summed up, and what was answered last."""
+        """Mark the session as due for its summary, with its last answer."""
         self.closes_ms = at_ms
         if answer.strip():
             self.answers.append((at_ms, answer))
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing has happened in it that is worth a place in a list."""
+        """Whether nothing has happened in it that is worth listing."""
         return not (self.counts or self.messages or self.summary or self.checkpoint)
 
-    def lately(self, since_ms: int) -> Iterable[Action]:
-        """What was done since a moment, the last first."""
+    def actions_since(self, since_ms: int) -> Iterable[Action]:
+        """The actions since a time, the latest first."""
         for action in reversed(self.actions):
             if action.at_ms < since_ms:
                 return
@@ -129,5 +129,5 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _listed(text: str) -> tuple[str, ...]:
+def _split(text: str) -> tuple[str, ...]:
     return tuple(name for name in text.split(", ") if name)

@@ -1,7 +1,7 @@
-"""The spool: a folder in which a hook leaves what it was told, one small file for each event, and goes.
+"""The spool: a folder in which hooks leave their events, one small file each.
 
-Names are in the order of time. A file is complete before it has its name, so half of one is never read. What could not
-be left is counted in the file `troubles`, a line each; on a full disk by the length of the empty file `unwritten`.
+Names are in the order of time. A file is complete before it gets its name, so half a file is never read. Failures are
+counted in the file `troubles`, a line each; on a full disk by the length of the sparse file `unwritten`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 SPOOL, FAILURES, UNWRITTEN, REFUSED = "spool", "troubles", "unwritten", "refused"
 EVENT, SAMPLE, PART = ".event", ".sample", ".part"
 VERSION = b"1"
-# Beyond this much trouble no more is noted.
-_MOST_TROUBLES = 1 << 20
-# Left free on a disk for whoever else writes to it; of a small disk, a twentieth.
+# No more failures are counted beyond this many bytes.
+_MAX_FAILURES = 1 << 20
+# Left free on a disk for other programs; of a small disk, a twentieth.
 _LEFT_FREE = 50 << 20
 _BINARY: int = getattr(os, "O_BINARY", 0)
 _NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
 DISK_FULL = "disk-full"
-# How a trouble begins that kept only a session from being told something.
+# The beginning of the reason if only the context of a session failed, not its capture.
 CONTEXT_FAILURE = "opening-"
 _REASONS = {
     **dict.fromkeys((errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)), DISK_FULL),
@@ -34,7 +34,7 @@ _REASONS = {
 
 
 class UnsafeFolder(Exception):
-    """The spool is a link, no folder, or somebody else's."""
+    """The folder is a link, no folder at all, or belongs to someone else."""
 
 
 def spool_folder(data_folder: str) -> str:
@@ -42,17 +42,17 @@ def spool_folder(data_folder: str) -> str:
 
 
 def encode_record(fields: Sequence[str], payload: bytes) -> bytes:
-    """An event as it lies in the spool. No field can hold a NUL: they come from the command line and its folder."""
+    """An event as its file holds it. No field can hold a NUL: they come from the command line and its folder."""
     return b"\0".join([VERSION, *(os.fsencode(field) for field in fields), payload])
 
 
 def write_event(folder: str, content: bytes, ending: str = EVENT, name: str = "") -> str:
-    """Put an event into the spool so that it survives a power cut; its name."""
+    """Write an event so that it survives a power cut; returns its name."""
     ensure_private_folder(folder)
     if os.name == "posix":
         disk = os.statvfs(folder)
         if not has_disk_space(disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize):
-            raise OSError(errno.ENOSPC, "hardly any room is left")
+            raise OSError(errno.ENOSPC, "hardly any space is left")
     name = name or f"{time.time_ns():020d}-{os.getpid():x}-{os.urandom(4).hex()}"
     part = os.path.join(folder, name + PART)
     try:
@@ -64,23 +64,23 @@ def write_event(folder: str, content: bytes, ending: str = EVENT, name: str = ""
         except OSError:
             pass
         raise
-    _settle(folder)
+    _sync_folder(folder)
     return name
 
 
 def has_disk_space(free: int, total: int) -> bool:
-    """Whether a disk with so many bytes can take an event: a spool that nobody drains must not fill it."""
+    """Whether a disk has space for an event: a spool that nobody drains must not fill it."""
     return free >= min(_LEFT_FREE, total // 20)
 
 
 def count_failure(folder: str, who: str, reason: str) -> bool:
-    """Count a trouble of a hook or of a drainer; False where even that is impossible."""
+    """Count a failure of a hook or of a drain; False if even that is impossible."""
     try:
         ensure_private_folder(folder)
         path = os.path.join(folder, FAILURES)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _BINARY | _NO_LINK, 0o600)
         try:
-            if os.fstat(descriptor).st_size < _MOST_TROUBLES:
+            if os.fstat(descriptor).st_size < _MAX_FAILURES:
                 os.write(descriptor, f"{time.time_ns() // 1_000_000}\t{who}\t{reason}\n".encode())
         finally:
             os.close(descriptor)
@@ -90,7 +90,7 @@ def count_failure(folder: str, who: str, reason: str) -> bool:
 
 
 def _count_unwritten(folder: str) -> bool:
-    """Make a file longer by a byte that is never written: that takes no room on a disk."""
+    """Lengthen a sparse file by one byte, which takes no space on the disk."""
     try:
         path = os.path.join(folder, UNWRITTEN)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | _BINARY | _NO_LINK, 0o600)
@@ -112,7 +112,7 @@ def failure_reason(error: BaseException) -> str:
 
 
 def ensure_private_folder(folder: str) -> None:
-    """Make sure of the folder: there, a real one, ours, and closed to others."""
+    """Make sure that the folder exists, is no link, belongs to us and is closed to others."""
     try:
         found = os.lstat(folder)
     except FileNotFoundError:
@@ -120,7 +120,7 @@ def ensure_private_folder(folder: str) -> None:
         try:
             os.mkdir(folder, 0o700)
         except FileExistsError:
-            # Another hook was first.
+            # Another hook made it first.
             pass
         found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode):
@@ -143,8 +143,8 @@ def _write(path: str, content: bytes) -> None:
         os.close(descriptor)
 
 
-def _settle(folder: str) -> None:
-    """Have the name on the disk too, where folders can be synced."""
+def _sync_folder(folder: str) -> None:
+    """Sync the folder too, so that the file's name is on the disk, where the system can do that."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:

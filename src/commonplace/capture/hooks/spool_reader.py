@@ -1,4 +1,7 @@
-"""What waits in the spool, for those who drain it and for those who look after it."""
+"""Reading the spool: for whoever drains it, for the doctor and the status, and for removing secrets from it.
+
+Every command and server imports this, so what only some functions need is imported by them.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commonplace.capture.hooks.spool import (
     DISK_FULL,
@@ -26,21 +29,26 @@ from commonplace.capture.hooks.spool import (
     spool_folder,
 )
 from commonplace.config import Settings
-from commonplace.hosts.hook_event import HookRecord
-from commonplace.memory.scrub import Cleaner, ScrubResult
-from commonplace.text.redact import redact
 
-# What a killed hook left unfinished, or a trial behind, is swept after this long.
-_LEFT_OVER_NS = 3600 * 10**9
+if TYPE_CHECKING:
+    from commonplace.hosts.hook_event import HookRecord
+    from commonplace.memory.scrub import ScrubResult
+
+SPOOL_AREA = "spool"
+"""What a scrub calls the spool."""
+# Files of killed hooks and of tests are removed after this long.
+_LEFTOVER_NS = 3600 * 10**9
+# Hooks end long before this: an unfinished file as old as this stays unfinished.
+_UNFINISHED_SECONDS = 60.0
 _FIELDS = 8
 _REMOVERS = 8
-# How many refused events are kept for whoever wants to know, and how much of each.
-_KEPT_REFUSED, _KEPT_CHARACTERS = 50, 20_000
+# How many refused events are saved, and how many characters of each.
+_MAX_REFUSED, _MAX_REFUSED_CHARACTERS = 50, 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class SpoolState:
-    """How the spool fares: what waits, since when, how large it is, and every trouble counted by its reason."""
+    """How many events wait, since when, how large the spool is, and all failures counted by their reason."""
 
     waiting: int = 0
     oldest_ms: int | None = None
@@ -49,22 +57,22 @@ class SpoolState:
     last_failure_ms: int | None = None
     size: int = 0
     broken: str = ""
-    """Why the spool cannot be used at all; empty if it can, or is not there yet."""
+    """Why the spool cannot be used at all; empty if it can, or does not exist yet."""
 
 
 class UnreadableEvent(Exception):
-    """A file in the spool that is no event of ours."""
+    """A file in the spool that cannot be read as an event; the message is the reason, as it is counted."""
 
 
 def has_waiting_events(settings: Settings) -> bool:
-    """A quick look, before anything is loaded that would drain it."""
+    """A quick check, before anything that drains the spool is imported."""
     with contextlib.suppress(OSError), os.scandir(spool_folder(str(settings.data_dir))) as entries:
         return any(entry.name.endswith(EVENT) for entry in entries)
     return False
 
 
 def spool_path(settings: Settings) -> Path:
-    """Where events wait; an error if it leads elsewhere."""
+    """The folder of the spool; UnsafeFolder if it is a link."""
     spool = Path(spool_folder(str(settings.data_dir)))
     if spool.is_symlink():
         raise UnsafeFolder(f"{spool} is a link.")
@@ -80,7 +88,9 @@ def waiting_events(spool: Path) -> list[str]:
 
 
 def read_record(spool: Path, name: str) -> HookRecord:
-    """An event that waits. Its name stays its own for good, so it is the same event when it is read again."""
+    """An event that waits. Its file name identifies it: read again, it is the same event."""
+    from commonplace.hosts.hook_event import HookRecord
+
     parts = (spool / name).read_bytes().split(b"\0", _FIELDS)
     if len(parts) != _FIELDS + 1 or parts[0] != VERSION:
         raise UnreadableEvent("unknown-record")
@@ -89,8 +99,10 @@ def read_record(spool: Path, name: str) -> HookRecord:
 
 
 def remove_events(spool: Path, names: Sequence[str]) -> None:
-    """Take events out of the spool. A synced file goes slowly, since the disk is told, so several go at once."""
+    """Delete events. Deleting a synced file is slow on the disk, so several are deleted at once."""
     if len(names) > _REMOVERS:
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(_REMOVERS) as removers:
             list(removers.map(lambda name: (spool / name).unlink(missing_ok=True), names))
     else:
@@ -99,31 +111,33 @@ def remove_events(spool: Path, names: Sequence[str]) -> None:
 
 
 def refuse_event(spool: Path, name: str, reason: str) -> None:
-    """Count an event that cannot be understood, and keep the beginning of it, redacted, where people can look."""
+    """Count an event that cannot be used, and save its beginning, redacted, where people can look at it."""
+    from commonplace.text.redact import redact
+
     count_failure(str(spool), "drain", reason)
-    corner = spool / REFUSED
+    folder = spool / REFUSED
     with contextlib.suppress(OSError, UnsafeFolder):
-        ensure_private_folder(str(corner))
-        text = (spool / name).read_bytes()[: 4 * _KEPT_CHARACTERS].decode("utf-8", "replace")
-        kept = corner / f"{name.removesuffix(EVENT)}-{reason}.txt"
-        with os.fdopen(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(redact(text.replace("\0", "\n"))[:_KEPT_CHARACTERS])
-        for old in sorted(corner.iterdir())[:-_KEPT_REFUSED]:
+        ensure_private_folder(str(folder))
+        text = (spool / name).read_bytes()[: 4 * _MAX_REFUSED_CHARACTERS].decode("utf-8", "replace")
+        path = folder / f"{name.removesuffix(EVENT)}-{reason}.txt"
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(redact(text.replace("\0", "\n"))[:_MAX_REFUSED_CHARACTERS])
+        for old in sorted(folder.iterdir())[:-_MAX_REFUSED]:
             old.unlink(missing_ok=True)
     remove_events(spool, [name])
 
 
 def remove_leftovers(spool: Path) -> None:
-    """Remove what killed hooks left half written, and trials that nobody came back for."""
+    """Delete half-written files of killed hooks, and sample events that no test picked up."""
     now = time.time_ns()
     with contextlib.suppress(OSError):
         for path in spool.iterdir():
-            if path.name.endswith((PART, SAMPLE)) and now - path.lstat().st_mtime_ns > _LEFT_OVER_NS:
+            if path.name.endswith((PART, SAMPLE)) and now - path.lstat().st_mtime_ns > _LEFTOVER_NS:
                 path.unlink(missing_ok=True)
 
 
 def spool_state(settings: Settings) -> SpoolState:
-    """What waits and what went wrong, without changing anything."""
+    """What waits and what failed, without changing anything."""
     counts: dict[str, Counter[str]] = {"hook": Counter(), "drain": Counter()}
     last = None
     try:
@@ -145,37 +159,21 @@ def spool_state(settings: Settings) -> SpoolState:
     return SpoolState(len(names), oldest, dict(counts["drain"]), dict(counts["hook"]), last, _size(spool, names))
 
 
-def _size(spool: Path, names: Sequence[str]) -> int:
-    """Bytes in all; what is drained meanwhile counts for nothing."""
-    size = 0
-    for name in names:
-        with contextlib.suppress(FileNotFoundError):
-            size += (spool / name).lstat().st_size
-    return size
-
-
 def clear_failures(settings: Settings) -> None:
-    """Start counting anew, once somebody has seen what was wrong."""
+    """Start counting failures again, once somebody has seen them."""
     for name in (FAILURES, UNWRITTEN):
         (spool_path(settings) / name).unlink(missing_ok=True)
 
 
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
-
-
-SPOOL_AREA = "spool"
-# A hook is done long before this; what it left half written then stays so.
-_DONE_SECONDS = 60.0
-
-
 def scrub_spool(settings: Settings, named: str | None, found: ScrubResult, *, dry_run: bool = False) -> int:
-    """Clean what was refused and what was never finished, and add it to what was found.
+    """Remove secrets from refused and unfinished events, and add what was there to `found`.
 
-    How many events wait that hold something: they are cleaned by being remembered, not here.
+    Returns how many waiting events hold a secret: they are cleaned when they are drained, not here.
     """
+    from commonplace.memory.scrub import Cleaner
+
     clean, spool, waiting = Cleaner(named), spool_path(settings), 0
-    for path in _files(spool):
+    for path in _files_to_scrub(spool):
         with contextlib.suppress(FileNotFoundError):
             text = path.read_bytes().decode("utf-8", "replace")
             found.looked_at += 1
@@ -193,11 +191,24 @@ def scrub_spool(settings: Settings, named: str | None, found: ScrubResult, *, dr
     return waiting
 
 
-def _files(spool: Path) -> Iterator[Path]:
-    old = time.time() - _DONE_SECONDS
+def _files_to_scrub(spool: Path) -> Iterator[Path]:
+    old = time.time() - _UNFINISHED_SECONDS
     for path in sorted(spool.iterdir()) if spool.is_dir() else ():
         if path.suffix == EVENT or (path.suffix in (PART, SAMPLE) and path.lstat().st_mtime < old):
             yield path
     refused = spool / REFUSED
     if refused.is_dir() and not refused.is_symlink():
         yield from (path for path in sorted(refused.iterdir()) if path.is_file() and not path.is_symlink())
+
+
+def _size(spool: Path, names: Sequence[str]) -> int:
+    """Bytes in all; events that are drained meanwhile count as nothing."""
+    size = 0
+    for name in names:
+        with contextlib.suppress(FileNotFoundError):
+            size += (spool / name).lstat().st_size
+    return size
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0

@@ -1,4 +1,4 @@
-"""What a tool is for, whichever host gave it its name: to write, to read, to run, to look up, to delegate."""
+"""Tool calls of any host: what a tool is for, its arguments and output, and whether a command succeeded."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from commonplace.text.redact import redact
 from commonplace.text.shell_commands import hides_exit_status
 
 THINKING_TOOL = "thinking"
-"""The type of tools that an agent keeps its own thoughts with."""
+"""The type of tools for an agent's own lists and thoughts."""
 OWN_MEMORY_TOOL = "own memory"
-"""The type of our own tools: what was recalled is not remembered again."""
+"""The type of Commonplace's own tools: what was recalled is not stored again."""
 OTHER_TOOL = "tool-use"
 
-# Names without case and signs: ReadFile, read_file and read-file are one.
-_NAMES: Mapping[str, str] = {
+# Tool names without case and punctuation: ReadFile, read_file and read-file are one.
+_TOOLS: Mapping[str, str] = {
     "file-write": "write edit multiedit notebookedit fswrite fsappend fsreplace fscreate writefile writetofile replace"
     " replacefilecontent applypatch applydiff patch editfile createfile deletefile renamefile movefile strreplace"
     " searchreplace searchandreplace strreplacebasededittool insertedit insertcontent editnotebook inserteditintofile"
@@ -48,9 +48,9 @@ _NAMES: Mapping[str, str] = {
     " introspect sequentialthinking exitplanmode enterplanmode taskcreate taskupdate tasklist taskget reporttask"
     " toolsearch killshell killbash waitagent wait",
 }
-_TYPES: Mapping[str, str] = {name: type_ for type_, names in _NAMES.items() for name in names.split()}
-# Of another program's server, only what cannot mean anything else: its "search" or "task" may be about anything.
-_PLAIN = frozenset(
+_TYPES: Mapping[str, str] = {name: type_ for type_, names in _TOOLS.items() for name in names.split()}
+# Tools of an MCP server that can only mean one thing: its "search" or "task" may be about anything.
+_UNAMBIGUOUS = frozenset(
     "writefile editfile createfile deletefile movefile readfile readmultiplefiles listdirectory searchfiles"
     " executecommand runcommand websearch fetch sequentialthinking".split()
 )
@@ -59,50 +59,14 @@ _OURS = frozenset(
     " startmemorystream appendmemorychunk finalizememorystream cancelmemorystream memorystore memorysearch memoryupdate"
     " memorygetcontext memoryprune memoryexport memorystats".split()
 )
-# Names that others have too; they are ours on a server that is called like one of ours, or that is not told.
+# Names that others have too; they are ours on a server with a name like ours, or without a known name.
 _PERHAPS_OURS = frozenset("search timeline recall explain predict".split())
 _OUR_SERVER = re.compile(r"commonplace|kiro.?memory|memories|ecm|sekha|^mcp$", re.IGNORECASE)
 _SERVER = re.compile(r"(?:mcp__)?(?P<server>[\w.-]+?)(?:__|[/:.]\s?)(?P<tool>[\w.-]+)", re.IGNORECASE)
 _OUR_COMMAND = re.compile(r"(?:\S*[/\\])?(?:commonplace(?:\.exe)?|(?:uvx|pipx run) commonplace)(?:\s|$)")
 
-
-@lru_cache(maxsize=1024)
-def tool_type(tool: str) -> str:
-    """The type of observation that a use of the tool makes."""
-    server, name = server_and_tool(tool)
-    bare, whole = _bare(name), _bare(tool)
-    if _is_ours(server, bare) or whole.startswith("mcpcommonplace"):
-        return OWN_MEMORY_TOOL
-    if whole not in _TYPES and server and bare not in _PLAIN:
-        return OTHER_TOOL
-    return _TYPES.get(whole) or _TYPES.get(bare, OTHER_TOOL)
-
-
-@lru_cache(maxsize=1024)
-def server_and_tool(tool: str) -> tuple[str, str]:
-    """The server that a tool belongs to, empty for the host's own, and the tool's name there."""
-    name = tool.strip().lstrip("@").removeprefix("functions.")
-    named = _SERVER.fullmatch(name)
-    return (named["server"], named["tool"]) if named else ("", name)
-
-
-def is_our_command(command: str) -> bool:
-    """Whether a command line asks this memory."""
-    return bool(_OUR_COMMAND.match(command.strip()))
-
-
-def _is_ours(server: str, bare: str) -> bool:
-    if "commonplace" in server.lower() or bare in _OURS:
-        return True
-    return bare in _PERHAPS_OURS and bool(_OUR_SERVER.search(server))
-
-
-def _bare(name: str) -> str:
-    return re.sub(r"[\W_]+", "", name).lower()
-
-
 CommandOutcome = Literal["success", "failed", ""]
-# Commands whose words about failures are their own, and not those of a file or a log that they show.
+# Concepts of commands whose output reports their own failures, not those in a file or log that they print.
 _CHECKS = frozenset(("testing", "build", "code-quality", "dependencies"))
 _OUTPUT_TAIL = 20_000
 _NUMBER = r"(?<![\d.,:/-])[1-9]\d*"
@@ -119,42 +83,8 @@ _PASSED = re.compile(
     re.MULTILINE,
 )
 _COUNT = re.compile(r"(?<![\d.])(\d{1,7}) (?:[a-z]+ )?(passed|passing|failed|failing|failures?|errors?|examples?)\b")
-
-
-def command_outcome(event: Event, line: str, answer: str) -> CommandOutcome:
-    """How a command line went, given what it printed. Empty if nothing tells."""
-    code = find_exit_code(event.output)
-    if code is None:
-        code = exit_code_in_text(answer)
-    if event.failed or code:
-        return "failed"
-    hidden = hides_exit_status(line)
-    if code == 0 and not hidden:
-        return "success"
-    if _CHECKS.intersection(find_concepts(command=line).split(", ")) and (told := _outcome_in_output(answer)):
-        return told
-    return "success" if event.succeeded and not hidden else ""
-
-
-def test_count_line(answer: str) -> str:
-    """The line in which a test runner counts: that with failures, else that which counts most; empty if none does."""
-    best, found = (0, 0), ""
-    for line in answer[-_OUTPUT_TAIL:].splitlines():
-        counts = [(int(number), word) for number, word in _COUNT.findall(line[:400])]
-        failed = sum(number for number, word in counts if word.startswith(("fail", "error")))
-        weight = (failed, sum(number for number, _ in counts))
-        if weight > best:
-            best, found = weight, line.strip()
-    return found
-
-
-def _outcome_in_output(answer: str) -> CommandOutcome:
-    said = answer[-_OUTPUT_TAIL:]
-    return "failed" if _FAILED.search(said) else "success" if _PASSED.search(said) else ""
-
-
 LONGEST_COMMAND = 4000
-_LOOKED_AT = 200_000
+_LONGEST_EDIT = 200_000
 _BEGIN_PATCH = "*** Begin Patch"
 _COMMANDS = ("command_line", "commandLine", "script", "code", "input", "chars")
 _OLD = ("old_string", "old_str", "oldStr", "oldText", "search", "old_source", "target_content", "TargetContent")
@@ -172,11 +102,78 @@ _PATCHED = re.compile(
 _VERBS = {"Update": "Modified", "Add": "Created", "Delete": "Deleted"}
 
 
+@lru_cache(maxsize=1024)
+def tool_type(tool: str) -> str:
+    """The type of observation that a call of the tool becomes."""
+    server, name = server_and_tool(tool)
+    bare, whole = _bare(name), _bare(tool)
+    if _is_ours(server, bare) or whole.startswith("mcpcommonplace"):
+        return OWN_MEMORY_TOOL
+    if whole not in _TYPES and server and bare not in _UNAMBIGUOUS:
+        return OTHER_TOOL
+    return _TYPES.get(whole) or _TYPES.get(bare, OTHER_TOOL)
+
+
+@lru_cache(maxsize=1024)
+def server_and_tool(tool: str) -> tuple[str, str]:
+    """The server that a tool belongs to, empty for the host's own, and the tool's name there."""
+    name = tool.strip().lstrip("@").removeprefix("functions.")
+    found = _SERVER.fullmatch(name)
+    return (found["server"], found["tool"]) if found else ("", name)
+
+
+def is_our_command(command: str) -> bool:
+    """Whether a command line runs Commonplace."""
+    return bool(_OUR_COMMAND.match(command.strip()))
+
+
+def _is_ours(server: str, bare: str) -> bool:
+    if "commonplace" in server.lower() or bare in _OURS:
+        return True
+    return bare in _PERHAPS_OURS and bool(_OUR_SERVER.search(server))
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).lower()
+
+
+def command_outcome(event: Event, line: str, output: str) -> CommandOutcome:
+    """Whether a command line succeeded: by its host, its exit code or a test runner's words. Empty if unknown."""
+    code = find_exit_code(event.output)
+    if code is None:
+        code = exit_code_in_text(output)
+    if event.failed or code:
+        return "failed"
+    hidden = hides_exit_status(line)
+    if code == 0 and not hidden:
+        return "success"
+    if _CHECKS.intersection(find_concepts(command=line).split(", ")) and (outcome := _outcome_in_output(output)):
+        return outcome
+    return "success" if event.succeeded and not hidden else ""
+
+
+def runner_count_line(output: str) -> str:
+    """The line in which a test runner counts: the one with most failures, else with most tests; empty if none."""
+    best, found = (0, 0), ""
+    for line in output[-_OUTPUT_TAIL:].splitlines():
+        counts = [(int(number), word) for number, word in _COUNT.findall(line[:400])]
+        failed = sum(number for number, word in counts if word.startswith(("fail", "error")))
+        score = (failed, sum(number for number, _ in counts))
+        if score > best:
+            best, found = score, line.strip()
+    return found
+
+
+def _outcome_in_output(output: str) -> CommandOutcome:
+    tail = output[-_OUTPUT_TAIL:]
+    return "failed" if _FAILED.search(tail) else "success" if _PASSED.search(tail) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """What a tool wrote: whether the file was there before, the lines that went and came, and the new text.
+    """What a tool wrote: whether the file is new, how many lines were removed and added, and the new text.
 
-    `verbs` says what was done to each file of a patch. Of a call that was told in part, the lines are not counted.
+    `verbs` says what was done to each file of a patch. Lines of an incomplete event are not counted.
     """
 
     verb: str
@@ -187,7 +184,7 @@ class Edits:
 
 
 def command_line(event: Event) -> str:
-    """The command line; empty where there is none."""
+    """The command line; empty if there is none."""
     given = dict(event.input)
     return cut_middle((command_of(given) or first_text(given, *_COMMANDS)).strip(), LONGEST_COMMAND)
 
@@ -205,7 +202,7 @@ def is_patch(event: Event) -> bool:
 
 
 def edits_of(event: Event) -> Edits:
-    """What was written, told from the arguments, or from the patch in them."""
+    """What was written, by the arguments or the patch in them."""
     given = dict(event.input)
     patch = next((text for text in _patches(given) if _BEGIN_PATCH in text), "")
     made = _patched(patch) if patch else _edited(event, given)
@@ -217,52 +214,50 @@ def _edited(event: Event, given: Mapping[str, object]) -> Edits:
     removed = sum(_lines(first_text(part, *_OLD)) for part in parts)
     new = [first_text(part, *_NEW) for part in parts]
     verb = "Created" if _is_new(event, given, removed) else "Modified"
-    return Edits(verb, removed, sum(map(_lines, new)), "\n".join(text[:_LOOKED_AT] for text in new if text))
+    return Edits(verb, removed, sum(map(_lines, new)), "\n".join(text[:_LONGEST_EDIT] for text in new if text))
 
 
 def search_query(event: Event) -> str:
-    """What was looked for."""
-    return first_text(dict(event.input), *_QUERIES)
+    return first_text(event.input, *_QUERIES)
 
 
 def delegated_task(event: Event) -> str:
-    """What another agent was asked to do."""
-    return first_text(dict(event.input), *_TASKS)
+    return first_text(event.input, *_TASKS)
 
 
 def delegated_agent(event: Event) -> str:
-    """Who was asked."""
-    return first_text(dict(event.input), *_AGENTS)
+    return first_text(event.input, *_AGENTS)
 
 
 def output_and_error(event: Event, *, shell: bool = False) -> tuple[str, str]:
-    """What a tool answered, cut if it is long, and what went wrong if it failed. Of a shell, more tells how it went."""
+    """The output of a tool, cut if it is long, and what went wrong if it failed; a shell's output may say that too."""
     try:
-        told = result_block(event.tool, "", _unwrapped(event.output), event.failed)
+        block = result_block(event.tool, "", _unwrap_output(event.output), event.failed)
     except (TypeError, ValueError, RecursionError):
-        # No host writes such a thing; what cannot be told is no answer.
+        # No host writes such an output.
         return "", "It failed." if event.failed else ""
-    text = redact(told.text)
+    # Redacted again: a name and its value may only together be a secret.
+    text = redact(block.text)
     failed = command_outcome(event, command_line(event), text) == "failed" if shell else event.failed
     return text, (error_lines(text) or "It failed.") if failed else ""
 
 
 def output_lines(event: Event) -> int:
-    """How many lines a tool answered with; 0 if that is not known."""
+    """How many lines of output there were; 0 if unknown."""
     try:
-        return 0 if event.partial else _lines(text_of(_unwrapped(event.output)))
+        return 0 if event.partial else _lines(text_of(_unwrap_output(event.output)))
     except (TypeError, ValueError, RecursionError):
         return 0
 
 
 def has_empty_output(event: Event) -> bool:
-    """Whether a tool is known to have answered, and with nothing."""
+    """Whether a tool is known to have returned nothing."""
     return event.output is not None and not output_and_error(event)[0] and not event.failed
 
 
 def first_text(given: Mapping[str, object], *names: str) -> str:
-    """The first of the arguments that says something."""
-    return next((text for text in texts(given, *names)), "")
+    """The first of these arguments that holds some text."""
+    return next(texts(given, *names), "")
 
 
 def texts(given: Mapping[str, object], *names: str) -> Iterator[str]:
@@ -302,31 +297,30 @@ def _patched(patch: str) -> Edits:
     verbs: dict[str, str] = {}
     for match in _PATCHED.finditer(patch):
         if match["moved"] and verbs:
-            # It was named before, by its old name.
+            # The line before it has its old name.
             verbs[next(reversed(verbs))] = verbs[match["moved"]] = "Moved"
         elif match["file"]:
             verbs[match["file"]] = _VERBS[match["kind"]]
     done = set(verbs.values())
     verb = done.pop() if len(done) == 1 else "Modified"
-    return Edits(verb, removed, len(added), "\n".join(added)[:_LOOKED_AT], verbs)
+    return Edits(verb, removed, len(added), "\n".join(added)[:_LONGEST_EDIT], verbs)
 
 
 def _is_new(event: Event, given: Mapping[str, object], removed: int) -> bool:
-    """Whether a file was made: an edit names what it replaces, and some hosts say whether there was one."""
+    """Whether a file was created: an edit names what it replaces, and some hosts say which it was."""
     output = event.output if isinstance(event.output, dict) else {}
     if output.get("type") in ("create", "update"):
         return bool(output["type"] == "create")
     if given.get("command") in ("create", "append", "insert", "str_replace"):
         return given["command"] == "create"
-    named = event.tool.lower()
-    edits_it = any(word in named for word in ("edit", "replace", "append", "insert", "patch"))
-    return not removed and not edits_it and not any(name in given for name in (*_OLD, *_EDITS))
+    is_edit = any(word in event.tool.lower() for word in ("edit", "replace", "append", "insert", "patch"))
+    return not removed and not is_edit and not any(name in given for name in (*_OLD, *_EDITS))
 
 
-def _unwrapped(output: object) -> object:
-    """What a tool told the model, where a host tells that apart from what it showed, or from how it went."""
-    told = parse_json_text(output) if find_exit_code(output) is not None else output
-    return told.get("llmContent", told) if isinstance(told, dict) else told
+def _unwrap_output(output: object) -> object:
+    """What the model got, if the host tells that apart from what it showed on the screen, or from the exit code."""
+    found = parse_json_text(output) if find_exit_code(output) is not None else output
+    return found.get("llmContent", found) if isinstance(found, dict) else found
 
 
 def _lines(text: str) -> int:
