@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from tests.remote.beside import Beside
+from tests.remote.local_remote import LocalRemote
 
 from commonplace import config
 from commonplace.errors import CommonplaceError
@@ -126,7 +126,7 @@ class Meetings(RuleBasedStateMachine):
 
     @rule(laptop=st.sampled_from(LAPTOPS))
     def only_push(self, laptop: int) -> None:
-        Sync(self.memories[laptop], Beside(self.memories[SERVER]), EVERYTHING).push()
+        Sync(self.memories[laptop], LocalRemote(self.memories[SERVER]), EVERYTHING).push()
 
     @invariant()
     def nothing_is_lost(self) -> None:
@@ -148,7 +148,7 @@ class Meetings(RuleBasedStateMachine):
             self.folder.cleanup()
 
     def _sync(self, laptop: int) -> SyncSummary:
-        sync = Sync(self.memories[laptop], Beside(self.memories[SERVER]), EVERYTHING)
+        sync = Sync(self.memories[laptop], LocalRemote(self.memories[SERVER]), EVERYTHING)
         sync.pull()
         sync.push()
         return sync.summary

@@ -41,8 +41,8 @@ from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.revisions import revert_to_revision
 from commonplace.memory.spaces import Limits
 from commonplace.memory.sync_records import SyncScope
-from commonplace.remote.client import RemoteServer, parse_address
-from commonplace.remote.sync import Sync, SyncSummary
+from commonplace.remote.client import parse_address
+from commonplace.remote.sync import RemoteServer, Sync, SyncSummary
 
 SHARED = SyncScope(include_private=False)
 
@@ -320,7 +320,7 @@ def test_what_is_no_server_of_ours_is_told_as_such() -> None:
                 contextlib.closing(RemoteServer(f"{address}/{path}", "k")) as server,
                 pytest.raises(RemoteError) as refused,
             ):
-                server.standing()
+                server.position()
             told[path] = refused.value.message
             assert refused.value.hint
     assert all("not Commonplace" in told[path] for path in ("html", "list", "half"))
@@ -330,7 +330,7 @@ def test_what_is_no_server_of_ours_is_told_as_such() -> None:
         contextlib.closing(RemoteServer(address, "k")) as server,
         pytest.raises(RemoteError, match="cannot be reached"),
     ):
-        server.standing()
+        server.position()
 
 
 @pytest.mark.parametrize("url", ["", "server", "ftp://x", "http://", "http://a:b@c", "http://[", "http://x:99999"])

@@ -15,8 +15,7 @@ from commonplace.cli.command import Call, StoppedEarly, command
 from commonplace.config import Settings, listed
 from commonplace.errors import InvalidInput
 from commonplace.memory.sync_records import SyncScope
-from commonplace.remote.client import RemoteServer
-from commonplace.remote.sync import Sync, SyncSummary
+from commonplace.remote.sync import RemoteServer, Sync, SyncSummary
 
 # Conflicts and failures that are named to a person; programs get them all.
 MOST_NAMED = 10

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from commonplace.library.item_methods import ItemMethods
 from commonplace.library.session_methods import SessionMethods
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from commonplace.config import Settings
     from commonplace.memory.local_memory import LocalMemory
 
+SERVERS = ("http://", "https://")
+
 
 class Memory(ItemMethods, SessionMethods, StoreMethods):
     """One memory, open until it is closed; `with Memory() as memory:` closes it at the end of the block.
@@ -26,6 +28,13 @@ class Memory(ItemMethods, SessionMethods, StoreMethods):
     Errors are `commonplace.CommonplaceError`s: each has a message, and a hint that says what to do. A memory may be
     used from any number of threads.
     """
+
+    def __new__(cls, where: str | os.PathLike[str] | None = None, **_options: Any) -> Memory:
+        if cls is Memory and isinstance(where, str) and where.startswith(SERVERS):
+            from commonplace.library.remote_memory import RemoteMemory
+
+            return object.__new__(RemoteMemory)
+        return object.__new__(cls)
 
     def __init__(
         self,

@@ -10,18 +10,22 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
+from urllib.parse import urlencode
 
 from commonplace.config import listed
-from commonplace.errors import InvalidInput, TooLarge
+from commonplace.errors import CommonplaceError, Conflict, Forbidden, InvalidInput, QuotaExceeded, RemoteError, TooLarge
 from commonplace.memory import sync_records
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.sync_records import Name, Peer, Record, SyncScope
-from commonplace.remote.client import RemoteServer
+from commonplace.memory.sync_records import RECORD_FORMAT, Name, Peer, Record, SyncScope, parse_record_name
+from commonplace.remote.client import HttpClient
 
 # How many changes are compared at once, and how much is sent in one request.
 BATCH = 500
 MAX_RECORDS, MAX_BYTES = 200, 4_000_000
+API = "/api/v1/sync"
+# What the server refuses is refused here in the same words.
+_REFUSALS: tuple[type[CommonplaceError], ...] = (InvalidInput, Conflict, TooLarge, QuotaExceeded)
 
 Advance = Callable[[int], object]
 
@@ -30,14 +34,66 @@ class Remote(Protocol):
     """The other memory."""
 
     # Which space of which store it is, and the mark of its last change.
-    def standing(self) -> tuple[str, int]: ...
+    def position(self) -> tuple[str, int]: ...
     # What changed after a mark, each with its digest, and the mark to go on from.
     def changes(self, since: int, limit: int, projects: Sequence[str]) -> tuple[dict[Name, str], int]: ...
     # Those that it lacks, or that say something else there.
     def compare(self, digests: Mapping[Name, str]) -> list[Name]: ...
     # The first of these that fit into a reply.
     def fetch(self, names: Sequence[Name]) -> list[dict[str, Any]]: ...
-    def send(self, told: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]: ...
+    def send(self, records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]: ...
+
+
+class RemoteServer(HttpClient):
+    """A space of another Commonplace: the one that the key opens."""
+
+    def position(self) -> tuple[str, int]:
+        reply = self.request("GET", API)
+        if reply.get("format") != RECORD_FORMAT:
+            raise RemoteError(
+                f"The server at {self.address.place} tells records in another way ({reply.get('format')!r}).",
+                "Upgrade Commonplace on the older of the two machines.",
+            )
+        with self.reading_reply():
+            return str(reply["space"]), int(reply["last"])
+
+    def changes(self, since: int, limit: int, projects: Sequence[str]) -> tuple[dict[Name, str], int]:
+        query = urlencode([("since", since), ("limit", limit), *(("project", project) for project in projects)])
+        reply = self.request("GET", f"{API}/changes?{query}")
+        with self.reading_reply():
+            digests = {parse_record_name(one["what"], one["name"]): str(one["digest"]) for one in reply["changes"]}
+            return digests, int(reply["mark"])
+
+    def compare(self, digests: Mapping[Name, str]) -> list[Name]:
+        changes = [{"what": what, "name": name, "digest": digest} for (what, name), digest in digests.items()]
+        reply = self.request("POST", f"{API}/compare", {"changes": changes})
+        with self.reading_reply():
+            return [parse_record_name(one["what"], one["name"]) for one in reply["differing"]]
+
+    def fetch(self, names: Sequence[Name]) -> list[dict[str, Any]]:
+        wanted = [{"what": what, "name": name} for what, name in names]
+        reply = self.request("POST", f"{API}/fetch", {"names": wanted})
+        with self.reading_reply():
+            return list(map(dict, reply["records"]))
+
+    def send(self, records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        reply = self.request("POST", f"{API}/records", {"records": records})
+        with self.reading_reply():
+            outcomes = list(map(dict, reply["outcomes"]))
+            if len(outcomes) != len(records):
+                raise ValueError
+            return outcomes
+
+    def refused(self, status: int, code: str, message: str, details: str) -> CommonplaceError:
+        place = self.address.place
+        if status == 403:
+            return Forbidden(f"The server at {place} does not let this key do that: {message}", details)
+        if status in (404, 405):
+            return RemoteError(f"The server at {place} does not know how to sync.", "Upgrade Commonplace there.")
+        for refusal in _REFUSALS:
+            if code == refusal.code:
+                return refusal(f"The server at {place} refused: {message}", details)
+        return RemoteError(f"The server at {place} failed (HTTP {status}): {message}", details)
 
 
 @dataclass(slots=True)
@@ -72,28 +128,28 @@ class Sync:
         self,
         memory: LocalMemory,
         remote: Remote,
-        extent: SyncScope,
+        scope: SyncScope,
         *,
         dry_run: bool = False,
         advance: Advance = lambda _bytes: None,
     ) -> None:
-        self._memory, self._remote, self._extent = memory, remote, extent
+        self._memory, self._remote, self._scope = memory, remote, scope
         self._dry_run, self._advance = dry_run, advance
         self.summary = SyncSummary()
-        self._told: set[str] = set()
+        self._sent_sessions: set[str] = set()
         self._refused: list[Name] = []
-        self._uid, last = remote.standing()
+        self._uid, last = remote.position()
         if self._uid == sync_records.sync_position(memory)[0]:
             raise InvalidInput("This is the same memory as the one there.", "Name another server, or another space.")
-        peer = sync_records.peer_position(memory, self._uid, extent)
+        peer = sync_records.peer_position(memory, self._uid, scope)
         # A store that went back, as after a restored backup, may lack what it was told: all is compared again.
         self._peer = Peer() if last < peer.pulled else peer
 
     def pull(self) -> None:
         """Take in what changed there."""
         while True:
-            digests, mark = self._remote.changes(self._peer.pulled, BATCH, self._extent.projects)
-            differing = sync_records.differing_records(self._memory, digests, self._extent)
+            digests, mark = self._remote.changes(self._peer.pulled, BATCH, self._scope.projects)
+            differing = sync_records.differing_records(self._memory, digests, self._scope)
             self.summary.unchanged += len(digests) - len(differing)
             if self._dry_run:
                 self.summary.received += len(differing)
@@ -101,59 +157,61 @@ class Sync:
                 self._fetch(differing)
             if mark == self._peer.pulled:
                 return
-            self._note(replace(self._peer, pulled=mark))
+            self._save_position(replace(self._peer, pulled=mark))
 
     def push(self) -> None:
         """Tell what changed here, and once more what was refused."""
         last = sync_records.sync_position(self._memory)[1]
         since = 0 if last < self._peer.pushed else self._peer.pushed
-        self._tell(sync_records.named_records(self._memory, self._peer.refused, self._extent))
-        self._note(replace(self._peer, refused=tuple(self._refused)))
+        self._push_records(sync_records.named_records(self._memory, self._peer.refused, self._scope))
+        self._save_position(replace(self._peer, refused=tuple(self._refused)))
         while True:
-            walked = sync_records.changed_records(self._memory, since, BATCH, self._extent)
-            self._tell(walked.records)
+            walked = sync_records.changed_records(self._memory, since, BATCH, self._scope)
+            self._push_records(walked.records)
             if walked.mark == since:
                 return
             since = walked.mark
-            self._note(replace(self._peer, pushed=since, refused=tuple(self._refused)))
+            self._save_position(replace(self._peer, pushed=since, refused=tuple(self._refused)))
 
     def promote(self, ids: Sequence[int | str]) -> None:
         """Tell these items only, as they are now: neither their history nor their sessions go with them."""
         names: list[Name] = [("item", get_item(self._memory, id_).uid) for id_ in ids]
-        chosen = sync_records.named_records(self._memory, names, replace(self._extent, projects=(), without=()))
+        chosen = sync_records.named_records(self._memory, names, replace(self._scope, projects=(), without=()))
         private = {name for _what, name in names} - {one.name for one in chosen}
         if private:
             raise InvalidInput(
                 f"Item {min(private)[-12:]} is tagged {sync_records.PRIVATE_TAG}.",
                 "Take the tag away first: commonplace edit.",
             )
-        self._tell([replace(one, history=()) for one in chosen], alone=True)
+        self._push_records([replace(one, history=()) for one in chosen], alone=True)
 
     def _fetch(self, names: Sequence[Name]) -> None:
         left = [*names]
         while left:
-            told = self._remote.fetch(left[:MAX_RECORDS])
-            got = {sync_records.parse_record_name(str(one.get("what")), str(one.get("name"))) for one in told}
+            records = self._remote.fetch(left[:MAX_RECORDS])
+            got = {sync_records.parse_record_name(str(one.get("what")), str(one.get("name"))) for one in records}
             # One that is not there any more was renamed meanwhile, and comes under its new name.
             left = [name for name in left if name not in got] if got & {*left} else left[MAX_RECORDS:]
-            meant = [one for one in told if not self._is_ours_alone(one)]
-            for outcome in sync_records.take_records(self._memory, meant):
+            wanted = [one for one in records if not self._is_excluded(one)]
+            for outcome in sync_records.take_records(self._memory, wanted):
                 self.summary.note(_as_dict(outcome), sent=False)
-            self._advance(len(str(told)))
+            self._advance(len(str(records)))
 
-    def _is_ours_alone(self, told: Mapping[str, Any]) -> bool:
+    def _is_excluded(self, record: Mapping[str, Any]) -> bool:
         """Whether a record belongs to a project that is kept apart here."""
-        fields = told.get("fields")
+        fields = record.get("fields")
         project = (
-            told.get("name") if told.get("what") == "project" else isinstance(fields, dict) and fields.get("project")
+            record.get("name")
+            if record.get("what") == "project"
+            else isinstance(fields, dict) and fields.get("project")
         )
-        return isinstance(project, str) and not replace(self._extent, projects=()).means(project)
+        return isinstance(project, str) and not replace(self._scope, projects=()).means(project)
 
-    def _tell(self, chosen: Sequence[Record], *, alone: bool = False) -> None:
+    def _push_records(self, chosen: Sequence[Record], *, alone: bool = False) -> None:
         if not alone:
-            before = sync_records.sessions_of_items(self._memory, chosen, self._extent)
-            chosen = [*(one for one in before if one.name not in self._told), *chosen]
-            self._told |= {one.name for one in before}
+            before = sync_records.sessions_of_items(self._memory, chosen, self._scope)
+            chosen = [*(one for one in before if one.name not in self._sent_sessions), *chosen]
+            self._sent_sessions |= {one.name for one in before}
         if not chosen:
             return
         wanted = set(self._remote.compare({(one.what, one.name): one.digest for one in chosen}))
@@ -167,7 +225,7 @@ class Sync:
 
     def _send(self, batch: Sequence[tuple[Record, dict[str, Any]]]) -> None:
         try:
-            outcomes = self._remote.send([told for _record, told in batch])
+            outcomes = self._remote.send([data for _record, data in batch])
         except TooLarge as error:
             if len(batch) > 1:
                 for one in batch:
@@ -175,15 +233,15 @@ class Sync:
                 return
             record = batch[0][0]
             outcomes = [{"what": record.what, "name": record.name, "result": "failed", "why": error.message}]
-        for (record, _told), outcome in zip(batch, outcomes, strict=True):
+        for (record, _data), outcome in zip(batch, outcomes, strict=True):
             self.summary.note(outcome, sent=True)
             if outcome.get("result") == "failed":
                 self._refused.append((record.what, record.name))
         self._advance(len(str(batch)))
 
-    def _note(self, peer: Peer) -> None:
+    def _save_position(self, peer: Peer) -> None:
         if peer != self._peer and not self._dry_run:
-            sync_records.save_peer_position(self._memory, self._uid, self._extent, peer)
+            sync_records.save_peer_position(self._memory, self._uid, self._scope, peer)
         self._peer = peer
 
 

@@ -1,4 +1,4 @@
-"""Another memory that is asked without a network: what the endpoints do, on a book of this process."""
+"""Another memory that is asked without a network: what the endpoints do, on a memory of this process."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from commonplace.memory.sync_records import Name, SyncScope
 from commonplace.rest.sync import find_records
 
 
-class Beside:
-    """A book, asked like a server."""
+class LocalRemote:
+    """A memory of this process, asked like a server."""
 
     def __init__(self, memory: LocalMemory) -> None:
         self.memory = memory
 
-    def standing(self) -> tuple[str, int]:
+    def position(self) -> tuple[str, int]:
         return sync_records.sync_position(self.memory)
 
     def changes(self, since: int, limit: int, projects: Sequence[str]) -> tuple[dict[Name, str], int]:
@@ -31,5 +31,5 @@ class Beside:
     def fetch(self, names: Sequence[Name]) -> list[dict[str, Any]]:
         return [sync_records.record_data(one) for one in find_records(self.memory, [*names])]
 
-    def send(self, told: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        return [asdict(one) for one in sync_records.take_records(self.memory, told)]
+    def send(self, records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        return [asdict(one) for one in sync_records.take_records(self.memory, records)]

@@ -1,0 +1,183 @@
+"""Calls of a method of Memory as JSON: how a remote memory asks a server, and how the server reads that.
+
+Types come from the annotations of the methods, so that both sides agree without a second description.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from os import PathLike
+from pathlib import Path
+from types import FunctionType, GenericAlias
+from typing import Any, Literal, Union
+
+from commonplace.errors import InvalidInput
+from commonplace.library import results
+from commonplace.library.memory import Memory
+
+Json = Any
+READ_VERBS = frozenset(
+    "get get_many history related contradictions timeline search context session_context rules projects topics list"
+    " recall explain predict report reconstruct sessions conversation conversations export_conversation prune"
+    " stats".split()
+)
+WRITE_VERBS = frozenset(
+    "remember add add_many edit forget restore supersede revert store_conversation append update_conversation"
+    " forget_conversation restore_conversation".split()
+)
+"""The methods that a server answers, by what the key must allow."""
+_VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_PLAIN = (str, int, float, bool, type(None))
+
+
+def encode(value: object) -> Json:
+    """A result or an argument as JSON: dataclasses as objects, times as ISO 8601. Digests stay where they are."""
+    if isinstance(value, _PLAIN):
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {one.name: encode(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {_key(key): encode(entry) for key, entry in value.items()}
+    if isinstance(value, bytes):
+        return ""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, PathLike):
+        return str(value)
+    if isinstance(value, Iterable):
+        return [encode(entry) for entry in value]
+    raise InvalidInput(f"A {type(value).__name__} cannot be sent to a server.")
+
+
+def decode(data: Json, kind: Any, name: str = "The reply") -> Any:
+    """JSON as a value of a type; InvalidInput if it is none."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if kind is Any or kind is object:
+        return data
+    if origin in (Union, types.UnionType):
+        return _one_of(data, arguments, name)
+    if origin is Literal:
+        return data if data in arguments else _refuse(name, f"one of {', '.join(map(str, arguments))}")
+    if kind is float and isinstance(data, int) and not isinstance(data, bool):
+        return float(data)
+    if kind in _PLAIN or kind is None:
+        wanted = type(None) if kind is None else kind
+        return data if type(data) is wanted else _refuse(name, f"a value of type {wanted.__name__}")
+    return _decode_structure(data, kind, origin, arguments, name)
+
+
+def _decode_structure(data: Json, kind: Any, origin: Any, arguments: tuple[Any, ...], name: str) -> Any:
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        return _decode_object(data, kind, name)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        if not isinstance(data, dict):
+            return _refuse(name, "an object")
+        key, entry = arguments
+        return {_read_key(one, key, name): decode(value, entry, f"{name}.{one}") for one, value in data.items()}
+    if isinstance(origin, type) and issubclass(origin, Iterable):
+        if not isinstance(data, list):
+            return _refuse(name, "a list")
+        fixed = origin is tuple and Ellipsis not in arguments
+        if fixed and len(data) != len(arguments):
+            return _refuse(name, f"a list of {len(arguments)}")
+        each = arguments if fixed else (arguments[0],) * len(data)
+        found = [decode(value, one, f"{name}[{n}]") for n, (value, one) in enumerate(zip(data, each, strict=True))]
+        return origin(found) if origin in (tuple, frozenset, set) else found
+    if not isinstance(data, str):
+        return _refuse(name, "a text")
+    try:
+        if kind is bytes:
+            return b""
+        return kind.fromisoformat(data) if kind in (date, datetime) else Path(data)
+    except ValueError:
+        return _refuse(name, f"a {kind.__name__}")
+
+
+def _decode_object(data: Json, kind: Any, name: str) -> Any:
+    if not isinstance(data, dict):
+        return _refuse(name, "an object")
+    hints = _hints(kind)
+    unknown = sorted(set(data) - set(hints))
+    if unknown:
+        return _refuse(f"{name}.{unknown[0]}", "a known field")
+    try:
+        return kind(**{one: decode(value, hints[one], f"{name}.{one}") for one, value in data.items()})
+    except TypeError as error:
+        raise InvalidInput(f"{name} is not complete: {error}.") from error
+
+
+def _one_of(data: Json, kinds: tuple[Any, ...], name: str) -> Any:
+    """The first type that fits, plain ones first: a text that could be a date stays one."""
+    plain = [kind for kind in kinds if kind in _PLAIN]
+    for kind in [*plain, *(kind for kind in kinds if kind not in plain)]:
+        try:
+            return decode(data, kind, name)
+        except InvalidInput:
+            continue
+    return _refuse(name, "of a type that is known here")
+
+
+def _key(key: object) -> str:
+    return key.isoformat() if isinstance(key, date) else str(key)
+
+
+def _read_key(text: str, kind: Any, name: str) -> Any:
+    try:
+        return int(text) if kind is int else date.fromisoformat(text) if kind is date else text
+    except ValueError:
+        return _refuse(name, "an object with other keys")
+
+
+def _refuse(name: str, what: str) -> Any:
+    raise InvalidInput(f"{name} must be {what}.", "docs/library.md lists the methods and their arguments.")
+
+
+@functools.cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return typing.get_type_hints(kind, None, vars(results))
+
+
+@functools.cache
+def _signature(verb: str) -> tuple[inspect.Signature, dict[str, Any]]:
+    method: FunctionType = getattr(Memory, verb)
+    known = {**method.__globals__, **vars(results)}
+    return inspect.signature(method), typing.get_type_hints(method, known, known)
+
+
+def pack(verb: str, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> dict[str, Json]:
+    """What a method is called with, by the names of its parameters."""
+    signature, _kinds = _signature(verb)
+    bound = signature.bind(None, *arguments, **options).arguments
+    return {name: encode(value) for name, value in bound.items() if name != "self"}
+
+
+def unpack(verb: str, data: Mapping[str, Json]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call that was packed, checked against the annotations."""
+    signature, kinds = _signature(verb)
+    parameters = {name: one for name, one in signature.parameters.items() if name != "self"}
+    if unknown := sorted(set(data) - set(parameters)):
+        _refuse(unknown[0][:60], f"an argument of {verb}")
+    positional: list[Any] = []
+    options: dict[str, Any] = {}
+    for name, parameter in parameters.items():
+        if name not in data:
+            if parameter.default is parameter.empty and parameter.kind not in _VARIABLE:
+                _refuse(name, "given")
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            positional += decode(data[name], GenericAlias(list, kinds[name]), name)
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            options |= decode(data[name], GenericAlias(dict, (str, kinds[name])), name)
+        else:
+            options[name] = decode(data[name], kinds[name], name)
+    return positional, options
+
+
+def decode_result(verb: str, data: Json) -> Any:
+    """What a method returned, as its annotation says."""
+    return decode(data, _signature(verb)[1]["return"])

@@ -1,0 +1,122 @@
+"""Calls as JSON: every method that a server answers can be asked for, and what it returns arrives as it was."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from commonplace import InvalidInput, Memory, NewItem
+from commonplace.library.remote_memory import LOCAL_ONLY
+from commonplace.library.verb_calls import READ_VERBS, WRITE_VERBS, decode_result, encode, pack, unpack
+from commonplace.memory.local_memory import LocalMemory
+
+
+@pytest.fixture
+def library(memory: LocalMemory) -> Memory:
+    """With a clock that stands still, so that the same call returns the same."""
+    library = Memory.over(memory)
+    library.remember("Use tabs", type="rule", paths=["*.go"])
+    library.remember("Never use tabs", type="rule", project="web")
+    library.store_conversation("Chat", [("user", "How do we log in?"), ("assistant", "With JWT")], key="c1")
+    return library
+
+
+def call(library: Memory, verb: str, *arguments: Any, **options: Any) -> Any:
+    """As a remote memory and a server do it, with a wire between."""
+    sent = json.loads(json.dumps(pack(verb, arguments, options)))
+    given, named = unpack(verb, sent)
+    return decode_result(verb, json.loads(json.dumps(encode(getattr(library, verb)(*given, **named)))))
+
+
+CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+    "get": ((1,), {}),
+    "get_many": (([1, 2, 77],), {}),
+    "history": ((1,), {}),
+    "related": ((2,), {}),
+    "contradictions": ((2,), {}),
+    "timeline": ((1,), {"after": 2}),
+    "search": (("tabs",), {"type": "rule", "limit": 5}),
+    "context": (("tabs",), {"project": "web"}),
+    "session_context": (("web",), {}),
+    "rules": (("web",), {"files": ["x.go"]}),
+    "projects": ((), {}),
+    "topics": ((), {}),
+    "list": ((), {"kind": ["memory", "message"], "since": "1d"}),
+    "recall": (("how do we log in",), {"min_score": 0}),
+    "explain": (("log in",), {}),
+    "predict": (("how do we log in?",), {}),
+    "report": ((), {"since": "7d"}),
+    "reconstruct": (("c1",), {}),
+    "sessions": ((), {}),
+    "conversation": (("c1",), {}),
+    "conversations": ((), {"label": "Chat"}),
+    "export_conversation": (("c1",), {"format": "markdown"}),
+    "prune": ((), {"days": 0}),
+    "stats": ((), {}),
+    "remember": (("Use spaces",), {"tags": ["style"], "category": "style", "metadata": {"n": [1, None]}}),
+    "add": ((NewItem("Use spaces", type="rule"),), {}),
+    "add_many": (([NewItem("One"), NewItem("Two")],), {}),
+    "edit": ((1,), {"content": "Use two tabs", "paths": ["*.go", "*.py"]}),
+    "forget": ((1, 2), {}),
+    "restore": ((1,), {}),
+    "supersede": ((2,), {"by": 1}),
+    "revert": ((1,), {}),
+    "store_conversation": (("New", [("user", "Hello"), {"role": "assistant", "content": "Hi"}]), {"folder": "/a"}),
+    "append": (("c1", [("user", "And now?")]), {}),
+    "update_conversation": (("c1",), {"status": "pinned"}),
+    "forget_conversation": (("c1",), {}),
+    "restore_conversation": (("c1",), {}),
+}
+
+
+def test_every_method_is_on_the_wire_or_known_not_to_be() -> None:
+    methods = {name for name in dir(Memory) if not name.startswith("_")}
+    assert methods == {*READ_VERBS, *WRITE_VERBS, *LOCAL_ONLY, "status", "close", "over", "local", "embedding_state"}
+    assert set(CALLS) == READ_VERBS | WRITE_VERBS
+
+
+@pytest.mark.parametrize("verb", sorted(READ_VERBS))
+def test_what_is_read_arrives_as_it_was(library: Memory, verb: str) -> None:
+    arguments, options = CALLS[verb]
+    # Reading a conversation notes that it was read.
+    getattr(library, verb)(*arguments, **options)
+    here = getattr(library, verb)(*arguments, **options)
+    there = call(library, verb, *arguments, **options)
+    assert type(there) is type(here)
+    assert encode(there) == encode(here)
+
+
+@pytest.mark.parametrize("verb", sorted(WRITE_VERBS))
+def test_what_is_written_arrives_with_its_type(library: Memory, verb: str) -> None:
+    if verb == "revert":
+        library.edit(1, content="Use more tabs")
+    arguments, options = CALLS[verb]
+    made = call(library, verb, *arguments, **options)
+    assert made is not None and encode(made)
+
+
+@pytest.mark.parametrize(
+    ("verb", "data"),
+    [
+        ("get", {}),
+        ("get", {"id": 1, "colour": "red"}),
+        ("get", {"id": [1]}),
+        ("get", {"id": 1, "forgotten": "yes"}),
+        ("get", {"self": 1, "id": 1}),
+        ("search", {"query": 7}),
+        ("search", {"query": "x", "limit": True}),
+        ("list", {"kind": {"a": 1}}),
+        ("add", {"new": {"content": "x", "colour": "red"}}),
+        ("add", {"new": {"content": "x", "kind": "dream"}}),
+        ("add", {"new": "text"}),
+        ("forget", {"ids": 1}),
+        ("forget", {"ids": [{}]}),
+        ("remember", {"content": "x", "fields": {"category": 1}}),
+        ("store_conversation", {"label": "x", "messages": [["user"]]}),
+    ],
+)
+def test_what_is_no_argument_is_refused(verb: str, data: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        unpack(verb, data)
