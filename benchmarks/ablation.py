@@ -21,7 +21,7 @@ from benchmarks.measures import ALL, Answered, averages, figures
 from benchmarks.tool_clients import InProcess
 from commonplace.memory import recall
 from commonplace.ranking import fusion, rerank
-from commonplace.store.sqlite import passages
+from commonplace.store.sql import passages
 from commonplace.text import query_grammar
 
 SEARCH = Way("memory_search", "memory_search", {"limit": 50})

@@ -45,9 +45,9 @@ def item_of(row: Sequence[Any], tags: object) -> Item:
         more = {} if meta == "{}" else json.loads(meta)
         named = () if not tags else tuple(json.loads(tags) if type(tags) is str else cast("Sequence[str]", tags))
     except (ValueError, TypeError, RecursionError):
-        return _damaged_item(row, tags)
+        return damaged_item((*row[:10], tags, *row[11:]))
     if not (
-        _fit(tuple(map(type, row)), _ITEM_TYPES)
+        has_types(tuple(map(type, row)), _ITEM_TYPES)
         and UID(uid)
         and kind in KINDS
         and row[12] in STATUSES
@@ -56,7 +56,7 @@ def item_of(row: Sequence[Any], tags: object) -> Item:
         and EARLIEST_MS <= row[14] <= LATEST_MS
         and EARLIEST_MS <= row[15] <= LATEST_MS
     ):
-        return _damaged_item(row, tags)
+        return damaged_item((*row[:10], tags, *row[11:]))
     return Item(id_, uid, kind, type_, title, body, kept, more, project, session, named, *rest)
 
 
@@ -67,7 +67,9 @@ def session_of(row: Sequence[Any]) -> Session:
         kept = {} if meta == "{}" else json.loads(meta)
     except (ValueError, TypeError, RecursionError):
         return _damaged_session(row)
-    if not (_fit(tuple(map(type, row)), _SESSION_TYPES) and UID(uid) and status in STATUSES and type(kept) is dict):
+    if not (
+        has_types(tuple(map(type, row)), _SESSION_TYPES) and UID(uid) and status in STATUSES and type(kept) is dict
+    ):
         return _damaged_session(row)
     return Session(id_, uid, key, source, project, label, folder, status, importance, kept, *row[10:])
 
@@ -141,13 +143,14 @@ def _are_texts(values: Any) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _fit(found: tuple[type, ...], types: tuple[tuple[type, ...], ...]) -> bool:
+def has_types(found: tuple[type, ...], types: tuple[tuple[type, ...], ...]) -> bool:
     """Whether the values of a row have the types of their fields. Most rows are alike."""
     return all(one in allowed for one, allowed in zip(found, types, strict=True))
 
 
-def _damaged_item(row: Sequence[Any], tags: object) -> Item:
-    id_, uid, kind, type_, title, body, details, meta, project, session, _tags, *rest = row
+def damaged_item(row: Sequence[Any]) -> Item:
+    """An item of a damaged row, as far as it can be read."""
+    id_, uid, kind, type_, title, body, details, meta, project, session, tags, *rest = row
     importance, status, tokens, created_ms, updated_ms, rev, forgotten_ms, superseded_by, content_hash = rest
     read = Reader()
     kept = read.json_texts("details", details)

@@ -8,16 +8,18 @@ that hold them all. A query with operators is a filter, and every hit satisfies 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from commonplace.model import TextHit
-from commonplace.store.postgres import passages, sql
+from commonplace.model import Scope, TextHit
+from commonplace.store.postgres import sql
 from commonplace.store.postgres.bm25 import COMMON_MOST, CountCache, Scored, ScoredRows, Statistics, count_rows
+from commonplace.store.postgres.fulltext_rows import PART, lexeme, name_token
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.scope import Filter
+from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.postgres.text_query import (
     Bound,
     Leaf,
@@ -29,10 +31,12 @@ from commonplace.store.postgres.text_query import (
     leaves_of,
     leaves_of_word,
 )
-from commonplace.store.postgres.within import Within, narrowed
-from commonplace.store.postgres.words import PART, lexeme
+from commonplace.store.postgres.within import Within, in_projects, narrowed
+from commonplace.store.sql import passages
+from commonplace.store.sql.items import Filter, filter_of
+from commonplace.store.sql.space import allow_replica
 from commonplace.store.types import TextAnswer
-from commonplace.text.query import Query, Word
+from commonplace.text.query import Query, Word, word_forms
 
 # A word in more rows than this share, within these bounds, is common.
 COMMON_SHARE, COMMON_LEAST = 0.2, 2_000
@@ -43,6 +47,38 @@ GLANCE, CLEARLY = 1_000, 1.5
 READ = 32
 
 ROWS = "FROM searched_words w WHERE w.space_id = %(space)s AND "
+
+
+class FullText(PostgresSpace):
+    """Finding passages of one space by their words."""
+
+    @functools.cached_property
+    def _counted(self) -> CountCache:
+        return CountCache()
+
+    @allow_replica
+    def search_text(
+        self, query: Query, scope: Scope, k: int, also: Sequence[int] = (), *, shares: bool = True
+    ) -> TextAnswer:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope)
+            if filter_ is None:
+                return TextAnswer((), {}, 0)
+            return search(connection, self._space_id, self._counted, query, filter_, k, also, shares=shares)
+
+    @allow_replica
+    def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
+        if not words:
+            return []
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, Scope(project=project))
+            if filter_ is None:
+                return []
+            within = in_projects(self._space_id, filter_.projects) if filter_.projects else ""
+            bound = Bound(self._space_id)
+            speaks = ", ".join(f"EXISTS (SELECT 1 {ROWS}{_named(word, within, bound)})" for word in words)
+            answers = sql.rows(connection, f"SELECT {speaks}", bound.values, prepared=True)[0]
+            return [word for word, is_name in zip(words, answers, strict=True) if is_name]
 
 
 def search(
@@ -107,7 +143,7 @@ class Asked:
         items: dict[int, int] = {}
         for side, newest in ((">", "DESC"), ("<", "ASC")):
             bound = Bound(self.space_id)
-            clauses = [f"w.id {side} 0", self.within.among(bound, wholes=side == "<")]
+            clauses = [f"w.id {side} 0", self.within.among(self.connection, bound, wholes=side == "<")]
             if side == ">":
                 clauses.append(f"NOT w.v @@ {bound.add(part)}::tsquery")
             around = self.within.around("" if query.inverted else found.query)
@@ -233,7 +269,7 @@ class Asked:
         clauses = [f"w.id = ANY({bound.add(sql.ids([*unread[:half], *unread[half:][-half:]]))}::bigint[])"]
         if self.within.query:
             clauses.append(f"w.v @@ {bound.add(self.within.query)}::tsquery")
-        clauses.append(self.within.among(bound))
+        clauses.append(self.within.among(self.connection, bound))
         rows = sql.rows(self.connection, f"SELECT w.id, {holds} {ROWS}{' AND '.join(clauses)}", bound.values)
         return {id_: [n for n, has in zip(weighed.common, held, strict=True) if has] for id_, *held in rows}
 
@@ -271,7 +307,7 @@ class Asked:
             clauses.append("w.id > 0")
         if not found.exact:
             clauses.append(condition_of_leaves(leaves, bound))
-        return " AND ".join([*clauses, self.within.among(bound)])
+        return " AND ".join([*clauses, self.within.among(self.connection, bound)])
 
     def _hits(self, scores: Sequence[tuple[int, float]], items: Mapping[int, int]) -> list[TextHit]:
         """Scored rows as hits, in the order given; the whole of an item is found by its first passage."""
@@ -290,3 +326,15 @@ def _common_from(rows: int) -> int:
 
 def _worth(rows: int, with_word: int) -> float:
     return math.log(1.0 + (max(rows, with_word) - with_word + 0.5) / (with_word + 0.5))
+
+
+def _named(word: Word, within: str, bound: Bound) -> str:
+    """Whether a row `w` has a word in the name of who speaks: the index tells, but not in which order."""
+    leaves = [Leaf(tokens, columns=("speaker",)) for tokens in word_forms(word, with_parts=True)]
+    names = [" & ".join(lexeme(bound.space_id, name_token(token)) for token in leaf.tokens) for leaf in leaves]
+    query = " | ".join(f"({name})" for name in names)
+    query = f"({query}) & {within}" if within else query
+    by_index = f"w.v @@ {bound.add(query)}::tsquery"
+    if all(len(leaf.tokens) == 1 for leaf in leaves):
+        return by_index
+    return f"{by_index} AND {condition_of_leaves(leaves, bound)}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from commonplace.store.indexed_text import COLUMNS, WEIGHTS
-from commonplace.store.postgres.words import BORDER, lexeme
+from commonplace.store.postgres.fulltext_rows import BORDER, lexeme
 from commonplace.text.query import Word, word_forms
 from commonplace.text.query_grammar import And, Node, Not, Or, Term
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from commonplace.store.invariants import SEARCHED, STRAY_VECTORS, VECTORLESS
 from commonplace.store.maintenance import IndexState
-from commonplace.store.postgres import index, items, jobs, sql
+from commonplace.store.postgres import index, items, sql
 from commonplace.store.postgres.integrity import STRAY_WORDS, WORDLESS, filled, told_by_server
 from commonplace.store.postgres.migrate import check
 from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.postgres.words import erase
+from commonplace.store.sql.vectors import MAX_TRIES, pending
 
 
 class Upkeep(PostgresSpace):
@@ -33,10 +34,8 @@ class Upkeep(PostgresSpace):
                 passages=count(SEARCHED),
                 wordless=count(WORDLESS),
                 vectorless=count(VECTORLESS),
-                waiting=jobs.pending(connection, self._space_id),
-                given_up=count(
-                    f"FROM jobs WHERE space_id = {{space}} AND kind = 'embed' AND tries >= {jobs.MAX_TRIES}"
-                ),
+                waiting=pending(connection, self._space_id),
+                given_up=count(f"FROM jobs WHERE space_id = {{space}} AND kind = 'embed' AND tries >= {MAX_TRIES}"),
                 stray=count(STRAY_WORDS) + count(STRAY_VECTORS),
             )
 

@@ -1,6 +1,6 @@
 """Finding the nearest vectors: by their signs first, as on SQLite, and then by the vectors themselves.
 
-The signs of the newest vectors are kept by each process and compared there, exactly (store/sign_bits.py): for all but
+The signs of the newest vectors are kept by each process and compared there, exactly (store/sql/vectors.py): for all but
 very large spaces those are all of them. The older ones of such a space are in an index of the server (HNSW over Hamming
 distances), a few more with each batch of new vectors. A filter that leaves only few of them is served without the
 index, which would have to look for them. Of a small space the vectors themselves are kept, too (kept.py).
@@ -13,13 +13,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from commonplace.model import KINDS, VectorHit
-from commonplace.store.postgres import passages, sql
+from commonplace.model import KINDS, Scope, VectorHit
+from commonplace.store.postgres import sql
+from commonplace.store.postgres.dialect import translate
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.scope import Filter
+from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.postgres.vector_values import SMALL_SPACE as KEPT_MOST
-from commonplace.store.postgres.vector_values import VectorCache, cosines, signs
-from commonplace.store.sign_bits import GONE_SHARE, RESCORED, SignBits
+from commonplace.store.postgres.vector_values import VectorCache, cosines, signs, signs_of
+from commonplace.store.sql import passages
+from commonplace.store.sql.connection import IN_LIST
+from commonplace.store.sql.connection import Connection as SharedConnection
+from commonplace.store.sql.items import Filter, filter_of
+from commonplace.store.sql.space import allow_replica
+from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,28 +55,62 @@ _WHOLE = _NEWS.format(
 )
 
 
-def add_index(connection: Connection, dim: int) -> None:
-    """The index for vectors of so many dimensions; only the rows that are marked as indexed are in it."""
-    sql.run(
-        connection,
-        f"CREATE INDEX IF NOT EXISTS vectors_signs_{dim:d} ON vectors"
-        f" USING hnsw ((bits::bit({dim:d})) bit_hamming_ops) WHERE indexed AND length(bits) = {dim:d}",
-    )
-
-
-def catch_up(connection: Connection, space_id: int, model_id: int, most: int) -> None:
+def catch_up(connection: SharedConnection, space_id: int, model_id: int, most: int) -> None:
     """Let the index have the oldest vectors of a space that has too many to compare all of them."""
-    loose = f"SELECT v.seq FROM vectors v WHERE {_OF_MODEL} AND NOT v.indexed ORDER BY v.seq"
+    loose = "SELECT seq FROM vectors WHERE space_id = :space AND model_id = :model AND NOT indexed ORDER BY seq"
     bindings = {"space": space_id, "model": model_id, "loose": LOOSE, "most": most}
-    last = sql.first(connection, f"{loose} DESC OFFSET %(loose)s LIMIT 1", bindings)
+    last = connection.first(f"{loose} DESC OFFSET :loose LIMIT 1", bindings)
     if last is None:
         return
-    chosen = [row[0] for row in sql.rows(connection, f"{loose} LIMIT %(most)s", bindings) if row[0] <= last[0]]
-    sql.run(
-        connection,
-        "UPDATE vectors SET indexed = true WHERE space_id = %s AND seq = ANY(%s::bigint[])",
-        (space_id, chosen),
+    chosen = [row[0] for row in connection.rows(f"{loose} LIMIT :most", bindings) if row[0] <= last[0]]
+    connection.run(
+        f"UPDATE vectors SET indexed = true WHERE space_id = ? AND seq {IN_LIST}",
+        (space_id, connection.array(chosen)),
     )
+
+
+class Vectors(EmbeddingJobs, PostgresSpace):
+    """The vectors of one space, and what waits for one."""
+
+    _nearest: Nearest | None = None
+
+    @allow_replica
+    def search_vectors(self, query: NDArray[np.float32], scope: Scope, k: int) -> list[VectorHit]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope)
+            if filter_ is None or self._nearest is None:
+                return []
+            return self._nearest(connection, query, filter_, k, self._database.breaks, self._database.moment)
+
+    @allow_replica
+    def cosines(self, query: NDArray[np.float32], passage_ids: Sequence[int]) -> dict[int, float]:
+        with self._database.read(self._query_timeout) as connection:
+            if self._nearest is None:
+                return {}
+            return dict(self._nearest.cosines(connection, query, passage_ids, self._database.moment))
+
+    def _add_model(self, connection: SharedConnection, name: str, dim: int) -> int:
+        """With the index for its vectors."""
+        connection.run(
+            f"CREATE INDEX IF NOT EXISTS vectors_signs_{dim:d} ON vectors"
+            f" USING hnsw ((bits::bit({dim:d})) bit_hamming_ops) WHERE indexed AND length(bits) = {dim:d}"
+        )
+        return super()._add_model(connection, name, dim)
+
+    def _adopt(self, name: str, model_id: int, dim: int) -> None:
+        if self._model != (model_id, dim):
+            self._nearest = Nearest(self._space_id, model_id, dim)
+        super()._adopt(name, model_id, dim)
+
+    def _insert_vectors(self, connection: SharedConnection, model_id: int, made: Sequence[tuple[Any, ...]]) -> None:
+        """With their signs as bits; the index gets as many again of the oldest."""
+        connection.run_all(
+            "INSERT INTO vectors (space_id, model_id, passage_id, project_id, kind, scale, v, bits)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, CAST(? AS varbit))",
+            [(self._space_id, model_id, *one, signs_of(one[-1])) for one in made],
+        )
+        if made:
+            catch_up(connection, self._space_id, model_id, 2 * len(made))
 
 
 class Nearest:
@@ -179,14 +219,14 @@ class Nearest:
 
     def _among(self, connection: Connection, filter_: Filter) -> list[int] | None:
         """The passages inside what is not kept with the signs, None if that is all of them."""
-        inside, bindings = _beyond_signs(filter_)
+        inside, bindings = _beyond_signs(connection, filter_)
         if not inside:
             return None
         return [row[0] for row in sql.rows(connection, inside, bindings | {"space": self.space_id})]
 
     def _older(self, connection: Connection, query: NDArray[np.float32], filter_: Filter, most: int) -> list[int]:
         """The nearest passages of those that are in the index."""
-        inside, bindings = _inside(filter_)
+        inside, bindings = _inside(connection, filter_)
         bindings |= {"space": self.space_id, "model": self.model_id, "most": most, "few": FEW, "signs": signs(query)}
         some = f"FROM vectors v WHERE {_OF_MODEL} AND v.indexed AND {inside}"
         if sql.value(connection, f"SELECT count(*) FROM (SELECT 1 {some} LIMIT %(few)s) counted", bindings) < FEW:
@@ -200,10 +240,10 @@ class Nearest:
         return [row[0] for row in sql.rows(connection, f"{nearest} LIMIT %(most)s", bindings)]
 
 
-def _inside(filter_: Filter) -> tuple[str, dict[str, object]]:
+def _inside(connection: Connection, filter_: Filter) -> tuple[str, dict[str, object]]:
     """A condition on `vectors v`."""
     clauses: list[str] = ["true"]
-    among, bindings = _beyond_signs(filter_)
+    among, bindings = _beyond_signs(connection, filter_)
     if among:
         clauses.append(f"v.passage_id IN ({among})")
     if filter_.projects:
@@ -215,12 +255,13 @@ def _inside(filter_: Filter) -> tuple[str, dict[str, object]]:
     return " AND ".join(clauses), bindings
 
 
-def _beyond_signs(filter_: Filter) -> tuple[str, dict[str, object]]:
+def _beyond_signs(connection: Connection, filter_: Filter) -> tuple[str, dict[str, object]]:
     """A question for the passages of some types, tags, sessions or times; empty if all of them will do."""
     beyond = replace(filter_, projects=(), kinds=())
     if beyond == Filter():
         return "", {}
-    condition, values = beyond.sql()
+    shared, values = beyond.sql(connection)
+    condition = translate(shared)
     bindings: dict[str, object] = {}
     for n, value in enumerate(values):
         condition = condition.replace("%s", f"%(inside{n})s", 1)

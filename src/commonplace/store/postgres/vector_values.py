@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from commonplace.store.postgres import sql
-from commonplace.store.postgres.pool import Connection
+from commonplace.store.sql.connection import IN_LIST, Connection
+from commonplace.store.sql.vectors import by_cosine
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,11 +19,9 @@ def cosines(
     """Each of these passages that has a vector with its cosine to the query, best first."""
     import numpy as np
 
-    rows = sql.rows(
-        connection,
-        "SELECT v.passage_id, v.scale, v.v FROM vectors v"
-        " WHERE v.space_id = %s AND v.passage_id = ANY(%s::bigint[]) AND v.model_id = %s",
-        (space_id, sql.ids(passage_ids), model_id),
+    rows = connection.rows(
+        f"SELECT passage_id, scale, v FROM vectors WHERE space_id = ? AND passage_id {IN_LIST} AND model_id = ?",
+        (space_id, connection.array(passage_ids), model_id),
         binary=True,
         prepared=True,
     )
@@ -34,23 +32,11 @@ def cosines(
     return by_cosine(query, passages, np.asarray(scales, np.float32), values)
 
 
-def by_cosine(
-    query: NDArray[np.float32], passages: Sequence[int], scales: NDArray[np.float32], values: NDArray[np.int8]
-) -> list[tuple[int, float]]:
-    """Passages with the cosines of their vectors to the query, best first."""
+def signs_of(values: bytes) -> str:
+    """The signs of int8 values."""
     import numpy as np
 
-    found = np.clip(values.astype(np.float32) @ query * scales, -1.0, 1.0)
-    return sorted(zip(passages, found.tolist(), strict=True), key=lambda one: (-one[1], -one[0]))
-
-
-def quantised(vector: NDArray[np.float32]) -> tuple[float, bytes, str]:
-    """A vector as (scale, int8 bytes, signs)."""
-    import numpy as np
-
-    scale = float(np.abs(vector).max()) / 127.0 or 1.0
-    values = np.rint(vector / scale).astype(np.int8)
-    return scale, values.tobytes(), signs(values)
+    return signs(np.frombuffer(values, np.int8))
 
 
 def signs(vector: NDArray[np.float32] | NDArray[np.int8]) -> str:

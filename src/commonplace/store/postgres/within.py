@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from commonplace.model import KINDS
 from commonplace.store.postgres import sql
+from commonplace.store.postgres.dialect import translate
+from commonplace.store.postgres.fulltext_rows import kind_token, lexeme, project_token, type_token
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.scope import Filter
 from commonplace.store.postgres.text_query import Bound
-from commonplace.store.postgres.words import kind_token, lexeme, project_token, type_token
+from commonplace.store.sql.items import Filter
 
 _TALLY = """
 SELECT t.project_id, t.kind, t.items, coalesce(w.rows, 0), coalesce(w.length, 0)
@@ -44,11 +45,11 @@ class Within:
         """A tsquery that keeps to the filter."""
         return f"({query}) & {self.query}" if query and self.query else query or self.query
 
-    def among(self, bound: Bound, *, wholes: bool = False) -> str:
+    def among(self, connection: Connection, bound: Bound, *, wholes: bool = False) -> str:
         """A condition on rows `w` for what the index cannot apply: sessions, tags and times."""
         if self.rest is None:
             return "true"
-        condition = bound_condition(self.rest, bound)
+        condition = bound_condition(connection, self.rest, bound)
         if wholes:
             return f"-w.id IN ({_ITEMS.format('i.id', condition)})"
         return f"w.id IN ({_PASSAGES.format('p.id', condition)})"
@@ -76,7 +77,7 @@ def narrowed(connection: Connection, space_id: int, filter_: Filter) -> Within:
     rest = filter_.unindexed
     if rest is not None:
         bound = Bound(space_id)
-        chosen = _PASSAGES.format("count(*)", bound_condition(rest, bound))
+        chosen = _PASSAGES.format("count(*)", bound_condition(connection, rest, bound))
         rows = min(rows, int(sql.value(connection, chosen, bound.values)))
     return Within(" & ".join(parts), rest, rows, all_rows, all_words)
 
@@ -86,9 +87,10 @@ def in_projects(space_id: int, projects: Iterable[int]) -> str:
     return _any(space_id, map(project_token, projects))
 
 
-def bound_condition(filter_: Filter, bound: Bound) -> str:
+def bound_condition(connection: Connection, filter_: Filter, bound: Bound) -> str:
     """A filter's condition on `items i`, in a statement that is put together."""
-    condition, values = filter_.sql()
+    shared, values = filter_.sql(connection)
+    condition = translate(shared)
     for value in values:
         condition = condition.replace("%s", bound.add(value), 1)
     return condition

@@ -28,7 +28,7 @@ class Database(Protocol):
     def write_relaxed(self, patience: float) -> AbstractContextManager[Connection]:
         """A small write that waits only so long for its turn, and not for the disk: a power cut may undo it."""
 
-    def admin_write(self) -> AbstractContextManager[Connection]:
+    def admin_write(self, patience: float | None = None) -> AbstractContextManager[Connection]:
         """A write of whoever owns the tables, beyond one space."""
 
     def admin_read(self) -> AbstractContextManager[Connection]: ...

@@ -12,14 +12,15 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from commonplace.model import TextHit
+from commonplace.model import KINDS, Scope, TextHit
 from commonplace.store.indexed_text import WEIGHTS
-from commonplace.store.sqlite import passages
+from commonplace.store.sql import passages
+from commonplace.store.sql.items import Filter, filter_of
 from commonplace.store.sqlite.connection import SqliteConnection
-from commonplace.store.sqlite.scope import PART, Filter, space_token
-from commonplace.store.sqlite.within import Within, narrowed, scope_of
+from commonplace.store.sqlite.fulltext_rows import PART, kind_token, project_token, space_token
+from commonplace.store.sqlite.space import SqliteSpace
 from commonplace.store.types import TextAnswer
 from commonplace.text.query import Query, Word, to_fts5, words_to_fts5
 from commonplace.text.tokens import index_text
@@ -32,6 +33,38 @@ SAMPLE = 5_000
 READ = 32
 
 _BM25 = f"-bm25(passages_fts, {', '.join(map(str, WEIGHTS))})"
+# A stretch of time that holds so many items, and this share of all, is cheaper to check at the end than to choose from.
+WIDE, WIDE_SHARE = 2_000, 0.1
+# A word in very many rows may be nobody's name in any of them: only so many of the newest are looked at.
+SPEAKER_ROWS = 50_000
+
+
+class FullText(SqliteSpace):
+    """Finding passages of one space by their words."""
+
+    def search_text(
+        self, query: Query, scope: Scope, k: int, also: Sequence[int] = (), *, shares: bool = True
+    ) -> TextAnswer:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope)
+            if filter_ is None:
+                return TextAnswer((), {}, 0)
+            return search(connection, self._space_id, query, filter_, k, also, shares=shares)
+
+    def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, Scope(project=project))
+            if filter_ is None:
+                return []
+            within = narrow(connection, self._space_id, filter_, exact=True)
+            since = connection.value("SELECT coalesce(max(id), 0) FROM passages") - SPEAKER_ROWS
+            select = "SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ? LIMIT 1"
+
+            def speaks(word: Word) -> bool:
+                match = within.around(words_to_fts5([word], columns=("speaker",)))
+                return connection.first(select, (match, max(0, since))) is not None
+
+            return [word for word in words if speaks(word)]
 
 
 def search(
@@ -46,15 +79,15 @@ def search(
 ) -> TextAnswer:
     """The best `k` passages inside the filter, and, with `shares`, the share of the words in them and in `also`."""
     if query.strict and query.tree is not None:
-        within = narrowed(connection, space_id, filter_, exact=True)
+        within = narrow(connection, space_id, filter_, exact=True)
         answer = _strict(connection, space_id, query, filter_, within, k)
         if within.share < 1.0 and len(answer.hits) < min(k, answer.total):
-            within = narrowed(connection, space_id, filter_, exact=True, timely=True)
+            within = narrow(connection, space_id, filter_, exact=True, timely=True)
             answer = _strict(connection, space_id, query, filter_, within, k)
         return answer
     if not query.words:
         return TextAnswer((), {}, 0)
-    within = narrowed(connection, space_id, filter_)
+    within = narrow(connection, space_id, filter_)
     if not within.rows:
         return TextAnswer((), dict.fromkeys(also, 0.0), 0)
     if not shares:
@@ -68,7 +101,7 @@ def search(
     answer = _plain(connection, space_id, query.words, filter_, within, k, also)
     if within.loose and len(answer.hits) < min(k, answer.total):
         # Better matches outside took the places: worth the cost of keeping them out from the start.
-        within = narrowed(connection, space_id, filter_, exact=True, timely=True)
+        within = narrow(connection, space_id, filter_, exact=True, timely=True)
         answer = _plain(connection, space_id, query.words, filter_, within, k, also)
     return answer
 
@@ -260,7 +293,7 @@ def _inside(
     connection: SqliteConnection, space_id: int, filter_: Filter, scored: Sequence[tuple[int, float]]
 ) -> list[TextHit]:
     """Scored rows as hits, without those that the full-text filter let slip through, in the order given."""
-    condition, bindings = filter_.sql()
+    condition, bindings = filter_.sql(connection)
     score = dict(scored)
     rows = connection.rows(
         f"""
@@ -277,3 +310,141 @@ def _inside(
     )
     found = {rowid: TextHit(passage_id, item_id, score[rowid]) for rowid, passage_id, item_id in rows}
     return [found[rowid] for rowid in score if rowid in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """A filter as the full-text table can apply it; `loose` if rows outside may slip through to the last check.
+
+    `share` is that of the rows that pass it, where it is known.
+    """
+
+    require: str
+    exclude: str
+    loose: bool
+    rows: int
+    chosen: tuple[int, int] | None = None
+    share: float = 1.0
+
+    def around(self, expression: str) -> str:
+        """A MATCH expression that keeps to the filter."""
+        wrapped = f"({expression})"
+        if self.require:
+            wrapped = f"({wrapped} AND {self.require})"
+        if self.exclude:
+            wrapped = f"({wrapped} NOT {self.exclude})"
+        return wrapped
+
+    @property
+    def among(self) -> str:
+        """A condition to add where rows were chosen beforehand; the plus keeps SQLite from asking for each row."""
+        return "" if self.chosen is None else " AND +rowid IN (SELECT id FROM temp.chosen)"
+
+    @property
+    def passages(self) -> str:
+        """The same for rows of passages, which the index can skip to."""
+        return (
+            " AND rowid > 0"
+            if self.chosen is None
+            else " AND rowid BETWEEN {} AND {}".format(*self.chosen) + self.among
+        )
+
+    def reach(self, k: int) -> int:
+        """How many rows to take so that `k` are left after the last check."""
+        return int(k * max(5, 2 / self.share)) if self.loose else k
+
+
+def narrow(
+    connection: SqliteConnection, space_id: int, filter_: Filter, *, exact: bool = False, timely: bool = False
+) -> Within:
+    """Choose, by how many rows each way would touch, what the full-text table filters and what is left to the end.
+
+    With `exact` a project is not left to the end, and with `timely` no stretch of time.
+    """
+    tally = connection.rows("SELECT project_id, kind, items FROM tally WHERE space_id = ?", (space_id,))
+    total = sum(row[2] for row in tally)
+    require, exclude, loose, rows = [], [], False, total
+    if filter_.projects:
+        inside = sum(n for project, _kind, n in tally if project in filter_.projects)
+        rows = min(rows, inside)
+        if inside * 2 > total and not exact:
+            loose = True
+        else:
+            require.append(scope_of(project_token(space_id, project) for project in filter_.projects))
+    if filter_.kinds:
+        inside = sum(n for _project, kind, n in tally if kind in filter_.kinds)
+        rows = min(rows, inside)
+        if inside * 2 > total:
+            exclude += [kind_token(space_id, kind) for kind in KINDS if kind not in filter_.kinds]
+        else:
+            require.append(scope_of(kind_token(space_id, kind) for kind in filter_.kinds))
+    if filter_.types:
+        loose = True
+        require.append(" OR ".join(f"type : {_phrase(index_text(type_))}" for type_ in filter_.types))
+    if not require and connection.value("SELECT count(*) FROM spaces") > 1:
+        require.append(scope_of([space_token(space_id)]))
+    chosen, share = None, 1.0
+    rest = filter_.unindexed
+    if rest is not None and not timely and (wide := wide_share(connection, space_id, rest, total)):
+        loose, share, rows = True, wide, min(rows, int(wide * total))
+    elif rest is not None:
+        choose(connection, space_id, rest)
+        question = "SELECT count(*), coalesce(min(id), 1), coalesce(max(id), 0) FROM temp.chosen WHERE id > 0"
+        inside, *ends = connection.rows(question)[0]
+        rows, chosen = min(rows, inside), (ends[0], ends[1])
+    required = " AND ".join(f"({part})" for part in require)
+    return Within(required, scope_of(exclude) if exclude else "", loose, rows, chosen, share)
+
+
+def scope_of(tokens: Iterable[str]) -> str:
+    """A MATCH expression for rows that say one of these of where they belong."""
+    return "scope : (" + " OR ".join(map(_phrase, tokens)) + ")"
+
+
+def _phrase(tokens: str) -> str:
+    return f'"{tokens}"'
+
+
+def wide_share(connection: SqliteConnection, space_id: int, filter_: Filter, total: int) -> float:
+    """The share of all items that a stretch of time holds; 0 if that is little, or more than a time is asked for."""
+    if filter_.tag or filter_.sessions is not None:
+        return 0.0
+    condition, bindings = filter_.sql(connection)
+    question = f"SELECT count(*) FROM items i WHERE i.space_id = ? AND {condition}"
+    inside = connection.value(question, [space_id, *bindings])
+    return inside / total if inside >= max(WIDE, WIDE_SHARE * total) else 0.0
+
+
+def chosen_passages(
+    connection: SqliteConnection, space_id: int, filter_: Filter, among: Sequence[int] | None = None
+) -> set[int]:
+    """The passages of what a filter lets through: of all of them, or of some."""
+    source, bindings = _source(connection, space_id, filter_)
+    if among is not None:
+        condition, bindings = filter_.sql(connection)
+        source = "json_each(?) j CROSS JOIN passages p ON p.id = j.value CROSS JOIN items i ON i.id = p.item_id"
+        source += f" WHERE i.space_id = ? AND {condition}"
+        bindings = [json.dumps(among), space_id, *bindings]
+    return {row[0] for row in connection.rows(f"SELECT p.id FROM {source}", bindings)}
+
+
+def choose(connection: SqliteConnection, space_id: int, filter_: Filter) -> None:
+    """Note in the connection's own table `chosen` the full-text rows of what a filter lets through."""
+    source, bindings = _source(connection, space_id, filter_)
+    connection.execute("DELETE FROM temp.chosen")
+    for rows in ("p.id", "-i.id"):
+        connection.execute(f"INSERT OR IGNORE INTO temp.chosen SELECT {rows} FROM {source}", bindings)
+
+
+def _source(connection: SqliteConnection, space_id: int, filter_: Filter) -> tuple[str, list[Any]]:
+    """Items `i` inside with their passages `p`; cross joined, so that SQLite begins with what leaves least."""
+    condition, bindings = filter_.sql(connection)
+    source = "items i"
+    if filter_.sessions is not None:
+        source = "json_each(?) j CROSS JOIN items i ON i.session_id = j.value"
+        bindings.insert(0, json.dumps(filter_.sessions))
+    elif filter_.tag:
+        source = "(SELECT DISTINCT item_id FROM item_tags WHERE space_id = ?) j CROSS JOIN items i ON i.id = j.item_id"
+        bindings.insert(0, space_id)
+    source += f" CROSS JOIN passages p ON p.space_id = i.space_id AND p.item_id = i.id WHERE {condition}"
+    return f"{source} AND i.space_id = ?", [*bindings, space_id]

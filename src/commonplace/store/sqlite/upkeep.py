@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from commonplace.store.invariants import SEARCHED, STRAY_VECTORS, VECTORLESS
 from commonplace.store.maintenance import IndexState
-from commonplace.store.sqlite import index, items, jobs, sql
+from commonplace.store.sql.vectors import MAX_TRIES, pending
+from commonplace.store.sqlite import index, items, sql
 from commonplace.store.sqlite.integrity import STRAY_WORDS, WORDLESS, complaints, filled
 from commonplace.store.sqlite.migrate import check
 from commonplace.store.sqlite.space import SqliteSpace
@@ -33,10 +34,8 @@ class Upkeep(SqliteSpace):
                 passages=count(SEARCHED),
                 wordless=count(WORDLESS),
                 vectorless=count(VECTORLESS),
-                waiting=jobs.pending(connection, self._space_id),
-                given_up=count(
-                    f"FROM jobs WHERE space_id = {{space}} AND kind = 'embed' AND tries >= {jobs.MAX_TRIES}"
-                ),
+                waiting=pending(connection, self._space_id),
+                given_up=count(f"FROM jobs WHERE space_id = {{space}} AND kind = 'embed' AND tries >= {MAX_TRIES}"),
                 stray=count(STRAY_WORDS) + count(STRAY_VECTORS),
             )
 

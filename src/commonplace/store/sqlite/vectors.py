@@ -1,23 +1,65 @@
-"""Vectors: int8 rows are the truth; each process keeps their sign bits to scan (store/sign_bits.py)."""
+"""Finding the nearest vectors: by their sign bits, which each process keeps, and then by the vectors themselves."""
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from commonplace.model import VectorHit
-from commonplace.store.sign_bits import GONE_SHARE, RESCORED, SignBits, pack_bits
+from commonplace.model import Scope, VectorHit
+from commonplace.store.sql.items import Filter, filter_of
+from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits, pack_bits
 from commonplace.store.sqlite.connection import SqliteConnection
-from commonplace.store.sqlite.scope import Filter, chosen_passages, wide_share
+from commonplace.store.sqlite.fulltext import chosen_passages, wide_share
+from commonplace.store.sqlite.space import SqliteSpace
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 READ_ROWS = 20_000
+
+
+class Vectors(EmbeddingJobs, SqliteSpace):
+    """The vectors of one space, and what waits for one."""
+
+    _model_name = ""
+    _matrix: SignMatrix | None = None
+
+    def search_vectors(self, query: NDArray[np.float32], scope: Scope, k: int) -> list[VectorHit]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope)
+            matrix = self._current_matrix(connection)
+            if filter_ is None or matrix is None:
+                return []
+            return matrix.nearest(connection, query, filter_, k)
+
+    def cosines(self, query: NDArray[np.float32], passage_ids: Sequence[int]) -> dict[int, float]:
+        with self._database.read(self._query_timeout) as connection:
+            if self._model is None:
+                return {}
+            hits = score(connection, self._space_id, self._model[0], query, passage_ids)
+            return {hit.passage_id: hit.cosine for hit in hits}
+
+    def reread(self) -> None:
+        super().reread()
+        model, self._model, self._matrix = self._model, None, None
+        if model is not None and self._space_id:
+            self.use_model(self._model_name, model[1])
+
+    def _adopt(self, name: str, model_id: int, dim: int) -> None:
+        super()._adopt(name, model_id, dim)
+        self._model_name = name
+
+    def _current_matrix(self, connection: SqliteConnection) -> SignMatrix | None:
+        if self._model is None or not self._is_current(connection):
+            return None
+        model_id, dim = self._model
+        with self._lock:
+            if self._matrix is None or self._matrix.model_id != model_id:
+                self._matrix = SignMatrix(self._space_id, model_id, dim)
+            return self._matrix
 
 
 class SignMatrix:
@@ -84,7 +126,7 @@ def score(
         "SELECT v.passage_id, p.item_id, v.scale, v.v FROM json_each(?1) j"
         " CROSS JOIN vectors v ON v.space_id = ?3 AND v.passage_id = j.value AND v.model_id = ?2"
         " CROSS JOIN passages p ON p.id = v.passage_id",
-        (json.dumps(list(dict.fromkeys(passage_ids))), model_id, space_id),
+        (connection.array(dict.fromkeys(passage_ids)), model_id, space_id),
     )
     if not rows:
         return []
@@ -93,11 +135,3 @@ def score(
     cosines = np.clip(values.astype(np.float32) @ query * np.asarray(scales, np.float32), -1.0, 1.0)
     hits = [VectorHit(p, i, float(c)) for p, i, c in zip(passages, items, cosines, strict=True)]
     return sorted(hits, key=lambda hit: (-hit.cosine, -hit.passage_id))
-
-
-def quantised(vector: NDArray[np.float32]) -> tuple[float, bytes]:
-    """A vector as (scale, int8 bytes)."""
-    import numpy as np
-
-    scale = float(np.abs(vector).max()) / 127.0 or 1.0
-    return scale, np.rint(vector / scale).astype(np.int8).tobytes()

@@ -1,0 +1,255 @@
+"""Changing items: rewrite, forget, restore, move, supersede; what they were stays in their history."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from commonplace.errors import Conflict, NotFound
+from commonplace.model import Draft, Item
+from commonplace.store.damage import content_checksum
+from commonplace.store.records import separate_hash
+from commonplace.store.rows import item_before
+from commonplace.store.sql import indexing, items, projects, sessions
+from commonplace.store.sql.connection import IN_BLOBS, IN_LIST, Connection
+
+SAME = "space_id = ? AND coalesce(project_id, 0) = ? AND content_hash = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemLocation:
+    """Where an item is put: the rows of its project and its session."""
+
+    project_id: int | None
+    session_id: int | None
+
+
+Located = Sequence[tuple[ItemLocation, Draft | Item]]
+
+
+def rewrite(
+    connection: Connection, space_id: int, item_id: int, draft: Draft, now_ms: int, expect_rev: int | None
+) -> Item:
+    """Replace an item's content, keeping what it was in its history."""
+    old = changeable(connection, space_id, item_id)
+    if expect_rev is not None and old.rev != expect_rev:
+        raise Conflict(f"Item {item_id} is at revision {old.rev}, not {expect_rev}.")
+    if draft.kind != old.kind:
+        raise Conflict(f"Item {item_id} is a {old.kind} and stays one.", "Remember it anew and forget the old one.")
+    project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
+    _check_twin(connection, space_id, project_id, draft, item_id)
+    record_before(connection, space_id, [old], "edit", now_ms)
+    before = location_of(connection, space_id, item_id)
+    changed = {
+        "project_id": project_id,
+        "type": draft.type,
+        "importance": draft.importance,
+        "tagged": bool(draft.tags),
+        "content_hash": draft.content_hash,
+        "updated_ms": now_ms,
+    }
+    update(connection, space_id, item_id, changed | content_columns(connection, draft))
+    connection.run("DELETE FROM item_tags WHERE +space_id = ? AND item_id = ?", (space_id, item_id))
+    write_tags(connection, space_id, [(item_id, draft.tags)])
+    indexing.delete_passages(connection, space_id, item_id)
+    if is_live(old):
+        indexing.add(connection, space_id, item_id, project_id, draft)
+        count_items(connection, space_id, [(before, old)], -1)
+        count_items(connection, space_id, [(ItemLocation(project_id, before.session_id), draft)], +1)
+    else:
+        indexing.add_passages(connection, space_id, item_id, draft.passages)
+    return items.get_one(connection, space_id, item_id)
+
+
+def forget(connection: Connection, space_id: int, item_ids: Sequence[int], now_ms: int) -> list[int]:
+    """Take items out of every answer but their own history. Returns those that were not forgotten already."""
+    chosen = [item for item in _changeable_all(connection, space_id, item_ids) if item.forgotten_ms is None]
+    record_before(connection, space_id, chosen, "forget", now_ms)
+    forgotten = [item.id for item in chosen]
+    connection.run(
+        f"UPDATE items SET forgotten_ms = ?, rev = rev + 1 WHERE +space_id = ? AND id {IN_LIST}",
+        (now_ms, space_id, connection.array(forgotten)),
+    )
+    live = {item.id: item for item in chosen if item.superseded_by is None}
+    indexing.hide(connection, space_id, [*live])
+    locations = locations_of(connection, space_id, [*live])
+    count_items(connection, space_id, [(locations[id_], item) for id_, item in live.items()], -1)
+    return forgotten
+
+
+def restore(connection: Connection, space_id: int, item_ids: Sequence[int], now_ms: int) -> list[int]:
+    """Undo forgetting and superseding. Returns those that were not live already."""
+    chosen = [item for item in _changeable_all(connection, space_id, item_ids) if not is_live(item)]
+    record_before(connection, space_id, chosen, "restore", now_ms)
+    restored = [item.id for item in chosen]
+    connection.run(
+        "UPDATE items SET forgotten_ms = NULL, superseded_by = NULL, valid_until_ms = NULL, rev = rev + 1"
+        f" WHERE +space_id = ? AND id {IN_LIST}",
+        (space_id, connection.array(restored)),
+    )
+    locations = locations_of(connection, space_id, restored)
+    indexing.show(connection, space_id, [(locations[item.id].project_id, item) for item in chosen])
+    count_items(connection, space_id, [(locations[item.id], item) for item in chosen], +1)
+    return restored
+
+
+def move(connection: Connection, space_id: int, item_ids: Sequence[int], project_id: int | None, now_ms: int) -> None:
+    """Let items belong to another project. What says the same there stays another item."""
+    locations = locations_of(connection, space_id, item_ids)
+    chosen = [
+        item for item in _changeable_all(connection, space_id, item_ids) if locations[item.id].project_id != project_id
+    ]
+    record_before(connection, space_id, chosen, "move", now_ms)
+    hashes = _hashes_in(connection, space_id, project_id, chosen)
+    connection.run_all(
+        "UPDATE items SET project_id = ?, content_hash = ?, updated_ms = ?, rev = rev + 1"
+        " WHERE space_id = ? AND id = ?",
+        [(project_id, own, now_ms, space_id, item.id) for item, own in zip(chosen, hashes, strict=True)],
+    )
+    live = [item for item in chosen if is_live(item)]
+    indexing.hide(connection, space_id, [item.id for item in live])
+    indexing.show(connection, space_id, [(project_id, item) for item in live])
+    for (left, kind), number in Counter((locations[item.id].project_id, item.kind) for item in live).items():
+        indexing.count(connection, space_id, left, kind, -number)
+        indexing.count(connection, space_id, project_id, kind, +number)
+
+
+def supersede(connection: Connection, space_id: int, old_id: int, new_id: int, now_ms: int) -> None:
+    """Mark an item as replaced by another: it leaves search and context, and stays in history."""
+    old, new = changeable(connection, space_id, old_id), items.get_one(connection, space_id, new_id)
+    above: Item | None = new
+    while above is not None:
+        if above.id == old.id:
+            raise Conflict(
+                f"Item {old_id} cannot be superseded by {new_id}: they would replace each other.",
+                "Name another item, or restore the one that was superseded first.",
+            )
+        above = None if above.superseded_by is None else items.get_one(connection, space_id, above.superseded_by)
+    if old.superseded_by == new.id:
+        return
+    record_before(connection, space_id, [old], "supersede", now_ms)
+    update(connection, space_id, old_id, {"superseded_by": new_id, "valid_until_ms": now_ms})
+    if is_live(old):
+        indexing.hide(connection, space_id, [old_id])
+        count_items(connection, space_id, [(location_of(connection, space_id, old_id), old)], -1)
+
+
+def changeable(connection: Connection, space_id: int, item_id: int) -> Item:
+    """An item that is about to be changed: a damaged one is first written as it was read.
+
+    What was found is kept by the history of the change.
+    """
+    item = items.get_one(connection, space_id, item_id)
+    if item.damaged:
+        connection.make_item_changeable(item)
+    return item
+
+
+def _changeable_all(connection: Connection, space_id: int, item_ids: Sequence[int]) -> list[Item]:
+    """Items in the order given, each once; NotFound if one of them does not exist."""
+    found = items.get(connection, space_id, item_ids)
+    for item_id in item_ids:
+        if item_id not in found:
+            raise NotFound(f"There is no item {item_id}.")
+    for item in found.values():
+        if item.damaged:
+            connection.make_item_changeable(item)
+    return [found[item_id] for item_id in dict.fromkeys(item_ids)]
+
+
+def is_live(item: Item) -> bool:
+    return item.forgotten_ms is None and item.superseded_by is None
+
+
+def update(connection: Connection, space_id: int, item_id: int, columns: Mapping[str, object]) -> None:
+    """Change columns of an item, which gets another revision."""
+    changes = ", ".join(f"{name} = ?" for name in columns)
+    connection.run(
+        f"UPDATE items SET {changes}, rev = rev + 1 WHERE space_id = ? AND id = ?",
+        (*columns.values(), space_id, item_id),
+    )
+
+
+def content_columns(connection: Connection, draft: Draft) -> dict[str, object]:
+    """What an item says, as its columns are written."""
+    details = connection.as_json(draft.details)
+    columns: dict[str, object] = {
+        "title": draft.title,
+        "body": draft.body,
+        "details": details,
+        "meta": connection.as_json(draft.meta),
+        "tokens": draft.tokens,
+    }
+    if connection.has_checksums:
+        columns["checksum"] = content_checksum(draft.title, draft.body, details)
+    return columns
+
+
+def record_before(connection: Connection, space_id: int, changed: Sequence[Item], op: str, now_ms: int) -> None:
+    """Keep what items were before something is done to them."""
+    connection.run_all(
+        "INSERT INTO history (space_id, item_id, rev, op, at_ms, before) VALUES (?, ?, ?, ?, ?, ?)",
+        [(space_id, item.id, item.rev, op, now_ms, connection.as_json(item_before(item))) for item in changed],
+    )
+
+
+def location_of(connection: Connection, space_id: int, item_id: int) -> ItemLocation:
+    return locations_of(connection, space_id, [item_id])[item_id]
+
+
+def locations_of(connection: Connection, space_id: int, item_ids: Sequence[int]) -> dict[int, ItemLocation]:
+    select = f"SELECT id, project_id, session_id FROM items WHERE +space_id = ? AND id {IN_LIST}"
+    rows = connection.rows(select, (space_id, connection.array(item_ids)))
+    return {id_: ItemLocation(project_id, session_id) for id_, project_id, session_id in rows}
+
+
+def count_items(connection: Connection, space_id: int, located: Located, sign: int) -> None:
+    """Let the tallies of projects and sessions follow items that come or go."""
+    for (project_id, kind), number in Counter((place.project_id, item.kind) for place, item in located).items():
+        indexing.count(connection, space_id, project_id, kind, sign * number)
+    by_session: defaultdict[int, list[Draft | Item]] = defaultdict(list)
+    for place, item in located:
+        if place.session_id is not None:
+            by_session[place.session_id].append(item)
+    sessions.count(connection, space_id, by_session, sign)
+
+
+def write_tags(connection: Connection, space_id: int, tagged: Sequence[tuple[int, Sequence[str]]]) -> None:
+    """Write the tags of items (id, tags)."""
+    connection.run_all(
+        "INSERT INTO item_tags (space_id, tag, item_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        [(space_id, tag, item_id) for item_id, tags in tagged for tag in tags],
+    )
+
+
+def _check_twin(connection: Connection, space_id: int, project_id: int | None, draft: Draft, item_id: int) -> None:
+    """No other live item may say the same in the same place; one that is forgotten or superseded steps aside."""
+    same = (space_id, project_id or 0, draft.content_hash, item_id)
+    row = connection.first(f"SELECT id FROM items WHERE {SAME} AND id <> ?", same)
+    if row is None:
+        return
+    twin = items.get_one(connection, space_id, int(row[0]))
+    if is_live(twin):
+        raise Conflict(
+            f"Item {twin.id} already says exactly this in the same place.", f"Keep {twin.id} and forget {item_id}."
+        )
+    change = "UPDATE items SET content_hash = ? WHERE space_id = ? AND id = ?"
+    connection.run(change, (separate_hash(draft.content_hash, twin.uid), space_id, twin.id))
+
+
+def _hashes_in(connection: Connection, space_id: int, project_id: int | None, moved: Sequence[Item]) -> list[bytes]:
+    """The hash of each item in another project. Moving is not saying: what says the same there stays another item."""
+    rows = connection.rows(
+        "SELECT content_hash FROM items WHERE space_id = ? AND coalesce(project_id, 0) = ?"
+        f" AND content_hash {IN_BLOBS}",
+        (space_id, project_id or 0, connection.array(item.content_hash for item in moved)),
+    )
+    taken = {row[0] for row in rows}
+    hashes = []
+    for item in moved:
+        own = hashlib.sha256(item.content_hash + item.uid.encode()).digest()
+        hashes.append(own if item.content_hash in taken else item.content_hash)
+        taken.add(item.content_hash)
+    return hashes

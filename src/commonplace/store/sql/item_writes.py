@@ -1,0 +1,219 @@
+"""Writing items: each once, with its passages, words and job, or found to be there already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from commonplace.errors import Conflict
+from commonplace.identity import new_uid
+from commonplace.model import Draft, Item, Stored
+from commonplace.store.sql import indexing, item_changes, projects, sessions
+from commonplace.store.sql.connection import IN_BLOBS, IN_LIST, Connection
+from commonplace.store.sql.item_changes import SAME, ItemLocation, content_columns, count_items, write_tags
+from commonplace.store.sql.space import Space
+
+_SAME = "ON CONFLICT (space_id, coalesce(project_id, 0), content_hash) DO NOTHING"
+# The columns of a new item by PostgreSQL's types; SQLite has a checksum besides.
+_TYPES = {
+    "space_id": "integer",
+    "uid": "text",
+    "project_id": "bigint",
+    "session_id": "bigint",
+    "kind": "text",
+    "type": "text",
+    "importance": "float8",
+    "tagged": "boolean",
+    "content_hash": "bytea",
+    "created_ms": "bigint",
+    "updated_ms": "bigint",
+    "title": "text",
+    "body": "text",
+    "details": "text",
+    "meta": "text",
+    "tokens": "bigint",
+    "checksum": "bytea",
+}
+
+
+class ItemWrites(Space):
+    """Everything that writes items of one space. All of a call happens, or nothing."""
+
+    def put(self, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:
+        with self._database.write() as connection:
+            stored = put_all(connection, self._space_id, drafts, now_ms)
+        self._database.wrote(len(stored))
+        return stored
+
+    def rewrite(
+        self,
+        item_id: int,
+        draft: Draft,
+        now_ms: int,
+        expect_rev: int | None = None,
+        supersedes: int | None = None,
+    ) -> Item:
+        with self._database.write() as connection:
+            item = item_changes.rewrite(connection, self._space_id, item_id, draft, now_ms, expect_rev)
+            if supersedes is not None:
+                item_changes.supersede(connection, self._space_id, supersedes, item_id, now_ms)
+            return item
+
+    def forget(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
+        with self._database.write() as connection:
+            return item_changes.forget(connection, self._space_id, item_ids, now_ms)
+
+    def restore(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
+        with self._database.write() as connection:
+            return item_changes.restore(connection, self._space_id, item_ids, now_ms)
+
+    def supersede(self, old_id: int, new_id: int, now_ms: int) -> None:
+        with self._database.write() as connection:
+            item_changes.supersede(connection, self._space_id, old_id, new_id, now_ms)
+
+
+def put_all(connection: Connection, space_id: int, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:
+    """Write items with their passages, words and jobs, or find that they are there already."""
+    known_projects: dict[str, int] = {}
+    known_sessions: dict[tuple[str, bool], int] = {}
+    keys = {draft.session for draft in drafts if draft.session is not None}
+    complete = sessions.with_project(connection, space_id, keys)
+    located = []
+    for draft in drafts:
+        project_id = session_id = None
+        if draft.project is not None:
+            project_id = known_projects.get(draft.project)
+            if project_id is None:
+                project_id = projects.find_or_create(connection, space_id, draft.project, now_ms)
+                known_projects[draft.project] = project_id
+        if draft.session is not None:
+            # A session learns its project when one is first named.
+            key = (draft.session, project_id is not None)
+            session_id = complete.get(draft.session) or known_sessions.get(key)
+            if session_id is None:
+                session_id = sessions.find_or_create(
+                    connection, space_id, draft.session, project_id, draft.created_ms, now_ms
+                )
+                known_sessions[key] = session_id
+        located.append((ItemLocation(project_id, session_id), draft))
+    stored = insert_all(connection, space_id, located, now_ms)
+    new = [one for one, made in zip(located, stored, strict=True) if not made.duplicate]
+    count_items(connection, space_id, new, +1)
+    return stored
+
+
+def put(connection: Connection, space_id: int, draft: Draft, now_ms: int) -> Stored:
+    """Write one item."""
+    return put_all(connection, space_id, [draft], now_ms)[0]
+
+
+def insert_all(
+    connection: Connection, space_id: int, located: Sequence[tuple[ItemLocation, Draft]], now_ms: int
+) -> list[Stored]:
+    """Write items where they belong, not counted yet, or find that they are there already."""
+    _check_uids(connection, space_id, located)
+    uids = [draft.uid or new_uid(now_ms) for _place, draft in located]
+    rows = [
+        {
+            "space_id": space_id,
+            "uid": uid,
+            "project_id": place.project_id,
+            "session_id": place.session_id,
+            "kind": draft.kind,
+            "type": draft.type,
+            "importance": draft.importance,
+            "tagged": bool(draft.tags),
+            "content_hash": draft.content_hash,
+            "created_ms": draft.created_ms,
+            "updated_ms": now_ms,
+            **content_columns(connection, draft),
+        }
+        for uid, (place, draft) in zip(uids, located, strict=True)
+    ]
+    if not rows:
+        return []
+    types = {name: _TYPES[name] for name in rows[0]}
+    made = connection.insert_all("items", types, [[*row.values()] for row in rows], key=("uid",), conflict=_SAME)
+    new = [(id_, place.project_id, draft) for id_, (place, draft) in zip(made, located, strict=True) if id_ is not None]
+    write_tags(connection, space_id, [(item_id, draft.tags) for item_id, _project, draft in new])
+    indexing.add_all(connection, space_id, new)
+    return [
+        _found_again(connection, space_id, place.project_id, draft, now_ms)
+        if id_ is None
+        else Stored(id_, uid, duplicate=False)
+        for id_, uid, (place, draft) in zip(made, uids, located, strict=True)
+    ]
+
+
+def follow_all(
+    connection: Connection, space_id: int, place: ItemLocation, drafts: Sequence[Draft], now_ms: int
+) -> list[Stored]:
+    """Write items, or let those of the same identity say what their source says by now, without a history."""
+    rows = connection.rows(
+        "SELECT content_hash, id FROM items WHERE space_id = ? AND coalesce(project_id, 0) = ?"
+        f" AND content_hash {IN_BLOBS}",
+        (space_id, place.project_id or 0, connection.array(draft.content_hash for draft in drafts)),
+    )
+    known = {content_hash: int(item_id) for content_hash, item_id in rows}
+    new = list({draft.content_hash: draft for draft in reversed(drafts) if draft.content_hash not in known}.values())
+    new.reverse()
+    made = insert_all(connection, space_id, [(place, draft) for draft in new], now_ms)
+    fresh = {id(draft): one for draft, one in zip(new, made, strict=True)}
+    known |= {draft.content_hash: one.id for draft, one in zip(new, made, strict=True)}
+    return [
+        fresh.get(id(draft)) or _follow(connection, space_id, place, known[draft.content_hash], draft, now_ms)
+        for draft in drafts
+    ]
+
+
+def _follow(
+    connection: Connection, space_id: int, place: ItemLocation, item_id: int, draft: Draft, now_ms: int
+) -> Stored:
+    """Let an item say what its source says by now.
+
+    The source keeps what was; one that was cut off says only how it began, and takes nothing away. An item that was
+    forgotten stays forgotten, and one that a person changed as it is.
+    """
+    old = item_changes.changeable(connection, space_id, item_id)
+    grown = (old.body, old.details) != (draft.body, draft.details)
+    # A document is what its file is now; a session that was cut off takes nothing away.
+    cut_off = not draft.meta.get("document") and old.body != draft.body and old.body.startswith(draft.body)
+    draft = replace(draft, meta={**old.meta, **draft.meta})
+    edited = "SELECT 1 FROM history WHERE space_id = ? AND item_id = ? AND op = 'edit' LIMIT 1"
+    if (
+        item_changes.is_live(old)
+        and not cut_off
+        and (grown or draft.meta != old.meta)
+        and connection.first(edited, (space_id, old.id)) is None
+    ):
+        times = {"created_ms": draft.created_ms, "updated_ms": now_ms}
+        item_changes.update(connection, space_id, old.id, content_columns(connection, draft) | times)
+        if grown:
+            indexing.regrow(connection, space_id, old.id, place.project_id, draft)
+        count_items(connection, space_id, [(place, old)], -1)
+        count_items(connection, space_id, [(place, draft)], +1)
+    return Stored(old.id, old.uid, duplicate=True)
+
+
+def _found_again(connection: Connection, space_id: int, project_id: int | None, draft: Draft, now_ms: int) -> Stored:
+    select = f"SELECT id, uid FROM items WHERE {SAME}"
+    item_id, uid = connection.first(select, (space_id, project_id or 0, draft.content_hash))
+    # Saying again what was forgotten or superseded is wanting it back.
+    item_changes.restore(connection, space_id, [int(item_id)], now_ms)
+    return Stored(int(item_id), str(uid), duplicate=True)
+
+
+def _check_uids(connection: Connection, space_id: int, located: Sequence[tuple[ItemLocation, Draft]]) -> None:
+    """A uid that is taken is fine for the same thing in the same place only."""
+    named = [(place.project_id or 0, draft) for place, draft in located if draft.uid is not None]
+    if not named:
+        return
+    rows = connection.rows(
+        f"SELECT uid, coalesce(project_id, 0), content_hash, id FROM items WHERE space_id = ? AND uid {IN_LIST}",
+        (space_id, connection.array(draft.uid for _project, draft in named)),
+    )
+    taken = {uid: (project, content_hash, f"Item {id_} has") for uid, project, content_hash, id_ in rows}
+    for project, draft in named:
+        known = taken.setdefault(str(draft.uid), (project, draft.content_hash, "Two items of this call have"))
+        if known[:2] != (project, draft.content_hash):
+            raise Conflict(f"{known[2]} the uid {draft.uid} and says something else.", "Edit that item instead.")

@@ -1,0 +1,339 @@
+"""Reading items: by id, by time, by their place in a session, inside a scope, and what they were before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
+from typing import Any, cast
+
+from commonplace.errors import NotFound
+from commonplace.identity import Ref
+from commonplace.model import KINDS, Change, Item, Kind, Scope
+from commonplace.store.damage import UID, text_of
+from commonplace.store.rows import STATUSES, change_of, damaged_item, has_types
+from commonplace.store.sql import projects, sessions
+from commonplace.store.sql.connection import IN_LIST, Connection
+from commonplace.store.sql.space import Space, allow_replica
+from commonplace.store.types import Turn, turn_of
+from commonplace.text.dates import EARLIEST_MS, LATEST_MS
+
+# Stored where a project id is expected, for items that belong to no project.
+NO_PROJECT = 0
+# Details of fewer letters are kept as they were read.
+CACHED_DETAILS = 64
+# All of time, in milliseconds.
+_ALWAYS = (-(2**62), 2**62)
+
+_SELECT = """
+SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, s.key,
+       CASE WHEN i.tagged THEN (SELECT json_group_array(tag /*pg ORDER BY tag */) FROM item_tags t
+                                 WHERE t.space_id = i.space_id AND t.item_id = i.id) END,
+       i.importance, i.status, i.tokens, i.created_ms, i.updated_ms, i.rev, i.forgotten_ms, i.superseded_by,
+       i.content_hash
+  FROM {rows} LEFT JOIN projects p ON p.space_id = i.space_id AND p.id = i.project_id
+       LEFT JOIN sessions s ON s.space_id = i.space_id AND s.id = i.session_id
+"""
+_BY_TIME = _SELECT.format(rows="items i")
+_BY_ID = f"{_BY_TIME} WHERE +i.space_id = ? AND i.id {IN_LIST}"
+# With a bound on time SQLite takes the index of time alone, and would look at every other kind on the way.
+_BY_KIND = _SELECT.format(rows="items i INDEXED BY items_kind")
+# What the fields of an item are in a row that is whole, in their order; tags are read by themselves.
+_NUMBER, _MAYBE, _NAME = (int,), (int, type(None)), (str, type(None))
+_TYPES = (
+    *(_NUMBER, (str,), (str,), (str,), (str,), (str,), (str,), (str,), _NAME, _NAME, (str, list, type(None))),
+    *((float, int, type(None)), (str,), _NUMBER, _NUMBER, _NUMBER, _NUMBER, _MAYBE, _MAYBE, (bytes, memoryview)),
+)
+# First what is of the same moment: an import may date thousands alike.
+_TURNS = """
+SELECT i.id, i.session_id, i.details,
+       CASE WHEN i.kind = 'message' THEN octet_length(i.body) END, coalesce(
+         (SELECT n.id FROM items n WHERE +n.space_id = i.space_id AND n.session_id = i.session_id
+             AND n.created_ms = i.created_ms AND n.id > i.id ORDER BY n.id LIMIT 1),
+         (SELECT n.id FROM items n WHERE +n.space_id = i.space_id AND n.session_id = i.session_id
+             AND n.created_ms > i.created_ms ORDER BY n.created_ms, n.id LIMIT 1))
+  FROM items i WHERE +i.space_id = ? AND i.id IN (SELECT value FROM json_each(?)) AND i.session_id IS NOT NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A scope by the ids of its projects and sessions. Empty tuples mean no restriction."""
+
+    projects: tuple[int, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+    types: tuple[str, ...] = ()
+    tag: str = ""
+    sessions: tuple[int, ...] | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+    @property
+    def unindexed(self) -> Filter | None:
+        """The part that the full-text index does not know; None if there is none."""
+        rest = replace(self, projects=(), kinds=(), types=())
+        return None if rest == Filter() else rest
+
+    def sql(self, connection: Connection) -> tuple[str, list[Any]]:
+        """A condition on `items i` for what is live and inside, with its bindings."""
+        clauses = ["i.forgotten_ms IS NULL AND i.superseded_by IS NULL"]
+        bindings: list[Any] = []
+        if self.projects:
+            ids = [p for p in self.projects if p != NO_PROJECT]
+            either = [f"i.project_id IN ({_marks(ids)})"] if ids else []
+            if NO_PROJECT in self.projects:
+                either.append("i.project_id IS NULL")
+            clauses.append("(" + " OR ".join(either) + ")")
+            bindings += ids
+        for column, values in (("kind", self.kinds), ("type", self.types)):
+            if values:
+                clauses.append(f"i.{column} IN ({_marks(values)})")
+                bindings += values
+        if self.sessions is not None and len(self.sessions) == 1:
+            # Those of one are in order along its index; of several they have to be sorted.
+            clauses.append("i.session_id = ?")
+            bindings += self.sessions
+        elif self.sessions is not None:
+            clauses.append(f"i.session_id {IN_LIST}")
+            bindings.append(connection.array(self.sessions))
+        for border, ms in ((">=", self.since_ms), ("<", self.until_ms)):
+            if ms is not None:
+                clauses.append(f"i.created_ms {border} ?")
+                bindings.append(ms)
+        tags = [part.strip() for part in self.tag.split(",") if part.strip()]
+        if tags:
+            tagged = " OR ".join(["instr(lower(t.tag), ?) > 0"] * len(tags))
+            clauses.append(
+                f"EXISTS (SELECT 1 FROM item_tags t WHERE t.space_id = i.space_id AND t.item_id = i.id AND ({tagged}))"
+            )
+            bindings += map(_lower, tags)
+        return " AND ".join(clauses), bindings
+
+
+class Items(Space):
+    """The items of one space."""
+
+    def resolve(self, refs: Sequence[Ref]) -> list[int | None]:
+        with self._database.read() as connection:
+            return [find(connection, self._space_id, ref) for ref in refs]
+
+    def get(self, item_ids: Iterable[int]) -> dict[int, Item]:
+        with self._database.read() as connection:
+            return get(connection, self._space_id, item_ids)
+
+    @allow_replica
+    def newest(self, scope: Scope, limit: int, before: tuple[int, int] | None = None) -> list[Item]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope)
+            return [] if filter_ is None else newest(connection, self._space_id, filter_, limit, before)
+
+    @allow_replica
+    def around(self, anchor: Item, before: int, after: int, scope: Scope) -> list[Item]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope)
+            if filter_ is None:
+                return [anchor]
+            at = (anchor.created_ms, anchor.id)
+            earlier = between(connection, self._space_id, filter_, _ALWAYS, before, at, oldest_first=False)
+            later = between(connection, self._space_id, filter_, _ALWAYS, after, at, oldest_first=True)
+            return [*reversed(earlier), anchor, *later]
+
+    def history(self, item_id: int) -> list[Change]:
+        select = "SELECT rev, op, at_ms, before FROM history WHERE space_id = ? AND item_id = ? ORDER BY rev, id"
+        with self._database.read() as connection:
+            return [change_of(*row) for row in connection.rows(select, (self._space_id, item_id))]
+
+    def superseded(self, item_id: int) -> list[int]:
+        select = "SELECT id FROM items WHERE space_id = ? AND superseded_by = ? ORDER BY id DESC"
+        with self._database.read() as connection:
+            return [row[0] for row in connection.rows(select, (self._space_id, item_id))]
+
+    @allow_replica
+    def titled(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope)
+            if filter_ is None or not patterns:
+                return {}
+            condition, bindings = filter_.sql(connection)
+            matching = " + ".join(["CASE WHEN s.label LIKE ? THEN 1 ELSE 0 END"] * len(patterns))
+            rows = connection.rows(
+                "SELECT (SELECT i.id FROM items i WHERE i.session_id = s.id AND i.space_id = s.space_id"
+                f"          AND i.kind = 'message' AND {condition} ORDER BY i.created_ms, i.id LIMIT 1), s.label"
+                "  FROM sessions s WHERE s.space_id = ? AND s.forgotten_ms IS NULL AND s.messages > 0"
+                f"   AND ({matching} >= ? OR s.label GLOB '*[^ -~]*') ORDER BY s.ended_ms DESC, s.id DESC LIMIT ?",
+                (*bindings, self._space_id, *patterns, least, limit),
+            )
+        return {first: text_of(label) for first, label in rows if first is not None}
+
+    def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
+        with self._database.read(self._query_timeout) as connection:
+            rows = connection.rows(_TURNS, (self._space_id, connection.array(item_ids)), prepared=True)
+        return {row[0]: turn_of(row) for row in rows}
+
+
+def filter_of(connection: Connection, space_id: int, scope: Scope) -> Filter | None:
+    """The filter of a scope, or None when it names a project that nobody has written to."""
+    kinds = () if set(scope.kinds) == set(KINDS) else scope.kinds
+    found: tuple[int, ...] = ()
+    if scope.only_global:
+        found = (NO_PROJECT,)
+    elif scope.project is not None:
+        found = projects.find(connection, space_id, scope.project)
+        if scope.with_global:
+            found = (*found, NO_PROJECT)
+        if not found:
+            return None
+    chosen = None if scope.sessions is None else tuple(sessions.ids_in(connection, space_id, scope.sessions))
+    return Filter(found, kinds, scope.types, scope.tag, chosen, scope.since_ms, scope.until_ms)
+
+
+def get(connection: Connection, space_id: int, item_ids: Iterable[int]) -> dict[int, Item]:
+    """Items by id, forgotten ones too; ids that do not exist are absent."""
+    ids = connection.array(i for i in dict.fromkeys(item_ids) if -(2**63) <= i < 2**63)
+    return {item.id: item for item in map(item_of, connection.rows(_BY_ID, (space_id, ids), prepared=True))}
+
+
+def get_one(connection: Connection, space_id: int, item_id: int) -> Item:
+    item = get(connection, space_id, [item_id]).get(item_id)
+    if item is None:
+        raise NotFound(f"There is no item {item_id}.")
+    return item
+
+
+def find(connection: Connection, space_id: int, ref: Ref) -> int | None:
+    """The integer id behind any spelling."""
+    for clause, value in (("uid = ?", ref.uid), ("substr(uid, -12) = ?", ref.short), ("id = ?", ref.number)):
+        if value is None:
+            continue
+        rows = connection.rows(f"SELECT id FROM items WHERE space_id = ? AND {clause} LIMIT 2", (space_id, value))
+        if len(rows) == 1:
+            return int(rows[0][0])
+    return None
+
+
+def newest(
+    connection: Connection, space_id: int, filter_: Filter, limit: int, before: tuple[int, int] | None
+) -> list[Item]:
+    """Live items, newest first; `before` is the (created_ms, id) to go on from."""
+    found: list[Item] = []
+    for walk in index_walks(filter_):
+        condition, bindings = walk.sql(connection)
+        if before:
+            condition += " AND (i.created_ms, i.id) < (?, ?)"
+            bindings += before
+        rows = connection.rows(
+            f"{_BY_TIME} WHERE i.space_id = ? AND {condition} ORDER BY i.created_ms DESC, i.id DESC LIMIT ?",
+            [space_id, *bindings, limit],
+        )
+        found += map(item_of, rows)
+    return sorted(found, key=_when, reverse=True)[:limit]
+
+
+def between(
+    connection: Connection,
+    space_id: int,
+    filter_: Filter,
+    span: tuple[int, int],
+    limit: int,
+    beyond: tuple[int, int] | None,
+    oldest_first: bool,
+) -> list[Item]:
+    """Live items of a time in its order; those of one session along its own index."""
+    # One bound on either side: of two, an index is walked from the looser one.
+    lower, upper = (span[0], -1), (span[1], 0)
+    if beyond and oldest_first:
+        lower = max(lower, beyond)
+    elif beyond:
+        upper = min(upper, beyond)
+    order = "ASC" if oldest_first else "DESC"
+    alone = filter_.sessions is not None and len(filter_.sessions) == 1
+    found: list[Item] = []
+    for walk in [filter_] if alone else index_walks(filter_):
+        condition, bindings = walk.sql(connection)
+        condition += " AND (i.created_ms, i.id) > (?, ?) AND (i.created_ms, i.id) < (?, ?)"
+        bindings += [*lower, *upper]
+        select = _BY_KIND if walk.kinds and not (alone or walk.projects or walk.types) else _BY_TIME
+        rows = connection.rows(
+            f"{select} WHERE {'+' * alone}i.space_id = ? AND {condition}"
+            f" ORDER BY i.created_ms {order}, i.id {order} LIMIT ?",
+            [space_id, *bindings, limit],
+        )
+        found += map(item_of, rows)
+    return sorted(found, key=_when, reverse=not oldest_first)[:limit]
+
+
+def messages(connection: Connection, space_id: int, session_id: int, limit: int | None, after: int) -> list[Item]:
+    """The live messages of a session in the order they were said; `after` is the id to go on from."""
+    rows = connection.rows(
+        f"{_BY_TIME} WHERE i.space_id = ? AND i.session_id = ? AND i.kind = 'message' AND i.id > ?"
+        " AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL ORDER BY i.id LIMIT ?",
+        (space_id, session_id, after, 2**62 if limit is None or limit < 0 else limit),
+    )
+    return [*map(item_of, rows)]
+
+
+def index_walks(filter_: Filter) -> Iterator[Filter]:
+    """The filter in parts that are each one walk along an index in the order of time."""
+    places: list[tuple[int, ...]] = [(project,) for project in filter_.projects]
+    types: list[tuple[str, ...]] = [(type_,) for type_ in filter_.types]
+    kinds: list[tuple[Kind, ...]] = [filter_.kinds]
+    if (places or filter_.kinds) and not types:
+        # With types the kind is checked on the way; without, it is part of the index.
+        kinds = [(kind,) for kind in filter_.kinds or KINDS]
+    for place, type_, kind in product(places or [()], types or [()], kinds):
+        yield replace(filter_, projects=place, types=type_, kinds=kind)
+
+
+def item_of(row: Sequence[Any]) -> Item:
+    """An item from its columns, which stand in the order of its fields; tags are a list, or the text of a JSON list."""
+    id_, uid, kind, type_, title, body, details, meta, project, session, tags, *rest = row
+    try:
+        texts = _short_texts(details) if len(details) < CACHED_DETAILS else _texts(details)
+        more = {} if meta == "{}" else json.loads(meta)
+        named = () if not tags else tuple(json.loads(tags) if type(tags) is str else cast("Sequence[str]", tags))
+    except (ValueError, TypeError, RecursionError):
+        return damaged_item(row)
+    if not (
+        has_types(tuple(map(type, row)), _TYPES)
+        and UID(uid)
+        and kind in KINDS
+        and row[12] in STATUSES
+        and type(more) is dict
+        and _are_texts(named)
+        and EARLIEST_MS <= row[14] <= LATEST_MS
+        and EARLIEST_MS <= row[15] <= LATEST_MS
+    ):
+        return damaged_item(row)
+    return Item(id_, uid, kind, type_, title, body, texts, more, project, session, named, *rest)
+
+
+@lru_cache(maxsize=256)
+def _short_texts(text: str) -> Mapping[str, str]:
+    """Short details are much the same from message to message, and read once."""
+    return _texts(text)
+
+
+def _texts(text: str) -> Mapping[str, str]:
+    details: Mapping[str, str] = json.loads(text)
+    if type(details) is not dict or not _are_texts(details.values()):
+        raise ValueError("not an object of texts")
+    return details
+
+
+def _are_texts(values: Any) -> bool:
+    return all(type(value) is str for value in values)
+
+
+def _when(item: Item) -> tuple[int, int]:
+    return item.created_ms, item.id
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _lower(text: str) -> str:
+    """As both engines fold case: ASCII letters only."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in text)

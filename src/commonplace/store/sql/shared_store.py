@@ -1,0 +1,33 @@
+"""What the stores of both engines have in common, part by part."""
+
+from __future__ import annotations
+
+from commonplace.store.sql.api_keys import ApiKeys
+from commonplace.store.sql.counts import Counting
+from commonplace.store.sql.events import Events
+from commonplace.store.sql.item_writes import ItemWrites
+from commonplace.store.sql.items import Items
+from commonplace.store.sql.links import Links
+from commonplace.store.sql.passages import Passages
+from commonplace.store.sql.projects import Projects
+from commonplace.store.sql.replies import Replies
+from commonplace.store.sql.sources import Sources
+from commonplace.store.sql.spaces import Spaces
+from commonplace.store.sql.topics import Topics
+
+
+class SharedStore(
+    ApiKeys,
+    Counting,
+    Events,
+    Items,
+    ItemWrites,
+    Links,
+    Passages,
+    Projects,
+    Replies,
+    Sources,
+    Spaces,
+    Topics,
+):
+    """One space of one database. An engine adds full text, vectors, and its connections."""
