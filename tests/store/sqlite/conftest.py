@@ -25,7 +25,7 @@ from commonplace.identity import ref
 from commonplace.model import Draft, Passage, Scope
 from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.sqlite.store import SqliteStore
-from commonplace.text.query import parse
+from commonplace.text.query import parse_query
 
 NOW = 1_742_049_000_000
 
@@ -36,7 +36,7 @@ def say(*words):
     print(*words, flush=True)
 
 def found(store, query):
-    return sorted({hit.item_id for hit in store.search_text(parse(query, QUERY_COLUMNS), Scope(), 10_000).hits})
+    return sorted({hit.item_id for hit in store.search_text(parse_query(query, QUERY_COLUMNS), Scope(), 10_000).hits})
 
 """
 
