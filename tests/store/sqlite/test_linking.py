@@ -28,7 +28,7 @@ store = SqliteStore(Path(sys.argv[1]))
 say("ready")
 sys.stdin.readline()
 done = 0
-while store.unlinked():
+while store.count_unlinked():
     try:
         done += store.link(3, references, NOW)
     except StoreBusy:

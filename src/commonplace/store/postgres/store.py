@@ -47,7 +47,7 @@ class PostgresStore(
             }
 
     def for_space(self, name: str) -> PostgresStore:
-        return PostgresStore(**self._opened, space=name, as_it_is=True)
+        return PostgresStore(**self._opened, space=name, migrate=False)
 
     def close(self) -> None:
         self._database.close()

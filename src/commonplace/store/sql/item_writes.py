@@ -74,6 +74,7 @@ class ItemWrites(Space):
 
 def put_all(connection: Connection, space_id: int, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:
     """Write items with their passages, words and jobs, or find that they are there already."""
+    drafts = [*drafts]
     known_projects: dict[str, int] = {}
     known_sessions: dict[tuple[str, bool], int] = {}
     keys = {draft.session for draft in drafts if draft.session is not None}

@@ -151,7 +151,7 @@ class Items(Space):
             return [row[0] for row in connection.rows(select, (self._space_id, item_id))]
 
     @allow_replica
-    def titled(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]:
+    def conversations_by_title(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = filter_of(connection, self._space_id, scope)
             if filter_ is None or not patterns:

@@ -44,7 +44,7 @@ class SqliteStore(
 
     def for_space(self, name: str) -> SqliteStore:
         path, timeout = self._database.path, self._query_timeout
-        return SqliteStore(path, space=name, query_timeout=timeout, as_it_is=True, shared=self._database)
+        return SqliteStore(path, space=name, query_timeout=timeout, migrate=False, shared=self._database)
 
     def close(self) -> None:
         # Spaces share the connections of whoever opened the first.
