@@ -11,7 +11,8 @@ from commonplace.store.postgres.integrity import STRAY_WORDS, WORDLESS, filled, 
 from commonplace.store.postgres.migrate import check
 from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.postgres.words import erase
-from commonplace.store.sql.vectors import MAX_TRIES, pending
+from commonplace.store.sql.vectors import pending
+from commonplace.store.types import MAX_EMBED_TRIES
 
 
 class Upkeep(PostgresSpace):
@@ -35,7 +36,9 @@ class Upkeep(PostgresSpace):
                 wordless=count(WORDLESS),
                 vectorless=count(VECTORLESS),
                 waiting=pending(connection, self._space_id),
-                given_up=count(f"FROM jobs WHERE space_id = {{space}} AND kind = 'embed' AND tries >= {MAX_TRIES}"),
+                given_up=count(
+                    f"FROM jobs WHERE space_id = {{space}} AND kind = 'embed' AND tries >= {MAX_EMBED_TRIES}"
+                ),
                 stray=count(STRAY_WORDS) + count(STRAY_VECTORS),
             )
 

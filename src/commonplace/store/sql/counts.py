@@ -5,8 +5,8 @@ from __future__ import annotations
 from commonplace.store.sql import projects
 from commonplace.store.sql.connection import IN_LIST, Connection
 from commonplace.store.sql.space import Space, allow_replica
-from commonplace.store.sql.vectors import MAX_TRIES, pending
-from commonplace.store.types import Counts
+from commonplace.store.sql.vectors import pending
+from commonplace.store.types import MAX_EMBED_TRIES, Counts
 
 
 class Counting(Space):
@@ -61,7 +61,7 @@ def _counts_of(connection: Connection, space_id: int, project_ids: tuple[int, ..
         vectors=one(f"vectors WHERE space_id = ? AND {here}"),
         pending=one(
             f"jobs j JOIN passages p ON p.space_id = j.space_id AND p.id = j.passage_id {inside}"
-            f" AND j.kind = 'embed' AND j.tries < {MAX_TRIES}"
+            f" AND j.kind = 'embed' AND j.tries < {MAX_EMBED_TRIES}"
         ),
         forgotten=one(f"items WHERE space_id = ? AND {here} AND forgotten_ms IS NOT NULL"),
         bytes=connection.database_size(),

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from commonplace.store.sql import projects
 from commonplace.store.sql.connection import Connection
 from commonplace.store.sql.space import Space, allow_replica
+from commonplace.store.sql.vectors import current_model
 from commonplace.store.types import BuiltTopics, StaleTopics, Topic, TopicCentre, TopicMember, TopicPoints
 
 _SELECT = """
@@ -69,14 +70,14 @@ class Topics(Space):
 
     def stale_topics(self) -> list[StaleTopics]:
         with self._database.read(self._query_timeout) as connection:
-            model = _current_model(connection, self._space_id)
+            model = current_model(connection, self._space_id)
             return [StaleTopics(*row) for row in connection.rows(_STALE, (self._space_id, model))]
 
     def topic_points(self, place: int, after: int, limit: int) -> TopicPoints:
         import numpy as np
 
         with self._database.read(self._query_timeout) as connection:
-            model = _current_model(connection, self._space_id)
+            model = current_model(connection, self._space_id)
             rows = connection.rows(
                 f"SELECT seq, passage_id, v FROM {_VECTORS} ORDER BY seq LIMIT ?",
                 (self._space_id, model, place, after, limit),
@@ -145,7 +146,7 @@ class Topics(Space):
         now_ms: int,
     ) -> bool:
         with self._database.write() as connection:
-            if built.model != _current_model(connection, self._space_id):
+            if built.model != current_model(connection, self._space_id):
                 return False
             shift = built.shift.tobytes()
             mine = connection.run(
@@ -212,12 +213,6 @@ class Topics(Space):
             f"UPDATE clusters SET size = ({count.format(same='m.cluster_id = clusters.id')}) WHERE {_OF_PLACE}",
             (self._space_id, place),
         )
-
-
-def _current_model(connection: Connection, space_id: int) -> int | None:
-    """The model whose vectors the space compares."""
-    model = connection.get_setting(space_id, "model")
-    return None if model is None else int(model)
 
 
 def _members(connection: Connection, space_id: int, place: int) -> dict[int, int]:

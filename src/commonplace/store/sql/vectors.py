@@ -16,7 +16,7 @@ from commonplace.store.sql import passages
 from commonplace.store.sql.connection import IN_LIST, Connection
 from commonplace.store.sql.items import NO_PROJECT, filter_of
 from commonplace.store.sql.space import Space
-from commonplace.store.types import Job
+from commonplace.store.types import MAX_EMBED_TRIES, Job
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,11 +27,9 @@ RESCORED = 300
 # When more than this share of what was scanned as near is no longer there, the signs are read anew.
 GONE_SHARE = 0.25
 SCAN_ROWS = 32_768
-# Also written in the index `jobs_waiting`. What was tried so often waits no longer.
-MAX_TRIES = 5
 # Of a long queue, so many of the newest are looked at to see which are inside a filter.
 LOOKED_AT = 5_000
-_WAITING = f"space_id = ? AND kind = 'embed' AND tries < {MAX_TRIES}"
+_WAITING = f"space_id = ? AND kind = 'embed' AND tries < {MAX_EMBED_TRIES}"
 _NEWEST = f"(SELECT space_id, id, passage_id FROM jobs WHERE {_WAITING} ORDER BY id DESC LIMIT {LOOKED_AT}) j"
 _OF_ITEMS = (
     "CROSS JOIN passages p ON p.space_id = j.space_id AND p.id = j.passage_id"
@@ -42,7 +40,7 @@ _QUEUE = "INSERT INTO jobs (space_id, kind, passage_id)"
 # chose them again for each row would choose others each time.
 _CLAIM = f"""
 WITH chosen AS MATERIALIZED (
-     SELECT id FROM jobs WHERE space_id = :space AND kind = 'embed' AND tries < {MAX_TRIES}
+     SELECT id FROM jobs WHERE space_id = :space AND kind = 'embed' AND tries < {MAX_EMBED_TRIES}
         AND lease_until_ms NOT BETWEEN :now + 1 AND :now + 2 * :lease
       ORDER BY id DESC LIMIT :limit {{skip_locked}})
 UPDATE jobs SET owner = :owner, lease_until_ms = :now + :lease, tries = tries + 1

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from commonplace.store.invariants import SEARCHED, STRAY_VECTORS, VECTORLESS
 from commonplace.store.maintenance import IndexState
-from commonplace.store.sql.vectors import MAX_TRIES, pending
+from commonplace.store.sql.vectors import pending
 from commonplace.store.sqlite import index, items, sql
 from commonplace.store.sqlite.integrity import STRAY_WORDS, WORDLESS, complaints, filled
 from commonplace.store.sqlite.migrate import check
 from commonplace.store.sqlite.space import SqliteSpace
+from commonplace.store.types import MAX_EMBED_TRIES
 
 
 class Upkeep(SqliteSpace):
@@ -35,7 +36,9 @@ class Upkeep(SqliteSpace):
                 wordless=count(WORDLESS),
                 vectorless=count(VECTORLESS),
                 waiting=pending(connection, self._space_id),
-                given_up=count(f"FROM jobs WHERE space_id = {{space}} AND kind = 'embed' AND tries >= {MAX_TRIES}"),
+                given_up=count(
+                    f"FROM jobs WHERE space_id = {{space}} AND kind = 'embed' AND tries >= {MAX_EMBED_TRIES}"
+                ),
                 stray=count(STRAY_WORDS) + count(STRAY_VECTORS),
             )
 
