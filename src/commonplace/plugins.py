@@ -10,9 +10,13 @@ A plugin that cannot be loaded is reported by its name, and the others go on wor
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace.errors import InvalidInput
@@ -82,9 +86,30 @@ def _loaded(group: str, name: str, check: Check | None) -> Any:
     return BrokenPlugin(group, name, package, wrong) if wrong else found
 
 
+def _is_used(group: str) -> bool:
+    """Whether any installed package names a group. Looking is quicker than importing what parses the files."""
+    name = group.encode()
+    for folder in sys.path:
+        try:
+            with os.scandir(folder or os.curdir) as entries:
+                packages = [Path(entry) for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
+        except NotADirectoryError:
+            # An archive, of which only Python knows what is in it.
+            return True
+        except OSError:
+            continue
+        for package in packages:
+            with contextlib.suppress(OSError):
+                if name in (package / "entry_points.txt").read_bytes():
+                    return True
+    return False
+
+
 @cache
 def _entry_points(group: str) -> Mapping[str, EntryPoint]:
     """By name. Of two packages that use one name, the first on the path is taken, as Python does with modules."""
+    if not _is_used(group):
+        return {}
     from importlib.metadata import entry_points
 
     found: dict[str, EntryPoint] = {}

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from commonplace.config import Settings
-from commonplace.hosts.registry import EDITOR_NAMES, EDITORS
+from commonplace.hosts.registry import EDITOR_NAMES, editors
 
 from .conftest import Run
 
-HOOKED = {editor.name for editor in EDITORS if editor.hooks}
+HOOKED = {editor.name for editor in editors() if editor.hooks}
 
 
 @pytest.fixture(autouse=True)

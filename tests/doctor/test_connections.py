@@ -103,7 +103,7 @@ def test_a_server_that_does_not_start(context: DoctorContext, connect: Connect) 
 @pytest.mark.parametrize("name", ["claude-code", "codex"])
 def test_a_file_with_a_syntax_error(context: DoctorContext, connect: Connect, name: str) -> None:
     editor, places = editor_named(name), connect(name)
-    file = editor.file(places)
+    file = editor.mcp.file(places)
     assert file is not None
     file.write_text(file.read_text(encoding="utf-8") + "\n}} = [", encoding="utf-8")
     found = failing([*editor_checks.check_connections(context)])

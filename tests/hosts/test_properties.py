@@ -14,7 +14,7 @@ from commonplace.hosts import markers
 from commonplace.hosts.generate import Generated, generate, plan_rule_files
 from commonplace.hosts.learn import learn
 from commonplace.hosts.project_files import write_all
-from commonplace.hosts.registry import TARGET_NAMES, TARGETS, targets_for
+from commonplace.hosts.registry import TARGET_NAMES, rule_targets, rule_targets_in
 from commonplace.hosts.rules_markdown import statements
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember_all
@@ -62,7 +62,7 @@ def project() -> Iterator[Path]:
 
 
 def write(told: RuleSet, root: Path, *targets: str) -> Generated:
-    made = plan_rule_files(told, root, targets_for(targets or TARGET_NAMES, root))
+    made = plan_rule_files(told, root, rule_targets_in(root, targets or TARGET_NAMES))
     write_all(root, made.changes)
     return made
 
@@ -146,8 +146,8 @@ def test_a_rule_that_was_generated_is_the_same_when_its_markers_are_gone(
     with project() as root:
         remember_all(memory, [note_of(rule, name) for rule in some])
         generate(memory, root, name, TARGET_NAMES, ("rule", "decision", "fact", "note"))
-        for host in TARGETS:
-            for pattern in host.homes:
+        for host in rule_targets():
+            for pattern in host.patterns:
                 for file in root.glob(pattern):
                     if file.is_file():
                         cut = markers.parts(file.read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ import pytest
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, TooLarge
 from commonplace.hosts.generate import plan_rule_files
 from commonplace.hosts.project_files import Change, write_all
-from commonplace.hosts.registry import targets_for
+from commonplace.hosts.registry import rule_targets_in
 from commonplace.memory.rules import Rule, RuleSet, Skill
 
 from .conftest import Generate, Say, tree
@@ -155,7 +155,7 @@ def test_a_category_that_is_no_file_name_is_refused(root: Path, category: str, t
         (Skill(2, category, "Bad", "Bad"),) if type_ == "skill" else (),
     )
     with pytest.raises(InvalidInput, match=r"of memory 2 cannot name a (file|skill)") as refused:
-        plan_rule_files(told, root, targets_for(("agents", "claude"), root))
+        plan_rule_files(told, root, rule_targets_in(root, ("agents", "claude")))
     assert "edit 2 --category NAME" in refused.value.hint
     assert tree(root) == {}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.errors import Conflict, InvalidInput
-from commonplace.hosts.registry import TARGET_NAMES, TARGETS, targets_for
+from commonplace.hosts.registry import TARGET_NAMES, rule_targets, rule_targets_in
 
 from .conftest import Generate, Say, inner
 
@@ -137,16 +137,16 @@ def test_each_target_gets_skills_in_its_own_folder(write: Generate, say: Say, ro
     assert inner(text) == "1. make build\n2. make deploy"
 
 
-@pytest.mark.parametrize(("host", "sign"), [(host, sign) for host in TARGETS for sign in host.signs])
+@pytest.mark.parametrize(("host", "sign"), [(host, sign) for host in rule_targets() for sign in host.signs])
 def test_a_tool_is_used_if_one_of_its_signs_is_there(root: Path, host: object, sign: str) -> None:
     (root / sign).parent.mkdir(parents=True, exist_ok=True)
     (root / sign).mkdir() if "." not in sign[1:] else (root / sign).touch()
-    assert host in targets_for((), root)
+    assert host in rule_targets_in(root, ())
 
 
 def test_a_project_that_uses_no_tool_gets_agents_md(root: Path) -> None:
     (root / ".github" / "workflows").mkdir(parents=True)
-    assert [host.name for host in targets_for((), root)] == ["agents"]
+    assert [host.name for host in rule_targets_in(root, ())] == ["agents"]
 
 
 def test_a_second_name_for_a_file_is_no_second_tool(write: Generate, say: Say, root: Path) -> None:
@@ -163,9 +163,9 @@ def test_a_second_name_for_a_file_is_no_second_tool(write: Generate, say: Say, r
 
 def test_named_targets_are_used_whatever_the_project_uses(root: Path) -> None:
     (root / "CLAUDE.md").touch()
-    assert [host.name for host in targets_for(("kiro", "cursor"), root)] == ["cursor", "kiro"]
+    assert [host.name for host in rule_targets_in(root, ("kiro", "cursor"))] == ["cursor", "kiro"]
     with pytest.raises(InvalidInput, match="'emacs'"):
-        targets_for(("emacs",), root)
+        rule_targets_in(root, ("emacs",))
 
 
 def test_cline_with_a_single_rules_file_keeps_it_single(write: Generate, say: Say, root: Path) -> None:
@@ -205,4 +205,4 @@ def test_a_tool_whose_file_is_a_link_to_another_is_left_out_even_if_it_has_a_fol
     (root / "AGENTS.md").write_text("- Mine\n", encoding="utf-8")
     (root / "CLAUDE.md").symlink_to("AGENTS.md")
     (root / ".claude").mkdir()
-    assert [host.name for host in targets_for((), root)] == ["agents"]
+    assert [host.name for host in rule_targets_in(root, ())] == ["agents"]

@@ -89,7 +89,7 @@ def test_the_plugin_has_the_hooks_that_connect_writes(file: str, name: str) -> N
     hooks = editor_named(name).hooks
     assert hooks is not None
     written = read(f"plugin/hooks/{file}.json")["hooks"]
-    assert written == {event: [hooks.shape(event, f"commonplace hook {name} {event}")] for event in hooks.events}
+    assert written == {event: [hooks.entry(event, f"commonplace hook {name} {event}")] for event in hooks.events}
     for groups in written.values():
         assert is_our_hook_command(groups[0]["hooks"][0]["command"])
 

@@ -16,11 +16,11 @@ from commonplace.capture.import_report import UNTITLED, ImportReport, Skipped, T
 from commonplace.capture.transcript_files import ReadMark, changed_since, file_stamp, mark_of_file, plain_name
 from commonplace.capture.transcript_messages import session_title, turn_messages
 from commonplace.capture.transcript_reading import (
-    DATABASE,
     Reading,
     TranscriptFile,
     candidate_files,
     find_transcripts,
+    is_database,
     read_sessions,
     recognise,
 )
@@ -333,4 +333,4 @@ class SessionWatcher:
         return sorted(files, key=lambda found: "subagents" in found.path.parts)
 
     def _too_soon(self, path: Path, now: float) -> bool:
-        return path.name == DATABASE and now - self._read_at.get(path, -DATABASE_SECONDS) < DATABASE_SECONDS
+        return is_database(path) and now - self._read_at.get(path, -DATABASE_SECONDS) < DATABASE_SECONDS

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 from commonplace.errors import InvalidInput
-from commonplace.hosts.transcript import READERS, Position
+from commonplace.hosts.registry import transcripts_of
+from commonplace.hosts.transcript import Position
 from commonplace.text.redact import redact
 
 MAX_LINE = 16 << 20
@@ -175,16 +176,16 @@ class ReadMark:
 
     def after(self, position: Position, last_turn: str = "") -> ReadMark:
         """The mark to keep when the file was read up to there."""
-        reader = READERS[position.transcript.source]
-        return replace(self, position=position, last_turn=last_turn, reader=reader)
+        return replace(self, position=position, last_turn=last_turn, reader=_reader_version(position))
 
     def as_json(self) -> dict[str, Any]:
         """To be kept, so without secrets: the address of a repository may hold one, and so may any title."""
-        kept = asdict(self)
-        if kept["position"]:
-            told = kept["position"]["transcript"]
-            told |= {name: redact(text) for name, text in told.items() if isinstance(text, str) and name != "path"}
-        return kept
+        values = asdict(self)
+        if values["position"]:
+            transcript = values["position"]["transcript"]
+            texts = ((name, text) for name, text in transcript.items() if isinstance(text, str) and name != "path")
+            transcript |= {name: redact(text) for name, text in texts}
+        return values
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ReadMark:
@@ -206,7 +207,7 @@ def changed_since(mark: ReadMark, path: Path) -> Change:
     A file that grew, or was only compressed, is read on from the mark's position; a rewritten one, or one that an
     older reader read, from its start.
     """
-    if mark.position and mark.reader != READERS[mark.position.transcript.source]:
+    if mark.position and mark.reader != _reader_version(mark.position):
         return "rewritten"
     if path.name.endswith(PACKED) and plain_name(path) == mark.path:
         with open_unpacked(path) as stream:
@@ -217,6 +218,11 @@ def changed_since(mark: ReadMark, path: Path) -> Change:
     if known and size == mark.size and _changed_ns(path) == mark.mtime_ns:
         return "same"
     return "grew" if known and size > mark.size and not path.name.endswith(PACKED) else "rewritten"
+
+
+def _reader_version(position: Position) -> int:
+    transcripts = transcripts_of(position.transcript.source)
+    return transcripts.version if transcripts else 0
 
 
 def plain_name(path: Path) -> str:

@@ -1,4 +1,7 @@
-"""Where coding agents keep their sessions, and which files under a path are sessions at all."""
+"""The sessions of coding agents: which files under a path are some, and one pass over a file from where the last ended.
+
+How the sessions of each product are recognised and read is in its module of hosts/.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ import codecs
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from commonplace.capture.import_report import Skipped
 from commonplace.capture.transcript_files import (
@@ -21,25 +24,17 @@ from commonplace.capture.transcript_files import (
     plain_name,
     read_lines,
 )
-from commonplace.capture.transcripts import claude_code, codex, gemini
-from commonplace.capture.transcripts.cursor import Conversation, conversations
 from commonplace.errors import InvalidInput
-from commonplace.hosts.transcript import AppendedReader, Counts, LookBack, Position, Source, Transcript, Turn, off_path
-from commonplace.text.json_fields import text_in
+from commonplace.hosts.host import Locations, StoredSession, TranscriptReader, Transcripts
+from commonplace.hosts.registry import transcript_sources, transcripts_of
+from commonplace.hosts.transcript import AppendedReader, Counts, Position, Source, Transcript, Turn, off_path
 
 _SNIFF = 16 << 10
 _LINES = 20
 _MAX_DEPTH = 32
-DATABASE = "state.vscdb"
 _ENDINGS = tuple(kind + packing for kind in (".jsonl", ".json") for packing in ("", *PACKED))
 _PASSED_OVER = {"node_modules", "__pycache__", "site-packages"}
-_CODEX_TYPES = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
-# What a line holds at its beginning, where it is longer than what is looked at.
-_TRAITS: Mapping[Source, tuple[bytes, ...]] = {
-    "codex": (b'"type"', b'"session_meta"'),
-    "claude-code": (b'"parentUuid"', b'"isSidechain"'),
-    "gemini": (b'"sessionId"', b'"projectHash"'),
-}
+_SQLITE = b"SQLite format 3\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +45,14 @@ class TranscriptFile:
     source: Source
 
 
-def transcript_folders(environment: Mapping[str, str], home: Path, system: str) -> list[Path]:
-    """The folders and files in which the four products keep sessions, whether they exist or not."""
-    told = environment.get("CLAUDE_CONFIG_DIR", "")
-    claude = [Path(folder.strip()) for folder in told.split(",") if folder.strip()]
-    codex = Path(environment.get("CODEX_HOME") or home / ".codex")
-    gemini = Path(environment.get("GEMINI_CLI_HOME") or home) / ".gemini"
-    cursor = _settings(environment, home, system) / "Cursor" / "User"
-    return [
-        *(folder / "projects" for folder in claude or [home / ".claude", home / ".config" / "claude"]),
-        codex / "sessions",
-        codex / "archived_sessions",
-        gemini / "tmp",
-        cursor / "globalStorage" / DATABASE,
-        cursor / "workspaceStorage",
-    ]
+def transcript_folders(locations: Locations) -> list[Path]:
+    """The folders and files in which every host keeps its sessions, whether they exist or not."""
+    return [folder for transcripts in transcript_sources().values() for folder in transcripts.folders(locations)]
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is by its name the database in which a host keeps all sessions."""
+    return path.name in _databases()
 
 
 def find_transcripts(paths: Iterable[Path], named: bool = False) -> Iterator[TranscriptFile | Skipped]:
@@ -92,47 +80,50 @@ def candidate_files(paths: Iterable[Path]) -> Iterator[Path | Skipped]:
 
 
 def detect_source(path: Path) -> Source | None:
-    """Which product wrote this file, told by its content; None if none of them did."""
-    start = first_bytes(path, _SNIFF)
-    if path.name == DATABASE:
-        return "cursor" if start.startswith(b"SQLite format 3\0") else None
+    """The host that wrote this file, recognised by its content; None if none did."""
+    start, sources = first_bytes(path, _SNIFF), transcript_sources()
+    if path.name in _databases():
+        return _databases()[path.name] if start.startswith(_SQLITE) else None
     lines = start.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     unfinished = lines.pop() if len(start) == _SNIFF else b""
     for line in lines[:_LINES]:
-        if source := _source(_object(line)):
-            return source
-    if lines and lines[0].strip() == b"{":
-        return "gemini" if all(trait in start for trait in _TRAITS["gemini"]) else None
-    return next((source for source, traits in _TRAITS.items() if all(trait in unfinished for trait in traits)), None)
+        record = _object(line)
+        for name, transcripts in sources.items():
+            if record and transcripts.matches(record):
+                return name
+    document = bool(lines) and lines[0].strip() == b"{"
+    for name, transcripts in sources.items():
+        where = start if document and transcripts.document else b"" if document else unfinished
+        if transcripts.traits and all(trait in where for trait in transcripts.traits):
+            return name
+    return None
 
 
-def _settings(environment: Mapping[str, str], home: Path, system: str) -> Path:
-    if system == "darwin":
-        return home / "Library" / "Application Support"
-    if system == "win32":
-        return Path(environment.get("APPDATA") or home / "AppData" / "Roaming")
-    return Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
+def _databases() -> dict[str, Source]:
+    return {one.database: name for name, one in transcript_sources().items() if one.database}
 
 
 def _within(root: Path) -> Iterator[Path | Skipped]:
     """Depth first. Links to folders are not followed, so that no loop can catch the walk."""
-    waiting = [(root, 0)]
+    waiting, databases = [(root, 0)], _databases()
     while waiting:
         folder, depth = waiting.pop()
         try:
             with os.scandir(folder) as entries:
-                kept = sorted((entry for entry in entries if _promising(entry)), key=lambda entry: entry.name)
+                found = sorted(
+                    (entry for entry in entries if _promising(entry, databases)), key=lambda entry: entry.name
+                )
         except OSError as error:
             yield Skipped(str(folder), error.strerror or "It cannot be read.", "file")
             continue
-        folders = [Path(entry.path) for entry in kept if entry.is_dir(follow_symlinks=False)]
-        yield from (path for path in (Path(entry.path) for entry in kept) if path.is_file())
+        folders = [Path(entry.path) for entry in found if entry.is_dir(follow_symlinks=False)]
+        yield from (path for path in (Path(entry.path) for entry in found) if path.is_file())
         if depth < _MAX_DEPTH:
             waiting.extend((inner, depth + 1) for inner in reversed(folders))
 
 
-def _promising(entry: os.DirEntry[str]) -> bool:
-    if entry.name == DATABASE or entry.name.endswith(_ENDINGS):
+def _promising(entry: os.DirEntry[str], databases: Collection[str]) -> bool:
+    if entry.name.endswith(_ENDINGS) or entry.name in databases:
         return True
     return not entry.name.startswith(".") and entry.name not in _PASSED_OVER and entry.is_dir(follow_symlinks=False)
 
@@ -156,19 +147,6 @@ def recognise(path: Path, tell: bool = False) -> Iterator[TranscriptFile | Skipp
         yield Skipped(str(path), "It is no session of Claude Code, Codex, Gemini CLI or Cursor.", "file")
 
 
-def _source(record: dict[str, Any]) -> Source | None:
-    kind = text_in(record, "type")
-    if kind in _CODEX_TYPES and isinstance(record.get("payload"), dict):
-        return "codex"
-    if {"id", "timestamp", "instructions"} <= record.keys():
-        return "codex"
-    if "sessionId" in record and ("projectHash" in record or "startTime" in record):
-        return "gemini"
-    if kind and ("sessionId" in record or {"uuid", "parentUuid"} <= record.keys()):
-        return "claude-code"
-    return None
-
-
 def _object(line: bytes) -> dict[str, Any]:
     try:
         found = json.loads(line)
@@ -181,49 +159,27 @@ MAX_DOCUMENT = 64 << 20
 """Bytes that a session which is one JSON object may have."""
 
 
-class Learnt(Protocol):
-    """What is known of a session while it is read."""
-
-    @property
-    def transcript(self) -> Transcript: ...
-    @property
-    def counts(self) -> Counts: ...
-    @property
-    def position(self) -> Position: ...
-
-
-class Reader(Learnt, Protocol):
-    """Takes the records of one format and makes turns of them. Its position is behind the last turn wholly given."""
-
-    def take(self, record: dict[str, Any], offset: int) -> Iterator[Turn]: ...
-    def rest(self) -> Iterator[Turn]: ...
-
-
-_READERS: Mapping[Source, Callable[[Position, LookBack], Reader]] = {
-    "claude-code": claude_code.ClaudeCode,
-    "codex": codex.Codex,
-    "gemini": lambda position, _: gemini.Gemini(position),
-}
-_PLACES: Mapping[Source, Callable[[Path], Transcript]] = {
-    "claude-code": claude_code.transcript_of,
-    "codex": codex.transcript_of,
-    "gemini": gemini.transcript_of,
-}
-
-
 def read_sessions(path: Path, source: Source, position: Position | None = None) -> Iterator[Reading]:
-    """The sessions of a file, each to be iterated before the next: one, but for Cursor, which keeps all in one."""
-    if source == "cursor":
-        for conversation in conversations(path):
-            yield CursorReading(conversation)
-    else:
+    """The sessions of a file, each to be iterated before the next: one, unless it is a database of many."""
+    transcripts = _transcripts(source)
+    if transcripts.sessions is None:
         yield FileReading(path, source, position)
+        return
+    for session in transcripts.sessions(path):
+        yield DatabaseReading(session)
+
+
+def _transcripts(source: Source) -> Transcripts:
+    transcripts = transcripts_of(source)
+    if transcripts is None:
+        raise InvalidInput(f"The sessions of {source!r} cannot be read.", "Install the plugin that reads them.")
+    return transcripts
 
 
 class Reading(ABC):
     """One pass over one session. Iterate it once; what it learnt is final after that."""
 
-    def __init__(self, learnt: Learnt) -> None:
+    def __init__(self, learnt: TranscriptReader | StoredSession) -> None:
         self._learnt = learnt
         self._lineage: dict[str, str | None] = {}
 
@@ -258,15 +214,15 @@ class Reading(ABC):
     def _turns(self) -> Iterator[Turn]: ...
 
 
-class CursorReading(Reading):
-    """One conversation of Cursor's database. There is nowhere to go on from: a changed one is read again."""
+class DatabaseReading(Reading):
+    """One session of a database. There is nowhere to go on from: a changed one is read again."""
 
-    def __init__(self, conversation: Conversation) -> None:
-        super().__init__(conversation)
-        self._conversation = conversation
+    def __init__(self, session: StoredSession) -> None:
+        super().__init__(session)
+        self._session = session
 
     def _turns(self) -> Iterator[Turn]:
-        return self._conversation.turns()
+        return self._session.turns()
 
 
 class FileReading(Reading):
@@ -280,9 +236,12 @@ class FileReading(Reading):
         limit: int = MAX_LINE,
         until: int | None = None,
     ) -> None:
-        start = position or Position(_PLACES[source](path))
+        transcripts = _transcripts(source)
+        assert transcripts.reader is not None, f"{source} has no reader"
+        begun = transcripts.start(path) if transcripts.start else Transcript(source, str(path))
+        start = position or Position(begun)
         start = replace(start, transcript=replace(start.transcript, path=str(path)))
-        self._reader = _READERS[source](start, self._links_before)
+        self._reader = transcripts.reader(start, self._links_before)
         super().__init__(self._reader)
         self._path, self._source, self._limit = path, source, limit
         self._from, self._until = start.offset, until

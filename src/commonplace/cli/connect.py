@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import click
 
 from commonplace.cli.command import Call, command
-from commonplace.cli.options import project_root
+from commonplace.cli.options import PluginChoice, project_root
 from commonplace.cli.output_files import unified_diff
 from commonplace.cli.terminal import plain, use_colour
 from commonplace.config import PROFILES
@@ -23,12 +23,14 @@ from commonplace.hosts.connections import (
     ConnectionPlan,
     apply_plan,
     calls_this_memory,
+    installed_editors,
     plan_connection,
     plan_disconnection,
     read_connection,
 )
-from commonplace.hosts.host import Editor, Locations, Server, locations_here
-from commonplace.hosts.registry import EDITOR_NAMES, EDITORS, editors_named, installed_editors
+from commonplace.hosts.host import Host, Locations, Server, locations_here
+from commonplace.hosts.registry import EDITOR_NAMES, editor_names, editors_named
+from commonplace.hosts.registry import editors as all_editors
 from commonplace.hosts.server_entry import DesiredConnection, commonplace_program, local_server
 from commonplace.model import Key
 from commonplace.text.redact import redact
@@ -49,12 +51,12 @@ class ConnectOptions:
     key: str
     hooks: bool
 
-    def wanted(self, editor: Editor) -> DesiredConnection:
+    def wanted(self, editor: Host) -> DesiredConnection:
         """What this editor is to have. A key that it has for this address already is kept, unless it was revoked."""
         key = self.key or self._known_key(editor) or NO_KEY_YET
         return self._with(key)
 
-    def with_new_key(self, editor: Editor, wanted: DesiredConnection) -> DesiredConnection:
+    def with_new_key(self, editor: Host, wanted: DesiredConnection) -> DesiredConnection:
         """The same, with a key that works, made if there is none."""
         if wanted.server.key != NO_KEY_YET:
             return wanted
@@ -68,7 +70,7 @@ class ConnectOptions:
         server = Server(url=self.url, key=key) if self.url else local_server(program, self.profile, data_dir)
         return DesiredConnection(server, program if self.hooks else (), data_dir)
 
-    def _known_key(self, editor: Editor) -> str:
+    def _known_key(self, editor: Host) -> str:
         there = read_connection(editor, self.places) if self.url else None
         secret = there.key if there and there.ours and _is_same_server(there.url, self.url) else ""
         return "" if secret and _is_revoked(self.call, secret) else secret
@@ -104,7 +106,7 @@ def connect_options(
     return ConnectOptions(call, places, profile or DEFAULT_PROFILE, url, key or "", hooks)
 
 
-def revoke_key(call: Call, editor: Editor, headers: Mapping[str, str]) -> None:
+def revoke_key(call: Call, editor: Host, headers: Mapping[str, str]) -> None:
     """Let a key that was made for an editor work no longer. One that somebody gave us is theirs."""
     secret = _key_of(headers)
     if not secret or not call.settings().has_store:
@@ -159,7 +161,7 @@ def _is_revoked(call: Call, secret: str) -> bool:
         return keys.is_revoked_or_expired(memory, secret)
 
 
-def _key_name(editor: Editor) -> str:
+def _key_name(editor: Host) -> str:
     return f"{CONNECT_KEY_PREFIX}{editor.name}"
 
 
@@ -189,7 +191,7 @@ def _custom_data_dir(call: Call) -> str | None:
     return None if folder == Path(data_folder("", env)).absolute() else str(folder)
 
 
-hosts_argument = click.argument("hosts", metavar="[HOST]...", nargs=-1, type=click.Choice(EDITOR_NAMES))
+hosts_argument = click.argument("hosts", metavar="[HOST]...", nargs=-1, type=PluginChoice(EDITOR_NAMES, editor_names))
 user_option = click.option("--user", is_flag=True, help="In your own settings, for every project (the default).")
 project_option = click.option(
     "--project",
@@ -243,17 +245,19 @@ def connect(
     places = _places(user, project)
     choice = connect_options(call, places, profile, http, key, hooks=not no_hooks)
 
-    def plan(editor: Editor) -> ConnectionPlan:
+    def plan(editor: Host) -> ConnectionPlan:
         wanted = choice.wanted(editor)
         planned = plan_connection(editor, places, wanted, force=force)
         if dry_run or not planned.changes or wanted.server.key != NO_KEY_YET:
             return planned
         return plan_connection(editor, places, choice.with_new_key(editor, wanted), force=force)
 
-    editors = editors_named(hosts) or [editor for editor in installed_editors(places) if editor.http or not choice.url]
+    editors = editors_named(hosts) or [
+        editor for editor in installed_editors(places) if editor.mcp.http or not choice.url
+    ]
     if not editors:
         raise NotFound(
-            "None of the editors that can be connected was found here.", f"Name one: {', '.join(EDITOR_NAMES)}."
+            "None of the editors that can be connected was found here.", f"Name one: {', '.join(editor_names())}."
         )
     if choice.url and places.project and not dry_run:
         call.note("The project's settings will hold a key: keep them out of version control.")
@@ -277,26 +281,26 @@ def disconnect(call: Call, hosts: Sequence[str], user: bool, project: str | None
     """Take out of editors what `connect` put in: of each HOST, or of all that are connected. Nothing else changes."""
     hosts, project = _split_host_from_value(hosts, project)
     places = _places(user, project)
-    editors = editors_named(hosts) or [editor for editor in EDITORS if _has_something(editor, places)]
+    editors = editors_named(hosts) or [editor for editor in all_editors() if _has_something(editor, places)]
 
     if not editors:
         call.note("No editor is connected here.")
     headers: dict[str, Mapping[str, str]] = {}
 
-    def plan(editor: Editor) -> ConnectionPlan:
+    def plan(editor: Host) -> ConnectionPlan:
         there = read_connection(editor, places)
         headers[editor.name] = (there.headers if there and there.ours else None) or {}
         return plan_disconnection(editor, places)
 
     def afterwards(planned: ConnectionPlan) -> None:
-        revoke_key(call, planned.editor, headers[planned.editor.name])
+        revoke_key(call, planned.host, headers[planned.host.name])
 
     _each(call, editors, places, plan, afterwards, dry_run=dry_run)
 
 
 def _split_host_from_value(hosts: Sequence[str], value: str | None) -> tuple[Sequence[str], str | None]:
     """`--project cursor` means the editor, not a folder of that name."""
-    return ((*hosts, value), "") if value in EDITOR_NAMES else (hosts, value)
+    return ((*hosts, value), "") if value in EDITOR_NAMES or value in editor_names() else (hosts, value)
 
 
 def _places(user: bool, project: str | None) -> Locations:
@@ -305,7 +309,7 @@ def _places(user: bool, project: str | None) -> Locations:
     return locations_here(None if project is None else project_root(project or None))
 
 
-def _has_something(editor: Editor, places: Locations) -> bool:
+def _has_something(editor: Host, places: Locations) -> bool:
     """Whether there may be something of ours: a file that cannot be understood is worth its complaint."""
     try:
         there = read_connection(editor, places)
@@ -316,9 +320,9 @@ def _has_something(editor: Editor, places: Locations) -> bool:
 
 def _each(
     call: Call,
-    editors: Sequence[Editor],
+    editors: Sequence[Host],
     places: Locations,
-    plan: Callable[[Editor], ConnectionPlan],
+    plan: Callable[[Host], ConnectionPlan],
     afterwards: Callable[[ConnectionPlan], None],
     *,
     dry_run: bool,
@@ -344,7 +348,7 @@ def _each(
         click.get_current_context().exit(failures[0].exit_code)
 
 
-def _report_failed(call: Call, editor: Editor, error: CommonplaceError) -> dict[str, Any]:
+def _report_failed(call: Call, editor: Host, error: CommonplaceError) -> dict[str, Any]:
     if not call.json:
         click.secho(f"{editor.title}: ", fg="red", bold=True, nl=False, err=True, color=use_colour())
         click.echo(plain(f"{error.message} {error.hint}"), err=True)
@@ -359,10 +363,11 @@ def _report_planned(call: Call, planned: ConnectionPlan, places: Locations, *, d
         for text in diffs.values() if dry_run else ():
             call.say(text)
         if planned.changes and planned.state != "disconnected" and not dry_run:
-            for advice in filter(None, (planned.editor.afterwards, planned.editor.after_hooks * bool(planned.events))):
+            hooks = planned.host.hooks if planned.events else None
+            for advice in filter(None, (planned.host.mcp.advice, hooks.advice if hooks else "")):
                 call.note(advice)
     return {
-        "host": planned.editor.name,
+        "host": planned.host.name,
         "state": planned.state,
         "files": [
             {"path": change.path, "action": change.action} | ({"diff": diffs[change.path]} if dry_run else {})
@@ -378,8 +383,8 @@ def _line(planned: ConnectionPlan, places: Locations, *, dry_run: bool) -> str:
     with_hooks = ""
     if planned.state in ("connected", "updated"):
         with_hooks = f", with {len(planned.events)} hooks" if planned.events else ", without hooks"
-        with_hooks += "" if planned.editor.hooks else " (it has none)"
-    return f"{planned.editor.title}: {state}{with_hooks}" + (f" ({files})" if files else "")
+        with_hooks += "" if planned.host.hooks else " (it has none)"
+    return f"{planned.host.title}: {state}{with_hooks}" + (f" ({files})" if files else "")
 
 
 def _short(path: str, places: Locations) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +17,7 @@ from commonplace.capture.transcript_reading import TranscriptFile, transcript_fo
 from commonplace.cli import tables
 from commonplace.cli.command import Call, StoppedEarly, command
 from commonplace.errors import InvalidInput, StoreBusy
+from commonplace.hosts.host import locations_here
 from commonplace.memory.graph import link_new_passages
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status import status
@@ -47,7 +46,7 @@ def ingest(call: Call, paths: Sequence[str], project: str | None, watch: bool) -
     for path in chosen:
         if not path.exists():
             raise InvalidInput(f"There is no file or folder {path}.", "Name one, or none to look in the usual places.")
-    chosen = chosen or transcript_folders(os.environ, Path.home(), sys.platform)
+    chosen = chosen or transcript_folders(locations_here())
     with call.memory() as memory:
         summary = _ingest_paths(call, memory, chosen, project, named=bool(paths))
         waiting = 0 if memory.embeddings.state == "off" else status(memory)["pending"]

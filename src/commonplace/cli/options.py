@@ -16,6 +16,19 @@ from commonplace.hosts.project_files import exact_folder, project_folder
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class PluginChoice(click.Choice[str]):
+    """One of our own names, or one that a plugin adds; plugins are looked up only for a name that is not ours."""
+
+    def __init__(self, names: Sequence[str], all_names: Callable[[], Sequence[str]]) -> None:
+        super().__init__(names)
+        self._all_names = all_names
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in self.choices:
+            return str(value)
+        return click.Choice(self._all_names()).convert(value, param, ctx)
+
+
 def field_option(help_: str) -> Callable[[F], F]:
     return click.option("--field", "fields", metavar="NAME=VALUE", multiple=True, help=help_)
 

@@ -11,14 +11,14 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
-from commonplace.cli.options import project_of_folder, project_root, root_option
+from commonplace.cli.options import PluginChoice, project_of_folder, project_root, root_option
 from commonplace.cli.output_files import unified_diff as diff_of
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.hosts.generate import Generated
 from commonplace.hosts.generate import generate as write_rules
 from commonplace.hosts.learn import LearnedFile
 from commonplace.hosts.learn import learn as read_rules
-from commonplace.hosts.registry import TARGET_NAMES
+from commonplace.hosts.registry import TARGET_NAMES, target_names
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.rules import RULE_SET_TYPES, resolve_project
 from commonplace.text.paths import split_globs
@@ -36,7 +36,7 @@ DONE = {"create": "created", "update": "updated", "remove": "removed"}
     "commonplace generate --types rule --diff",
     "commonplace generate --check",
 )
-@click.argument("targets", metavar="[TARGET]...", nargs=-1, type=click.Choice(TARGET_NAMES))
+@click.argument("targets", metavar="[TARGET]...", nargs=-1, type=PluginChoice(TARGET_NAMES, target_names))
 @click.option("--project", help="Whose rules; found from the folder if omitted. Those of every project come with them.")
 @root_option
 @click.option("--types", metavar="TYPE,...", multiple=True, help=f"What to write ({','.join(RULE_SET_TYPES)}).")

@@ -26,11 +26,12 @@ from commonplace.hosts.connections import (
     Hook,
     apply_plan,
     calls_this_memory,
+    is_installed,
     plan_connection,
     read_connection,
 )
-from commonplace.hosts.host import Editor, Locations, Server
-from commonplace.hosts.registry import EDITORS, is_installed
+from commonplace.hosts.host import Host, Locations, Server
+from commonplace.hosts.registry import editors
 from commonplace.hosts.server_entry import DesiredConnection, commonplace_program, local_server
 from commonplace.memory.keys import find_working_key
 from commonplace.model import Key
@@ -44,7 +45,7 @@ USUAL_PROFILE = "core"
 def check_connections(context: DoctorContext) -> Iterator[Finding]:
     some = False
     for places in context.places:
-        for editor in EDITORS:
+        for editor in editors():
             for finding in _check_connection(context, editor, places):
                 some = True
                 yield finding
@@ -54,18 +55,18 @@ def check_connections(context: DoctorContext) -> Iterator[Finding]:
         )
 
 
-def editor_label(editor: Editor, places: Locations) -> str:
+def editor_label(editor: Host, places: Locations) -> str:
     return f"{editor.name} (project)" if places.project else editor.name
 
 
-def connect_command(editor: Editor, places: Locations) -> str:
+def connect_command(editor: Host, places: Locations) -> str:
     """The command that connects an editor anew."""
     return f"`commonplace connect {editor.name}{' --project' if places.project else ''}`"
 
 
-def _check_connection(context: DoctorContext, editor: Editor, places: Locations) -> Iterator[Finding]:
+def _check_connection(context: DoctorContext, editor: Host, places: Locations) -> Iterator[Finding]:
     what = editor_label(editor, places)
-    if editor.file(places) is None:
+    if editor.mcp.file(places) is None:
         return
     try:
         found = read_connection(editor, places)
@@ -92,7 +93,7 @@ def _check_connection(context: DoctorContext, editor: Editor, places: Locations)
         yield _probe_connection(context, editor, places, found)
 
 
-def _probe_connection(context: DoctorContext, editor: Editor, places: Locations, found: Connection) -> Finding:
+def _probe_connection(context: DoctorContext, editor: Host, places: Locations, found: Connection) -> Finding:
     what = editor_label(editor, places)
     if not found.url and not _exists(found.command):
         sentence = f"{editor.title} starts {found.command}, which is not there."
@@ -127,7 +128,7 @@ def _answer(context: DoctorContext, found: Connection) -> ProbeResult:
     return context.answers[same]
 
 
-def _connection_advice(editor: Editor, places: Locations, found: Connection, answer: ProbeResult) -> str:
+def _connection_advice(editor: Host, places: Locations, found: Connection, answer: ProbeResult) -> str:
     if not found.url:
         return f"Try it: {' '.join([found.command, *found.args])}. Or run {connect_command(editor, places)}."
     if "key" in answer.why:
@@ -140,7 +141,7 @@ def _exists(command: str) -> bool:
     return Path(command).is_file() if Path(command).is_absolute() else shutil.which(command) is not None
 
 
-def reconnect(editor: Editor, places: Locations, found: Connection) -> Callable[[], str]:
+def reconnect(editor: Host, places: Locations, found: Connection) -> Callable[[], str]:
     """Let an editor start this Commonplace instead of one that is gone, with the same profile, data and hooks."""
 
     def mend() -> str:
@@ -208,8 +209,8 @@ SLOW_SECONDS = 1.0
 
 def check_hooks(context: DoctorContext) -> Iterator[Finding]:
     for places in context.places:
-        for editor in EDITORS:
-            if editor.file(places) is None or editor.hooks is None or editor.hooks.file(places) is None:
+        for editor in editors():
+            if editor.mcp.file(places) is None or editor.hooks is None or editor.hooks.file(places) is None:
                 continue
             try:
                 found = read_connection(editor, places)
@@ -224,7 +225,7 @@ def check_hooks(context: DoctorContext) -> Iterator[Finding]:
         )
 
 
-def _check_hooks_of(context: DoctorContext, editor: Editor, places: Locations, found: Connection) -> Finding:
+def _check_hooks_of(context: DoctorContext, editor: Host, places: Locations, found: Connection) -> Finding:
     what = editor_label(editor, places)
     if not found.hooks:
         sentence = f"{editor.title} has no hooks of ours, so it is remembered only what its agent asks for."
@@ -247,7 +248,7 @@ def _key_here(context: DoctorContext, secret: str) -> Key | None:
     return find_working_key(context.memory(), secret) if context.can_open() else None
 
 
-def _split_memory(context: DoctorContext, editor: Editor, places: Locations, what: str, found: Connection) -> Finding:
+def _split_memory(context: DoctorContext, editor: Host, places: Locations, what: str, found: Connection) -> Finding:
     """Tools and hooks of an editor use two memories, which nobody would notice."""
     server, folder = found.url.partition("?")[0], context.settings.data_dir
     sentence = (
@@ -258,7 +259,7 @@ def _split_memory(context: DoctorContext, editor: Editor, places: Locations, wha
     return remark(HOOKS_AREA, what, sentence, f"{fix} captures nothing here.")
 
 
-def _hook_times(editor: Editor, what: str, tried: list[HookTrial]) -> Finding:
+def _hook_times(editor: Host, what: str, tried: list[HookTrial]) -> Finding:
     slowest = max(one.seconds for one in tried)
     sentence = f"{editor.title} fired {len(tried)} hooks, each in {slowest * 1000:.0f} ms at most."
     if slowest > SLOW_SECONDS:

@@ -1,8 +1,12 @@
-"""What an editor has of ours now: the server it starts or calls, and the hooks it runs. Reads, and changes nothing."""
+"""The connection of an editor to this memory: what its settings hold of ours, and the changes that add or remove it.
+
+First every change to its files is planned, then all of them are made or none.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,8 +15,9 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from commonplace.errors import Conflict, InvalidInput
-from commonplace.hosts.host import NAME, Editor, Locations
+from commonplace.hosts.host import NAME, Host, Locations
 from commonplace.hosts.project_files import Change, write_all
+from commonplace.hosts.registry import editors
 from commonplace.hosts.server_entry import (
     DesiredConnection,
     event_of_command,
@@ -83,27 +88,27 @@ def calls_this_memory(url: str, key: Key | None) -> bool:
 
     A key that was made here for an address elsewhere proves nothing: that server does not know it.
     """
-    host = urlsplit(url).hostname or ""
-    local = host in ("localhost", "::1") or host.startswith("127.")
+    machine = urlsplit(url).hostname or ""
+    local = machine in ("localhost", "::1") or machine.startswith("127.")
     return key is not None and (local or not key.name.startswith(CONNECT_KEY_PREFIX))
 
 
-def read_connection(editor: Editor, places: Locations) -> Connection | None:
+def read_connection(host: Host, locations: Locations) -> Connection | None:
     """What is written in an editor's files now; None if nothing. Raises Conflict for a file that cannot be read."""
-    path = editor.file(places)
+    path = host.mcp.file(locations)
     if path is None:
         return None
-    entry = entry_in(read_settings(path, editor.format), editor)
-    hook_path = editor.hooks.file(places) if editor.hooks else None
+    entry = entry_in(read_settings(path, host.mcp.format), host)
+    hook_path = host.hooks.file(locations) if host.hooks else None
     hooks = tuple(hooks_in(read_settings(hook_path, "jsonc").value)) if hook_path else ()
     if entry is None and not hooks:
         return None
     return _read(path, entry, hook_path, hooks)
 
 
-def entry_in(config: SettingsFile, editor: Editor) -> Mapping[str, Any] | None:
+def entry_in(config: SettingsFile, host: Host) -> Mapping[str, Any] | None:
     """The entry under our name; None if there is none. What is no entry at all is an empty one, and not ours."""
-    servers = config.value.get(editor.servers)
+    servers = config.value.get(host.mcp.servers)
     if not isinstance(servers, dict) or NAME not in servers:
         return None
     entry = servers[NAME]
@@ -125,8 +130,8 @@ def hooks_in(value: object) -> Iterator[Hook]:
 
 
 def _read(path: Path, entry: Mapping[str, Any] | None, hook_path: Path | None, hooks: tuple[Hook, ...]) -> Connection:
-    told = entry or {}
-    command, args = told.get("command"), told.get("args")
+    values = entry or {}
+    command, args = values.get("command"), values.get("args")
     # OpenCode has the whole command line in one list.
     line = [*(command if isinstance(command, list) else [command or ""]), *(args if isinstance(args, list) else [])]
     return Connection(
@@ -134,9 +139,9 @@ def _read(path: Path, entry: Mapping[str, Any] | None, hook_path: Path | None, h
         entry,
         str(line[0]) if line else "",
         tuple(map(str, line[1:])),
-        _texts(told.get("env") or told.get("environment")),
-        next((str(told[name]) for name in _ADDRESSES if told.get(name)), ""),
-        _texts(told.get("headers") or told.get("http_headers")),
+        _texts(values.get("env") or values.get("environment")),
+        next((str(values[name]) for name in _ADDRESSES if values.get(name)), ""),
+        _texts(values.get("headers") or values.get("http_headers")),
         hook_path,
         hooks,
     )
@@ -146,34 +151,50 @@ def _texts(value: object) -> dict[str, str]:
     return {str(key): str(text) for key, text in value.items()} if isinstance(value, dict) else {}
 
 
-MARK = ".made-by-commonplace"
+_CREATED = ".made-by-commonplace"
+"""An empty file in a folder of an editor that is not installed, which we made: no sign of it, and removed with ours."""
 
 
-def mark(folders: Iterable[Path]) -> None:
+def _mark_created(folders: Iterable[Path]) -> None:
     """Remember that these were made here."""
     for folder in folders:
         with contextlib.suppress(OSError):
             if folder.is_dir():
-                (folder / MARK).touch()
+                (folder / _CREATED).touch()
 
 
-def unmake(folder: Path) -> None:
+def _remove_created(folder: Path) -> None:
     """Remove a folder that was made here, if nothing else is in it by now."""
     with contextlib.suppress(OSError):
-        if [path.name for path in folder.iterdir()] == [MARK]:
-            (folder / MARK).unlink()
+        if [path.name for path in folder.iterdir()] == [_CREATED]:
+            (folder / _CREATED).unlink()
             folder.rmdir()
 
 
-def only_made_here(folder: Path, files: Iterable[Path | None]) -> bool:
+def _has_only_ours(folder: Path, files: Iterable[Path | None]) -> bool:
     """Whether a folder was made here, and nobody has put anything into it but these files of ours."""
     try:
-        if not (folder / MARK).is_file():
+        if not (folder / _CREATED).is_file():
             return False
         ours = {file.relative_to(folder).parts[0] for file in files if file and file.is_relative_to(folder)}
-        return all(path.name.removesuffix(BACKUP) in {MARK, *ours} for path in folder.iterdir())
+        return all(path.name.removesuffix(BACKUP) in {_CREATED, *ours} for path in folder.iterdir())
     except OSError:
         return False
+
+
+def is_installed(host: Host, locations: Locations) -> bool:
+    """Whether a sign of an editor is there, or one of its commands is on the PATH."""
+    path = locations.env.get("PATH", "")
+    files = (host.mcp.file(locations), host.hooks.file(locations) if host.hooks else None)
+    signs = (sign for sign in host.mcp.signs(locations) if not _has_only_ours(sign, files))
+    return any(sign.exists() for sign in signs) or any(
+        shutil.which(program, path=path) for program in host.mcp.programs if path
+    )
+
+
+def installed_editors(locations: Locations) -> list[Host]:
+    """The editors on this machine that can be connected here."""
+    return [host for host in editors() if host.mcp.file(locations) is not None and is_installed(host, locations)]
 
 
 State = Literal["connected", "updated", "already connected", "disconnected", "not connected"]
@@ -185,7 +206,7 @@ SHARED = 0o666
 class ConnectionPlan:
     """What becomes of an editor's files. Copies of what they were are among the changes, before them."""
 
-    editor: Editor
+    host: Host
     state: State
     changes: tuple[Change, ...] = ()
     events: tuple[str, ...] = ()
@@ -206,59 +227,59 @@ class _Part:
 
 
 def plan_connection(
-    editor: Editor, places: Locations, wanted: DesiredConnection, *, force: bool = False
+    host: Host, locations: Locations, wanted: DesiredConnection, *, force: bool = False
 ) -> ConnectionPlan:
     """The changes that connect an editor. Raises if it cannot be done without harm; nothing is written here."""
-    if editor.file(places) is None:
-        raise InvalidInput(f"{editor.title} reads no servers from a project.", "Connect it without --project.")
-    if wanted.server.url and editor.http is None:
-        raise InvalidInput(f"{editor.title} cannot call an address.", "Leave --http out for it.")
-    mode = SHARED if places.project and not wanted.server.key else PRIVATE
-    parts = _parts(editor, places)
-    new = all(_found(part, editor).empty for part in parts)
+    if host.mcp.file(locations) is None:
+        raise InvalidInput(f"{host.title} reads no servers from a project.", "Connect it without --project.")
+    if wanted.server.url and host.mcp.http is None:
+        raise InvalidInput(f"{host.title} cannot call an address.", "Leave --http out for it.")
+    mode = SHARED if locations.project and not wanted.server.key else PRIVATE
+    parts = _parts(host, locations)
+    new = all(_found(part, host).empty for part in parts)
     changes = [
         change
         for part in parts
-        for change in _brought_to(part, _found(part, editor), _wanted(part, editor, places, wanted, force), mode)
+        for change in _brought_to(part, _found(part, host), _wanted(part, host, locations, wanted, force), mode)
     ]
     state: State = "already connected" if not changes else "connected" if new else "updated"
-    return ConnectionPlan(editor, state, tuple(changes), wanted_events(editor, places, wanted))
+    return ConnectionPlan(host, state, tuple(changes), wanted_events(host, locations, wanted))
 
 
-def plan_disconnection(editor: Editor, places: Locations) -> ConnectionPlan:
+def plan_disconnection(host: Host, locations: Locations) -> ConnectionPlan:
     """The changes that take out of an editor's files what we put in, and no more."""
     changes = []
-    for part in _parts(editor, places):
-        found = _found(part, editor)
+    for part in _parts(host, locations):
+        found = _found(part, host)
         changes += [] if found.empty else _without(part.config, found)
-    return ConnectionPlan(editor, "disconnected" if changes else "not connected", tuple(changes))
+    return ConnectionPlan(host, "disconnected" if changes else "not connected", tuple(changes))
 
 
-def apply_plan(planned: ConnectionPlan, places: Locations) -> None:
+def apply_plan(planned: ConnectionPlan, locations: Locations) -> None:
     """Make the changes, unless a file was changed since it was read."""
     for change in planned.changes:
         path = Path(change.path)
         if (path.read_bytes() if path.exists() else None) != change.before:
             raise Conflict(f"{path} was changed by somebody else just now.", "Call again.")
-    signs = planned.editor.signs(places)
+    signs = planned.host.mcp.signs(locations)
     new = [sign for sign in signs if not sign.exists()]
     if planned.changes:
         write_all(Path(Path(planned.changes[0].path).anchor), planned.changes)
-    mark(new)
+    _mark_created(new)
     for change in planned.changes:
         if change.action == "remove":
-            _remove_empty_folders(Path(change.path).parent, {places.top, *signs})
+            _remove_empty_folders(Path(change.path).parent, {locations.top, *signs})
     for sign in signs:
-        unmake(sign)
+        _remove_created(sign)
 
 
-def _parts(editor: Editor, places: Locations) -> list[_Part]:
-    servers, hooks = editor.file(places), editor.hooks.file(places) if editor.hooks else None
+def _parts(host: Host, locations: Locations) -> list[_Part]:
+    servers, hooks = host.mcp.file(locations), host.hooks.file(locations) if host.hooks else None
     if servers is None:
         return []
     for path in filter(None, (servers, hooks)):
-        _check_inside(path, places.project)
-    parts = [_Part(read_settings(servers, editor.format), servers=True, hooks=hooks == servers)]
+        _check_inside(path, locations.project)
+    parts = [_Part(read_settings(servers, host.mcp.format), servers=True, hooks=hooks == servers)]
     if hooks and hooks != servers:
         parts.append(_Part(read_settings(hooks, "jsonc"), servers=False, hooks=True))
     return parts
@@ -270,30 +291,30 @@ def _check_inside(path: Path, project: Path | None) -> None:
         raise Conflict(f"{path} leads out of the project by a link.", "Put the file itself there, then call again.")
 
 
-def _found(part: _Part, editor: Editor) -> OurSettings:
+def _found(part: _Part, host: Host) -> OurSettings:
     """What of ours is in a file now."""
-    entry = entry_in(part.config, editor) if part.servers else None
+    entry = entry_in(part.config, host) if part.servers else None
     ours = entry if entry is not None and described(part.config.path, entry).ours else None
-    if not part.hooks or editor.hooks is None:
-        return OurSettings(editor.servers, ours)
+    if not part.hooks or host.hooks is None:
+        return OurSettings(host.mcp.servers, ours)
     hooks = [(list_of(path), item) for path, item in our_hooks(part.config.value)]
-    return OurSettings(editor.servers, ours, tuple(hooks), editor.hooks.always)
+    return OurSettings(host.mcp.servers, ours, tuple(hooks), host.hooks.always)
 
 
-def _wanted(part: _Part, editor: Editor, places: Locations, wanted: DesiredConnection, force: bool) -> OurSettings:
+def _wanted(part: _Part, host: Host, locations: Locations, wanted: DesiredConnection, force: bool) -> OurSettings:
     """What of ours is to be in a file."""
     entry = None
     if part.servers:
-        there = entry_in(part.config, editor)
+        there = entry_in(part.config, host)
         foreign = there is not None and not described(part.config.path, there).ours
         if foreign and not force:
             raise Conflict(
                 f"{part.config.path} has another server that is called {NAME}.", "Rename it, or use --force."
             )
-        entry = wanted_entry(editor, wanted, {} if foreign else there or {})
-    if not part.hooks or editor.hooks is None:
-        return OurSettings(editor.servers, entry)
-    return OurSettings(editor.servers, entry, tuple(wanted_hooks(editor, places, wanted)), editor.hooks.always)
+        entry = wanted_entry(host, wanted, {} if foreign else there or {})
+    if not part.hooks or host.hooks is None:
+        return OurSettings(host.mcp.servers, entry)
+    return OurSettings(host.mcp.servers, entry, tuple(wanted_hooks(host, locations, wanted)), host.hooks.always)
 
 
 def _brought_to(part: _Part, found: OurSettings, wanted: OurSettings, mode: int) -> list[Change]:
@@ -327,10 +348,10 @@ def _copied(config: SettingsFile) -> list[Change]:
 def _without(config: SettingsFile, found: OurSettings) -> list[Change]:
     """The change of a file that takes ours out, and its copy away if that says no more than the file does now."""
     check_writable(config)
-    kept = read_settings(config.backup, config.format)
-    text = remove_our_settings(config, found, kept if kept.data is not None else None)
+    backup = read_settings(config.backup, config.format)
+    text = remove_our_settings(config, found, backup if backup.data is not None else None)
     after = None if text is None else config.encoded(text)
-    spare = [Change(str(kept.path), kept.data, None)] if kept.data is not None and kept.data == after else []
+    spare = [Change(str(backup.path), backup.data, None)] if backup.data is not None and backup.data == after else []
     return [Change(str(config.path), config.data, after), *spare]
 
 

@@ -107,6 +107,11 @@ def listed(texts: Sequence[str]) -> str:
     return "".join(f"\n  - {quoted(text)}" for text in texts)
 
 
+def listed_paths(paths: Sequence[str]) -> str:
+    """The front matter of hosts that read the globs of a file as `paths`."""
+    return write([("paths", listed(paths))]) if paths else ""
+
+
 def bracketed(texts: Sequence[str]) -> str:
     """A list in one line."""
     return f"[{', '.join(map(quoted, texts))}]"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput
 from commonplace.hosts import front_matter, markers
-from commonplace.hosts.host import RuleFile, RuleTarget
+from commonplace.hosts.host import RuleFiles
 from commonplace.hosts.project_files import (
     Change,
     as_text,
@@ -18,7 +18,8 @@ from commonplace.hosts.project_files import (
     read_writable,
     write_all,
 )
-from commonplace.hosts.registry import targets_for
+from commonplace.hosts.registry import rule_targets_in
+from commonplace.hosts.rule_files import RuleFile, skill_files
 from commonplace.hosts.rules_markdown import KnownStatements, as_markdown, statements
 from commonplace.memory.content_mark import mark_reader
 from commonplace.memory.local_memory import LocalMemory
@@ -51,44 +52,48 @@ def generate(
     write: bool = True,
 ) -> Generated:
     """Bring the rule files of a project up to date. Nothing is written unless everything can be."""
-    hosts = targets_for(targets, root)
-    told = rule_set(memory, project, types)
-    made = plan_rule_files(told, root, hosts)
+    chosen = rule_targets_in(root, targets)
+    generated = plan_rule_files(rule_set(memory, project, types), root, chosen)
     if write:
-        write_all(root, made.changes)
-    return made
+        write_all(root, generated.changes)
+    return generated
 
 
-def plan_rule_files(told: RuleSet, root: Path, hosts: Sequence[RuleTarget]) -> Generated:
-    """The changes that bring the files of these hosts up to date. Writes nothing."""
+def plan_rule_files(rules: RuleSet, root: Path, targets: Sequence[RuleFiles]) -> Generated:
+    """The changes that bring the files of these targets up to date. Writes nothing."""
     notes = [
         f"Skill {skill.id} has no category, so it has no folder: `commonplace edit {skill.id} --category NAME`."
-        for skill in told.skills
+        for skill in rules.skills
         if not skill.category
     ]
     changes: dict[str, Change] = {}
-    places: dict[str, str] = {}
-    for host in hosts:
-        for wanted in host.wants(told, root):
-            place = canonical_path(root, wanted.path)
-            if place in places:
+    paths: dict[str, str] = {}
+    for target in targets:
+        for wanted in _wanted_files(target, rules, root):
+            path = canonical_path(root, wanted.path)
+            if path in paths:
                 raise InvalidInput(
-                    f"{wanted.path} and {places[place]} are the same file.",
+                    f"{wanted.path} and {paths[path]} are the same file.",
                     "Two categories or targets need it: rename one category, or name the targets to write.",
                 )
-            places[place] = wanted.path
-            change = _written(root, wanted, host, notes)
+            paths[path] = wanted.path
+            change = _written(root, wanted, target, notes)
             if change is not None:
                 changes[wanted.path] = change
-    for host in hosts:
-        for path in find_files(root, (*host.homes, f"{host.skills}/*/SKILL.md")):
+    for target in targets:
+        for path in find_files(root, (*target.patterns, f"{target.skills}/*/SKILL.md")):
             if path not in changes and _has_our_block(root, path):
                 changes[path] = _without_ours(root, path)
-    names = tuple(host.name for host in hosts)
+    names = tuple(target.name for target in targets)
     return Generated(names, tuple(changes[path] for path in sorted(changes)), tuple(notes))
 
 
-def _written(root: Path, wanted: RuleFile, host: RuleTarget, notes: list[str]) -> Change | None:
+def _wanted_files(target: RuleFiles, rules: RuleSet, root: Path) -> list[RuleFile]:
+    """Everything to be written for a target, skills too."""
+    return [*(target.files(rules, root) if rules.rules else ()), *skill_files(target.skills, rules)]
+
+
+def _written(root: Path, wanted: RuleFile, target: RuleFiles, notes: list[str]) -> Change | None:
     """The change for a wanted file, None if all of it is said there already, outside of our block."""
     before = read_writable(root, wanted.path)
     bom, text = _opened(before, wanted.path)
@@ -96,7 +101,7 @@ def _written(root: Path, wanted: RuleFile, host: RuleTarget, notes: list[str]) -
     inner = _inner(wanted, cut)
     if not inner:
         return None
-    front, cut = _fronted(wanted, text, cut, host, notes)
+    front, cut = _fronted(wanted, text, cut, target, notes)
     made = markers.block(inner, front_matter.digest(front) if front else "")
     if not text:
         after = front + made + "\n"
@@ -104,8 +109,10 @@ def _written(root: Path, wanted: RuleFile, host: RuleTarget, notes: list[str]) -
         after = markers.appended(text, made)
     else:
         after = markers.replaced(cut, made)
-    if host.limit and len(after) > host.limit:
-        notes.append(f"{wanted.path} has {len(after):,} characters; {host.title} may read only {host.limit:,} of them.")
+    if target.limit and len(after) > target.limit:
+        notes.append(
+            f"{wanted.path} has {len(after):,} characters; {target.title} may read only {target.limit:,} of them."
+        )
     return Change(wanted.path, before, (bom + after).encode())
 
 
@@ -122,7 +129,7 @@ def _inner(wanted: RuleFile, cut: markers.Parts) -> str:
 
 
 def _fronted(
-    wanted: RuleFile, text: str, cut: markers.Parts, host: RuleTarget, notes: list[str]
+    wanted: RuleFile, text: str, cut: markers.Parts, target: RuleFiles, notes: list[str]
 ) -> tuple[str, markers.Parts]:
     """The front matter that is ours to write, and the parts with it. Someone else's stays as it is."""
     if not text:
@@ -135,7 +142,7 @@ def _fronted(
             return wanted.front, cut
         eol = markers.line_end(cut.before + cut.block)
         return wanted.front, markers.Parts(wanted.front.replace("\n", eol) + rest, cut.block, cut.after)
-    has, needs = (front_matter.globs_in(front_matter.read(h), host.glob_keys) for h in (head, wanted.front))
+    has, needs = (front_matter.globs_in(front_matter.read(h), target.glob_keys) for h in (head, wanted.front))
     if set(map(glob_from_root, has)) != set(needs):
         notes.append(f"{wanted.path} says itself to which files it applies; its front matter was left as it is.")
     return "", cut

@@ -1,9 +1,12 @@
-"""One neutral event: what any host's hook tells, in our words. Adapters make it, all after them read only it."""
+"""An event of a hook, the same for every host, and how a host's payload is made into one.
+
+A payload is read without trust: any field may be missing, of another type, or spelled in camelCase or snake_case.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -55,33 +58,38 @@ class Event:
     transcript: str = ""
 
 
+Details = Callable[["PayloadFields"], dict[str, Any]]
+"""What a host tells at one of its events, as fields of an Event."""
+EventTable = Mapping[str, tuple[EventKind, Details]]
+"""By the name of the event, as `normalised_name` spells it."""
+
 _FAILED = {"error", "failed", "failure"}
 _CODES = ("exit_code", "exit_status", "return_code", "returncode")
-# Where hosts put what a command exited with, beside what it printed.
-_ABOUT = ("metadata", "result", "output", "response")
+# Where hosts put the exit code of a command, next to what it printed.
+_AROUND_CODES = ("metadata", "result", "output", "response")
 _DEEPEST = 4
 
 
-def plain(name: str) -> str:
-    """A name as all spellings of it share it."""
+def normalised_name(name: str) -> str:
+    """A name without case, hyphens and underscores, so that all spellings of it are equal."""
     return name.replace("_", "").replace("-", "").lower()
 
 
 class PayloadFields:
-    """The fields of an object by their plain names."""
+    """The fields of an object by their normalised names."""
 
     def __init__(self, fields: object) -> None:
         known = fields if isinstance(fields, Mapping) else {}
-        self._fields = {plain(name): value for name, value in known.items() if isinstance(name, str)}
+        self._fields = {normalised_name(name): value for name, value in known.items() if isinstance(name, str)}
 
     def any(self, *names: str) -> Any:
         """The first of these fields that is there and not null."""
-        found = (self._fields.get(plain(name)) for name in names)
+        found = (self._fields.get(normalised_name(name)) for name in names)
         return next((value for value in found if value is not None), None)
 
     def text(self, *names: str) -> str:
         """The first of these fields that holds some text."""
-        found = (self._fields.get(plain(name)) for name in names)
+        found = (self._fields.get(normalised_name(name)) for name in names)
         return next((value for value in found if isinstance(value, str) and value.strip()), "")
 
     def object(self, *names: str) -> dict[str, Any]:
@@ -105,28 +113,29 @@ def parse_json_text(value: Any) -> Any:
     return value
 
 
-def failed(output: Any) -> bool:
-    """Whether the answer of a tool says of itself that it is an error."""
-    told = PayloadFields(output)
+def is_failure(output: Any) -> bool:
+    """Whether the output of a tool says of itself that it is an error."""
+    fields = PayloadFields(output)
     return (
-        told.any("is_error") is True
-        or told.any("success") is False
-        or told.text("status").lower() in _FAILED
-        or bool(told.text("error") or isinstance(told.any("error"), dict))
-        or bool(_number(told.any(*_CODES)))
+        fields.any("is_error") is True
+        or fields.any("success") is False
+        or fields.text("status").lower() in _FAILED
+        or bool(fields.text("error") or isinstance(fields.any("error"), dict))
+        or bool(_number(fields.any(*_CODES)))
     )
 
 
 def find_exit_code(output: Any, levels: int = _DEEPEST) -> int | None:
-    """What a command exited with, wherever its host puts that; the first that is not 0 of several."""
+    """The exit code of a command, wherever its host puts that; of several the first that is not 0."""
     found = parse_json_text(output)
     if isinstance(found, list) and levels:
         codes = [code for entry in found[:20] if (code := find_exit_code(entry, levels - 1)) is not None]
         return next(filter(None, codes), codes[0] if codes else None)
-    told = PayloadFields(found)
-    code = _number(told.any(*_CODES))
+    fields = PayloadFields(found)
+    code = _number(fields.any(*_CODES))
     if code is None and levels:
-        inside = (find_exit_code(told.any(name), levels - 1) for name in _ABOUT if told.any(name) is not None)
+        around = (fields.any(name) for name in _AROUND_CODES)
+        inside = (find_exit_code(value, levels - 1) for value in around if value is not None)
         code = next((known for known in inside if known is not None), None)
     return code
 
@@ -137,23 +146,52 @@ def _number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def ran(output: Any, code: Any) -> dict[str, Any]:
-    """What a command printed, and what it exited with if that is told."""
-    told = output if code is None else {"output": output, "exit_code": code}
-    return {"output": told, "failed": failed({"exit_code": code})}
+def tool_details(fields: PayloadFields, output: Any, *, failed: bool = False) -> dict[str, Any]:
+    """The use of a tool, as most hosts tell it."""
+    return {
+        "tool": fields.text("tool_name"),
+        "input": fields.object("tool_input"),
+        "output": output,
+        "failed": failed or is_failure(output),
+    }
 
 
-def make_event(record: HookRecord, kind: EventKind, told: PayloadFields, **known: Any) -> Event:
-    """An event with what nearly every host tells alike; `known` is what this one tells."""
+def command_details(tool: str, command: str, cwd: str, output: Any, exit_code: Any) -> dict[str, Any]:
+    """A command that was run, where a host has an event of its own for that."""
+    given = {"command": command, "cwd": cwd}
+    return {
+        "tool": tool if command else "",
+        "input": {name: value for name, value in given.items() if value},
+        "output": output if exit_code is None else {"output": output, "exit_code": exit_code},
+        "failed": is_failure({"exit_code": exit_code}),
+    }
+
+
+def make_event(record: HookRecord, kind: EventKind, fields: PayloadFields, **details: Any) -> Event | None:
+    """The event with what nearly every host tells alike and `details`; None if it says nothing."""
     blank = Event(
         host=record.host,
         kind=kind,
         id=record.name,
-        session=told.text("session_id"),
-        cwd=told.text("cwd") or record.cwd,
+        session=fields.text("session_id"),
+        cwd=fields.text("cwd") or record.cwd,
         at_ms=record.at_ms,
-        agent=told.text("agent_id").removeprefix("agent-"),
-        transcript=told.text("transcript_path"),
+        agent=fields.text("agent_id").removeprefix("agent-"),
+        transcript=fields.text("transcript_path"),
         partial=record.ended != "whole",
     )
-    return replace(blank, **known)
+    event = replace(blank, **details)
+    empty = (kind == "tool" and not event.tool) or (kind == "prompt" and not event.text)
+    return None if empty else event
+
+
+def event_from_table(
+    table: EventTable, name: str, payload: Mapping[str, Any], record: HookRecord, **common: Any
+) -> Event | None:
+    """The event that a host calls `name`, by the host's table; None for one that is not in it."""
+    row = table.get(normalised_name(name))
+    if row is None:
+        return None
+    kind, details = row
+    fields = PayloadFields(payload)
+    return make_event(record, kind, fields, **{**common, **details(fields)})

@@ -10,10 +10,10 @@ from pathlib import Path, PurePosixPath
 
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound
 from commonplace.hosts import front_matter, markers
-from commonplace.hosts.host import RuleTarget
+from commonplace.hosts.host import RuleFiles
 from commonplace.hosts.project_files import as_text, find_files, read_inside
-from commonplace.hosts.registry import TARGETS
-from commonplace.hosts.rule_files import OWN, file_name, skill_name
+from commonplace.hosts.registry import rule_targets
+from commonplace.hosts.rule_files import GENERAL, file_name, skill_name
 from commonplace.hosts.rules_markdown import KnownStatements, statements
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, make_draft, remember_all
@@ -29,11 +29,11 @@ SUFFIXES = (".instructions.md", ".mdc", ".md", ".txt")
 
 @dataclass(frozen=True, slots=True)
 class RuleSource:
-    """A rule file: under which root and path, of which host, in which category, about which files."""
+    """A rule file: under which root and path, of which target, in which category, about which files."""
 
     root: Path
     path: str
-    host: RuleTarget | None = None
+    target: RuleFiles | None = None
     category: str = ""
     paths: tuple[str, ...] = ()
 
@@ -62,7 +62,7 @@ def learn(
     skills = {(_skill_key(skill.category), normalise_statement(skill.text)) for skill in told.skills}
     reads = []
     for number, source in enumerate(_sources(root, given)):
-        read = LearnedFile(source.path, source.host.name if source.host else "")
+        read = LearnedFile(source.path, source.target.name if source.target else "")
         reads.append(read)
         if number >= MAX_FILES:
             read.skipped = f"more than {MAX_FILES} files"
@@ -119,12 +119,12 @@ def _notes(source: RuleSource) -> Iterator[NewItem]:
         raise Skipped("written by `commonplace generate`" if cut.block else "empty")
     fields = front_matter.read(head)
     description = fields.get("description", "")
-    on_demand = source.host is not None and source.host.on_demand(fields)
+    on_demand = source.target is not None and source.target.on_demand(fields)
     if PurePosixPath(source.path).name == SKILL_FILE or (on_demand and source.category):
         meta = {"description": description} if isinstance(description, str) and description else {}
         yield NewItem(body, type=SKILL, details={"category": source.category}, meta=meta)
         return
-    keys = source.host.glob_keys if source.host else ()
+    keys = source.target.glob_keys if source.target else ()
     globs = tuple(check_glob(glob) for glob in front_matter.globs_in(fields, keys) if glob not in EVERY_FILE)
     found = statements(body)
     if not found:
@@ -148,12 +148,12 @@ def _sources(root: Path, given: Sequence[Path]) -> list[RuleSource]:
 def _all_in(root: Path) -> list[RuleSource]:
     """Every rule file that some host reads in this folder, host by host."""
     sources: dict[str, RuleSource] = {}
-    for host in TARGETS:
-        for pattern in (*host.homes, *host.older):
+    for target in rule_targets():
+        for pattern in (*target.patterns, *target.older):
             for path in find_files(root, [pattern]):
-                sources.setdefault(path, RuleSource(root, path, host, _category(path, pattern)))
-        for path in find_files(root, [f"{host.skills}/*/{SKILL_FILE}"]):
-            sources.setdefault(path, RuleSource(root, path, host, _skill_category(path)))
+                sources.setdefault(path, RuleSource(root, path, target, _category(path, pattern)))
+        for path in find_files(root, [f"{target.skills}/*/{SKILL_FILE}"]):
+            sources.setdefault(path, RuleSource(root, path, target, _skill_category(path)))
     return list(sources.values())
 
 
@@ -175,10 +175,10 @@ def _named(root: Path, given: Path) -> list[RuleSource]:
         if source.path == inside:
             return [source]
     category = _skill_category(place.as_posix()) if place.name == SKILL_FILE else ""
-    host = next((host for host in TARGETS if place.name in host.homes), None)
+    target = next((target for target in rule_targets() if place.name in target.patterns), None)
     # A file such as AGENTS.md speaks about the folder it is in.
-    paths = (f"{PurePosixPath(inside).parent}/**",) if host and "/" in inside else ()
-    return [RuleSource(here, inside, host, category, paths)]
+    paths = (f"{PurePosixPath(inside).parent}/**",) if target and "/" in inside else ()
+    return [RuleSource(here, inside, target, category, paths)]
 
 
 def _category(path: str, pattern: str) -> str:
@@ -189,7 +189,7 @@ def _category(path: str, pattern: str) -> str:
     name = path.removeprefix(fixed).replace("/", "-")
     suffix = next((suffix for suffix in SUFFIXES if name.endswith(suffix)), "")
     name = _as_category(name.removesuffix(suffix))
-    return "" if name.casefold() == OWN else name
+    return "" if name.casefold() == GENERAL else name
 
 
 def _skill_category(path: str) -> str:

@@ -1,81 +1,144 @@
-"""The table of hosts that rule files are written for and learned from, and what a project uses of them."""
+"""Which hosts there are: a table of those that come with Commonplace, and those that other packages add.
+
+The module of a host is imported when the host is asked for. Plugins are looked up only for a name that is not in the
+table, or where all hosts are listed; a broken one is left out of lists, and `commonplace doctor` names it.
+"""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+from commonplace import plugins
 from commonplace.errors import InvalidInput
-from commonplace.hosts.agents import AGENTS
-from commonplace.hosts.claude import CLAUDE
-from commonplace.hosts.cline import CLINE
-from commonplace.hosts.connect.claude_code import CLAUDE_CODE_EDITOR
-from commonplace.hosts.connect.claude_desktop import CLAUDE_DESKTOP_EDITOR
-from commonplace.hosts.connect.cline import CLINE_EDITOR
-from commonplace.hosts.connect.codex import CODEX_EDITOR
-from commonplace.hosts.connect.cursor import CURSOR_EDITOR
-from commonplace.hosts.connect.gemini import GEMINI_EDITOR
-from commonplace.hosts.connect.kiro import KIRO_EDITOR
-from commonplace.hosts.connect.opencode import OPENCODE_EDITOR
-from commonplace.hosts.connect.vscode import VSCODE_EDITOR
-from commonplace.hosts.connect.windsurf import WINDSURF_EDITOR
-from commonplace.hosts.connect.zed import ZED_EDITOR
-from commonplace.hosts.connections import only_made_here
-from commonplace.hosts.copilot import COPILOT
-from commonplace.hosts.cursor import CURSOR
-from commonplace.hosts.gemini import GEMINI
-from commonplace.hosts.host import Editor, Locations, RuleTarget
-from commonplace.hosts.kiro import KIRO
-from commonplace.hosts.roo import ROO
-from commonplace.hosts.windsurf import WINDSURF
+from commonplace.hosts.host import NO_MCP, Hooks, Host, RuleFiles, Transcripts
 
-TARGETS: tuple[RuleTarget, ...] = (AGENTS, CLAUDE, CURSOR, WINDSURF, COPILOT, GEMINI, KIRO, CLINE, ROO)
-TARGET_NAMES = tuple(host.name for host in TARGETS)
-
-
-def targets_for(names: Sequence[str], root: Path) -> list[RuleTarget]:
-    """The hosts of these names; without any, those that the project uses; AGENTS.md if it uses none."""
-    unknown = [name for name in names if name not in TARGET_NAMES]
-    if unknown:
-        raise InvalidInput(
-            f"There is no target {', '.join(map(repr, unknown))}.", f"Targets: {', '.join(TARGET_NAMES)}."
-        )
-    if names:
-        return [host for host in TARGETS if host.name in names]
-    return [host for host in TARGETS if host.used_in(root)] or [AGENTS]
+# The module of each host.
+BUILT_IN = {
+    "claude-code": "claude_code",
+    "claude-desktop": "claude_desktop",
+    "cursor": "cursor",
+    "windsurf": "windsurf",
+    "vscode": "vscode",
+    "cline": "cline",
+    "kiro": "kiro",
+    "codex": "codex",
+    "gemini": "gemini",
+    "opencode": "opencode",
+    "zed": "zed",
+    "agents": "agents_md",
+    "roo": "roo",
+}
+# The hosts that `connect` knows, in its order.
+EDITOR_NAMES = tuple(name for name in BUILT_IN if name not in ("agents", "roo"))
+# What `generate` calls the rule files of a host, in its order.
+_TARGETS = {
+    "agents": "agents",
+    "claude": "claude-code",
+    "cursor": "cursor",
+    "windsurf": "windsurf",
+    "copilot": "vscode",
+    "gemini": "gemini",
+    "kiro": "kiro",
+    "cline": "cline",
+    "roo": "roo",
+}
+TARGET_NAMES = tuple(_TARGETS)
+# The hosts whose sessions `ingest` reads, in its order.
+SOURCE_NAMES = ("claude-code", "codex", "gemini", "cursor")
 
 
-EDITORS: tuple[Editor, ...] = (
-    *(CLAUDE_CODE_EDITOR, CLAUDE_DESKTOP_EDITOR, CURSOR_EDITOR, WINDSURF_EDITOR, VSCODE_EDITOR, CLINE_EDITOR),
-    *(KIRO_EDITOR, CODEX_EDITOR, GEMINI_EDITOR, OPENCODE_EDITOR, ZED_EDITOR),
-)
-EDITOR_NAMES = tuple(editor.name for editor in EDITORS)
+@cache
+def find_host(name: str) -> Host | None:
+    """The host of this name; None if there is none. InvalidInput if it is a plugin that cannot be used."""
+    if name in BUILT_IN:
+        host: Host = import_module(f"commonplace.hosts.{BUILT_IN[name]}").HOST
+        return host
+    found: Host | None = plugins.find(plugins.HOSTS, name, check_host)
+    return found
 
 
-def editor_named(name: str) -> Editor:
-    for editor in EDITORS:
-        if editor.name == name:
-            return editor
-    raise InvalidInput(f"There is no editor {name!r}.", f"Known are {', '.join(EDITOR_NAMES)}.")
+def plugin_hosts() -> list[Host]:
+    """The hosts that other packages add, as far as they can be used."""
+    return [host for name, host in plugins.find_all(plugins.HOSTS, check_host).found.items() if name not in BUILT_IN]
 
 
-def is_installed(editor: Editor, places: Locations) -> bool:
-    """Whether a sign of it is there, or one of its commands on the PATH."""
-    path = places.env.get("PATH", "")
-    files = (editor.file(places), editor.hooks.file(places) if editor.hooks else None)
-    signs = (sign for sign in editor.signs(places) if not only_made_here(sign, files))
-    return any(sign.exists() for sign in signs) or any(
-        shutil.which(program, path=path) for program in editor.programs if path
-    )
+def check_host(name: str, found: Any) -> str:
+    """What is wrong with the object that an entry point for a host leads to; empty if nothing is."""
+    if not isinstance(found, Host):
+        return "it is no commonplace.hosts.host.Host"
+    return "" if found.name == name else f"its host is called {found.name!r}"
 
 
-def installed_editors(places: Locations) -> list[Editor]:
-    """The editors on this machine that can be connected here."""
-    return [editor for editor in EDITORS if editor.file(places) is not None and is_installed(editor, places)]
+def editor_names() -> tuple[str, ...]:
+    """What may be named to `connect`. Plugins are not loaded for it: one that is broken says so when it is used."""
+    return (*EDITOR_NAMES, *plugins.names(plugins.HOSTS))
 
 
-def editors_named(names: Sequence[str]) -> list[Editor]:
+def target_names() -> tuple[str, ...]:
+    """What may be named to `generate`."""
+    return (*(target.name for target in rule_targets()), *plugins.names(plugins.HOSTS))
+
+
+def editors() -> list[Host]:
+    """Every host that can be connected."""
+    return [*_built_in(EDITOR_NAMES), *(host for host in plugin_hosts() if host.mcp is not NO_MCP)]
+
+
+def editor_named(name: str) -> Host:
+    host = find_host(name)
+    if host is None or host.mcp is NO_MCP:
+        raise InvalidInput(f"There is no editor {name!r}.", f"Known are {', '.join(one.name for one in editors())}.")
+    return host
+
+
+def editors_named(names: Sequence[str]) -> list[Host]:
     """Editors by their names, in the order of the table."""
-    wanted = {editor_named(name).name for name in names}
-    return [editor for editor in EDITORS if editor.name in wanted]
+    named = {name: editor_named(name) for name in (*EDITOR_NAMES, *sorted(names)) if name in names}
+    return list(named.values())
+
+
+def rule_targets() -> list[RuleFiles]:
+    """The rule files of every host that reads some."""
+    hosts = [*_built_in(_TARGETS.values()), *plugin_hosts()]
+    return [host.rule_files for host in hosts if host.rule_files is not None]
+
+
+def rule_targets_in(root: Path, names: Sequence[str] = ()) -> list[RuleFiles]:
+    """The targets of these names; without any, those that the project uses; AGENTS.md if it uses none."""
+    targets = rule_targets()
+    known = [target.name for target in targets]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        for name in unknown:
+            # A broken plugin is named.
+            find_host(name)
+        raise InvalidInput(f"There is no target {', '.join(map(repr, unknown))}.", f"Targets: {', '.join(known)}.")
+    if names:
+        return [target for target in targets if target.name in names]
+    return [target for target in targets if target.used_in(root)] or targets[:1]
+
+
+def hooks_of(name: str) -> Hooks | None:
+    """The hooks of a host; None if it has none or is not known."""
+    host = find_host(name)
+    return host.hooks if host else None
+
+
+def transcripts_of(name: str) -> Transcripts | None:
+    """How the sessions of a host are read; None if they are not, or the host is not known."""
+    host = find_host(name)
+    return host.transcripts if host else None
+
+
+def transcript_sources() -> dict[str, Transcripts]:
+    """How the sessions are read of every host that leaves some, by the host's name."""
+    hosts = [*_built_in(SOURCE_NAMES), *plugin_hosts()]
+    return {host.name: host.transcripts for host in hosts if host.transcripts is not None}
+
+
+def _built_in(names: Iterable[str]) -> list[Host]:
+    return [host for name in names if (host := find_host(name))]

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from commonplace.hosts.host import Host, RuleFiles
+from commonplace.hosts.rule_files import file_per_group
 
-from commonplace.hosts.host import RuleFile, RuleTarget
-from commonplace.hosts.rule_files import group_rules
-from commonplace.memory.rules import RuleSet
-
-
-def files(memory: RuleSet, root: Path) -> list[RuleFile]:
-    return [RuleFile(f".roo/rules/{chapter.name}.md", rules=chapter.rules) for chapter in group_rules(memory)]
-
-
-ROO = RuleTarget(
+HOST = Host(
     name="roo",
     title="Roo Code",
-    signs=(".roo", ".roorules"),
-    files=files,
-    homes=(".roo/rules/**/*.md",),
-    skills=".roo/skills",
-    older=(".roorules",),
+    rule_files=RuleFiles(
+        name="roo",
+        title="Roo Code",
+        signs=(".roo", ".roorules"),
+        files=file_per_group(lambda group: f".roo/rules/{group.name}.md"),
+        patterns=(".roo/rules/**/*.md",),
+        skills=".roo/skills",
+        older=(".roorules",),
+    ),
 )

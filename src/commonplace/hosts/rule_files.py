@@ -1,7 +1,7 @@
-"""Chapters: which rules go into one file, and what that file is called.
+"""Rule files: which rules go into one file, what that file is called, and the files of skills.
 
-A rule's category names its file. Rules without one are told everywhere; if they are about some files only, their globs
-name the file. What would not be a plain file name everywhere is refused.
+A rule's category names its file. Rules without one go into the general file, or if they are about some files only, into
+one that their globs name. A category that is no plain file name on every system is refused.
 """
 
 from __future__ import annotations
@@ -9,17 +9,24 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.rules import Rule, RuleSet
+from commonplace.hosts.front_matter import quoted, write
 from commonplace.text.paths import glob_from_root
 
-OWN = "commonplace"
+if TYPE_CHECKING:
+    from commonplace.memory.rules import Rule, RuleSet, Skill
+
+GENERAL = "commonplace"
 """The file, in a folder of rule files, for what has no category and is about no files in particular."""
 
 MAX_NAME = 100
 MAX_GLOB_NAME = 40
+MAX_DESCRIPTION = 1024
 
 _FORBIDDEN = re.compile(r'[<>:"|?*\x00-\x1f\x7f]')
 _SEPARATORS = re.compile(r"[/\\]")
@@ -27,35 +34,76 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²
 
 
 @dataclass(frozen=True, slots=True)
+class RuleFile:
+    """A file that a host wants: its path in the project, its front matter, and rules or whole texts."""
+
+    path: str
+    front: str = ""
+    rules: tuple[Rule, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RuleGroup:
-    """Rules that share a file. `paths`, as tools read them, is empty when any of the rules holds for every file."""
+    """Rules that share a file. `paths` is empty when any of the rules holds for every file."""
 
     name: str
     paths: tuple[str, ...]
     rules: tuple[Rule, ...]
 
+    @property
+    def is_general(self) -> bool:
+        return self.name == GENERAL
 
-def group_rules(memory: RuleSet) -> list[RuleGroup]:
-    """A rulebook by file: first what is general, then in order of the oldest rule."""
+
+def single_file(path: str) -> Callable[[RuleSet, Path], list[RuleFile]]:
+    """For a host that reads all rules from one file."""
+    return lambda rules, _root: [RuleFile(path, rules=rules.rules)]
+
+
+def file_per_group(
+    path: Callable[[RuleGroup], str], front: Callable[[RuleGroup], str] = lambda _group: ""
+) -> Callable[[RuleSet, Path], list[RuleFile]]:
+    """For a host with a folder of rule files, each with its front matter."""
+    return lambda rules, _root: [RuleFile(path(group), front(group), group.rules) for group in group_rules(rules)]
+
+
+def skill_files(folder: str, rules: RuleSet) -> list[RuleFile]:
+    """A folder with a SKILL.md for each category of skills. Several in one category follow each other."""
+    named: dict[str, list[Skill]] = {}
+    for skill in rules.skills:
+        if skill.category:
+            named.setdefault(skill_name(skill.category, skill.id), []).append(skill)
+    files = []
+    for name, skills in named.items():
+        description = skills[0].description[:MAX_DESCRIPTION]
+        front = write([("name", name), ("description", quoted(description))])
+        texts = tuple(skill.text.strip() for skill in skills)
+        files.append(RuleFile(f"{folder}/{name}/SKILL.md", front, texts=texts))
+    return files
+
+
+def group_rules(rule_set: RuleSet) -> list[RuleGroup]:
+    """The rules by file: first what is general, then in order of the oldest rule."""
     general: list[Rule] = []
     by_category: dict[str, list[Rule]] = {}
     by_globs: dict[tuple[str, ...], list[Rule]] = {}
-    for rule in memory.rules:
+    for rule in rule_set.rules:
         if rule.category:
             name = file_name(rule.category, rule.id)
             # Two spellings of one name are one file on many disks.
-            general_too = name.casefold() == OWN
+            general_too = name.casefold() == GENERAL
             (general if general_too else by_category.setdefault(name.casefold(), [])).append(rule)
         elif rule.paths:
             by_globs.setdefault(rule.paths, []).append(rule)
         else:
             general.append(rule)
-    named = [_chapter(file_name(rules[0].category, rules[0].id), rules) for rules in by_category.values()]
-    names = _glob_names(list(by_globs), taken={OWN, *by_category})
-    named += [_chapter(names[globs], rules) for globs, rules in by_globs.items()]
-    age = {rule.id: position for position, rule in enumerate(memory.rules)}
-    named.sort(key=lambda chapter: age[chapter.rules[0].id])
-    return [_chapter(OWN, general), *named] if general else named
+    named = [_group(file_name(rules[0].category, rules[0].id), rules) for rules in by_category.values()]
+    names = _glob_names(list(by_globs), taken={GENERAL, *by_category})
+    named += [_group(names[globs], rules) for globs, rules in by_globs.items()]
+    age = {rule.id: position for position, rule in enumerate(rule_set.rules)}
+    named.sort(key=lambda group: age[group.rules[0].id])
+    return [_group(GENERAL, general), *named] if general else named
 
 
 def file_name(category: str, item_id: int) -> str:
@@ -95,7 +143,7 @@ def _wrong_with(name: str) -> str:
     return ""
 
 
-def _chapter(name: str, rules: list[Rule]) -> RuleGroup:
+def _group(name: str, rules: list[Rule]) -> RuleGroup:
     narrow = all(rule.paths for rule in rules)
     paths = dict.fromkeys(glob_from_root(glob) for rule in rules for glob in rule.paths) if narrow else ()
     return RuleGroup(name, tuple(paths), tuple(rules))

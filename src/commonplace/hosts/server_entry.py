@@ -1,4 +1,4 @@
-"""The command line of a hook: how it is written for the shell that an editor uses, and how ours are known again."""
+"""What an editor is to have of ours: the entry of our server, and the command lines of our hooks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from commonplace.hosts.host import NAME, Editor, Entry, Locations, Server, Shell, System
+from commonplace.hosts.host import NAME, Entry, Host, Locations, Server, Shell, System
 
 _OURS = re.compile(
     r"""(?:^|[\\/\s"'])commonplace(?:\.exe)?["']?[ ]hook[ ]"""
@@ -22,11 +22,11 @@ _PLAIN = re.compile(r"[\w.:\\/@%+=,~-]+", re.ASCII)
 
 
 def hook_command(
-    program: Sequence[str], editor: str, event: str, data_dir: str | None, system: System, windows: Shell
+    program: Sequence[str], host: str, event: str, data_dir: str | None, system: System, windows: Shell
 ) -> str:
     """`commonplace hook EDITOR EVENT`, quoted so that the editor's shell takes it apart as it was meant."""
-    place = ["--data-dir", data_dir] if data_dir else []
-    words = [*program, "hook", *place, editor, event]
+    folder = ["--data-dir", data_dir] if data_dir else []
+    words = [*program, "hook", *folder, host, event]
     if system != "win32":
         return shlex.join(words)
     if windows == "cmd":
@@ -52,13 +52,13 @@ def event_of_command(line: str) -> str:
 
 
 def commonplace_program() -> tuple[str, ...]:
-    """The command that was called, else the one beside the interpreter, else on the PATH, else the module."""
+    """The command that was called, else the one next to the interpreter, else on the PATH, else the module."""
     called = Path(sys.argv[0])
     if called.stem == NAME and called.is_file():
         return (str(called.absolute()),)
-    beside = Path(sys.executable).parent / (f"{NAME}.exe" if sys.platform == "win32" else NAME)
-    if beside.is_file():
-        return (str(beside),)
+    neighbour = Path(sys.executable).parent / (f"{NAME}.exe" if sys.platform == "win32" else NAME)
+    if neighbour.is_file():
+        return (str(neighbour),)
     known = shutil.which(NAME)
     return (str(Path(known).absolute()),) if known else (sys.executable, "-m", NAME)
 
@@ -84,31 +84,31 @@ def local_server(program: tuple[str, ...], profile: str, data_dir: str | None) -
     return Server(program[0], args, {_DATA_DIR: data_dir} if data_dir else {})
 
 
-def wanted_entry(editor: Editor, wanted: DesiredConnection, there: Mapping[str, Any]) -> Entry:
+def wanted_entry(host: Host, wanted: DesiredConnection, there: Mapping[str, Any]) -> Entry:
     """Our entry, with what a person added to the one that is there: other settings, and other variables."""
-    entry = editor.entry(wanted.server)
+    entry = host.mcp.entry(wanted.server)
     others = {key: value for key, value in there.items() if key not in _REACHED and key not in _VARIABLES}
     for name in _VARIABLES:
         old = there.get(name)
         if isinstance(old, dict) and not wanted.server.url:
-            kept = {key: value for key, value in old.items() if key != _DATA_DIR} | dict(entry.get(name) or {})
-            others |= {name: kept} if kept else {}
+            merged = {key: value for key, value in old.items() if key != _DATA_DIR} | dict(entry.get(name) or {})
+            others |= {name: merged} if merged else {}
     return entry | others
 
 
-def wanted_events(editor: Editor, places: Locations, wanted: DesiredConnection) -> tuple[str, ...]:
+def wanted_events(host: Host, locations: Locations, wanted: DesiredConnection) -> tuple[str, ...]:
     """The events at which the editor is to call us."""
-    offered = editor.hooks if editor.hooks and editor.hooks.file(places) else None
+    offered = host.hooks if host.hooks and host.hooks.file(locations) else None
     return offered.events if offered and wanted.hook_program else ()
 
 
-def wanted_hooks(editor: Editor, places: Locations, wanted: DesiredConnection) -> list[tuple[tuple[str, ...], Entry]]:
+def wanted_hooks(host: Host, locations: Locations, wanted: DesiredConnection) -> list[tuple[tuple[str, ...], Entry]]:
     """The hooks, each with the path of the list that it belongs to."""
     hooks = []
-    for event in wanted_events(editor, places, wanted):
-        assert editor.hooks is not None
+    for event in wanted_events(host, locations, wanted):
+        assert host.hooks is not None
         line = hook_command(
-            wanted.hook_program, editor.name, event, wanted.data_dir, places.system, editor.hooks.windows
+            wanted.hook_program, host.name, event, wanted.data_dir, locations.system, host.hooks.windows
         )
-        hooks.append((editor.hooks.path(event), editor.hooks.shape(event, line)))
+        hooks.append((host.hooks.path(event), host.hooks.entry(event, line)))
     return hooks

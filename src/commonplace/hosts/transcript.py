@@ -14,11 +14,10 @@ from typing import Any, Literal
 from commonplace.errors import InvalidInput
 from commonplace.text.project_names import detect_project, normalise_project
 
-Source = Literal["claude-code", "codex", "gemini", "cursor"]
+Source = str
+"""The name of the host that wrote a session."""
 Kind = Literal["text", "thinking", "tool_call", "tool_result", "summary"]
 Role = Literal["user", "assistant", "system"]
-READERS: Mapping[Source, int] = {"claude-code": 1, "codex": 1, "gemini": 1, "cursor": 1}
-"""The version of each reader. One that learns to see more gets the next, and every file is read again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,36 +1,111 @@
-"""Windsurf: .windsurf/rules/*.md, each with a trigger. It cuts long files off, so ours are kept short enough."""
+"""Windsurf: mcp_config.json and hooks.json in ~/.codeium/windsurf; it reads neither from projects.
+
+To its hooks every event is an action with `tool_info`; a trajectory is a session, and nothing tells when one starts.
+Its rules are .windsurf/rules/*.md, each with a trigger. It cuts long files off, so ours are kept short enough.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from commonplace.hosts.front_matter import Fields, comma_globs, write
-from commonplace.hosts.host import RuleFile, RuleTarget
-from commonplace.hosts.rule_files import RuleGroup, group_rules
+from commonplace.hosts.hook_event import (
+    Event,
+    EventTable,
+    HookRecord,
+    PayloadFields,
+    command_details,
+    is_failure,
+    make_event,
+    normalised_name,
+    parse_json_text,
+)
+from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, RuleFiles, http_entry
+from commonplace.hosts.rule_files import RuleFile, RuleGroup, group_rules
 from commonplace.hosts.rules_markdown import HEADINGS, list_item, path_heading
-from commonplace.memory.rules import Rule, RuleSet
+
+if TYPE_CHECKING:
+    from commonplace.memory.rules import Rule, RuleSet
 
 # A file may have 12,000 characters now; it was 6,000, and still is in older versions.
-LIMIT = 6_000
+_LIMIT = 6_000
 # Markers, note and blank lines.
-AROUND = 300
+_AROUND = 300
 
 
-def files(memory: RuleSet, root: Path) -> list[RuleFile]:
-    made = []
-    for chapter in group_rules(memory):
-        front = _front(chapter)
-        for number, rules in enumerate(_portions(chapter.rules, LIMIT - AROUND - len(front)), 1):
-            name = chapter.name if number == 1 else f"{chapter.name}-{number}"
-            made.append(RuleFile(f".windsurf/rules/{name}.md", front, rules))
-    return made
+def _folder(at: Locations) -> Path:
+    return at.home / ".codeium" / "windsurf"
 
 
-def _front(chapter: RuleGroup) -> str:
-    if not chapter.paths:
+def _hook_entry(_event: str, command: str) -> Entry:
+    # What it runs on Windows has a key of its own.
+    return {"powershell" if command.startswith("& ") else "command": command, "show_output": False}
+
+
+def _write(info: PayloadFields) -> dict[str, Any]:
+    path, edits = info.text("file_path"), info.any("edits")
+    given = {"file_path": path, "edits": edits} if isinstance(edits, list) else {"file_path": path}
+    return {"tool": "write_code" if path else "", "input": given}
+
+
+def _read(info: PayloadFields) -> dict[str, Any]:
+    path = info.text("file_path")
+    return {"tool": "read_code" if path else "", "input": {"file_path": path}}
+
+
+def _run(info: PayloadFields) -> dict[str, Any]:
+    command, output = info.text("command_line", "command"), info.any("output", "result")
+    return command_details("run_command", command, info.text("cwd"), output, info.any("exit_code"))
+
+
+def _mcp(info: PayloadFields) -> dict[str, Any]:
+    server, tool = info.text("mcp_server_name"), info.text("mcp_tool_name")
+    output = parse_json_text(info.any("mcp_result", "result"))
+    return {
+        "tool": f"mcp__{server}__{tool}" if server and tool else tool,
+        "input": info.object("mcp_tool_arguments"),
+        "output": output,
+        "failed": is_failure(output),
+    }
+
+
+# Each reads `tool_info`.
+_ACTIONS: EventTable = {
+    "preuserprompt": ("prompt", lambda info: {"text": info.text("user_prompt", "prompt")}),
+    "postwritecode": ("tool", _write),
+    "postreadcode": ("tool", _read),
+    "postruncommand": ("tool", _run),
+    "postmcptooluse": ("tool", _mcp),
+    "postcascaderesponse": ("stop", lambda info: {"text": info.text("response")}),
+    "postcascaderesponsewithtranscript": ("stop", lambda info: {"transcript": info.text("transcript_path")}),
+}
+
+
+def _read_event(name: str, payload: Mapping[str, Any], record: HookRecord) -> Event | None:
+    row, fields = _ACTIONS.get(normalised_name(name)), PayloadFields(payload)
+    if row is None:
+        return None
+    kind, details = row
+    session = fields.text("trajectory_id", "session_id")
+    return make_event(record, kind, fields, session=session, **details(PayloadFields(fields.object("tool_info"))))
+
+
+def _files(rules: RuleSet, root: Path) -> list[RuleFile]:
+    files = []
+    for group in group_rules(rules):
+        front = _front_matter(group)
+        for number, portion in enumerate(_portions(group.rules, _LIMIT - _AROUND - len(front)), 1):
+            name = group.name if number == 1 else f"{group.name}-{number}"
+            files.append(RuleFile(f".windsurf/rules/{name}.md", front, portion))
+    return files
+
+
+def _front_matter(group: RuleGroup) -> str:
+    if not group.paths:
         return write([("trigger", "always_on")])
-    return write([("trigger", "glob"), ("globs", comma_globs(chapter.paths))])
+    return write([("trigger", "glob"), ("globs", comma_globs(group.paths))])
 
 
 def _portions(rules: tuple[Rule, ...], room: int) -> Iterator[tuple[Rule, ...]]:
@@ -59,19 +134,40 @@ def _length(rule: Rule, headings: set[object]) -> int:
     return length
 
 
-def on_demand(fields: Fields) -> bool:
+def _on_demand(fields: Fields) -> bool:
     return fields.get("trigger") in ("manual", "model_decision")
 
 
-WINDSURF = RuleTarget(
+HOST = Host(
     name="windsurf",
     title="Windsurf",
-    signs=(".windsurf", ".windsurfrules"),
-    files=files,
-    homes=(".windsurf/rules/**/*.md",),
-    skills=".windsurf/skills",
-    older=(".windsurfrules",),
-    glob_keys=("globs", "glob"),
-    on_demand=on_demand,
-    limit=LIMIT,
+    mcp=McpSettings(
+        file=lambda at: None if at.project else _folder(at) / "mcp_config.json",
+        signs=lambda at: (_folder(at),),
+        programs=("windsurf",),
+        http=http_entry("serverUrl"),
+    ),
+    hooks=Hooks(
+        file=lambda at: None if at.project else _folder(at) / "hooks.json",
+        events=(
+            *("pre_user_prompt", "post_read_code", "post_write_code", "post_run_command"),
+            *("post_mcp_tool_use", "post_cascade_response"),
+        ),
+        entry=_hook_entry,
+        read=_read_event,
+        windows="powershell",
+        ends=("post_cascade_response", "post_cascade_response_with_transcript"),
+    ),
+    rule_files=RuleFiles(
+        name="windsurf",
+        title="Windsurf",
+        signs=(".windsurf", ".windsurfrules"),
+        files=_files,
+        patterns=(".windsurf/rules/**/*.md",),
+        skills=".windsurf/skills",
+        older=(".windsurfrules",),
+        glob_keys=("globs", "glob"),
+        on_demand=_on_demand,
+        limit=_LIMIT,
+    ),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,9 +56,10 @@ class StoreMethods(BoundMethods):
         """
         from commonplace.capture.ingest import IngestRun
         from commonplace.capture.transcript_reading import transcript_folders
+        from commonplace.hosts.host import locations_here
         from commonplace.memory.catch_up import link_pending
 
-        found = [_existing(path) for path in paths] or transcript_folders(os.environ, Path.home(), sys.platform)
+        found = [_existing(path) for path in paths] or transcript_folders(locations_here())
         run = IngestRun(self._local, project=project)
         run.add(found, named=bool(paths))
         link_pending(self._local)

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput
 from commonplace.hosts.generate import generate
-from commonplace.hosts.registry import TARGET_NAMES
+from commonplace.hosts.registry import rule_targets
 from commonplace.memory.contradictions import Contradiction, find_contradictions
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
 from commonplace.memory.items import browse_items, get_item, get_items, list_projects
@@ -105,13 +105,14 @@ def resolve_contradiction(memory: LocalMemory, request: PageRequest) -> Redirect
 def preview_rule_files(memory: LocalMemory, request: PageRequest) -> Rendered:
     """The files that agents would read, as they would be written into an empty folder."""
     project = request.one("project")
-    target = request.one("target", TARGET_NAMES[0])
-    if target not in TARGET_NAMES:
-        raise InvalidInput(f"There is no target {target[:40]!r}.", f"Targets: {', '.join(TARGET_NAMES)}.")
+    names = tuple(target.name for target in rule_targets())
+    target = request.one("target", names[0])
+    if target not in names:
+        raise InvalidInput(f"There is no target {target[:40]!r}.", f"Targets: {', '.join(names)}.")
     with tempfile.TemporaryDirectory() as folder:
         made = generate(memory, Path(folder), project or None, [target], write=False)
     files = [(made_file.path, (made_file.after or b"").decode()) for made_file in made.changes]
-    values = {"files": files, "notes": made.notes, "targets": TARGET_NAMES, "target": target, "project": project}
+    values = {"files": files, "notes": made.notes, "targets": names, "target": target, "project": project}
     return Rendered("rules_preview", values | _where(memory))
 
 

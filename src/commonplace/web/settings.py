@@ -8,9 +8,9 @@ from typing import Any
 from commonplace.doctor.checkup import NAMES, fix_findings, run_checks
 from commonplace.doctor.context import DoctorContext, Finding
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
-from commonplace.hosts.connections import read_connection
+from commonplace.hosts.connections import is_installed, read_connection
 from commonplace.hosts.host import locations_here
-from commonplace.hosts.registry import EDITORS, is_installed
+from commonplace.hosts.registry import editors
 from commonplace.memory import keys, spaces
 from commonplace.memory.backup import back_up_store, list_backups
 from commonplace.memory.local_memory import LocalMemory
@@ -90,8 +90,8 @@ def _hosts() -> list[Host]:
     """The editors that are here, the connected ones first."""
     places = locations_here()
     found = []
-    for editor in EDITORS:
-        if editor.file(places) is None:
+    for editor in editors():
+        if editor.mcp.file(places) is None:
             continue
         try:
             now = read_connection(editor, places)

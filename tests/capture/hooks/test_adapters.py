@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.capture.hooks.adapters.table import ADAPTERS
 from commonplace.capture.hooks.event_reader import close_truncated_json, read_event
 from commonplace.capture.hooks.hook_command import HOSTS
 from commonplace.capture.hooks.spool_reader import UnreadableEvent
 from commonplace.hosts.hook_event import Event, HookRecord
+from commonplace.hosts.registry import editors, hooks_of
 
 EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "PreCompact", "PostCompact", "Stop"),
@@ -52,7 +52,8 @@ def adapted(host: str, event: str, **payload: Any) -> Event:
 
 
 def test_every_host_has_an_adapter() -> None:
-    assert tuple(ADAPTERS) == HOSTS
+    assert all(hooks_of(host) for host in HOSTS)
+    assert set(HOSTS) == {host.name for host in editors() if host.hooks}
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex"])

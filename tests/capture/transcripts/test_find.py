@@ -12,6 +12,7 @@ from tests.capture.transcripts.test_cursor import database
 
 from commonplace.capture.import_report import Skipped
 from commonplace.capture.transcript_reading import TranscriptFile, detect_source, find_transcripts, transcript_folders
+from commonplace.hosts.host import Locations, System
 from commonplace.hosts.transcript import Source
 
 GEMINI = {"sessionId": "g1", "projectHash": "abc", "startTime": "2026-03-15T10:00:00Z"}
@@ -27,7 +28,7 @@ def claude_records() -> list[dict[str, object]]:
     ("system", "settings"),
     [("linux", ".config"), ("darwin", "Library/Application Support"), ("win32", "AppData/Roaming")],
 )
-def test_every_product_is_found_at_home(tmp_path: Path, system: str, settings: str) -> None:
+def test_every_product_is_found_at_home(tmp_path: Path, system: System, settings: str) -> None:
     made = [
         write(tmp_path / ".claude/projects/-srv-my-api" / f"{SESSION}.jsonl", claude_records()),
         write(tmp_path / ".claude/projects/-srv-my-api" / SESSION / "subagents/agent-a1.jsonl", claude_records()),
@@ -42,7 +43,7 @@ def test_every_product_is_found_at_home(tmp_path: Path, system: str, settings: s
     (made[0].parent / "agent-a1.meta.json").write_text('{"agentType":"x"}', encoding="utf-8")
     (tmp_path / ".gemini/tmp/abc/logs.json").write_text("[]", encoding="utf-8")
     sources: list[Source] = ["claude-code", "claude-code", "codex", "codex", "gemini", "cursor", "cursor"]
-    found = list(find_transcripts(transcript_folders({}, tmp_path, system)))
+    found = list(find_transcripts(transcript_folders(Locations(tmp_path, system))))
     assert sorted(found, key=str) == sorted(
         (TranscriptFile(path, source) for path, source in zip(made, sources, strict=True)), key=str
     )
@@ -56,10 +57,12 @@ def test_the_environment_moves_them(tmp_path: Path) -> None:
         "XDG_CONFIG_HOME": f"{tmp_path}/cfg",
         "APPDATA": f"{tmp_path}/roaming",
     }
-    linux = [path.relative_to(tmp_path).as_posix() for path in transcript_folders(told, Path("/nobody"), "linux")]
+    folders = transcript_folders(Locations(Path("/nobody"), "linux", told))
+    linux = [path.relative_to(tmp_path).as_posix() for path in folders]
     assert linux[:5] == ["c1/projects", "c2/projects", "x/sessions", "x/archived_sessions", "g/.gemini/tmp"]
     assert linux[5:] == ["cfg/Cursor/User/globalStorage/state.vscdb", "cfg/Cursor/User/workspaceStorage"]
-    assert transcript_folders(told, Path("/nobody"), "win32")[-1] == tmp_path / "roaming/Cursor/User/workspaceStorage"
+    windows = transcript_folders(Locations(Path("/nobody"), "win32", told))
+    assert windows[-1] == tmp_path / "roaming/Cursor/User/workspaceStorage"
 
 
 def test_only_what_may_be_a_session_is_opened(tmp_path: Path) -> None:

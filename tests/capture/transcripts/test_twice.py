@@ -10,6 +10,7 @@ from tests.capture.transcripts.test_cursor import BUBBLES, database
 
 from commonplace.capture.transcript_files import ReadMark, changed_since, mark_of_file, plain_name
 from commonplace.capture.transcript_reading import TranscriptFile, find_transcripts, read_sessions, transcript_folders
+from commonplace.hosts.host import Locations
 
 
 class Notebook:
@@ -22,7 +23,7 @@ class Notebook:
     def take(self, home: Path) -> list[str]:
         """Read what is new; the identities of the turns that are new or grew."""
         news: list[str] = []
-        for found in find_transcripts(transcript_folders({}, home, "linux")):
+        for found in find_transcripts(transcript_folders(Locations(home, "linux"))):
             assert isinstance(found, TranscriptFile)
             mark = self.marks.get(plain_name(found.path))
             change = changed_since(mark, found.path) if mark else "rewritten"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.hosts.connections import ConnectionPlan, apply_plan, plan_connection, plan_disconnection
-from commonplace.hosts.host import Editor, Locations, System
+from commonplace.hosts.host import Host, Locations, System
 from commonplace.hosts.server_entry import DesiredConnection, local_server
 
 SYSTEMS: tuple[System, ...] = ("linux", "darwin", "win32")
@@ -31,14 +31,14 @@ def wanted(system: System = "linux", profile: str = "core") -> DesiredConnection
 
 
 def connect(
-    editor: Editor, places: Locations, wish: DesiredConnection | None = None, *, force: bool = False
+    editor: Host, places: Locations, wish: DesiredConnection | None = None, *, force: bool = False
 ) -> ConnectionPlan:
     planned = plan_connection(editor, places, wish or wanted(places.system), force=force)
     apply_plan(planned, places)
     return planned
 
 
-def disconnect(editor: Editor, places: Locations) -> ConnectionPlan:
+def disconnect(editor: Host, places: Locations) -> ConnectionPlan:
     planned = plan_disconnection(editor, places)
     apply_plan(planned, places)
     return planned

@@ -14,7 +14,7 @@ import pytest
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput
 from commonplace.hosts.connections import apply_plan, plan_connection, plan_disconnection, read_connection
 from commonplace.hosts.host import Locations, Server
-from commonplace.hosts.registry import EDITORS, editor_named
+from commonplace.hosts.registry import editor_named, editors
 from commonplace.hosts.server_entry import DesiredConnection, local_server
 
 from .conftest import PROGRAMS, connect, disconnect, tree, wanted
@@ -100,7 +100,7 @@ def test_hooks_of_an_older_version_make_way(places: Locations) -> None:
     assert "/old/" not in json.dumps(hooks) and len(hooks["Stop"]) == 1 and "Vanished" not in hooks
 
 
-@pytest.mark.parametrize("editor", [editor for editor in EDITORS if editor.hooks], ids=lambda editor: editor.name)
+@pytest.mark.parametrize("editor", [editor for editor in editors() if editor.hooks], ids=lambda editor: editor.name)
 def test_hooks_can_be_left_out_later(places: Locations, editor: Any) -> None:
     connect(editor, places)
     assert connect(editor, places, DesiredConnection(wanted().server)).state == "updated"
@@ -111,7 +111,7 @@ def test_hooks_can_be_left_out_later(places: Locations, editor: Any) -> None:
     assert tree(places.home) == {}
 
 
-@pytest.mark.parametrize("editor", [editor for editor in EDITORS if editor.http], ids=lambda editor: editor.name)
+@pytest.mark.parametrize("editor", [editor for editor in editors() if editor.mcp.http], ids=lambda editor: editor.name)
 def test_an_address_with_its_key_is_written_for_nobody_else_to_read(places: Locations, editor: Any) -> None:
     connect(editor, places, DesiredConnection(Server(url="http://127.0.0.1:8765/mcp", key=KEY), PROGRAMS["linux"]))
     there = read_connection(editor, places)

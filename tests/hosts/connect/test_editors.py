@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from commonplace.errors import InvalidInput
+from commonplace.hosts.connections import installed_editors, is_installed
 from commonplace.hosts.host import Locations, System, locations_here
 from commonplace.hosts.registry import (
     EDITOR_NAMES,
-    EDITORS,
     editor_named,
+    editors,
     editors_named,
-    installed_editors,
-    is_installed,
 )
 
 HOOKED = ("claude-code", "codex", "gemini", "cursor", "kiro", "windsurf")
@@ -69,8 +68,8 @@ def test_files_are_where_each_system_has_them(tmp_path: Path, name: str) -> None
     editor = editor_named(name)
     systems: tuple[System, ...] = ("linux", "darwin", "win32")
     for system, expected in zip(systems, FILES[name], strict=False):
-        assert under(tmp_path, editor.file(Locations(tmp_path, system))) == expected
-        in_project = editor.file(Locations(tmp_path / "home", system, {}, tmp_path / "work"))
+        assert under(tmp_path, editor.mcp.file(Locations(tmp_path, system))) == expected
+        in_project = editor.mcp.file(Locations(tmp_path / "home", system, {}, tmp_path / "work"))
         assert under(tmp_path / "work", in_project) == FILES[name][3]
         if editor.hooks:
             assert under(tmp_path, editor.hooks.file(Locations(tmp_path, system))) == HOOK_FILES[name][0]
@@ -79,7 +78,7 @@ def test_files_are_where_each_system_has_them(tmp_path: Path, name: str) -> None
 
 
 def test_the_hooks_that_are_written_are_those_that_are_understood() -> None:
-    assert {editor.name for editor in EDITORS if editor.hooks} == set(HOOKED)
+    assert {editor.name for editor in editors() if editor.hooks} == set(HOOKED)
     assert set(HOOK_FILES) == set(HOOKED) and set(FILES) == set(EDITOR_NAMES)
 
 
@@ -95,21 +94,21 @@ def test_the_hooks_that_are_written_are_those_that_are_understood() -> None:
 )
 def test_a_folder_that_a_variable_names_counts(tmp_path: Path, variable: str, name: str, expected: str) -> None:
     places = Locations(tmp_path / "home", "linux", {variable: str(tmp_path / "else")})
-    assert editor_named(name).file(places) == tmp_path / "else" / expected
+    assert editor_named(name).mcp.file(places) == tmp_path / "else" / expected
     relative = Locations(tmp_path, "linux", {variable: "else"})
-    assert editor_named(name).file(relative) == editor_named(name).file(Locations(tmp_path, "linux"))
+    assert editor_named(name).mcp.file(relative) == editor_named(name).mcp.file(Locations(tmp_path, "linux"))
 
 
 def test_the_roaming_folder_of_windows_may_be_elsewhere(tmp_path: Path) -> None:
     places = Locations(tmp_path / "home", "win32", {"APPDATA": str(tmp_path / "roaming")})
-    assert editor_named("zed").file(places) == tmp_path / "roaming" / "Zed" / "settings.json"
+    assert editor_named("zed").mcp.file(places) == tmp_path / "roaming" / "Zed" / "settings.json"
 
 
 def test_comments_of_opencode_stay_in_the_file_that_has_them(tmp_path: Path) -> None:
     commented = tmp_path / ".config" / "opencode" / "opencode.jsonc"
     commented.parent.mkdir(parents=True)
     commented.write_text("{}", encoding="utf-8")
-    assert editor_named("opencode").file(Locations(tmp_path, "linux")) == commented
+    assert editor_named("opencode").mcp.file(Locations(tmp_path, "linux")) == commented
 
 
 @pytest.mark.parametrize("name", EDITOR_NAMES)
@@ -117,7 +116,7 @@ def test_an_editor_is_found_by_its_folder(tmp_path: Path, name: str) -> None:
     places = Locations(tmp_path, "linux")
     assert installed_editors(places) == []
     editor = editor_named(name)
-    editor.signs(places)[0].mkdir(parents=True)
+    editor.mcp.signs(places)[0].mkdir(parents=True)
     # Where Cline is, VS Code is.
     assert [one.name for one in installed_editors(places)] == (["vscode", "cline"] if name == "cline" else [name])
 

@@ -13,27 +13,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.hosts.connections import plan_connection, plan_disconnection, read_connection
-from commonplace.hosts.host import Editor, Locations, System
-from commonplace.hosts.registry import EDITORS, editor_named
+from commonplace.hosts.host import Host, Locations, System
+from commonplace.hosts.registry import editor_named, editors
 from commonplace.hosts.settings_text import parse_json
 
 from .conftest import SYSTEMS, connect, disconnect, tree, wanted
 from .settings_files import files
 
-WITH_JSON = [editor for editor in EDITORS if editor.format == "jsonc"]
+WITH_JSON = [editor for editor in editors() if editor.mcp.format == "jsonc"]
 
 
-def all_files(editor: Editor, places: Locations) -> list[Path]:
+def all_files(editor: Host, places: Locations) -> list[Path]:
     """The files that it shares with others; Kiro's file of hooks is ours alone."""
     if editor.name == "kiro":
         return [places.home / ".kiro" / "settings" / "mcp.json"]
-    named = [editor.file(places), editor.hooks.file(places) if editor.hooks else None]
+    named = [editor.mcp.file(places), editor.hooks.file(places) if editor.hooks else None]
     return list(dict.fromkeys(path for path in named if path))
 
 
 @settings(max_examples=60)
 @given(st.sampled_from(WITH_JSON), st.data())
-def test_every_byte_comes_back(editor: Editor, data: st.DataObject) -> None:
+def test_every_byte_comes_back(editor: Host, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         places = Locations(Path(folder), "linux")
         for path in all_files(editor, places):
@@ -52,7 +52,7 @@ def test_every_byte_comes_back(editor: Editor, data: st.DataObject) -> None:
 
 @settings(max_examples=60)
 @given(st.sampled_from(WITH_JSON), st.data())
-def test_without_the_copy_everything_else_still_stays(editor: Editor, data: st.DataObject) -> None:
+def test_without_the_copy_everything_else_still_stays(editor: Host, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         places = Locations(Path(folder), "linux")
         path = all_files(editor, places)[-1]
@@ -76,15 +76,15 @@ def said(data: bytes) -> dict[str, Any]:
     return {key: inner for key, inner in value.items() if inner not in ({}, [])}
 
 
-@pytest.mark.parametrize("editor", EDITORS, ids=lambda editor: editor.name)
+@pytest.mark.parametrize("editor", editors(), ids=lambda editor: editor.name)
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("in_project", [False, True])
-def test_where_nothing_was_nothing_stays(tmp_path: Path, editor: Editor, system: System, in_project: bool) -> None:
+def test_where_nothing_was_nothing_stays(tmp_path: Path, editor: Host, system: System, in_project: bool) -> None:
     project = tmp_path / "work"
     project.mkdir()
     places = Locations(tmp_path / "home", system, {}, project if in_project else None)
     places.home.mkdir()
-    if editor.file(places) is None:
+    if editor.mcp.file(places) is None:
         assert plan_disconnection(editor, places).state == "not connected"
         return
     assert read_connection(editor, places) is None
@@ -116,7 +116,7 @@ TOML = [
 @pytest.mark.parametrize("text", TOML)
 def test_toml_comes_back_too(places: Locations, text: str) -> None:
     codex = editor_named("codex")
-    path = codex.file(places)
+    path = codex.mcp.file(places)
     assert path is not None
     path.parent.mkdir(parents=True)
     path.write_bytes(text.encode())
@@ -136,7 +136,7 @@ def test_toml_comes_back_too(places: Locations, text: str) -> None:
 @pytest.mark.parametrize("text", TOML)
 def test_toml_without_the_copy_says_the_same(places: Locations, text: str) -> None:
     codex = editor_named("codex")
-    path = codex.file(places)
+    path = codex.mcp.file(places)
     assert path is not None
     path.parent.mkdir(parents=True)
     path.write_bytes(text.encode())

@@ -14,9 +14,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from commonplace.capture.hooks.adapters.table import ADAPTERS
 from commonplace.capture.hooks.spool_reader import UnreadableEvent
+from commonplace.errors import InvalidInput
 from commonplace.hosts.hook_event import Event, HookRecord
+from commonplace.hosts.registry import hooks_of
 
 # How deep a truncated payload may be nested.
 _MAX_DEPTH = 200
@@ -29,10 +30,13 @@ _TEXT_TYPES = ("text", "output_text")
 
 def read_event(record: HookRecord) -> Event | None:
     """The event of a record; None if there is nothing to remember in it. UnreadableEvent says why it is invalid."""
-    adapt = ADAPTERS.get(record.host)
-    if adapt is None:
+    try:
+        hooks = hooks_of(record.host)
+    except InvalidInput:
+        raise UnreadableEvent("broken-plugin") from None
+    if hooks is None:
         raise UnreadableEvent("unknown-host")
-    event = adapt(record.event, _payload(record), record)
+    event = hooks.read(record.event, _payload(record), record)
     if event is None and record.ended == "silent" and not record.prompt:
         # Its host may have written its payload too late.
         raise UnreadableEvent("silent")

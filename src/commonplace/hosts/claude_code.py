@@ -1,21 +1,123 @@
-"""Claude Code: `projects/<folder>/<session>.jsonl`, one record per line, a tree by parentUuid; sub-agents beside it.
+"""Claude Code: where its servers, hooks, rules and sessions are.
 
-Written against versions 1.0 to 2.1. Nothing but `type` is taken for granted.
+Servers are in ~/.claude.json or a project's .mcp.json, hooks in its settings. CLAUDE.md has the rules that are general,
+.claude/rules the others, with `paths` on top. A session is `projects/<folder>/<session>.jsonl`, one record per line, a
+tree by parentUuid, with its sub-agents next to it. The reader is written against versions 1.0 to 2.1 and takes nothing
+but `type` for granted.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.transcripts.claude_words import session_before, user_blocks
+from commonplace.hosts.front_matter import listed_paths
+from commonplace.hosts.hook_event import (
+    Event,
+    EventTable,
+    HookRecord,
+    PayloadFields,
+    event_from_table,
+    tool_details,
+)
+from commonplace.hosts.host import (
+    Entry,
+    Hooks,
+    Host,
+    Locations,
+    McpSettings,
+    RuleFiles,
+    Server,
+    Transcripts,
+    stdio_entry,
+)
+from commonplace.hosts.rule_files import file_per_group
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
-from commonplace.hosts.transcript import AppendedReader, Block, Draft, Role, Transcript, Turn, starts_turn
+from commonplace.hosts.transcript import COMMAND, AppendedReader, Block, Draft, Role, Transcript, Turn, starts_turn
 from commonplace.text.json_fields import object_in, text_in, time_in
+
+_TIMEOUT_S = 10
+
+
+def _settings(at: Locations) -> Path:
+    return at.folder_in("CLAUDE_CONFIG_DIR") or at.home / ".claude"
+
+
+def _servers(at: Locations) -> Path:
+    if at.project:
+        return at.project / ".mcp.json"
+    return (at.folder_in("CLAUDE_CONFIG_DIR") or at.home) / ".claude.json"
+
+
+def _hook_file(at: Locations) -> Path:
+    # A path on this machine is not for the team: of a project's settings, the local ones are not committed.
+    return at.project / ".claude" / "settings.local.json" if at.project else _settings(at) / "settings.json"
+
+
+def _hook_entry(_event: str, command: str) -> Entry:
+    run: Entry = {"type": "command", "command": command, "timeout": _TIMEOUT_S}
+    # It may run hooks in Git's bash or in PowerShell; a quoted path needs to know which.
+    return {"hooks": [run | ({"shell": "powershell"} if command.startswith("& ") else {})]}
+
+
+def _http(server: Server) -> Entry:
+    return {"type": "http", "url": server.url, "headers": server.headers}
+
+
+def _tool(fields: PayloadFields) -> dict[str, Any]:
+    return tool_details(fields, fields.any("tool_response", "tool_output", "tool_result"))
+
+
+def _failed_tool(fields: PayloadFields) -> dict[str, Any]:
+    return tool_details(fields, fields.any("error", "tool_response"), failed=True)
+
+
+def _compaction(fields: PayloadFields) -> dict[str, Any]:
+    return {"text": fields.text("compact_summary", "summary"), "reason": fields.text("trigger")}
+
+
+def _answer(fields: PayloadFields) -> dict[str, Any]:
+    return {"text": fields.text("last_assistant_message")}
+
+
+def _reason(fields: PayloadFields) -> dict[str, Any]:
+    return {"reason": fields.text("source", "reason")}
+
+
+_EVENTS: EventTable = {
+    "sessionstart": ("session-start", _reason),
+    "userpromptsubmit": ("prompt", lambda fields: {"text": fields.text("prompt", "user_prompt")}),
+    "posttooluse": ("tool", _tool),
+    "posttoolusefailure": ("tool", _failed_tool),
+    "precompact": ("compact", _compaction),
+    "postcompact": ("compact", _compaction),
+    "stop": ("stop", _answer),
+    "subagentstop": ("subagent-stop", _answer),
+    "sessionend": ("session-end", _reason),
+}
+_SESSION_FILE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\.jsonl\Z)")
+
+
+def read_event(name: str, payload: Mapping[str, Any], record: HookRecord) -> Event | None:
+    """The event of a hook; Codex tells its hooks the same under the same names."""
+    event = event_from_table(_EVENTS, name, payload, record)
+    if event is None:
+        return None
+    if event.kind == "tool" and record.host == HOST.name:
+        event = replace(event, succeeded=not event.failed and _is_finished(PayloadFields(event.output)))
+    if not event.session and (found := _SESSION_FILE.search(event.transcript)):
+        event = replace(event, session=found[0])
+    return event
+
+
+def _is_finished(output: PayloadFields) -> bool:
+    """Failures have an event of their own, but what was interrupted or runs on has not."""
+    return not (output.any("interrupted") or output.any("background_task_id"))
+
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TITLES = {"ai-title": ("aiTitle", "title"), "custom-title": ("customTitle", "title"), "summary": ("summary",)}
@@ -28,7 +130,30 @@ _IGNORED = {
 _MAX_META = 1 << 16
 
 
-def transcript_of(path: Path) -> Transcript:
+_CONTINUED = "This session is being continued from a previous conversation"
+_BEFORE = re.compile(r"[/\\]([0-9a-f]{8}-[0-9a-f-]{27})\.jsonl")
+_INTERRUPTED = "[Request interrupted by user"
+_COMMAND = re.compile(r"<command-name>\s*/?(.*?)\s*</command-name>", re.DOTALL)
+_ARGUMENTS = re.compile(r"<command-args>\s*(.*?)\s*</command-args>", re.DOTALL)
+_SHELL = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
+_SHELL_ANSWER = re.compile(r"<bash-(?:stdout|stderr)>(.*?)</bash-(?:stdout|stderr)>", re.DOTALL)
+_ECHOES = ("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>")
+_NOTICES = ("<task-notification>", "<teammate-message", "<agent-notification>")
+
+
+def _session_folders(at: Locations) -> list[Path]:
+    named = [Path(folder.strip()) for folder in at.env.get("CLAUDE_CONFIG_DIR", "").split(",") if folder.strip()]
+    return [folder / "projects" for folder in named or [at.home / ".claude", at.home / ".config" / "claude"]]
+
+
+def _is_record(record: Mapping[str, Any]) -> bool:
+    if not text_in(record, "type") or {"projectHash", "startTime"} & record.keys():
+        # Gemini CLI's records name their session in the same way.
+        return False
+    return "sessionId" in record or {"uuid", "parentUuid"} <= record.keys()
+
+
+def _transcript_of(path: Path) -> Transcript:
     """What the file's place tells: its session, or the sub-agent and the session that it worked for."""
     stem = path.name.split(".")[0]
     blank, beside = Transcript("claude-code", str(path)), path.parent.name == "subagents"
@@ -45,7 +170,7 @@ def transcript_of(path: Path) -> Transcript:
     )
 
 
-class ClaudeCode(AppendedReader):
+class _Reader(AppendedReader):
     """Takes record after record, gives back the turns that are finished."""
 
     def take(self, record: dict[str, Any], offset: int) -> Iterator[Turn]:
@@ -128,7 +253,7 @@ class ClaudeCode(AppendedReader):
                 answer = part.get("content") or record.get("toolUseResult")
                 failed = part.get("is_error") is True
                 yield result_block(self.builder.calls.get(call_id, ""), call_id, answer, failed)
-        yield from user_blocks(content, record.get("isMeta") is True, record.get("isCompactSummary") is True)
+        yield from _user_blocks(content, record.get("isMeta") is True, record.get("isCompactSummary") is True)
 
     def _assistant(self, record: dict[str, Any]) -> Iterator[Block]:
         content = object_in(record, "message").get("content")
@@ -170,7 +295,7 @@ class ClaudeCode(AppendedReader):
 
     def _continues(self, blocks: list[Block]) -> None:
         known = self.builder.transcript
-        before = session_before(blocks)
+        before = _session_before(blocks)
         if before and before != known.session and not known.continued_from and not self.builder.trail:
             self.builder.transcript = replace(known, continued_from=before)
 
@@ -203,3 +328,85 @@ def _meta(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}
+
+
+def _user_blocks(content: Any, is_meta: bool, is_summary: bool) -> Iterator[Block]:
+    """The blocks of a user message, but for tool results."""
+    for part in content if isinstance(content, list) else [content]:
+        if isinstance(part, dict) and part.get("type") == "tool_result":
+            continue
+        text = clean_text(text_of(part))
+        if not text or is_meta or text.startswith((_INTERRUPTED, *_ECHOES)):
+            continue
+        if is_summary or text.startswith(_CONTINUED):
+            yield Block("summary", text, "system")
+        elif text.startswith(_NOTICES):
+            yield result_block("", "", text)
+        else:
+            yield from _typed(text)
+
+
+def _session_before(blocks: list[Block]) -> str:
+    """The session that a summary says it continues, where it names its file."""
+    for block in blocks:
+        if block.kind == "summary" and (found := _BEFORE.search(block.text)):
+            return found[1]
+    return ""
+
+
+def _typed(text: str) -> Iterator[Block]:
+    if command := _COMMAND.search(text):
+        arguments = _ARGUMENTS.search(text)
+        yield Block("text", f"/{command[1]} {arguments[1] if arguments else ''}".rstrip(), "user", COMMAND)
+    elif shell := _SHELL.search(text):
+        yield call_block("Bash", "", {"command": shell[1]}, "user")
+    elif answers := _SHELL_ANSWER.findall(text):
+        yield result_block("Bash", "", answers)
+    else:
+        yield Block("text", text, "user")
+
+
+HOST = Host(
+    name="claude-code",
+    title="Claude Code",
+    mcp=McpSettings(
+        file=_servers,
+        signs=lambda at: (_settings(at), _servers(Locations(at.home, at.system, at.env))),
+        programs=("claude",),
+        stdio=lambda server: {"type": "stdio"} | stdio_entry(server),
+        http=_http,
+    ),
+    hooks=Hooks(
+        file=_hook_file,
+        events=(
+            *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
+            *("PreCompact", "Stop", "SubagentStop", "SessionEnd"),
+        ),
+        entry=_hook_entry,
+        read=read_event,
+        windows="bash or powershell",
+        starts=("SessionStart",),
+        ends=("PreCompact", "Stop", "SessionEnd"),
+    ),
+    rule_files=RuleFiles(
+        name="claude",
+        title="Claude Code",
+        signs=("CLAUDE.md", ".claude"),
+        files=file_per_group(
+            lambda group: "CLAUDE.md" if group.is_general else f".claude/rules/{group.name}.md",
+            # CLAUDE.md has no front matter: it is always read.
+            lambda group: "" if group.is_general else listed_paths(group.paths),
+        ),
+        patterns=("CLAUDE.md", ".claude/rules/**/*.md"),
+        skills=".claude/skills",
+        older=(".claude/CLAUDE.md", "CLAUDE.local.md"),
+        glob_keys=("paths",),
+    ),
+    transcripts=Transcripts(
+        folders=_session_folders,
+        matches=_is_record,
+        traits=(b'"parentUuid"', b'"isSidechain"'),
+        start=_transcript_of,
+        reader=_Reader,
+    ),
+)

@@ -1,32 +1,50 @@
-"""Codex CLI: `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, also packed; lines of {timestamp, type, payload}.
+"""Codex CLI: where its servers, hooks and sessions are. Its rules are in AGENTS.md (agents_md.py).
 
-Written against versions 0.2 (bare items, no payload) to 0.120. The same words often stand in it twice, as an item of
-the model's conversation and as an event of the screen; each is taken once.
+Servers are in config.toml and hooks in hooks.json, in ~/.codex (or CODEX_HOME) or in a project that it trusts. A
+session is `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, also packed, with lines of {timestamp, type, payload}. The
+reader is written against versions 0.2 (bare items, no payload) to 0.120. The same words often stand in a file twice,
+as an item of the model's conversation and as an event of the screen; each is taken once.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from commonplace.capture.transcripts.codex_words import decoded, tool_call, tool_result, user_blocks
-from commonplace.hosts.tool_text import clean_text, result_block, text_of
-from commonplace.hosts.transcript import (
-    AppendedReader,
-    Block,
-    Draft,
-    LookBack,
-    Position,
-    Role,
-    Transcript,
-    Turn,
-    starts_turn,
-)
+from commonplace.hosts.claude_code import read_event
+from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, Server, Transcripts
+from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
+from commonplace.hosts.transcript import AppendedReader, Block, Draft, LookBack, Position, Role, Turn, starts_turn
 from commonplace.text.json_fields import object_in, objects_in, text_in, time_in
 
+_TIMEOUT_S = 10
+# It gives the end of a session no more than this.
+_END_TIMEOUT_S = 3
+
+
+def _home(at: Locations) -> Path:
+    return at.folder_in("CODEX_HOME") or at.home / ".codex"
+
+
+def _folder(at: Locations) -> Path:
+    return at.project / ".codex" if at.project else _home(at)
+
+
+def _hook_entry(event: str, command: str) -> Entry:
+    timeout = _END_TIMEOUT_S if event == "SessionEnd" else _TIMEOUT_S
+    return {"hooks": [{"type": "command", "command": command, "timeout": timeout}]}
+
+
+def _http(server: Server) -> Entry:
+    return {"url": server.url, "http_headers": server.headers}
+
+
+_TYPES = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
 _CALLS = {
     *("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"),
     *("image_generation_call", "mcp_tool_call"),
@@ -51,6 +69,27 @@ _SILENT_EVENTS = {
     *("collab_agent_interaction_end", "collab_resume_end", "thread_settings_applied", "shutdown_complete"),
 }
 _SILENT = {"world_state", "inter_agent_communication_metadata", "state"}
+_INJECTED = (
+    *("<environment_context>", "<user_instructions>", "<INSTRUCTIONS>", "# AGENTS.md instructions", "<skill>"),
+    *("<permissions instructions>", "<turn_aborted>", "<collaboration_mode>", "<apps_instructions>", "<skills_"),
+    *("<model_switch>", "<personality_spec>", "<plugins_instructions>", "<user_action>", "<memory_"),
+)
+_NOTICES = ("<subagent_notification>", "<inter_agent")
+_SHELL = re.compile(r"<user_shell_command>.*?<command>(.*?)</command>(?:.*?<result>(.*?)</result>)?", re.DOTALL)
+_PICTURE = re.compile(r"</?image[^>]*>")
+# The editor puts what is open there before what was asked.
+_EDITOR = re.compile(r"\A# Context from my IDE setup:.*?^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
+
+
+def _session_folders(at: Locations) -> list[Path]:
+    home = Path(at.env.get("CODEX_HOME") or at.home / ".codex")
+    return [home / "sessions", home / "archived_sessions"]
+
+
+def _is_record(record: Mapping[str, Any]) -> bool:
+    if text_in(record, "type") in _TYPES and isinstance(record.get("payload"), dict):
+        return True
+    return {"id", "timestamp", "instructions"} <= record.keys()
 
 
 class _Now(NamedTuple):
@@ -61,11 +100,7 @@ class _Now(NamedTuple):
     offset: int
 
 
-def transcript_of(path: Path) -> Transcript:
-    return Transcript("codex", str(path))
-
-
-class Codex(AppendedReader):
+class _Reader(AppendedReader):
     """Takes record after record, gives back the turns that are finished."""
 
     def __init__(self, position: Position, look_back: LookBack) -> None:
@@ -98,7 +133,7 @@ class Codex(AppendedReader):
         kind = text_in(item, "type")
         call_id = text_in(item, "call_id", "id")
         if kind == "message" and text_in(item, "role") == "user":
-            yield from self._say(list(user_blocks(item.get("content"))), now, self._items)
+            yield from self._say(list(_user_blocks(item.get("content"))), now, self._items)
         elif (kind == "message" and text_in(item, "role") == "assistant") or kind == "agent_message":
             content = item.get("content")
             texts = [clean_text(text_of(part)) for part in (content if isinstance(content, list) else [content])]
@@ -108,9 +143,9 @@ class Codex(AppendedReader):
             blocks = [Block("thinking", clean_text(text)) for text in thoughts if clean_text(text)]
             yield from self._think(blocks, now, self._items)
         elif kind in _CALLS:
-            yield from self._work([tool_call(kind, item, call_id)], now)
+            yield from self._work([_tool_call(kind, item, call_id)], now)
         elif kind in _ANSWERS:
-            block = tool_result(self.builder.calls.get(call_id, ""), call_id, item.get("output", item.get("tools")))
+            block = _tool_result(self.builder.calls.get(call_id, ""), call_id, item.get("output", item.get("tools")))
             yield from self._work([block], now)
             self._spawned(call_id, block.tool, item)
         elif kind != "message" and kind not in _SILENT_ITEMS:
@@ -119,7 +154,7 @@ class Codex(AppendedReader):
     def _event(self, event: dict[str, Any], now: _Now) -> Iterator[Turn]:
         kind, builder = text_in(event, "type"), self.builder
         if kind == "user_message":
-            yield from self._say(list(user_blocks(event.get("message"))), now, self._events)
+            yield from self._say(list(_user_blocks(event.get("message"))), now, self._events)
         elif kind in _EVENTS:
             name = _EVENTS[kind]
             if text := clean_text(text_in(event, name[1])):
@@ -194,7 +229,7 @@ class Codex(AppendedReader):
         return True
 
     def _spawned(self, call_id: str, tool: str, item: dict[str, Any]) -> None:
-        told = decoded(item.get("output"))
+        told = _decoded(item.get("output"))
         agent = text_in(told, "agent_id", "thread_id", "new_thread_id") if isinstance(told, dict) else ""
         if agent and "spawn" in tool and self.builder.main:
             self.builder.main.spawned[call_id] = agent
@@ -229,3 +264,87 @@ class Codex(AppendedReader):
             parent_session=parent,
             continued_from="" if parent else text_in(meta, "forked_from_id"),
         )
+
+
+def _user_blocks(content: Any) -> Iterator[Block]:
+    """What a person said or ran; nothing of what was injected. A picture counts where nothing was said."""
+    words, pictures = "", ""
+    for part in content if isinstance(content, list) else [content]:
+        text = text_of(part)
+        bare = text.strip()
+        if isinstance(part, dict) and text_in(part, "type") == "input_image":
+            pictures = text
+        elif shell := _SHELL.match(bare):
+            yield call_block("shell", "", {"command": shell[1].strip()}, "user")
+            yield result_block("shell", "", shell[2])
+        elif bare.startswith(_NOTICES):
+            yield result_block("", "", bare)
+        elif not bare.startswith(_INJECTED) and not _PICTURE.fullmatch(bare):
+            words += text
+    if spoken := clean_text(_EDITOR.sub("", words)) or pictures:
+        yield Block("text", spoken, "user")
+
+
+def _tool_call(kind: str, item: dict[str, Any], call_id: str) -> Block:
+    """A call, whichever way its tool takes its arguments."""
+    name = item.get("name")
+    tool = name if isinstance(name, str) and name else kind.removesuffix("_call")
+    if kind in ("local_shell_call", "web_search_call"):
+        return call_block(tool, call_id, item.get("action"))
+    if kind == "image_generation_call":
+        return call_block(tool, call_id, item.get("revised_prompt"))
+    return call_block(tool, call_id, _decoded(item.get("arguments", item.get("input"))))
+
+
+def _tool_result(tool: str, call_id: str, output: Any) -> Block:
+    """An answer: plain text, blocks, or an object in a string with the exit code beside the output."""
+    told = _decoded(output)
+    if not isinstance(told, dict):
+        return result_block(tool, call_id, output)
+    about = told.get("metadata")
+    exit_code = about.get("exit_code") if isinstance(about, dict) else told.get("exit_code")
+    return result_block(tool, call_id, told, told.get("success") is False, exit_code)
+
+
+def _decoded(value: Any) -> Any:
+    """An object written as a string; anything else as it is."""
+    if isinstance(value, str) and value[:1] == "{":
+        try:
+            found = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+        return found if isinstance(found, dict) else value
+    return value
+
+
+HOST = Host(
+    name="codex",
+    title="Codex CLI",
+    mcp=McpSettings(
+        file=lambda at: _folder(at) / "config.toml",
+        signs=lambda at: (_home(at),),
+        programs=("codex",),
+        servers="mcp_servers",
+        http=_http,
+        format="toml",
+    ),
+    hooks=Hooks(
+        file=lambda at: _folder(at) / "hooks.json",
+        events=(
+            *("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact"),
+            *("Stop", "SubagentStop", "SessionEnd"),
+        ),
+        entry=_hook_entry,
+        read=read_event,
+        windows="powershell",
+        advice="Codex runs a new hook only after you trusted it: type /hooks in it.",
+        starts=("SessionStart",),
+        ends=("PreCompact", "Stop", "SessionEnd"),
+    ),
+    transcripts=Transcripts(
+        folders=_session_folders,
+        matches=_is_record,
+        traits=(b'"type"', b'"session_meta"'),
+        reader=_Reader,
+    ),
+)

@@ -1,1 +1,0 @@
-"""One small adapter for each host: its payload in, our event out."""
