@@ -1,0 +1,126 @@
+"""Worlds as the product reads them: passages with who spoke and what was said before, questions without names.
+
+`python -m training.examples OUT` writes all of them as JSON, for a machine that has PyTorch but not this package;
+`--dialogues FOLDER` adds dialogues to check on (benchmarks/dialogues.py says how they lie there).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from commonplace.store.indexed_text import CONTEXT_CHARACTERS, SHORT_MESSAGE, with_speaker
+from commonplace.text.passages import split_passages
+from commonplace.text.query import without_names
+from training.worlds import World, read_worlds
+
+# Who speaks under these names is not part of what a question may name.
+ROLES = ("user", "assistant", "agent", "tool", "system")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPassage:
+    """What the model reads of an item: `before` helps to understand it and is not part of its vector."""
+
+    item: int
+    text: str
+    before: str
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question as the model reads it, as it was asked, and the items that answer it."""
+
+    text: str
+    original: str
+    type: str
+    gold: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One memory with its questions. `part` is `train`, `check` or the name of a set of dialogues."""
+
+    name: str
+    kind: str
+    part: str
+    passages: tuple[ReadPassage, ...]
+    questions: tuple[AskedQuestion, ...]
+
+
+def from_world(world: World) -> Example:
+    """A world as the product would store and ask it."""
+    said = [(line.who, line.text, line.day.toordinal()) for line in world.lines]
+    names = {line.who for line in world.lines if line.who.casefold() not in ROLES} if world.kind == "chat" else set()
+    questions = [
+        (question.text, question.type, [number - 1 for number in question.gold]) for question in world.questions
+    ]
+    part = "check" if world.held_out else "train"
+    return _example(world.name, world.kind, part, said, names, questions, spoken=world.kind != "notes")
+
+
+def from_dialogues(folder: Path) -> Iterable[Example]:
+    """Dialogues of other people, to check on only."""
+    from benchmarks.dialogues import sets
+
+    for part, dialogues in sets(folder).items():
+        for dialogue in dialogues:
+            number = {turn.id: n for n, turn in enumerate(dialogue.turns)}
+            sessions = {session: n for n, session in enumerate(dialogue.sessions)}
+            said = [(turn.speaker, turn.text, sessions[turn.session]) for turn in dialogue.turns]
+            names = {turn.speaker for turn in dialogue.turns if turn.speaker.casefold() not in ROLES}
+            asked = [
+                (question.text, question.category, [number[id_] for id_ in question.gold if id_ in number])
+                for question in dialogue.questions
+            ]
+            yield _example(dialogue.name, "dialogue", part, said, names, asked, spoken=True)
+
+
+def _example(
+    name: str,
+    kind: str,
+    part: str,
+    said: Sequence[tuple[str, str, int]],
+    names: Iterable[str],
+    questions: Iterable[tuple[str, str, Sequence[int]]],
+    *,
+    spoken: bool,
+) -> Example:
+    passages = []
+    for number, (who, text, session) in enumerate(said):
+        before = ""
+        if spoken and len(text) <= SHORT_MESSAGE and number and said[number - 1][2] == session:
+            earlier = said[number - 1]
+            before = with_speaker(earlier[0], earlier[1][-CONTEXT_CHARACTERS:])
+        for piece in split_passages(text):
+            own = with_speaker(who, piece.text) if spoken else piece.text
+            passages.append(ReadPassage(number, own, before, session))
+    named = sorted({part for name in names for part in (name, *name.split())}, key=len, reverse=True)
+    asked = [
+        AskedQuestion(without_names(text, named) or text, text, type_, tuple(gold)) for text, type_, gold in questions
+    ]
+    return Example(name, kind, part, tuple(passages), tuple(asked))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path, help="a file of JSON lines, compressed")
+    parser.add_argument("--dialogues", type=Path, help="a folder of dialogues to check on")
+    options = parser.parse_args(arguments)
+    examples = [from_world(world) for world in read_worlds()]
+    if options.dialogues:
+        examples += from_dialogues(options.dialogues)
+    with gzip.open(options.out, "wt", encoding="utf-8") as file:
+        for example in examples:
+            file.write(json.dumps(asdict(example)) + "\n")
+    asked = sum(len(example.questions) for example in examples)
+    print(f"{len(examples)} memories, {asked} questions.")
+
+
+if __name__ == "__main__":
+    main()
