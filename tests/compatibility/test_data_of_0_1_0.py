@@ -64,8 +64,8 @@ def test_the_spool_is_drained(old: Path) -> None:
 
 def test_settings_hold(old: Path) -> None:
     settings = {row["setting"]: row for row in run(old / "data", "settings")["settings"]}
-    assert settings["mcp_max_response"]["value"] == 1500
-    assert settings["opening_tokens"]["value"] == 1800
+    assert settings["mcp_max_response"]["value"] == "1500"
+    assert settings["opening_tokens"]["value"] == "1800"
 
 
 def test_an_archive_is_imported_without_loss(old: Path, tmp_path: Path) -> None:
