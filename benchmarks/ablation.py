@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks.dialogue_store import Kept, Way, kept
+from benchmarks.dialogue_store import StoredDialogue, Way, stored_dialogue
 from benchmarks.dialogues import Dialogue, pooled, sets
 from benchmarks.measures import ALL, Answered, averages, figures
 from benchmarks.tool_clients import InProcess
@@ -65,7 +65,7 @@ def changed(changes: Sequence[Change]) -> Iterator[None]:
             setattr(module, name, value)
 
 
-def asked(stores: Sequence[tuple[Dialogue, Kept]]) -> str:
+def questions(stores: Sequence[tuple[Dialogue, StoredDialogue]]) -> str:
     """Recall@10 and MRR over all questions, in percent."""
     rows = [
         Answered(dialogue.name, question.category, figures(list(store.ask(SEARCH, question.text)), question.gold))
@@ -91,9 +91,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
         work = options.keep or Path(temporary)
 
-        def stores(folder: Path) -> list[list[tuple[Dialogue, Kept]]]:
+        def stores(folder: Path) -> list[list[tuple[Dialogue, StoredDialogue]]]:
             return [
-                [(one, stack.enter_context(kept(one, folder / name, InProcess))) for one in dialogues]
+                [(one, stack.enter_context(stored_dialogue(one, folder / name, InProcess))) for one in dialogues]
                 for name, dialogues in groups
             ]
 
@@ -102,10 +102,10 @@ def main() -> None:
         whole = stores(work)
         for step, changes in STEPS:
             with changed(changes):
-                row(step, [asked(group) for group in whole])
+                row(step, [questions(group) for group in whole])
         with changed(((passages, "in_context", _alone),)):
             alone = stores(work / "alone")
-        row("with messages read alone", [asked(group) for group in alone])
+        row("with messages read alone", [questions(group) for group in alone])
 
 
 if __name__ == "__main__":

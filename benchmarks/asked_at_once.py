@@ -40,12 +40,12 @@ class Round:
     """How one round of questions went."""
 
     first: int
-    asked: int
+    results: int
     median_ms: float
     slowest_ms: float
 
     def __str__(self) -> str:
-        share = 100 * self.first / self.asked
+        share = 100 * self.first / self.results
         return f"right one first {share:.0f} %, median {self.median_ms:.1f} ms, slowest {self.slowest_ms:.0f} ms"
 
 
@@ -58,7 +58,7 @@ def facts(count: int) -> list[tuple[str, str]]:
     return made[:count]
 
 
-def asked(server: StdioClient, pairs: Sequence[tuple[str, str]]) -> Round:
+def results(server: StdioClient, pairs: Sequence[tuple[str, str]]) -> Round:
     """Ask each question; count those whose own fact comes first."""
     first, seconds = 0, []
     for fact, question in pairs:
@@ -72,8 +72,8 @@ def asked(server: StdioClient, pairs: Sequence[tuple[str, str]]) -> Round:
 def pending(data_dir: Path) -> int:
     """How many passages wait for their vectors, as `status` says."""
     command, env = commonplace_server(data_dir)
-    told = subprocess.run([*command[:-1], "status", "--json"], env=env, check=True, capture_output=True)
-    return int(json.loads(told.stdout)["pending"])
+    printed = subprocess.run([*command[:-1], "status", "--json"], env=env, check=True, capture_output=True)
+    return int(json.loads(printed.stdout)["pending"])
 
 
 def measured(data_dir: Path, count: int = FACTS, questions: int = ASKED, **settings: str) -> tuple[int, Round, Round]:
@@ -85,12 +85,12 @@ def measured(data_dir: Path, count: int = FACTS, questions: int = ASKED, **setti
         for fact, _question in pairs:
             server.call("add_memory", content=fact, type="fact")
         waiting = pending(data_dir)
-        at_once = asked(server, chosen)
+        at_once = results(server, chosen)
         end = time.monotonic() + BOUND
         while pending(data_dir) and time.monotonic() < end:
             time.sleep(1.0)
-        asked(server, chosen)
-        return waiting, at_once, asked(server, chosen)
+        results(server, chosen)
+        return waiting, at_once, results(server, chosen)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -95,13 +95,13 @@ def small_talk(count: int) -> Iterator[NewConversation]:
     for number in range(count // TURNS):
         pair = chance.sample(PEOPLE, 2)
         start = corpus.START_MS + number * 7 * HOUR_MS
-        said = [
+        messages = [
             NewMessage(
-                "assistant" if turn % 2 else "user", _told(chance), start + turn * 60_000, {"name": pair[turn % 2]}
+                "assistant" if turn % 2 else "user", _output(chance), start + turn * 60_000, {"name": pair[turn % 2]}
             )
             for turn in range(TURNS)
         ]
-        yield NewConversation(f"Chat {number}", said, f"/chats/{'-'.join(sorted(pair))}", key=f"chat-{number}")
+        yield NewConversation(f"Chat {number}", messages, f"/chats/{'-'.join(sorted(pair))}", key=f"chat-{number}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def others(count: int, folder: Path) -> Others:
         (data_dir / READY).touch()
         print(f"Written and understood in {time.perf_counter() - began:.0f} s.", flush=True)
     return Others(
-        data_dir, [_words(note) for note in given] + [said.content for talk in talks for said in talk.messages]
+        data_dir, [_words(note) for note in given] + [messages.content for talk in talks for messages in talk.messages]
     )
 
 
@@ -138,7 +138,7 @@ def _words(note: NewItem) -> str:
     return " ".join([note.title, note.content, *note.details.values()])
 
 
-def _told(chance: random.Random) -> str:
+def _output(chance: random.Random) -> str:
     subject, became, about = (chance.choice(part.split("|")) for part in chance.choice(SMALL_TALK))
     reaction = chance.choice(REACTIONS)
     return f"{reaction} {subject[0].upper()}{subject[1:]} {became}, {about}{'' if about.endswith('?') else '.'}"

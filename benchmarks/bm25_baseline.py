@@ -20,7 +20,10 @@ def by_turn(dialogue: Dialogue, others: Sequence[str], most: int) -> Ranker:
 
 def by_session(dialogue: Dialogue, most: int) -> Ranker:
     """Sessions, best first, each of them one text."""
-    whole = {key: " ".join(f"{turn.speaker}: {turn.text}" for turn in said) for key, said in dialogue.sessions.items()}
+    whole = {
+        key: " ".join(f"{turn.speaker}: {turn.text}" for turn in messages)
+        for key, messages in dialogue.sessions.items()
+    }
     return _bm25([(text, key) for key, text in whole.items()], most)
 
 

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.dialogue_store import Kept, Way, kept
+from benchmarks.dialogue_store import StoredDialogue, Way, stored_dialogue
 from benchmarks.dialogues import Dialogue, Question, sets
 from benchmarks.tool_clients import InProcess
 
@@ -30,41 +30,46 @@ class World:
 
     name: str
     dialogues: Sequence[Dialogue]
-    kept: Sequence[Kept]
+    stored_dialogue: Sequence[StoredDialogue]
 
     def gold(self) -> list[float]:
         """The scores of the gold turns among the first ten for each question."""
         return [
             score
-            for dialogue, store in zip(self.dialogues, self.kept, strict=True)
+            for dialogue, store in zip(self.dialogues, self.stored_dialogue, strict=True)
             for question in dialogue.questions
             for turn, score in store.ask(SEARCHED, question.text).items()
             if turn in question.gold
         ]
 
-    def strangers(self) -> list[tuple[Kept, Question]]:
+    def strangers(self) -> list[tuple[StoredDialogue, Question]]:
         """The questions of each dialogue with another dialogue of the same set."""
         return [
-            (self.kept[(number + 1 + at % (len(self.kept) - 1)) % len(self.kept)], question)
+            (
+                self.stored_dialogue[(number + 1 + at % (len(self.stored_dialogue) - 1)) % len(self.stored_dialogue)],
+                question,
+            )
             for number, dialogue in enumerate(self.dialogues)
             for at, question in enumerate(dialogue.questions)
-            if len(self.kept) > 1
+            if len(self.stored_dialogue) > 1
         ]
 
-    def visitors(self, other: World) -> list[tuple[Kept, Question]]:
+    def visitors(self, other: World) -> list[tuple[StoredDialogue, Question]]:
         """This set's questions, each with a dialogue of another, in turn."""
         questions = [question for dialogue in self.dialogues for question in dialogue.questions]
-        return [(other.kept[at % len(other.kept)], question) for at, question in enumerate(questions)]
+        return [
+            (other.stored_dialogue[at % len(other.stored_dialogue)], question) for at, question in enumerate(questions)
+        ]
 
 
-def best(asked: Sequence[tuple[Kept, Question]]) -> list[float]:
+def best(results: Sequence[tuple[StoredDialogue, Question]]) -> list[float]:
     """The best score that each question gets; 0 if nothing is found at all."""
-    return [max(store.ask(BEST, question.text).values(), default=0.0) for store, question in asked]
+    return [max(store.ask(BEST, question.text).values(), default=0.0) for store, question in results]
 
 
-def refused(asked: Sequence[tuple[Kept, Question]]) -> float:
+def refused(results: Sequence[tuple[StoredDialogue, Question]]) -> float:
     """The share of the questions that `recall` answers with NO_RESULTS by default."""
-    return sum(not store.ask(RECALLED, question.text) for store, question in asked) / len(asked)
+    return sum(not store.ask(RECALLED, question.text) for store, question in results) / len(results)
 
 
 def main() -> None:
@@ -75,16 +80,24 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
         work = options.keep or Path(temporary)
         worlds = [
-            World(name, dialogues, [stack.enter_context(kept(one, work / name, InProcess)) for one in dialogues])
+            World(
+                name,
+                dialogues,
+                [stack.enter_context(stored_dialogue(one, work / name, InProcess)) for one in dialogues],
+            )
             for name, dialogues in sets(options.folder).items()
         ]
         foreign = {
             f"{one.name} of {other.name}": one.visitors(other) for one in worlds for other in worlds if one != other
         }
-        near = {f"{world.name} of another {world.name}": world.strangers() for world in worlds if len(world.kept) > 1}
+        near = {
+            f"{world.name} of another {world.name}": world.strangers()
+            for world in worlds
+            if len(world.stored_dialogue) > 1
+        }
         table("Gold turns among the first ten that are kept", {world.name: world.gold() for world in worlds})
-        for title, asked in (("Questions of another world", foreign), ("Questions of another dialogue", near)):
-            table(f"{title} that are refused", {name: best(pairs) for name, pairs in asked.items()}, below=True)
+        for title, results in (("Questions of another world", foreign), ("Questions of another dialogue", near)):
+            table(f"{title} that are refused", {name: best(pairs) for name, pairs in results.items()}, below=True)
         print("\nAnswered with NO_RESULTS by `recall` as it is called without options:")
         for name, pairs in (foreign | near).items():
             print(f"- {name}: {refused(pairs):.1%} of {len(pairs)}")

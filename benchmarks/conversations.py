@@ -26,7 +26,7 @@ def figures(folder: Path) -> list[tuple[str, str, str]]:
     command, env = commonplace_server(data_dir, embedder="off")
     with StdioClient(command, env) as client:
         short = [f"short-{n}" for n in range(CALLS)]
-        asked = questions(CALLS)
+        results = questions(CALLS)
         kinds: dict[str, list[tuple[str, dict[str, Any]]]] = {
             "memory_get_context, 10 messages": [("memory_get_context", {"conversation_id": key}) for key in short],
             f"memory_get_context, {LONG:,} messages": [("memory_get_context", {"conversation_id": "long"})] * CALLS,
@@ -36,10 +36,10 @@ def figures(folder: Path) -> list[tuple[str, str, str]]:
             * CALLS,
             "memory_stats": [("memory_stats", {})] * CALLS,
             "memory_stats of a folder": [("memory_stats", {"folder": f"/area-{n % 20}"}) for n in range(CALLS)],
-            "memory_search": [("memory_search", {"query": question}) for question in asked],
+            "memory_search": [("memory_search", {"query": question}) for question in results],
             "memory_search by a label": [
                 ("memory_search", {"query": question, "filter_labels": [f"area-{n % 20}"]})
-                for n, question in enumerate(asked)
+                for n, question in enumerate(results)
             ],
             "memory_prune": [("memory_prune", {})] * (CALLS // 4),
             "memory_store, 10 messages": [("memory_store", _given(n)) for n in range(CALLS)],
@@ -82,7 +82,7 @@ def _fill(memory: LocalMemory) -> None:
 
     def talk(key: str, messages: int, number: int) -> NewConversation:
         start = START_MS + number * 3_600_000
-        said = [
+        content = [
             NewMessage(
                 "assistant" if turn % 2 else "user",
                 " ".join(chance.choices(words, cum_weights=weights, k=40)),
@@ -91,7 +91,7 @@ def _fill(memory: LocalMemory) -> None:
             for turn in range(messages)
         ]
         folder = f"/area-{number % 20}/topic-{number % 100}"
-        return NewConversation(f"Talk {number}", said, folder, importance=number % 11, key=key)
+        return NewConversation(f"Talk {number}", content, folder, importance=number % 11, key=key)
 
     talks = [("long", LONG), *((f"short-{n}", 10) for n in range(CALLS))]
     rest = MESSAGES - sum(messages for _key, messages in talks)

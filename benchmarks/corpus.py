@@ -91,12 +91,12 @@ def mixed_questions(count: int, seed: int = 29) -> list[str]:
     """Questions of five words, some of them among the commonest."""
     chance = random.Random(seed)
     words = vocabulary()
-    asked = []
+    results = []
     for _ in range(count):
         chosen = chance.sample(_COMMON, 2) + [words[chance.randrange(40, 3000)] for _ in range(3)]
         chance.shuffle(chosen)
-        asked.append(" ".join(chosen))
-    return asked
+        results.append(" ".join(chosen))
+    return results
 
 
 def strict_queries(count: int, seed: int = 31) -> list[str]:

@@ -49,7 +49,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredDialogue:
     """A dialogue behind a door, and what each of its messages is called there."""
 
     door: Door
@@ -72,7 +72,9 @@ class Kept:
 
 
 @contextmanager
-def kept(dialogue: Dialogue, folder: Path, opening: Opening, among: Path | None = None) -> Iterator[Kept]:
+def stored_dialogue(
+    dialogue: Dialogue, folder: Path, opening: Opening, among: Path | None = None
+) -> Iterator[StoredDialogue]:
     """A dialogue in a store of its own, or in a copy of another; made once in a folder, and used again."""
     data_dir = folder / f"{dialogue.name}-{digest(dialogue.turns, among and among.name)}"
     names = data_dir / NAMES
@@ -81,10 +83,10 @@ def kept(dialogue: Dialogue, folder: Path, opening: Opening, among: Path | None 
         shutil.copytree(among, data_dir)
     with closing(opening(data_dir)) as door:
         if not names.exists():
-            told = json.dumps(_store(dialogue, door))
+            printed = json.dumps(_store(dialogue, door))
             door.until_understood()
-            names.write_text(told, encoding="utf-8")
-        yield Kept(door, json.loads(names.read_text(encoding="utf-8")))
+            names.write_text(printed, encoding="utf-8")
+        yield StoredDialogue(door, json.loads(names.read_text(encoding="utf-8")))
 
 
 def digest(*given: object) -> str:
@@ -101,17 +103,17 @@ def _store(dialogue: Dialogue, door: Door) -> dict[str, str]:
     """Store each session, and learn what its messages are called."""
     turns: dict[str, str] = {}
     first: dict[str, str] = {}
-    for session, said in dialogue.sessions.items():
-        stored = door.call("memory_store", **_conversation(session, said, first))
+    for session, content in dialogue.sessions.items():
+        stored = door.call("memory_store", **_conversation(session, content, first))
         messages = door.call("memory_get_context", conversation_id=stored["id"])["messages"]
-        turns |= {message["id"][-SHORT:]: turn.id for message, turn in zip(messages, said, strict=True)}
+        turns |= {message["id"][-SHORT:]: turn.id for message, turn in zip(messages, content, strict=True)}
     return turns
 
 
-def _conversation(session: str, said: Sequence[Turn], first: dict[str, str]) -> dict[str, Any]:
-    place = said[0].id.rpartition("/")[0]
+def _conversation(session: str, content: Sequence[Turn], first: dict[str, str]) -> dict[str, Any]:
+    place = content[0].id.rpartition("/")[0]
     messages = []
-    for turn in said:
+    for turn in content:
         user = first.setdefault(place, turn.speaker)
         message = {
             "role": "user" if turn.speaker == user else "assistant",

@@ -99,25 +99,31 @@ def _between_people(path: Path) -> Dialogue:
     talk = data.get("conversation", data)
     numbers = sorted(int(key[8:]) for key in talk if re.fullmatch(r"session_\d+", key))
     turns = tuple(
-        Turn(said["dia_id"], str(number), said["speaker"], text, _iso(talk.get(f"session_{number}_date_time"), said))
+        Turn(
+            content["dia_id"],
+            str(number),
+            content["speaker"],
+            text,
+            _iso(talk.get(f"session_{number}_date_time"), content),
+        )
         for number in numbers
-        for said in talk[f"session_{number}"]
-        if (text := _spoken(said))
+        for content in talk[f"session_{number}"]
+        if (text := _spoken(content))
     )
     known = {turn.id for turn in turns}
     questions = tuple(
-        Question(f"{path.stem}/q{number}", str(asked["question"]), CATEGORIES[asked["category"]], gold)
-        for number, asked in enumerate(data.get("qa", ()))
-        if asked["category"] in CATEGORIES
-        if (gold := frozenset(_evidence(asked.get("evidence") or ())) & known)
+        Question(f"{path.stem}/q{number}", str(results["question"]), CATEGORIES[results["category"]], gold)
+        for number, results in enumerate(data.get("qa", ()))
+        if results["category"] in CATEGORIES
+        if (gold := frozenset(_evidence(results.get("evidence") or ())) & known)
     )
     return Dialogue(path.stem, turns, questions)
 
 
-def _spoken(said: Mapping[str, Any]) -> str:
+def _spoken(content: Mapping[str, Any]) -> str:
     """What was said, and what a picture shows that came with it."""
-    words = str(said.get("clean_text") or said.get("text") or "")
-    picture = said.get("blip_caption")
+    words = str(content.get("clean_text") or content.get("text") or "")
+    picture = content.get("blip_caption")
     return f"{words} [shares a photo: {picture}]".strip() if picture else words.strip()
 
 
@@ -139,10 +145,10 @@ def _with_assistant(path: Path) -> Dialogue:
                 id_ = f"m{message['id']}"
                 turns.append(Turn(id_, str(batch["batch_number"]), message["role"], text, _iso(day)))
     known = {turn.id for turn in turns}
-    asked = json.loads((path.parent / "probing_questions.json").read_text(encoding="utf-8"))
+    results = json.loads((path.parent / "probing_questions.json").read_text(encoding="utf-8"))
     questions = tuple(
         Question(f"{path.parent.name}/{category}{number}", one["question"], category, gold)
-        for category, group in asked.items()
+        for category, group in results.items()
         if category not in NOT_ASKED
         for number, one in enumerate(group)
         if (gold := frozenset(f"m{n}" for n in _numbers(one.get("source_chat_ids"))) & known)
@@ -160,9 +166,9 @@ def _numbers(value: object) -> Iterator[int]:
         yield value
 
 
-def _iso(text: str | None, said: Mapping[str, Any] | None = None) -> str:
+def _iso(text: str | None, content: Mapping[str, Any] | None = None) -> str:
     """A time as these sets print it in ISO 8601; empty if none is told."""
-    text = text or str((said or {}).get("date_time") or "")
+    text = text or str((content or {}).get("date_time") or "")
     for shape in _TIMES:
         try:
             return datetime.strptime(text, shape).isoformat() + "Z"  # noqa: DTZ007 - no zone is told

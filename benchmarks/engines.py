@@ -37,7 +37,7 @@ WRITTEN = "all of it"
 
 
 @dataclass(slots=True)
-class Asked:
+class QuestionResults:
     """How long each engine took for a sort of questions, and how much of the first ten they have in common."""
 
     seconds: Mapping[str, list[float]] = field(default_factory=lambda: {engine: [] for engine in ENGINES})
@@ -70,10 +70,10 @@ class Places:
 
     def is_written(self, name: str) -> bool:
         """Whether an earlier run has written all of it."""
-        said = (
+        content = (
             f"SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = 'commonplace_bench_{name}'"
         )
-        return self.server.run(said) == [(WRITTEN,)]
+        return self.server.run(content) == [(WRITTEN,)]
 
     def set_written(self, name: str) -> None:
         self.server.run(f"COMMENT ON DATABASE commonplace_bench_{name} IS '{WRITTEN}'")
@@ -114,10 +114,10 @@ def sorts(count: int) -> dict[str, list[tuple[str, Scope]]]:
     }
 
 
-def ask(memories: Mapping[str, LocalMemory], asked: Sequence[tuple[str, Scope]]) -> Asked:
+def ask(memories: Mapping[str, LocalMemory], results: Sequence[tuple[str, Scope]]) -> QuestionResults:
     """Ask both engines in turn; who comes first changes with every question."""
-    result = Asked()
-    for number, (text, scope) in enumerate(asked):
+    result = QuestionResults()
+    for number, (text, scope) in enumerate(results):
         found: dict[str, set[int]] = {}
         for engine in ENGINES[:: -1 if number % 2 else 1]:
             began = time.perf_counter()
@@ -135,9 +135,9 @@ def compared(memories: Mapping[str, LocalMemory], count: int) -> list[Row]:
     for memory in memories.values():
         recall(memory, "warm up the model and the matrix", Scope())
     rows: list[Row] = []
-    overlaps, all_of_them = [], Asked()
-    for name, asked in sorts(count).items():
-        result = ask(memories, asked)
+    overlaps, all_of_them = [], QuestionResults()
+    for name, results in sorts(count).items():
+        result = ask(memories, results)
         rows += _rows(name, result)
         overlaps.append(_overlap(name, result.overlap))
         all_of_them.overlap.extend(result.overlap)
@@ -146,7 +146,7 @@ def compared(memories: Mapping[str, LocalMemory], count: int) -> list[Row]:
     return [*rows, *_rows("all of them", all_of_them), *overlaps, _overlap("all of them", all_of_them.overlap)]
 
 
-def _rows(name: str, result: Asked) -> Iterator[Row]:
+def _rows(name: str, result: QuestionResults) -> Iterator[Row]:
     base = result.median_ms(ENGINES[0])
     for engine in ENGINES:
         yield f"{name}, {engine}", f"{result.median_ms(engine):.1f} ms", f"{result.median_ms(engine) / base:.1f} x"
@@ -159,9 +159,9 @@ def _overlap(name: str, shares: Sequence[float]) -> Row:
 
 def sizes(places: Places, name: str) -> Iterator[Row]:
     """What a store takes on disk, and a server of it in memory."""
-    asked = [*questions(20), *common_questions(20)]
+    results = [*questions(20), *common_questions(20)]
     for engine in ENGINES:
-        memory = server_mb(places.folder / engine / name, places.settings(engine, name), asked)
+        memory = server_mb(places.folder / engine / name, places.settings(engine, name), results)
         yield f"on disk, {engine}", f"{places.disk_mb(engine, name):,.0f} MB", ""
         yield f"memory of a server, {engine}", f"{memory:,.0f} MB", ""
 

@@ -34,13 +34,18 @@ class Team:
     def conversation(self, number: int) -> NewConversation:
         project = self.chance.randrange(PROJECTS)
         start = START_MS + number * TURNS * 60_000
-        said = [
+        messages = [
             NewMessage("assistant" if turn % 2 else "user", self._turn(project, turn), start + turn * 60_000)
             for turn in range(TURNS)
         ]
         continues = {"continued_from": f"talk-{number - 1}"} if number % 5 == 4 else {}
         return NewConversation(
-            f"Talk {number}", said, project=f"project-{project}", key=f"talk-{number}", meta=continues, started_ms=start
+            f"Talk {number}",
+            messages,
+            project=f"project-{project}",
+            key=f"talk-{number}",
+            meta=continues,
+            started_ms=start,
         )
 
     def _turn(self, project: int, turn: int) -> str:
@@ -99,19 +104,19 @@ def figures(folder: Path, size: int = SIZE) -> list[tuple[str, str, str]]:
 def _tools(data_dir: Path) -> list[tuple[str, str, str]]:
     """The three tools over stdio, model warm, asked for words of the talks themselves."""
     chance = random.Random(37)
-    said = [said.content.split() for talk in talks(4000) for said in talk.messages]
-    asked = [" ".join(chance.sample(words[:40], 4)) for words in chance.sample(said, CALLS)]
+    messages = [messages.content.split() for talk in talks(4000) for messages in talk.messages]
+    questions = [" ".join(chance.sample(words[:40], 4)) for words in chance.sample(messages, CALLS)]
     rows = []
     command, env = commonplace_server(data_dir)
     with StdioClient(command, env) as client:
-        client.call("recall", query=asked[0], minScore=0)
+        client.call("recall", query=questions[0], minScore=0)
         for tool, name, more in (
             ("recall", "query", {"minScore": 0}),
             ("explain", "topic", {}),
             ("predict", "context", {}),
         ):
             taken = []
-            for question in asked:
+            for question in questions:
                 began = time.perf_counter()
                 # Nothing found is an answer too.
                 client.request("tools/call", {"name": tool, "arguments": {name: question, **more}})
@@ -122,7 +127,7 @@ def _tools(data_dir: Path) -> list[tuple[str, str, str]]:
 
 
 def _reading(size: int) -> tuple[str, str, str]:
-    texts = [said.content for talk in talks(min(size, 4000)) for said in talk.messages]
+    texts = [messages.content for talk in talks(min(size, 4000)) for messages in talk.messages]
     began = time.perf_counter()
     for text in texts:
         references(text)

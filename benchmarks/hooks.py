@@ -58,13 +58,13 @@ def hooks(data: Path, work: Path) -> Iterator[tuple[str, str, str]]:
     """Each kind of event in turn, round after round, so that a noisy moment hits all of them."""
     bare = [sys.executable, "-c", "pass"]
     fire = [SCRIPT, "--data-dir", str(data), "hook"]
-    told = {"session_id": "s", "cwd": str(work)}
+    output = {"session_id": "s", "cwd": str(work)}
     candidates: dict[str, tuple[list[str], dict[str, object]]] = {
         "bare interpreter": (bare, {}),
-        "hook: prompt": ([*fire, "claude-code", "UserPromptSubmit"], {**told, "prompt": "Why does the login fail?"}),
-        "hook: tool use, 100 KB": ([*fire, "claude-code", "PostToolUse"], {**told, **tool_use(100_000)}),
-        START: ([*fire, "claude-code", "SessionStart"], {**told, "source": "startup"}),
-        "hook: stop": ([*fire, "claude-code", "Stop"], {**told, "last_assistant_message": "It is fixed."}),
+        "hook: prompt": ([*fire, "claude-code", "UserPromptSubmit"], {**output, "prompt": "Why does the login fail?"}),
+        "hook: tool use, 100 KB": ([*fire, "claude-code", "PostToolUse"], {**output, **tool_use(100_000)}),
+        START: ([*fire, "claude-code", "SessionStart"], {**output, "source": "startup"}),
+        "hook: stop": ([*fire, "claude-code", "Stop"], {**output, "last_assistant_message": "It is fixed."}),
     }
     taken: dict[str, list[float]] = {name: [] for name in candidates}
     for round_ in range(ROUNDS + 1):
@@ -99,9 +99,9 @@ def draining(data: Path, work: Path) -> Iterator[tuple[str, str, str]]:
     for number in range(EVENTS):
         session, step = divmod(number, 100)
         name, payload = event(step, number)
-        told = json.dumps({"session_id": f"s{session}", "cwd": str(work), **payload}).encode()
-        fields = ("claude-code", name, str(time.time_ns() // 1_000_000), str(work), "", str(len(told)), "whole")
-        write_event(spool_folder(str(data)), encode_record(fields, told))
+        output = json.dumps({"session_id": f"s{session}", "cwd": str(work), **payload}).encode()
+        fields = ("claude-code", name, str(time.time_ns() // 1_000_000), str(work), "", str(len(output)), "whole")
+        write_event(spool_folder(str(data)), encode_record(fields, output))
     settings = config.load({"data_dir": str(data)}, env={})
     memory = open_memory(settings)
     began = time.perf_counter()

@@ -48,12 +48,12 @@ def rest(connection: HTTPConnection, headers: dict[str, str]) -> None:
 
 
 def mcp(connection: HTTPConnection, headers: dict[str, str]) -> None:
-    asked = {"name": "search", "arguments": {"query": "deploy"}}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked})
+    questions = {"name": "search", "arguments": {"query": "deploy"}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": questions})
     connection.request("POST", "/mcp", body, headers)
     answer = connection.getresponse()
-    told = json.loads(answer.read())
-    assert answer.status == 200 and not told["result"].get("isError"), told
+    output = json.loads(answer.read())
+    assert answer.status == 200 and not output["result"].get("isError"), output
 
 
 READERS: dict[str, Ask] = {"REST": rest, "MCP": mcp}

@@ -66,21 +66,26 @@ class Client:
         }
         self._connection.request(method, path, None if body is None else json.dumps(body), headers)
         answer = self._connection.getresponse()
-        told = json.loads(answer.read())
+        output = json.loads(answer.read())
         if answer.status >= 400 and answer.status != UNAVAILABLE:
-            self._load.strange.append(f"{method} {path}: {answer.status} {str(told)[:300]}")
-        return answer.status, told
+            self._load.strange.append(f"{method} {path}: {answer.status} {str(output)[:300]}")
+        return answer.status, output
 
     def mcp(self, tool: str, **arguments: object) -> tuple[int, Any]:
         """The data of a tool's reply; its errors have the status that REST would give them."""
-        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
-        status, told = self.rest("POST", "/mcp", asked)
-        if status != 200 or not told.get("result", {}).get("isError", "error" in told):
-            return status, told.get("result", {}).get("structuredContent")
-        said = json.dumps(told)
-        if "SERVICE_UNAVAILABLE" in said:
+        questions = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments},
+        }
+        status, output = self.rest("POST", "/mcp", questions)
+        if status != 200 or not output.get("result", {}).get("isError", "error" in output):
+            return status, output.get("result", {}).get("structuredContent")
+        messages = json.dumps(output)
+        if "SERVICE_UNAVAILABLE" in messages:
             return UNAVAILABLE, None
-        self._load.strange.append(f"{tool}: {said[:300]}")
+        self._load.strange.append(f"{tool}: {messages[:300]}")
         return 500, None
 
     def keep(self, path: str, content: str) -> None:
@@ -90,7 +95,7 @@ class Client:
             self._load.acknowledged[path] = content
 
     def forget(self, path: str) -> int:
-        status, _told = self.rest("DELETE", path)
+        status, _output = self.rest("DELETE", path)
         if status < 400:
             self.mine.remove(path)
             with self._load.lock:
@@ -98,8 +103,8 @@ class Client:
         return status
 
     def holds(self, path: str, content: str) -> bool:
-        status, told = self.rest("GET", path)
-        return status == 200 and content in json.dumps(told)
+        status, output = self.rest("GET", path)
+        return status == 200 and content in json.dumps(output)
 
     def close(self) -> None:
         self._connection.close()
@@ -110,10 +115,10 @@ Turn = Callable[[Client, int], int]
 
 
 def store_conversation(client: Client, turn: int) -> int:
-    body = {"label": f"Load {client.number}", "folder": f"/load/{client.number}", "messages": _said(client, turn)}
-    status, told = client.rest("POST", _ALL, body)
+    body = {"label": f"Load {client.number}", "folder": f"/load/{client.number}", "messages": _messages(client, turn)}
+    status, output = client.rest("POST", _ALL, body)
     if status == 201:
-        client.keep(f"{_ALL}/{told['id']}", content_of(client, turn))
+        client.keep(f"{_ALL}/{output['id']}", content_of(client, turn))
     return status
 
 
@@ -134,11 +139,11 @@ REST: tuple[Turn, ...] = (*[store_conversation] * 3, *[read_one] * 3, query, que
 
 
 def content_of(client: Client, turn: int) -> str:
-    said = f"client {client.number} says {turn}"
-    return f"{said}: the deploy of part {turn % 7} waits for review {client.number * turn}"
+    messages = f"client {client.number} says {turn}"
+    return f"{messages}: the deploy of part {turn % 7} waits for review {client.number * turn}"
 
 
-def _said(client: Client, turn: int) -> list[dict[str, str]]:
+def _messages(client: Client, turn: int) -> list[dict[str, str]]:
     return [{"role": "user", "content": content_of(client, turn)}]
 
 
@@ -184,8 +189,8 @@ def lost(servers: Sequence[Served], load: Load) -> int:
     """How much of what was acknowledged is not there, asked of one server after the other."""
     with contextlib.ExitStack() as ending:
         clients = [ending.enter_context(contextlib.closing(Client(0, server, load))) for server in servers]
-        kept = enumerate(load.acknowledged.items())
-        return sum(not clients[n % len(clients)].holds(path, content) for n, (path, content) in kept)
+        stored_dialogue = enumerate(load.acknowledged.items())
+        return sum(not clients[n % len(clients)].holds(path, content) for n, (path, content) in stored_dialogue)
 
 
 def rows(load: Load, seconds: float, clients: int, rate: float, missing: int) -> list[tuple[str, str, str]]:

@@ -116,13 +116,13 @@ def ingesting(turns: int, folder: Path) -> Iterator[tuple[str, str, str]]:
                 _grow(next(sessions.rglob("*.jsonl")))
             command = [sys.executable, "-c", MEASURED, str(sessions), data_dir]
             done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
-            told = json.loads(done.stdout)
-            memory = told["peak"] / (1e6 if sys.platform == "darwin" else 1e3)
+            printed = json.loads(done.stdout)
+            memory = printed["peak"] / (1e6 if sys.platform == "darwin" else 1e3)
             name = f"{turns:,} turns, {size / 1e6:.0f} MB, {what}"
-            for stage, before, after in zip(("read", "linked"), told["times"], told["times"][1:], strict=False):
+            for stage, before, after in zip(("read", "linked"), printed["times"], printed["times"][1:], strict=False):
                 seconds, computing = (late - early for early, late in zip(before, after, strict=True))
                 yield f"{name}: {stage}", f"{seconds:.1f} s", f"{computing:.1f} s of CPU"
-            yield f"{name}: most memory", f"{memory:.0f} MB", f"{told['messages']:,} messages"
+            yield f"{name}: most memory", f"{memory:.0f} MB", f"{printed['messages']:,} messages"
 
 
 def _grow(path: Path) -> None:

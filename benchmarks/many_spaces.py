@@ -79,8 +79,8 @@ def figures(opened: Opened, spaces: int, sorts: dict[str, list[tuple[str, Scope]
         for number in range(0, spaces, max(1, spaces // ASKED)):
             memory = for_space(first, _name(number))
             recall(memory, "warm up the model and the matrix", Scope())
-            for sort, asked in sorts.items():
-                for text, scope in asked:
+            for sort, questions in sorts.items():
+                for text, scope in questions:
                     began = time.perf_counter()
                     recall(memory, text, scope)
                     taken.setdefault(sort, []).append(time.perf_counter() - began)

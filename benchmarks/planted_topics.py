@@ -167,5 +167,5 @@ def notes(count: int, seed: int = 5, asides: float = 0.05) -> Iterator[tuple[str
             yield ASIDE, f"{chance.choice(_ASIDES)} ({number})"
             continue
         name = chance.choices(names, weights)[0]
-        subject, said, why = (chance.choice(part.split("|")) for part in SUBJECTS[name])
-        yield name, f"{subject[0].upper()}{subject[1:]} {said} {why}."
+        subject, messages, why = (chance.choice(part.split("|")) for part in SUBJECTS[name])
+        yield name, f"{subject[0].upper()}{subject[1:]} {messages} {why}."

@@ -8,6 +8,6 @@ MB = 1e6
 
 
 def memory_mb(process: int | str = "self") -> float:
-    told = Path(f"/proc/{process}/status").read_text(encoding="ascii")
-    (line,) = (line for line in told.splitlines() if line.startswith("VmRSS:"))
+    output = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+    (line,) = (line for line in output.splitlines() if line.startswith("VmRSS:"))
     return int(line.split()[1]) * 1024 / MB

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from benchmarks import bm25_baseline, reports
 from benchmarks.background_items import COUNT, Others, others
-from benchmarks.dialogue_store import Kept, Way, kept
+from benchmarks.dialogue_store import StoredDialogue, Way, stored_dialogue
 from benchmarks.dialogues import Dialogue, pooled, sets
 from benchmarks.measures import DEPTHS, Answered, figures
 from benchmarks.reports import Result
@@ -44,7 +44,7 @@ MODES = ("each", "pooled", "mixed")
 
 
 @dataclass(slots=True)
-class Asked:
+class QuestionResults:
     """How the questions were answered, by way: judged by turns and by sessions, and how long it took."""
 
     turns: dict[str, list[Answered]] = field(default_factory=lambda: defaultdict(list))
@@ -61,10 +61,10 @@ class Asked:
         return [name for name in (*(way.name for way in WAYS), FLOOR) if name in self.turns]
 
 
-def ask_all(store: Kept, dialogue: Dialogue, beside: Sequence[str], asked: Asked) -> None:
+def ask_all(store: StoredDialogue, dialogue: Dialogue, other_texts: Sequence[str], questions: QuestionResults) -> None:
     """Ask every question in every way. Only the first to ask is timed: the others find it understood already."""
     session_of = {turn.id: turn.session for turn in dialogue.turns}
-    by_turn, by_session = bm25_baseline.by_turn(dialogue, beside, MOST), bm25_baseline.by_session(dialogue, MOST)
+    by_turn, by_session = bm25_baseline.by_turn(dialogue, other_texts, MOST), bm25_baseline.by_session(dialogue, MOST)
     store.ask(WAYS[0], "Is anybody there?")
     for number, question in enumerate(dialogue.questions):
         places = {session_of[turn] for turn in question.gold}
@@ -74,21 +74,23 @@ def ask_all(store: Kept, dialogue: Dialogue, beside: Sequence[str], asked: Asked
             began = time.perf_counter()
             ranked = list(store.ask(way, question.text))
             if place == 0:
-                asked.seconds[way.name].append(time.perf_counter() - began)
+                questions.seconds[way.name].append(time.perf_counter() - began)
             found[way.name] = (ranked, [session_of.get(id_, id_) for id_ in ranked])
         for how, (turns, sessions) in found.items():
             about = (question.dialogue, question.category)
-            asked.turns[how].append(Answered(*about, figures(turns, question.gold)))
-            asked.sessions[how].append(Answered(*about, figures(sessions, places)))
+            questions.turns[how].append(Answered(*about, figures(turns, question.gold)))
+            questions.sessions[how].append(Answered(*about, figures(sessions, places)))
 
 
-def measured(dialogues: Sequence[Dialogue], stores: Path, opening: Opening, among: Others | None = None) -> Asked:
+def measured(
+    dialogues: Sequence[Dialogue], stores: Path, opening: Opening, among: Others | None = None
+) -> QuestionResults:
     """Each dialogue stored for itself, or each among other things, and asked about."""
-    asked = Asked()
+    questions = QuestionResults()
     for dialogue in dialogues:
-        with kept(dialogue, stores, opening, among.data_dir if among else None) as store:
-            ask_all(store, dialogue, among.texts if among else (), asked)
-    return asked
+        with stored_dialogue(dialogue, stores, opening, among.data_dir if among else None) as store:
+            ask_all(store, dialogue, among.texts if among else (), questions)
+    return questions
 
 
 def tables_of(
@@ -96,8 +98,8 @@ def tables_of(
 ) -> dict[str, dict[str, Result]]:
     """The results of a set in one mode, by title."""
     if mode == "each":
-        asked = measured(dialogues, work / name, opening)
-        return {f"{name}, a store for each": asked.by_turn(), f"{name}, sessions": asked.by_session()}
+        questions = measured(dialogues, work / name, opening)
+        return {f"{name}, a store for each": questions.by_turn(), f"{name}, sessions": questions.by_session()}
     if mode == "pooled":
         return {f"{name}, one store for all": measured([pooled(dialogues)], work / name, opening).by_turn()}
     among = others(count, work)

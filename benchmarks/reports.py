@@ -83,7 +83,7 @@ def _commit() -> str:
     """What the code is called in its repository; its version where there is none."""
     command = ["git", "describe", "--always", "--dirty"]
     try:
-        told = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
+        output = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return commonplace.__version__
-    return told.stdout.strip()
+    return output.stdout.strip()

@@ -216,8 +216,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         plots(samples, options.plots)
     errors = sum(count for status, count in load.statuses.items() if status >= 400)
     wrong += [f"{errors} errors"] * bool(errors) + [f"{missing} writes lost"] * bool(missing)
-    asked = f"{len(load.answers):,} answers, of what was stored {len(load.acknowledged):,} not forgotten"
-    table(f"{CLIENTS} clients for {options.minutes:g} minutes: {asked}", rows)
+    questions = f"{len(load.answers):,} answers, of what was stored {len(load.acknowledged):,} not forgotten"
+    table(f"{CLIENTS} clients for {options.minutes:g} minutes: {questions}", rows)
     for strange in load.strange[:5]:
         print(strange)
     print("; ".join(wrong) if wrong else "Nothing grows.")

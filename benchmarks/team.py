@@ -43,9 +43,9 @@ AWAY_SECONDS = 5.0
 
 def add_memory(client: Client, turn: int) -> int:
     content = content_of(client, turn)
-    status, told = client.mcp("add_memory", content=content, project_id=f"github.com/acme/part-{turn % 7}")
+    status, output = client.mcp("add_memory", content=content, project_id=f"github.com/acme/part-{turn % 7}")
     if status == 200:
-        client.keep(f"/api/v1/items/{told['uid']}", content)
+        client.keep(f"/api/v1/items/{output['uid']}", content)
     return status
 
 
@@ -84,7 +84,7 @@ class Outage:
 
     def rows(self, load: Load) -> list[tuple[str, str, str]]:
         """How soon each server worked again, and what it answered until then."""
-        told = [answer for answer in load.answers if answer.status == UNAVAILABLE]
+        output = [answer for answer in load.answers if answer.status == UNAVAILABLE]
         recovered = [
             min(
                 answer.at
@@ -94,12 +94,12 @@ class Outage:
             - self.back
             for n in range(SERVERS)
         ]
-        last = max((answer.at for answer in told), default=self.back) - self.back
-        early = sum(answer.at < self.killed for answer in told)
+        last = max((answer.at for answer in output), default=self.back) - self.back
+        early = sum(answer.at < self.killed for answer in output)
         other = sum(answer.status >= 400 and answer.status != UNAVAILABLE for answer in load.answers)
         return [
             ("database server away", f"{self.back - self.killed:.1f} s", ""),
-            ("answers that it is unavailable", f"{len(told):,}", f"{early} too early"),
+            ("answers that it is unavailable", f"{len(output):,}", f"{early} too early"),
             ("first answer of the slower server after it was back", f"{max(recovered):.2f} s", ""),
             ("last answer that it is unavailable, after it was back", f"{last:.2f} s", ""),
             ("other errors", f"{other}", ""),

@@ -79,8 +79,13 @@ class Served:
         return self._process.pid
 
     def call(self, tool: str, **arguments: object) -> Mapping[str, Any]:
-        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
-        answer = self._request("POST", "/mcp", asked)
+        questions = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments},
+        }
+        answer = self._request("POST", "/mcp", questions)
         if "error" in answer:
             raise Refused(str(answer["error"]["code"]), answer["error"]["message"])
         result = answer["result"]
@@ -104,11 +109,11 @@ class Served:
         self._process.communicate(timeout=60)
 
     def _waiting(self) -> int:
-        told = self._request("GET", "/health")
-        state = str(told["model"]["state"])
+        output = self._request("GET", "/health")
+        state = str(output["model"]["state"])
         if state == "off" or state.startswith("failed"):
             raise RuntimeError(f"the model is {state}")
-        return int(told["pending"])
+        return int(output["pending"])
 
     def _request(self, method: str, path: str, body: object = None) -> dict[str, Any]:
         headers = {
@@ -118,10 +123,10 @@ class Served:
         }
         self._connection.request(method, path, None if body is None else json.dumps(body), headers)
         answer = self._connection.getresponse()
-        told = answer.read()
+        output = answer.read()
         if answer.status != 200:
-            raise RuntimeError(f"{method} {path} was answered with {answer.status}: {told[:500]!r}")
-        return dict(json.loads(told))
+            raise RuntimeError(f"{method} {path} was answered with {answer.status}: {output[:500]!r}")
+        return dict(json.loads(output))
 
 
 class InProcess:

@@ -111,11 +111,11 @@ def load(name: str, texts: Sequence[str], work: Path, subjects: list[str] | None
     return World(name, memory, [passage.text for passage in passages], points.rows[order], known)
 
 
-def named(world: World, labels: Labels, kept: Sequence[str] = ()) -> tuple[Labels, list[str]]:
+def named(world: World, labels: Labels, stored_dialogue: Sequence[str] = ()) -> tuple[Labels, list[str]]:
     """Labels without the groups that have no name, and the names of all."""
     many = int(labels.max(initial=NO_TOPIC)) + 1
     groups = [[world.texts[i] for i in np.flatnonzero(labels == n)] for n in range(many)]
-    names = name_topics(groups, [world.texts[i] for i in np.flatnonzero(labels == NO_TOPIC)], kept)
+    names = name_topics(groups, [world.texts[i] for i in np.flatnonzero(labels == NO_TOPIC)], stored_dialogue)
     return np.where(np.isin(labels, [n for n in range(many) if names[n]]), labels, NO_TOPIC), names
 
 
@@ -124,7 +124,7 @@ def centres(rows: NDArray[np.int8], labels: Labels) -> NDArray[np.float32]:
     return ranking._unit(ranking._sums(points, labels, int(labels.max(initial=NO_TOPIC)) + 1))
 
 
-def kept(world: World, method: Method) -> float:
+def stored_dialogue(world: World, method: Method) -> float:
     """The share of passages in a topic that keep it, and its name, when more arrive."""
     some = int(len(world.texts) / GROWTH)
     first = World(world.name, world.memory, world.texts[:some], world.rows[:some])
@@ -173,7 +173,7 @@ def line(world: World, name: str, method: Method) -> str:
         f"{sizes[0] / len(labels):.0%}",
         str(int(np.median(sizes))),
         f"{stands(world, labels, names):.0%}",
-        f"{kept(world, method):.0%}",
+        f"{stored_dialogue(world, method):.0%}",
         "" if world.subjects is None else f"{purity(world, labels):.0%}",
         f"{seconds:.1f} s",
     ]
@@ -199,10 +199,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path)
     options = parser.parse_args()
-    said = list(dict.fromkeys(planted_topics.notes(2000)))
+    messages = list(dict.fromkeys(planted_topics.notes(2000)))
     with tempfile.TemporaryDirectory() as work:
         sets: list[tuple[str, list[str], list[str] | None]] = [
-            ("planted", [text for _subject, text in said], [subject for subject, _text in said])
+            ("planted", [text for _subject, text in messages], [subject for subject, _text in messages])
         ]
         for folder in options.folders:
             rows = [json.loads(row) for row in (folder / "docs.jsonl").read_text(encoding="utf-8").splitlines()]

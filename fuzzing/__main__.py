@@ -49,16 +49,16 @@ def _runs(target: Target, seconds: int, seed: int) -> bool:
         fresh, harmful = folder / "fresh", folder / "harmful"
         fresh.mkdir()
         harmful.mkdir()
-        kept = CORPUS / target.name
-        folders = [fresh, *([kept] if kept.is_dir() else [])]
+        corpus_files = CORPUS / target.name
+        folders = [fresh, *([corpus_files] if corpus_files.is_dir() else [])]
         command = [sys.executable, "-m", "fuzzing.atheris_run", target.name, str(harmful), *map(str, folders)]
         command += [f"-max_total_time={seconds}", f"-dict={words}", f"-artifact_prefix={harmful}/", f"-seed={seed}"]
         command += [f"-timeout={TIMEOUT_SECONDS}", f"-rss_limit_mb={MEMORY_MB}", f"-max_len={target.longest}"]
         ended = subprocess.run([*command, "-print_final_stats=1"], check=False).returncode
-        kept_now = [_keep(target, artefact.read_bytes()) for artefact in harmful.iterdir()]
-    for path in kept_now:
+        written = [_keep(target, artefact.read_bytes()) for artefact in harmful.iterdir()]
+    for path in written:
         print(f"harm, kept as {path}")
-    if ended and not kept_now:
+    if ended and not written:
         print(f"it ended before its time, with {ended}")
     return ended == 0
 

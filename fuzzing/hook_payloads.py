@@ -37,7 +37,7 @@ def take(data: bytes) -> None:
         _opened(session_start_output(folder, host, event, str(workspace.folder()), payload, {}), host)
 
 
-def _opened(said: bytes, host: str) -> None:
+def _opened(received: bytes, host: str) -> None:
     """What a host is told when a session starts is in the shape that it reads."""
-    if said and host != "kiro":
-        must(isinstance(json.loads(said), dict), "a host is told an object")
+    if received and host != "kiro":
+        must(isinstance(json.loads(received), dict), "a host is told an object")

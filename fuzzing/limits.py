@@ -44,20 +44,20 @@ class _TooMuch(BaseException):
 @contextlib.contextmanager
 def watched() -> Iterator[None]:
     """Broken if anything was written elsewhere, somebody was called, or an error of ours went to the log only."""
-    heard = _Heard()
+    records = _LogRecords()
     log = logging.getLogger("commonplace")
-    log.addHandler(heard)
+    log.addHandler(records)
     _seen.clear()
     _hook.on = True
     try:
         yield
     finally:
         _hook.on = False
-        log.removeHandler(heard)
+        log.removeHandler(records)
     if _seen:
         raise Broken(f"it did {_seen[0]}")
-    if heard.faults:
-        raise Broken(f"it was logged as a fault: {heard.faults[0]}")
+    if records.faults:
+        raise Broken(f"it was logged as a fault: {records.faults[0]}")
 
 
 @contextlib.contextmanager
@@ -105,7 +105,7 @@ def bounded() -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-class _Heard(logging.Handler):
+class _LogRecords(logging.Handler):
     """Errors that somebody caught and logged, which are faults all the same."""
 
     def __init__(self) -> None:

@@ -85,8 +85,8 @@ class _Reader(HTMLParser):
 
 def _scheme(address: str) -> str:
     """As browsers read it, which pass over control characters and spaces at the beginning, and tabs everywhere."""
-    told = "".join(letter for letter in address if letter > " " and letter != "\x7f")
+    output = "".join(letter for letter in address if letter > " " and letter != "\x7f")
     try:
-        return urlsplit(told).scheme
+        return urlsplit(output).scheme
     except ValueError:
         return ""

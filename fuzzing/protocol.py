@@ -58,41 +58,41 @@ def take_http(data: bytes) -> None:
     answer = fuzz_server().call("POST", "/mcp", data, headers | _era(data))
     must(answer.status != 500, "a request is answered")
     if answer.body and answer.headers.get("content-type", "").startswith("application/json"):
-        told = json.loads(answer.body)
-        if isinstance(told, dict) and "jsonrpc" in told:
-            _check(told)
+        output = json.loads(answer.body)
+        if isinstance(output, dict) and "jsonrpc" in output:
+            _check(output)
 
 
 def _era(data: bytes) -> dict[str, str]:
     """What a client of the newest revision says of its request in headers as well."""
     try:
-        asked = json.loads(data) if MODERN in data else {}
-        params = asked["params"]
+        request = json.loads(data) if MODERN in data else {}
+        params = request["params"]
         named = params.get("name") or params.get("uri") or ""
         version = str(params["_meta"][MODERN.decode()])
-        told = {"mcp-protocol-version": version, "mcp-method": str(asked["method"]), "mcp-name": str(named)}
+        output = {"mcp-protocol-version": version, "mcp-method": str(request["method"]), "mcp-name": str(named)}
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return {}
-    return {name: " ".join(value.split())[:200] for name, value in told.items()}
+    return {name: " ".join(value.split())[:200] for name, value in output.items()}
 
 
 def _check(answer: dict[str, Any]) -> None:
     result, error = answer.get("result"), answer.get("error")
     must((result is None) != (error is None), "an answer is a result or an error")
     if isinstance(result, dict) and result.get("isError"):
-        told = json.loads(result["content"][0]["text"])["error"]
-        must(told["code"] != "INTERNAL_ERROR", f"a tool fails: {told}")
+        output = json.loads(result["content"][0]["text"])["error"]
+        must(output["code"] != "INTERNAL_ERROR", f"a tool fails: {output}")
     if error is not None:
         must(bool(error.get("message")), "an error says what is wrong")
 
 
 async def _spoken(data: bytes) -> list[dict[str, Any]]:
-    asked, told = io.TextIOWrapper(io.BytesIO(data), "utf-8", "replace"), io.StringIO()
+    request, output = io.TextIOWrapper(io.BytesIO(data), "utf-8", "replace"), io.StringIO()
     server = build_server(workspace.memory, "all", _workers())
-    async with stdio_server(anyio.wrap_file(asked), anyio.wrap_file(told)) as (reading, writing):
+    async with stdio_server(anyio.wrap_file(request), anyio.wrap_file(output)) as (reading, writing):
         answers = OutgoingMessages(writing)
         await server.run(IncomingMessages(reading, answers), answers, server.create_initialization_options())
-    return [json.loads(line) for line in told.getvalue().splitlines()]
+    return [json.loads(line) for line in output.getvalue().splitlines()]
 
 
 _WORKERS: list[Workers] = []

@@ -30,7 +30,7 @@ class FuzzServer:
         self.key = keys.create_key(memory, "fuzzing", "admin")[1]
         self._app = application(lambda: memory, workspace.settings(), apart=False)
         self._loop = asyncio.new_event_loop()
-        self._told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._readable: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._began, self._ended = asyncio.Event(), asyncio.Event()
         self._life = self._loop.create_task(self._live())
         self._loop.run_until_complete(self._began.wait())
@@ -75,29 +75,29 @@ class FuzzServer:
             "server": ("127.0.0.1", 8_765),
             "state": {},
         }
-        asked, over = False, asyncio.Event()
-        status, told, parts = 0, dict[str, str](), list[bytes]()
+        request, over = False, asyncio.Event()
+        status, output, parts = 0, dict[str, str](), list[bytes]()
 
         async def receive() -> dict[str, Any]:
-            nonlocal asked
-            if asked:
+            nonlocal request
+            if request:
                 await over.wait()
                 return {"type": "http.disconnect"}
-            asked = True
+            request = True
             return {"type": "http.request", "body": body, "more_body": False}
 
         async def send(message: Any) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                told.update({name.decode().lower(): value.decode("latin-1") for name, value in message["headers"]})
+                output.update({name.decode().lower(): value.decode("latin-1") for name, value in message["headers"]})
             else:
                 parts.append(message.get("body", b""))
                 if not message.get("more_body", False):
                     over.set()
 
         await self._app(scope, receive, send)
-        return Answer(status, told, b"".join(parts))
+        return Answer(status, output, b"".join(parts))
 
 
 @cache

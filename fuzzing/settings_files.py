@@ -32,5 +32,5 @@ WORDS = (
 
 def take(data: bytes) -> None:
     path = workspace.file("config.toml", data)
-    told = config.load({"data_dir": str(path.parent)}, {})
-    must(isinstance(told, Settings) and told.data_dir == path.parent, "settings name their folder")
+    output = config.load({"data_dir": str(path.parent)}, {})
+    must(isinstance(output, Settings) and output.data_dir == path.parent, "settings name their folder")

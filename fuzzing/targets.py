@@ -30,8 +30,8 @@ _ALL = (
     Target("gemini", "sessions of Gemini CLI", transcripts.takes("gemini"), transcripts.WORDS),
     Target("cursor", "the database of Cursor", transcripts.takes("cursor"), transcripts.WORDS),
     *(
-        Target(f"import-{name}", told.what, imports.takes(name), imports.WORDS, _KEEPING)
-        for name, told in FORMATS.items()
+        Target(f"import-{name}", output.what, imports.takes(name), imports.WORDS, _KEEPING)
+        for name, output in FORMATS.items()
         if name != "archive"
     ),
     Target("import-archive", "records of another Commonplace", imports.take_archive, imports.WORDS, _KEEPING),

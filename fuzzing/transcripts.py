@@ -33,7 +33,7 @@ def takes(source: Source) -> Callable[[bytes], None]:
 def _lines(source: Source, data: bytes) -> None:
     path = workspace.file("session.jsonl", data)
     detect_source(path)
-    _told(path, source)
+    _readable(path, source)
     # A file that grew is read on from where its last turn began.
     for reading in read_sessions(path, source, _position(path, source, data)):
         list(reading)
@@ -63,10 +63,10 @@ def _database(source: Source, data: bytes) -> None:
                 connection.execute(f"INSERT INTO {table} VALUES (?, ?)", (name, value.decode("utf-8", "replace")))
         connection.close()
     detect_source(path)
-    _told(path, source)
+    _readable(path, source)
 
 
-def _told(path: Path, source: Source) -> None:
+def _readable(path: Path, source: Source) -> None:
     """Tell the turns of all sessions in a file as messages."""
     for reading in read_sessions(path, source):
         messages = []

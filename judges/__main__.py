@@ -10,7 +10,7 @@ from pathlib import Path
 
 from judges import axe, client_libraries, conformance, fuzzer, inspector, rest, scanner, sekha_packages
 from judges.installed import install
-from judges.report import Report, Verdict, judged, keep, told
+from judges.report import Report, Verdict, judged, keep, output
 
 JUDGES: dict[str, Callable[[Path], Report]] = {
     "conformance": conformance.judge,
@@ -36,7 +36,7 @@ def main() -> int:
         print(f"{name} ...", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(prefix="judge-") as folder:
             verdicts.append(judged(JUDGES[name](Path(folder))))
-    print(told(verdicts))
+    print(output(verdicts))
     keep(verdicts)
     return 0 if all(verdict.clean for verdict in verdicts) else 1
 

@@ -65,10 +65,10 @@ def _look(browser: Browser, server: Served, size: tuple[int, int], theme: str, s
 
 def _page(page: Page, url: str, where: str) -> tuple[int, list[Finding]]:
     page.goto(url)
-    told: dict[str, Any] = Axe().run(page).response
+    output: dict[str, Any] = Axe().run(page).response
     bad = [
         Finding(where, rule["id"], f"{rule['help']}: {node['html'][:150]}")
-        for rule in told["violations"]
+        for rule in output["violations"]
         for node in rule["nodes"]
     ]
-    return len(told["passes"]) + len(told["violations"]), bad
+    return len(output["passes"]) + len(output["violations"]), bad

@@ -44,7 +44,7 @@ def _run(library: str, environment: str, way: str, where: list[str], home: Path)
     """How many tools were converted and called, and what went wrong."""
     done = run([python(environment), str(SCRIPT), library, f"--{way}", *where], home)
     try:
-        told = json.loads(done.stdout)
+        output = json.loads(done.stdout)
     except ValueError:
         return 1, [Finding(way, library, f"{done.returncode}: {done.stdout}{done.stderr}"[-500:])]
-    return told["tools"] + told["calls"], [Finding(way, library, failure) for failure in told["failures"]]
+    return output["tools"] + output["calls"], [Finding(way, library, failure) for failure in output["failures"]]

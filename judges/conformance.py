@@ -39,8 +39,8 @@ def judge(folder: Path) -> Report:
 
 def _run(url: str, revision: str, where: str, folder: Path) -> tuple[int, list[Finding]]:
     results = folder / revision
-    asked = ["server", "--url", url, "--requirements", revision, "--timeout", str(SCENARIO_MS), "-o", str(results)]
-    done = run([*script(PACKAGE), *asked], folder / "home")
+    request = ["server", "--url", url, "--requirements", revision, "--timeout", str(SCENARIO_MS), "-o", str(results)]
+    done = run([*script(PACKAGE), *request], folder / "home")
     if not results.is_dir():
         return 0, [Finding(where, "run", (done.stdout + done.stderr)[-500:])]
     checks, findings = 0, []
@@ -51,6 +51,6 @@ def _run(url: str, revision: str, where: str, folder: Path) -> tuple[int, list[F
                 continue
             checks += 1
             if check["status"] != _GOOD:
-                said = check.get("errorMessage") or check.get("description") or check["status"]
-                findings.append(Finding(where, f"{name}:{check['id']}", said))
+                text = check.get("errorMessage") or check.get("description") or check["status"]
+                findings.append(Finding(where, f"{name}:{check['id']}", text))
     return checks, findings

@@ -15,7 +15,7 @@ class Expected:
     judge: str
     where: str
     check: str
-    said: str
+    text: str
     reason: str
     by_chance: bool = False
 
@@ -51,13 +51,13 @@ _PROMPTS = "Asks for prompts without the arguments that they require, and is ref
 _PLAIN = "The server speaks plain HTTP on the loopback interface only; for others a proxy with TLS stands before it."
 
 
-def _conformance(check: str, reason: str, where: str = "*", said: str = "") -> Expected:
-    return Expected("conformance", where, check, said, reason)
+def _conformance(check: str, reason: str, where: str = "*", text: str = "") -> Expected:
+    return Expected("conformance", where, check, text, reason)
 
 
 EXPECTED: tuple[Expected, ...] = (
     _conformance("tasks-*", _TASKS, "* 2026-07-28"),
-    _conformance("tools-call-with-progress:*", _ONE_ANSWER, said="Unknown tool: test_"),
+    _conformance("tools-call-with-progress:*", _ONE_ANSWER, text="Unknown tool: test_"),
     _conformance("tools-call-with-logging:*", _LOGS, "* 2025-11-25", "Method not found"),
     _conformance("logging-set-level:*", _LOGS, "* 2025-11-25", "Method not found"),
     _conformance("tools-call-sampling:*", _BACK, "* 2025-11-25", "Unknown tool: test_"),

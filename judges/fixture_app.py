@@ -65,7 +65,7 @@ async def _call_tool(
 
 
 async def _list_resources(_context: _Context, _params: object) -> types.ListResourcesResult:
-    listed = [{"name": uri, "uri": uri, "mimeType": told["mimeType"]} for uri, told in RESOURCES.items()]
+    listed = [{"name": uri, "uri": uri, "mimeType": output["mimeType"]} for uri, output in RESOURCES.items()]
     return types.ListResourcesResult.model_validate({"resources": listed})
 
 
@@ -76,13 +76,13 @@ async def _list_templates(_context: _Context, _params: object) -> types.ListReso
 
 async def _read(_context: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
     uri = str(params.uri)
-    told = RESOURCES.get(uri)
+    output = RESOURCES.get(uri)
     if match := _TEMPLATE.fullmatch(uri):
         data = {"id": match[1], "templateTest": True, "data": f"Data for ID: {match[1]}"}
-        told = {"mimeType": "application/json", "text": json.dumps(data)}
-    if told is None:
+        output = {"mimeType": "application/json", "text": json.dumps(data)}
+    if output is None:
         raise MCPError(types.INVALID_PARAMS, f"Resource not found: {uri}", {"uri": uri})
-    return types.ReadResourceResult.model_validate({"contents": [{"uri": uri, **told}]})
+    return types.ReadResourceResult.model_validate({"contents": [{"uri": uri, **output}]})
 
 
 async def _list_prompts(_context: _Context, _params: object) -> types.ListPromptsResult:
@@ -116,9 +116,9 @@ async def _get_prompt(
     if params.name not in blocks:
         raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
     if params.name == "test_input_required_result_prompt":
-        asked = next_round(params.name, params.input_responses, params.request_state, declared(context.meta))
-        if asked is not None:
-            return asked
+        request = next_round(params.name, params.input_responses, params.request_state, declared(context.meta))
+        if request is not None:
+            return request
     messages = [{"role": "user", "content": block} for block in blocks[params.name]()]
     return types.GetPromptResult.model_validate({"messages": messages})
 

@@ -11,35 +11,37 @@ Answer = types.CallToolResult | types.InputRequiredResult
 Question = dict[str, Any]
 
 
-def _asked(message: str, field: str, kind: str = "string") -> Question:
+def _requested(message: str, field: str, kind: str = "string") -> Question:
     schema = {"type": "object", "properties": {field: {"type": kind}}, "required": [field]}
     return {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
 
 
 def _sampled(message: str, tokens: int) -> Question:
-    said = {"role": "user", "content": {"type": "text", "text": message}}
-    return {"method": "sampling/createMessage", "params": {"messages": [said], "maxTokens": tokens}}
+    text = {"role": "user", "content": {"type": "text", "text": message}}
+    return {"method": "sampling/createMessage", "params": {"messages": [text], "maxTokens": tokens}}
 
 
-_NAME = _asked("What is your name?", "name")
+_NAME = _requested("What is your name?", "name")
 _ROOTS: Question = {"method": "roots/list", "params": {}}
 # Each round has the questions by their keys. More than one round, or "state" in the name, travels with a state.
 ROUNDS: Mapping[str, tuple[Mapping[str, Question], ...]] = {
     "test_input_required_result_elicitation": ({"user_name": _NAME},),
     "test_input_required_result_sampling": ({"capital_question": _sampled("What is the capital of France?", 100)},),
     "test_input_required_result_list_roots": ({"client_roots": _ROOTS},),
-    "test_input_required_result_request_state": ({"confirm": _asked("Please confirm", "ok", "boolean")},),
-    "test_input_required_result_tampered_state": ({"confirm": _asked("Please confirm", "ok", "boolean")},),
+    "test_input_required_result_request_state": ({"confirm": _requested("Please confirm", "ok", "boolean")},),
+    "test_input_required_result_tampered_state": ({"confirm": _requested("Please confirm", "ok", "boolean")},),
     "test_input_required_result_multiple_inputs": (
         {"user_name": _NAME, "greeting": _sampled("Generate a greeting", 50), "client_roots": _ROOTS},
     ),
     "test_input_required_result_multi_round": (
-        {"step1": _asked("Step 1: What is your name?", "name")},
-        {"step2": _asked("Step 2: What is your favorite color?", "color")},
+        {"step1": _requested("Step 1: What is your name?", "name")},
+        {"step2": _requested("Step 2: What is your favorite color?", "color")},
     ),
     "test_input_required_result_capabilities": ({"user_name": _NAME, "greeting": _sampled("Generate a greeting", 50)},),
     "test_streaming_elicitation": ({"user_name": _NAME},),
-    "test_input_required_result_prompt": ({"user_context": _asked("What context should the prompt use?", "context")},),
+    "test_input_required_result_prompt": (
+        {"user_context": _requested("What context should the prompt use?", "context")},
+    ),
 }
 _STATELESS = {"elicitation", "sampling", "list_roots", "capabilities", "prompt"}
 _CAPABILITY = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
@@ -60,6 +62,6 @@ def next_round(
         number += 1
     if number == len(rounds):
         return None
-    asks = {key: asked for key, asked in rounds[number].items() if not can or _CAPABILITY[asked["method"]] in can}
-    kept = None if name.rpartition("result_")[2] in _STATELESS else str(number)
-    return types.InputRequiredResult.model_validate({"inputRequests": asks, "requestState": kept})
+    asks = {key: request for key, request in rounds[number].items() if not can or _CAPABILITY[request["method"]] in can}
+    saved = None if name.rpartition("result_")[2] in _STATELESS else str(number)
+    return types.InputRequiredResult.model_validate({"inputRequests": asks, "requestState": saved})

@@ -52,16 +52,16 @@ class Fixture:
     schema: Mapping[str, Any] = field(default_factory=lambda: NO_ARGUMENTS)
 
 
-def text(said: str) -> dict[str, Any]:
-    return {"type": "text", "text": said}
+def text(content: str) -> dict[str, Any]:
+    return {"type": "text", "text": content}
 
 
 def picture() -> dict[str, Any]:
     return {"type": "image", "data": PICTURE, "mimeType": "image/png"}
 
 
-def embedded(uri: str, said: str, mime_type: str = "text/plain") -> dict[str, Any]:
-    return {"type": "resource", "resource": {"uri": uri, "mimeType": mime_type, "text": said}}
+def embedded(uri: str, content: str, mime_type: str = "text/plain") -> dict[str, Any]:
+    return {"type": "resource", "resource": {"uri": uri, "mimeType": mime_type, "text": content}}
 
 
 def _always(
@@ -83,9 +83,9 @@ def _rounds(name: str) -> Fixture:
     """A tool that asks back before it answers."""
 
     def answer(params: types.CallToolRequestParams, can: Mapping[str, Any]) -> Answer:
-        asked = next_round(name, params.input_responses, params.request_state, can)
-        told = json.dumps({key: str(said) for key, said in (params.input_responses or {}).items()})
-        return asked or types.CallToolResult.model_validate({"content": [text(f"state-ok {told}")]})
+        request = next_round(name, params.input_responses, params.request_state, can)
+        printed = json.dumps({key: str(content) for key, content in (params.input_responses or {}).items()})
+        return request or types.CallToolResult.model_validate({"content": [text(f"state-ok {printed}")]})
 
     return Fixture(name, answer)
 

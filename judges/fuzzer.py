@@ -32,20 +32,20 @@ class Listener:
 
     exchanges: list[tuple[Any, Any]] = field(default_factory=list)
 
-    def keep(self, asked: bytes, answered: bytes) -> None:
+    def keep(self, request: bytes, answered: bytes) -> None:
         try:
-            pair = json.loads(asked.partition(_HEAD)[2]), json.loads(answered.partition(_HEAD)[2])
+            pair = json.loads(request.partition(_HEAD)[2]), json.loads(answered.partition(_HEAD)[2])
         except ValueError:
             return
         self.exchanges.append(pair)
 
     def accepted(self) -> Iterator[tuple[str, Any]]:
         """Every tool that answered, and what it was given."""
-        for asked, answered in self.exchanges:
-            if isinstance(asked, dict) and asked.get("method") == "tools/call" and isinstance(answered, dict):
+        for request, answered in self.exchanges:
+            if isinstance(request, dict) and request.get("method") == "tools/call" and isinstance(answered, dict):
                 result = answered.get("result")
                 if isinstance(result, dict) and not result.get("isError"):
-                    yield asked["params"]["name"], asked["params"].get("arguments") or {}
+                    yield request["params"]["name"], request["params"].get("arguments") or {}
 
 
 def judge(folder: Path) -> Report:
@@ -68,22 +68,22 @@ def judge(folder: Path) -> Report:
 
 def _run(where: str, protocol: str, endpoint: str, folder: Path) -> tuple[int, list[Finding]]:
     results = folder / f"{where}-results"
-    asked = [
+    request = [
         *("--mode", "all", "--phase", "both", "--protocol-phase", "aggressive", "--seed", str(SEED)),
         *("--runs", str(RUNS), "--runs-per-type", str(RUNS_PER_TYPE), "--security-audit", "--no-corpus"),
         *("--no-network", "--fs-root", str(folder / "fuzzer-files"), "--output-dir", str(results)),
         *("--protocol", protocol, "--endpoint", endpoint),
     ]
     if where == "http":
-        asked += ["--security-audit-intrusive", "--allow-host", "127.0.0.1"]
-    done = run([program(NAME), *asked], folder / "home")
+        request += ["--security-audit-intrusive", "--allow-host", "127.0.0.1"]
+    done = run([program(NAME), *request], folder / "home")
     try:
         summary = json.loads((results / "run_summary.json").read_text(encoding="utf-8"))
-        told = json.loads((results / "findings.json").read_text(encoding="utf-8"))["findings"]
+        output = json.loads((results / "findings.json").read_text(encoding="utf-8"))["findings"]
     except OSError:
         return 0, [Finding(where, "run", (done.stdout + done.stderr)[-500:])]
     tools = summary["tools"]["by_name"]
-    found = [Finding(where, f"{one['category']}:{one['target']}", one["detail"]) for one in told]
+    found = [Finding(where, f"{one['category']}:{one['target']}", one["detail"]) for one in output]
     found += [
         Finding(where, f"{outcome}:{tool}", f"{one['outcomes'][outcome]} times")
         for tool, one in tools.items()

@@ -32,7 +32,7 @@ def _call(tool: str, holds: Callable[[dict[str, Any]], object], code: int = 0, *
     return Step(f"{tool}{'' if code == 0 else ' with a wrong argument'}", words, holds, code)
 
 
-def _told(answer: dict[str, Any]) -> dict[str, Any]:
+def _output_of(answer: dict[str, Any]) -> dict[str, Any]:
     return dict(answer["structuredContent"])
 
 
@@ -56,11 +56,11 @@ STEPS = (
         ("--method", "prompts/get", "--prompt-name", "start_task", "--prompt-args", "project=notes"),
         lambda answer: answer["messages"],
     ),
-    _call("add_memory", lambda answer: _told(answer)["id"], content="The inspector was here.", type="fact"),
-    _call("search", lambda answer: _told(answer)["observations"], query="webhook retries"),
+    _call("add_memory", lambda answer: _output_of(answer)["id"], content="The inspector was here.", type="fact"),
+    _call("search", lambda answer: _output_of(answer)["observations"], query="webhook retries"),
     _call("get_context", lambda answer: answer["content"], query="webhooks"),
     _call("recall", lambda answer: answer["content"], query="webhook retries"),
-    _call("memory_stats", _told),
+    _call("memory_stats", _output_of),
     _call("search", lambda answer: "'quer'" in json.dumps(answer), TOOL_ERROR, quer="webhooks"),
 )
 
@@ -79,8 +79,8 @@ def judge(folder: Path) -> Report:
 
 
 def _run(way: str, target: list[str], era: str, step: Step, home: Path) -> list[Finding]:
-    asked = ["--cli", "--transport", way, "--protocol-era", era, "--format", "json", *step.arguments, "--", *target]
-    done = run([*script(PACKAGE), *asked], home, {"MCP_INSPECTOR_SECRET_STORE": "memory"})
+    request = ["--cli", "--transport", way, "--protocol-era", era, "--format", "json", *step.arguments, "--", *target]
+    done = run([*script(PACKAGE), *request], home, {"MCP_INSPECTOR_SECRET_STORE": "memory"})
     try:
         good = done.returncode == step.code and step.holds(json.loads(done.stdout)["result"])
     except (ValueError, LookupError, TypeError):

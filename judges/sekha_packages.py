@@ -21,11 +21,11 @@ def judge(folder: Path) -> Report:
         for package in PACKAGES:
             done = run([python(ENVIRONMENT), str(SCRIPT), package, server.url, server.key], folder / "home")
             try:
-                told = json.loads(done.stdout)
+                output = json.loads(done.stdout)
             except ValueError:
-                told = {"checks": 1, "failures": [f"{done.returncode}: {done.stdout}{done.stderr}"[-500:]]}
-            checks += told["checks"]
-            findings += [Finding(package, failure.split()[0], failure) for failure in told["failures"]]
+                output = {"checks": 1, "failures": [f"{done.returncode}: {done.stdout}{done.stderr}"[-500:]]}
+            checks += output["checks"]
+            findings += [Finding(package, failure.split()[0], failure) for failure in output["failures"]]
     return Report(
         "sekha", ", ".join(f"{name} {version(name, ENVIRONMENT)}" for name in PACKAGES), checks, tuple(findings)
     )

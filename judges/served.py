@@ -12,7 +12,7 @@ from tests.web.story import tell
 
 from commonplace import config
 from commonplace.memory.local_memory import LocalMemory, open_memory
-from judges.key_proxy import Kept, introduced
+from judges.key_proxy import SavedKey, introduced
 
 # No judge is slowed down for asking much.
 UNLIMITED = {"COMMONPLACE_RATE_LIMIT": "1000000", "COMMONPLACE_RATE_BURST": "1000000"}
@@ -40,9 +40,9 @@ def served(folder: Path) -> Iterator[Served]:
 
 
 @contextlib.contextmanager
-def open_to_all(server: Served, kept: Kept | None = None) -> Iterator[str]:
+def open_to_all(server: Served, saved: SavedKey | None = None) -> Iterator[str]:
     """An address at which the server knows whoever calls; `kept` takes what was said."""
-    with introduced(int(server.url.rpartition(":")[2]), server.key, kept) as url:
+    with introduced(int(server.url.rpartition(":")[2]), server.key, saved) as url:
         yield f"{url}/mcp"
 
 

@@ -70,7 +70,7 @@ def faults(lock: str) -> Iterator[str]:
     """What may not be used, or cannot be told, in a sentence each."""
     names = dict.fromkeys(one.name for one in pinned(lock))
     for name in names:
-        licence = told(name)
+        licence = licence_of(name)
         if name in EXCEPTIONS:
             if licence and not is_allowed(licence) and licence != EXCEPTIONS[name].licence:
                 yield f"{name} is under {licence!r} now, not {EXCEPTIONS[name].licence!r}: look whether that will do."
@@ -82,7 +82,7 @@ def faults(lock: str) -> Iterator[str]:
         yield f"{name} stands in EXCEPTIONS and is not locked any more."
 
 
-def told(name: str) -> str:
+def licence_of(name: str) -> str:
     """The licence that a package tells of itself, as an expression of SPDX where it can be read as one."""
     try:
         about = metadata.metadata(name)

@@ -61,8 +61,8 @@ def faults(lock: str, blocked: str) -> Iterator[str]:
 
 def _blocked(line: str) -> tuple[str, SpecifierSet, str]:
     """`name<1.2  # why`"""
-    told, _, why = line.partition("#")
-    match = re.match(r"([\w.-]+?)\s*([<>=!~].*)", told.strip())
+    requirement, _, why = line.partition("#")
+    match = re.match(r"([\w.-]+?)\s*([<>=!~].*)", requirement.strip())
     if match is None or not why.strip():
         raise ValueError(f"{line!r} does not say which versions, or why")
     return canonicalize_name(match[1]), SpecifierSet(match[2].strip()), why.strip()

@@ -68,7 +68,9 @@ def _all(options: argparse.Namespace) -> int:
                 start = time.monotonic()
                 outcome = played(SCENARIOS[name], seed + turn, address, options.times)
                 total.add(outcome)
-                print(f"{name:12} seed {seed + turn}  {time.monotonic() - start:5.0f} s  {outcome.told()}", flush=True)
+                print(
+                    f"{name:12} seed {seed + turn}  {time.monotonic() - start:5.0f} s  {outcome.output()}", flush=True
+                )
                 for complaint in outcome.complaints()[:20]:
                     print(f"    {complaint}", flush=True)
                 if outcome.failed:
@@ -85,7 +87,7 @@ def _is_over(options: argparse.Namespace, began: float, total: Outcome) -> bool:
 
 
 def _verdict(total: Outcome, seconds: float) -> int:
-    print(f"{'FAILED' if total.failed else 'sound'} after {seconds:.0f} s: {total.told()}")
+    print(f"{'FAILED' if total.failed else 'sound'} after {seconds:.0f} s: {total.output()}")
     return int(total.failed)
 
 

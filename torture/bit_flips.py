@@ -54,8 +54,10 @@ def fill(workspace: Workspace) -> None:
         remember(
             memory, NewItem("\n\n".join(f"Part {n}: " + "pears and plums. " * 30 for n in range(20)), project="p1")
         )
-        said = [NewMessage("user" if n % 2 else "assistant", f"Turn {n} about src/app{n}.py. " * 5) for n in range(30)]
-        store_conversation(memory, NewConversation("Fruit", said))
+        content = [
+            NewMessage("user" if n % 2 else "assistant", f"Turn {n} about src/app{n}.py. " * 5) for n in range(30)
+        ]
+        store_conversation(memory, NewConversation("Fruit", content))
         for stored in made[:10]:
             edit_item(
                 memory,

@@ -41,9 +41,9 @@ def check_finally(workspace: Workspace) -> None:
         if left := memory.store.pending():
             workspace.outcome.unsound.append(f"{left} passages never get a vector")
         check_memory(workspace, memory, "at last")
-    told = workspace.run("commonplace", "check", "--json")
-    if told.returncode or not json.loads(told.stdout)["sound"]:
-        workspace.outcome.unsound.append(f"`check` says {told.stdout!r} {told.stderr!r}")
+    output = workspace.run("commonplace", "check", "--json")
+    if output.returncode or not json.loads(output.stdout)["sound"]:
+        workspace.outcome.unsound.append(f"`check` says {output.stdout!r} {output.stderr!r}")
 
 
 def _other_vectors(memory: LocalMemory) -> list[str]:
@@ -55,8 +55,8 @@ def _other_vectors(memory: LocalMemory) -> list[str]:
         return []
     memory.maintenance.use_model(memory.embeddings.model, DIM)
     wrong = []
-    for id_, told in store.passage_texts(passages).items():
-        cosine = store.cosines(vector_of(told.text), [id_]).get(id_)
+    for id_, output in store.passage_texts(passages).items():
+        cosine = store.cosines(vector_of(output.text), [id_]).get(id_)
         if cosine is not None and cosine < SAME_VECTOR:
             wrong.append(f"the vector of passage {id_} is not that of its text ({cosine:.2f})")
     return wrong

@@ -37,7 +37,7 @@ class Client(ABC):
     def __init__(self, workspace: Workspace, name: str) -> None:
         self.workspace, self.name = workspace, name
         self.random = Random(f"{workspace.random.random()}{name}")
-        self.heard, self._dead, self._over = 0, False, False
+        self.answers, self._dead, self._over = 0, False, False
         self.process: subprocess.Popen[bytes] = self.begun()
         self._news = threading.Condition()
         self._stop = threading.Event()
@@ -64,7 +64,7 @@ class Client(ABC):
     def wait_for(self, answers: int) -> None:
         """Until it had so many, or ended."""
         with self._news:
-            self._news.wait_for(lambda: self.heard >= answers or self._over, TIMEOUT)
+            self._news.wait_for(lambda: self.answers >= answers or self._over, TIMEOUT)
 
     def die(self) -> None:
         self._dead = True
@@ -83,11 +83,11 @@ class Client(ABC):
 
     def answered(self) -> None:
         with self._news:
-            self.heard += 1
+            self.answers += 1
             self._news.notify_all()
 
-    def refused(self, told: object) -> None:
-        self.workspace.outcome.refused.append(f"{self.name}: {str(told)[:400]}")
+    def refused(self, output: object) -> None:
+        self.workspace.outcome.refused.append(f"{self.name}: {str(output)[:400]}")
         self.answered()
 
     def _live(self) -> None:
@@ -125,7 +125,7 @@ class Client(ABC):
         self, add: Callable[[str], str], edit: Callable[[str, str], Any], forget: Callable[[str], Any]
     ) -> None:
         """One write of any sort, through a door that has these three."""
-        text = text_of(self.random, self.name, self.heard + 1)
+        text = text_of(self.random, self.name, self.answers + 1)
         writer = self.random.choice(("add", "add", "add", "edit", "forget")) if self._mine else "add"
         ledger = self.workspace.ledger
         if writer == "add":
@@ -156,12 +156,12 @@ class WriterClient(Client):
         return self.workspace.start("torture.writers", self.writer, self.name, *more)
 
     def speak(self) -> None:
-        told = self.workspace.ledger.hear(self._line())
-        if "refused" in told:
-            self.refused(told)
-        elif "unavailable" in told:
+        output = self.workspace.ledger.hear(self._line())
+        if "refused" in output:
+            self.refused(output)
+        elif "unavailable" in output:
             self.workspace.outcome.count("told to be unavailable")
-        elif "may" not in told:
+        elif "may" not in output:
             self.answered()
 
     def farewell(self) -> None:
@@ -181,24 +181,24 @@ class ReaderClient(WriterClient):
         super().ended()
         if self.process.returncode == 1:
             self.workspace.outcome.unsound.append(f"{self.name} read what contradicts itself")
-        self.workspace.outcome.count("reads", self.heard)
+        self.workspace.outcome.count("reads", self.answers)
 
 
 class AddCommands(Client):
     """`commonplace add`, one after the other."""
 
     def begun(self) -> subprocess.Popen[bytes]:
-        self._text = text_of(self.random, self.name, self.heard + 1)
+        self._text = text_of(self.random, self.name, self.answers + 1)
         return self.workspace.start("commonplace", "add", self._text, "--json")
 
     def speak(self) -> None:
         assert self.process.stdout is not None
-        told = self.process.stdout.read()
+        output = self.process.stdout.read()
         if self.process.wait(TIMEOUT) < 0:
             with contextlib.suppress(ValueError, KeyError):
-                self.workspace.ledger.is_(json.loads(told)["uid"], self._text)
+                self.workspace.ledger.is_(json.loads(output)["uid"], self._text)
             raise ClientEnded
-        answer = json.loads(told)
+        answer = json.loads(output)
         if "uid" not in answer:
             self.refused(answer)
         else:
@@ -214,7 +214,7 @@ class AddCommands(Client):
 class EditorClient(Client):
     """An editor with its own `commonplace mcp`."""
 
-    _asked = 0
+    _requests = 0
 
     def begun(self) -> subprocess.Popen[bytes]:
         return self.workspace.start("commonplace", "mcp")
@@ -234,7 +234,7 @@ class EditorClient(Client):
 
     def greet(self) -> None:
         """Begin the session, once."""
-        if not self._asked:
+        if not self._requests:
             client = {"name": "torture", "version": "1"}
             self._request("initialize", protocolVersion=PROTOCOL, capabilities={}, clientInfo=client)
             self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -247,11 +247,11 @@ class EditorClient(Client):
         return dict(result["structuredContent"])
 
     def _request(self, method: str, **params: object) -> dict[str, Any]:
-        self._asked += 1
-        self._send({"jsonrpc": "2.0", "id": self._asked, "method": method, "params": params})
+        self._requests += 1
+        self._send({"jsonrpc": "2.0", "id": self._requests, "method": method, "params": params})
         while True:
             answer = json.loads(self._line())
-            if answer.get("id") == self._asked:
+            if answer.get("id") == self._requests:
                 return dict(answer.get("result") or {"isError": True, "told": answer})
 
     def _send(self, message: dict[str, Any]) -> None:
@@ -307,8 +307,8 @@ class HttpClient(Client):
         sent = None if body is None else json.dumps(body)
         self._connection.request(method, f"/api/v1/items{path}", sent, headers)
         answer = self._connection.getresponse()
-        told: dict[str, Any] = json.loads(answer.read())
+        output: dict[str, Any] = json.loads(answer.read())
         if answer.status >= 400:
-            self.refused(told)
+            self.refused(output)
             raise ClientEnded
-        return told
+        return output

@@ -103,34 +103,34 @@ class Unsynced:
 class CrashingFile(apsw.VFSFile):
     """A file of SQLite."""
 
-    def __init__(self, base: str, name: Any, flags: list[int], doom: CrashPoint) -> None:
+    def __init__(self, base: str, name: Any, flags: list[int], crash_point: CrashPoint) -> None:
         super().__init__(base, name, flags)
-        self._doom = doom
+        self._crash_point = crash_point
         self._name = name.filename() if isinstance(name, apsw.URIFilename) else str(name or "")
 
     def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
-        if self._doom.how == POWER:
+        if self._crash_point.how == POWER:
             self._remember(data, offset)
-        if self._doom.comes("write", self._name):
-            if self._doom.how == FULL:
+        if self._crash_point.comes("write", self._name):
+            if self._crash_point.how == FULL:
                 raise apsw.FullError("the disk is full")
-            if self._doom.how == TORN:
+            if self._crash_point.how == TORN:
                 super().xWrite(data[: len(data) // 2], offset)
-            self._doom.die()
+            self._crash_point.die()
         super().xWrite(data, offset)
 
     def xSync(self, flags: int) -> None:  # noqa: N802
-        if self._doom.comes("sync", self._name) and self._doom.how != FULL:
-            self._doom.die()
+        if self._crash_point.comes("sync", self._name) and self._crash_point.how != FULL:
+            self._crash_point.die()
         super().xSync(flags)
-        self._doom.unsynced.pop(self._name, None)
+        self._crash_point.unsynced.pop(self._name, None)
 
     def xTruncate(self, size: int) -> None:  # noqa: N802
-        if self._doom.comes("truncate", self._name) and self._doom.how != FULL:
-            self._doom.die()
+        if self._crash_point.comes("truncate", self._name) and self._crash_point.how != FULL:
+            self._crash_point.die()
         super().xTruncate(size)
         # A shorter file is taken to be on the disk: what was cut off had been copied and synced elsewhere before.
-        self._doom.unsynced.pop(self._name, None)
+        self._crash_point.unsynced.pop(self._name, None)
 
     def xLock(self, level: int) -> None:  # noqa: N802
         try:
@@ -142,7 +142,7 @@ class CrashingFile(apsw.VFSFile):
     def _remember(self, data: bytes, offset: int) -> None:
         size = self.xFileSize()
         if self._name:
-            pending = self._doom.unsynced.setdefault(self._name, Unsynced(size))
+            pending = self._crash_point.unsynced.setdefault(self._name, Unsynced(size))
             there = max(0, min(len(data), size - offset))
             pending.note(offset, self.xRead(there, offset) if there else b"", data)
 
@@ -150,30 +150,30 @@ class CrashingFile(apsw.VFSFile):
 class CrashingDisk(apsw.VFS):
     """SQLite's own way to the disk, watched."""
 
-    def __init__(self, doom: CrashPoint) -> None:
-        self._base, self._doom = apsw.vfs_names()[0], doom
+    def __init__(self, crash_point: CrashPoint) -> None:
+        self._base, self._crash_point = apsw.vfs_names()[0], crash_point
         super().__init__("doomed", self._base, makedefault=True)
 
     def xOpen(self, name: Any, flags: list[int]) -> CrashingFile:  # noqa: N802
-        return CrashingFile(self._base, name, flags, self._doom)
+        return CrashingFile(self._base, name, flags, self._crash_point)
 
     def xDelete(self, name: str, sync: bool) -> None:  # noqa: N802
-        if self._doom.comes("delete", name) and self._doom.how != FULL:
-            self._doom.die()
+        if self._crash_point.comes("delete", name) and self._crash_point.how != FULL:
+            self._crash_point.die()
         super().xDelete(name, sync)
-        self._doom.unsynced.pop(name, None)
+        self._crash_point.unsynced.pop(name, None)
 
 
 def main(arguments: list[str]) -> None:
     moment, how, report, module, *rest = arguments
-    doom = CrashPoint(int(moment), how, Path(report))
-    disk = CrashingDisk(doom)
-    sys.addaudithook(doom.heed)
+    crash_point = CrashPoint(int(moment), how, Path(report))
+    disk = CrashingDisk(crash_point)
+    sys.addaudithook(crash_point.heed)
     sys.argv = [module, *rest]
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     finally:
-        doom.tell()
+        crash_point.tell()
         del disk
 
 

@@ -181,8 +181,8 @@ def _talk(number: int) -> dict[str, object]:
 
 def imported(workspace: Workspace) -> Sequence[str]:
     with workspace.memory() as memory:
-        said = len(memory.store.newest(Scope(kinds=("message",)), 1000))
-    return [] if said == 4 * TALKS else [f"of {4 * TALKS} messages {said} are there"]
+        content = len(memory.store.newest(Scope(kinds=("message",)), 1000))
+    return [] if content == 4 * TALKS else [f"of {4 * TALKS} messages {content} are there"]
 
 
 def wordless(workspace: Workspace) -> None:
@@ -193,7 +193,7 @@ def wordless(workspace: Workspace) -> None:
     connection.close()
 
 
-def only_kept(workspace: Workspace, when: str) -> None:
+def only_known_items(workspace: Workspace, when: str) -> None:
     """Until it is repaired, nothing more than that is promised."""
     with workspace.memory() as memory:
         workspace.outcome.lost += [f"{when}: {one}" for one in workspace.ledger.lost(memory.store)]
@@ -219,9 +219,9 @@ def plain(workspace: Workspace) -> None:
 
 def either(workspace: Workspace, when: str) -> None:
     """It is encrypted or it is not, and whole in both cases."""
-    told, workspace.more = workspace.more, {} if is_plain(workspace.settings.database) else workspace.more
+    printed, workspace.more = workspace.more, {} if is_plain(workspace.settings.database) else workspace.more
     check_all(workspace, when)
-    workspace.more = told
+    workspace.more = printed
 
 
 def encrypted(workspace: Workspace) -> Sequence[str]:
@@ -241,7 +241,7 @@ STEPS: dict[str, tuple[str, Step]] = {
     ),
     "drain": ("the spool is drained", Step((_COMMAND, "drain"), spooled, drained)),
     "import": ("an export is imported", Step((_COMMAND, "import", "{export}"), exported, imported)),
-    "repair": ("a lost index is made anew", Step((_COMMAND, "repair"), wordless, judged=only_kept)),
+    "repair": ("a lost index is made anew", Step((_COMMAND, "repair"), wordless, judged=only_known_items)),
     "encryption": (
         "a store is encrypted",
         Step((_COMMAND, "encrypt"), plain, encrypted, either, again=(0, 4), hows=(KILL,)),

@@ -61,21 +61,26 @@ def dying(workspace: Workspace) -> None:
     """One writer after the other dies at some moment, in some way, always on the same store."""
     for round_ in range(workspace.effort):
         how = workspace.random.choice(HOWS)
-        doom = ("torture.crash_runner", str(workspace.random.randrange(1, MOST_MOMENTS)), how, str(_report(workspace)))
-        told = workspace.run(*doom, "torture.writers", "write", f"d{round_}", str(WRITES))
-        _hear(workspace, told.stdout)
-        if told.returncode in _KILLED:
+        crash_point = (
+            "torture.crash_runner",
+            str(workspace.random.randrange(1, MOST_MOMENTS)),
+            how,
+            str(_report(workspace)),
+        )
+        output = workspace.run(*crash_point, "torture.writers", "write", f"d{round_}", str(WRITES))
+        _hear(workspace, output.stdout)
+        if output.returncode in _KILLED:
             workspace.outcome.count("kills")
         elif how == FULL:
             workspace.outcome.count("full disks")
-        check_all(workspace, f"{' '.join(doom[1:3])} in round {round_}")
+        check_all(workspace, f"{' '.join(crash_point[1:3])} in round {round_}")
 
 
 def moments_of(workspace: Workspace, step: Step) -> list[str]:
     """What the step does to the disk if it is let alone, which it has to survive, too."""
-    told = _doomed(workspace, step, 0, "kill")
-    if told != 0:
-        raise AssertionError(f"undisturbed, it ended with {told}")
+    output = _crashed(workspace, step, 0, "kill")
+    if output != 0:
+        raise AssertionError(f"undisturbed, it ended with {output}")
     _settle(workspace, step, "undisturbed")
     return [str(one) for one in json.loads(_report(workspace).read_text(encoding="utf-8"))]
 
@@ -86,7 +91,7 @@ def break_at(workspace: Workspace, step: Step, number: int, how: str, what: str,
     shutil.copytree(workspace.folder / PREPARED, workspace.data)
     workspace.turn_page(known.copy())
     when = f"{how} at moment {number} ({what})"
-    code = _doomed(workspace, step, number, how)
+    code = _crashed(workspace, step, number, how)
     if how == FULL:
         workspace.outcome.count("full disks")
     elif code in _KILLED:
@@ -95,11 +100,11 @@ def break_at(workspace: Workspace, step: Step, number: int, how: str, what: str,
         # Threads of its own made it pass by that moment.
         workspace.outcome.count("moments missed")
     step.judged(workspace, when)
-    told = workspace.run(*_command(workspace, step), stdin=step.stdin)
-    _hear(workspace, told.stdout)
-    if told.returncode not in step.again:
+    output = workspace.run(*_command(workspace, step), stdin=step.stdin)
+    _hear(workspace, output.stdout)
+    if output.returncode not in step.again:
         workspace.outcome.refused.append(
-            f"{when}; again: {told.returncode} {told.stdout[-300:]!r} {told.stderr[-600:]!r}"
+            f"{when}; again: {output.returncode} {output.stdout[-300:]!r} {output.stderr[-600:]!r}"
         )
     _settle(workspace, step, f"{when}, then done again")
 
@@ -109,18 +114,18 @@ def _settle(workspace: Workspace, step: Step, when: str) -> None:
     check_all(workspace, when)
 
 
-def _doomed(workspace: Workspace, step: Step, number: int, how: str) -> int:
-    doom = ("torture.crash_runner", str(number), how, str(_report(workspace)))
-    told = workspace.run(*doom, *_command(workspace, step), stdin=step.stdin)
-    _hear(workspace, told.stdout)
-    if how == FULL and told.returncode == 1:
-        workspace.outcome.refused.append(f"full at {number}: {told.stdout[-300:]!r} {told.stderr[-600:]!r}")
-    return told.returncode
+def _crashed(workspace: Workspace, step: Step, number: int, how: str) -> int:
+    crash_point = ("torture.crash_runner", str(number), how, str(_report(workspace)))
+    output = workspace.run(*crash_point, *_command(workspace, step), stdin=step.stdin)
+    _hear(workspace, output.stdout)
+    if how == FULL and output.returncode == 1:
+        workspace.outcome.refused.append(f"full at {number}: {output.stdout[-300:]!r} {output.stderr[-600:]!r}")
+    return output.returncode
 
 
-def _hear(workspace: Workspace, told: bytes) -> None:
+def _hear(workspace: Workspace, output: bytes) -> None:
     """What a scribe had said by then was acknowledged; of other steps nothing is."""
-    for line in told.splitlines(keepends=True):
+    for line in output.splitlines(keepends=True):
         if line.startswith((b'{"is"', b'{"may"')) and line.endswith(b"\n"):
             workspace.ledger.hear(line.decode())
 

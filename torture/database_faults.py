@@ -36,7 +36,7 @@ class Network:
                 with contextlib.suppress(OSError):
                     self._ends.pop().shutdown(socket.SHUT_RDWR)
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         with self._lock:
             self._whole = True
 
@@ -84,7 +84,7 @@ def _connections_end(server: PostgresProcess, _network: Network) -> None:
 def _wire_cut(_server: PostgresProcess, network: Network) -> None:
     network.cut()
     threading.Event().wait(AWAY_SECONDS)
-    network.mend()
+    network.repair()
 
 
 FAULTS: dict[str, Callable[[PostgresProcess, Network], None]] = {
@@ -117,4 +117,4 @@ def database(workspace: Workspace) -> None:
 def _wait_for_answers(writers: list[WriterClient]) -> None:
     """Until each of them has written again."""
     for writer in writers:
-        writer.wait_for(writer.heard + 3)
+        writer.wait_for(writer.answers + 3)

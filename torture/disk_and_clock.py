@@ -32,21 +32,21 @@ _DAY_MS = 86_400_000
 def add(workspace: Workspace, name: str, number: int = 0) -> str:
     """`commonplace add`: the code of its refusal, or nothing."""
     text = text_of(workspace.random, name, number)
-    told = workspace.run("commonplace", "add", text, "--json")
+    output = workspace.run("commonplace", "add", text, "--json")
     try:
-        answer: dict[str, Any] = json.loads(told.stdout)
+        answer: dict[str, Any] = json.loads(output.stdout)
     except ValueError:
-        return f"{told.returncode} {told.stdout[-200:]!r} {told.stderr[-400:]!r}"
+        return f"{output.returncode} {output.stdout[-200:]!r} {output.stderr[-400:]!r}"
     if "uid" in answer:
         workspace.ledger.is_(answer["uid"], text)
         return ""
     return str(answer["error"]["code"])
 
 
-def expect(workspace: Workspace, told: str, wanted: str, when: str) -> None:
+def expect(workspace: Workspace, output: str, wanted: str, when: str) -> None:
     workspace.outcome.count(wanted or "accepted")
-    if told != wanted:
-        workspace.outcome.refused.append(f"{when}: {told or 'accepted'} instead of {wanted or 'accepted'}")
+    if output != wanted:
+        workspace.outcome.refused.append(f"{when}: {output or 'accepted'} instead of {wanted or 'accepted'}")
 
 
 def full(workspace: Workspace) -> None:
@@ -113,10 +113,10 @@ def quota(workspace: Workspace) -> None:
     with workspace.memory() as memory:
         spaces.set_space_limits(memory, "default", Limits(items=workspace.effort))
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        told = list(pool.map(lambda number: add(workspace, f"q{number}"), range(workspace.effort + AT_ONCE)))
-    if told.count("") != workspace.effort or told.count("QUOTA_EXCEEDED") != AT_ONCE:
-        workspace.outcome.refused.append(f"of {len(told)} in a space of {workspace.effort}: {told}")
-    workspace.outcome.count("QUOTA_EXCEEDED", told.count("QUOTA_EXCEEDED"))
+        output = list(pool.map(lambda number: add(workspace, f"q{number}"), range(workspace.effort + AT_ONCE)))
+    if output.count("") != workspace.effort or output.count("QUOTA_EXCEEDED") != AT_ONCE:
+        workspace.outcome.refused.append(f"of {len(output)} in a space of {workspace.effort}: {output}")
+    workspace.outcome.count("QUOTA_EXCEEDED", output.count("QUOTA_EXCEEDED"))
     check_all(workspace, "with a full space")
     with workspace.memory() as memory:
         spaces.set_space_limits(memory, "default", Limits())

@@ -31,8 +31,8 @@ class _Answering(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
-        texts = [asked] if isinstance(asked, str) else asked
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
+        texts = [request] if isinstance(request, str) else request
         data = [{"index": n, "embedding": vector_of(text).tolist()} for n, text in enumerate(texts)]
         body = json.dumps({"data": data}).encode()
         self.send_response(200)

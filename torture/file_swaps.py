@@ -64,20 +64,20 @@ class Swapped(Client):
         raise NotImplementedError
 
     def speak(self) -> None:
-        text, began = text_of(self.random, self.name, self.heard + 1)[:2000].strip(), time.monotonic()
-        told = self.add(text)
-        if "uid" in told:
+        text, began = text_of(self.random, self.name, self.answers + 1)[:2000].strip(), time.monotonic()
+        output = self.add(text)
+        if "uid" in output:
             self.writes.add(text, began)
             self.acknowledged += 1
             self.answered()
             return
-        error = told.get("error")
-        code = error.get("code", "") if isinstance(error, dict) else str(told)
+        error = output.get("error")
+        code = error.get("code", "") if isinstance(error, dict) else str(output)
         if code in ALLOWED:
             self.workspace.outcome.count(code)
             self.answered()
         else:
-            self.refused(told)
+            self.refused(output)
 
     def until(self, acknowledged: int) -> None:
         """Until so many writes were acknowledged, or it ended."""
@@ -92,15 +92,15 @@ class SwappedCaller(Swapped, HttpClient):
         connection = self.connected()
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
         connection.request("POST", "/api/v1/items", json.dumps({"content": text}), headers)
-        told: dict[str, Any] = json.loads(connection.getresponse().read())
-        return told
+        output: dict[str, Any] = json.loads(connection.getresponse().read())
+        return output
 
 
 class SwappedEditor(Swapped, EditorClient):
     def add(self, text: str) -> dict[str, Any]:
         self.greet()
-        told = self._request("tools/call", name="add_memory", arguments={"content": text})
-        return dict(told.get("structuredContent") or json.loads(told["content"][0]["text"]))
+        output = self._request("tools/call", name="add_memory", arguments={"content": text})
+        return dict(output.get("structuredContent") or json.loads(output["content"][0]["text"]))
 
 
 class SwappedCommand(Swapped):
@@ -110,8 +110,8 @@ class SwappedCommand(Swapped):
         return self.workspace.start("commonplace", "--version")
 
     def add(self, text: str) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads(self.workspace.run("commonplace", "add", text, "--json").stdout)
-        return told
+        output: dict[str, Any] = json.loads(self.workspace.run("commonplace", "add", text, "--json").stdout)
+        return output
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,15 +173,15 @@ def _judge(workspace: Workspace, writes: Writes, swap: Swap, copied: float, done
     """What began after the swap is in the store; what was before is there, or in a copy that was kept of it."""
     # Before the look: they go on writing.
     acknowledged = writes.all()
-    there, kept = _texts(workspace), set[str]()
+    there, saved = _texts(workspace), set[str]()
     for path in workspace.settings.backups.glob("*-replaced-*.db"):
         with closing(SqliteStore(path)) as store:
-            kept |= {item.body for item in store.newest(Scope(), _ALL)}
+            saved |= {item.body for item in store.newest(Scope(), _ALL)}
     for one in acknowledged:
         if not swap.keeps and one.ended >= copied and one.began <= done:
             # Overwritten by whoever copied an older file over it.
             writes.overwritten.add(one.text)
-        found = one.text in there or (one.began < done and one.text in kept | writes.overwritten)
+        found = one.text in there or (one.began < done and one.text in saved | writes.overwritten)
         if not found:
             when = "after" if one.began >= done else "before or during"
             workspace.outcome.lost.append(f"{one.text.split()[0]} was acknowledged {when} the swap ({swap.name})")

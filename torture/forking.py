@@ -13,7 +13,7 @@ from commonplace.memory.remember import NewItem, remember
 CHILDREN, THREADS, TEXTS = 5, 3, 8
 
 
-def _told(memory: LocalMemory, text: str) -> None:
+def _report_line(memory: LocalMemory, text: str) -> None:
     uid = remember(memory, NewItem(text)).uid
     # One write for one line: children share this pipe.
     os.write(1, f'{{"is": "{uid}", "state": "{text}"}}\n'.encode())
@@ -26,7 +26,7 @@ def main(name: str) -> int:
         number = 0
         while not stop.is_set():
             number += 1
-            _told(memory, f"w{name}t{thread}x{number} of a thread.")
+            _report_line(memory, f"w{name}t{thread}x{number} of a thread.")
 
     threads = [threading.Thread(target=write, args=(n,)) for n in range(THREADS)]
     for thread in threads:
@@ -36,7 +36,7 @@ def main(name: str) -> int:
         pid = os.fork()
         if not pid:
             for number in range(TEXTS):
-                _told(memory, f"w{name}c{child}x{number} of a child.")
+                _report_line(memory, f"w{name}c{child}x{number} of a child.")
             os._exit(0)
         failed += os.waitpid(pid, 0)[1] != 0
     stop.set()

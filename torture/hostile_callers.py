@@ -80,18 +80,18 @@ def _others(workspace: Workspace, server: Server, when: str) -> None:
     headers = _headers(server.honest)
     for n in range(WRITES):
         content = f"Written by somebody honest, {when}, {n}"
-        status, told = server.call("POST", "/api/v1/items", headers, json.dumps({"content": content}))
+        status, output = server.call("POST", "/api/v1/items", headers, json.dumps({"content": content}))
         if status != 201:
-            workspace.outcome.refused.append(f"{when}: a write was answered with {status}: {told[:200]!r}")
+            workspace.outcome.refused.append(f"{when}: a write was answered with {status}: {output[:200]!r}")
             continue
-        status, told = server.call("GET", f"/api/v1/items/{json.loads(told)['id']}", headers)
-        if status != 200 or content.encode() not in told:
+        status, output = server.call("GET", f"/api/v1/items/{json.loads(output)['id']}", headers)
+        if status != 200 or content.encode() not in output:
             workspace.outcome.lost.append(f"{when}: {content}")
-        asked = {"name": "search", "arguments": {"query": "honest"}}
-        call = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked})
-        status, told = server.call("POST", "/mcp", headers, call)
+        request = {"name": "search", "arguments": {"query": "honest"}}
+        call = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": request})
+        status, output = server.call("POST", "/mcp", headers, call)
         if status != 200:
-            workspace.outcome.refused.append(f"{when}: a search was answered with {status}: {told[:200]!r}")
+            workspace.outcome.refused.append(f"{when}: a search was answered with {status}: {output[:200]!r}")
         workspace.outcome.acknowledged += 1
 
 
@@ -111,7 +111,7 @@ def _cookie_as_key(workspace: Workspace, server: Server) -> Iterator[None]:
     made = json.dumps({"name": "stolen", "scope": "admin"})
     for headers in ({"Authorization": f"Bearer {token}"}, {"X-API-Key": token}, {"Cookie": cookie}):
         for method, path in (("GET", "/api/v1/items"), ("POST", "/api/v1/keys"), ("POST", "/mcp")):
-            status, _told = server.call(method, path, {**headers, "Content-Type": "application/json"}, made)
+            status, _report_line = server.call(method, path, {**headers, "Content-Type": "application/json"}, made)
             if status not in (401, 429):
                 workspace.outcome.unsound.append(f"a cookie as {[*headers]} at {path} was answered with {status}")
     yield
@@ -171,7 +171,7 @@ def _wrong_keys(workspace: Workspace, server: Server) -> Iterator[None]:
     try:
         with workspace.memory() as memory:
             fresh = keys.create_key(memory, "fresh", "read")[1]
-        status, _told = server.call("GET", "/api/v1/items", _headers(fresh))
+        status, _report_line = server.call("GET", "/api/v1/items", _headers(fresh))
         if status != 200:
             workspace.outcome.refused.append(f"a good key among wrong ones was answered with {status}")
         yield
@@ -203,10 +203,10 @@ def _huge_bodies(workspace: Workspace, server: Server) -> Iterator[None]:
         ("/mcp", _headers(server.hostile), many),
         ("/api/v1/import", {**_headers(server.hostile), "Content-Type": "application/zip"}, zipped.getvalue()),
     ):
-        status, told = server.call("POST", path, headers, body)
+        status, output = server.call("POST", path, headers, body)
         if status not in (413, 422):
             workspace.outcome.unsound.append(
-                f"{len(body)} hostile bytes at {path} were answered with {status}: {told[:200]!r}"
+                f"{len(body)} hostile bytes at {path} were answered with {status}: {output[:200]!r}"
             )
     yield
 

@@ -36,12 +36,12 @@ class Ledger:
 
     def hear(self, line: str) -> dict[str, Any]:
         """Take down what a scribe says (deeds.py)."""
-        told: dict[str, Any] = json.loads(line)
-        if "is" in told:
-            self.is_(told["is"], told["state"])
-        elif "may" in told:
-            self.may_be(told["may"], told["state"])
-        return told
+        output: dict[str, Any] = json.loads(line)
+        if "is" in output:
+            self.is_(output["is"], output["state"])
+        elif "may" in output:
+            self.may_be(output["may"], output["state"])
+        return output
 
     def copy(self) -> Ledger:
         """As it is now, with nothing acknowledged since."""

@@ -63,14 +63,14 @@ def killed(workspace: Workspace) -> None:
 def at_once(workspace: Workspace) -> None:
     """A thousand processes open a store that is not there yet, and write, all at the same moment; again and again."""
     for _ in range(workspace.effort):
-        told = workspace.run("torture.writers", "crowd", str(MANY))
-        lines = told.stdout.decode().splitlines()
-        if told.returncode or len(lines) != MANY + 1:
-            workspace.outcome.refused.append(f"{len(lines)} of {MANY} answered: {told.stderr!r}")
+        output = workspace.run("torture.writers", "crowd", str(MANY))
+        lines = output.stdout.decode().splitlines()
+        if output.returncode or len(lines) != MANY + 1:
+            workspace.outcome.refused.append(f"{len(lines)} of {MANY} answered: {output.stderr!r}")
         for line in lines:
-            said = workspace.ledger.hear(line)
-            if "refused" in said:
-                workspace.outcome.refused.append(said["refused"])
+            text = workspace.ledger.hear(line)
+            if "refused" in text:
+                workspace.outcome.refused.append(text["refused"])
         workspace.outcome.count("starts", MANY)
         check_all(workspace, f"after {MANY} starts")
         workspace.turn_page(Ledger())
@@ -87,7 +87,7 @@ def staying(workspace: Workspace, kinds: Sequence[type[Client]]) -> None:
         client.stop()
     for client in clients:
         client.ended()
-        if not client.heard:
+        if not client.answers:
             workspace.outcome.refused.append(f"{client.name} was never answered")
     workspace.outcome.count("processes", len(clients))
     check_finally(workspace)
@@ -105,11 +105,11 @@ def forked(workspace: Workspace) -> None:
     """A process with an open store forks while its threads write; parent and children go on."""
     began = time.monotonic()
     for round_ in range(workspace.effort):
-        told = workspace.run("torture.forking", f"r{round_}")
-        for line in told.stdout.decode().splitlines():
+        output = workspace.run("torture.forking", f"r{round_}")
+        for line in output.stdout.decode().splitlines():
             workspace.ledger.hear(line)
-        if told.returncode:
-            workspace.outcome.refused.append(told.stderr.decode()[-400:])
+        if output.returncode:
+            workspace.outcome.refused.append(output.stderr.decode()[-400:])
         workspace.outcome.count("forks", 5)
         check_all(workspace, f"round {round_} after {time.monotonic() - began:.0f} s")
     check_finally(workspace)

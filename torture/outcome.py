@@ -34,7 +34,7 @@ class Outcome:
             mine += theirs
         self.done += later.done
 
-    def told(self) -> str:
+    def output(self) -> str:
         """One line."""
         done = ", ".join(f"{count:,} {what}" for what, count in sorted(self.done.items()))
         wrong = f"{len(self.lost)} lost, {len(self.unsound)} unsound, {len(self.refused)} refused"

@@ -46,19 +46,19 @@ class Workspace:
 
     @property
     def settings(self) -> Settings:
-        return config.load({"data_dir": str(self.data), **self._told()}, env={})
+        return config.load({"data_dir": str(self.data), **self._report_line()}, env={})
 
-    def _told(self) -> dict[str, str]:
+    def _report_line(self) -> dict[str, str]:
         known = {"embedder": "endpoint", "endpoint_url": self.endpoint, "endpoint_model": MODEL}
         return {**known, "backup_every_hours": "0", "rate_limit": "100000", "rate_burst": "100000", **self.more}
 
     def environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("COMMONPLACE_")}
+        saved = {name: value for name, value in os.environ.items() if not name.startswith("COMMONPLACE_")}
         home = str(self.folder / "home")
-        told = {f"COMMONPLACE_{name.upper()}": value for name, value in self._told().items()}
+        output = {f"COMMONPLACE_{name.upper()}": value for name, value in self._report_line().items()}
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         return {
-            **kept, **told, "COMMONPLACE_DATA_DIR": str(self.data), "HOME": home, "USERPROFILE": home,
+            **saved, **output, "COMMONPLACE_DATA_DIR": str(self.data), "HOME": home, "USERPROFILE": home,
             "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1",
         }  # fmt: skip
 

@@ -26,12 +26,12 @@ START_WAIT = 120
 
 def text_of(random: Random, who: str, number: int) -> str:
     """A sentence that begins with a word of its own; now and then one that is cut into passages."""
-    said = " ".join(random.choices(WORDS, k=random.choice((5, 12, 30, 800))))
-    return f"w{who}x{number} {said} w{who}x{number}."
+    content = " ".join(random.choices(WORDS, k=random.choice((5, 12, 30, 800))))
+    return f"w{who}x{number} {content} w{who}x{number}."
 
 
-def say(**told: object) -> None:
-    sys.stdout.write(json.dumps(told) + "\n")
+def say(**printed: object) -> None:
+    sys.stdout.write(json.dumps(printed) + "\n")
     sys.stdout.flush()
 
 
@@ -90,7 +90,7 @@ def finalize(memory: LocalMemory, stream_id: str) -> None:
     say(finalized=made.item.uid)
 
 
-def crowd(size: str) -> None:
+def start_many(size: str) -> None:
     """So many processes, all loaded, that open one missing store and write to it at the same moment."""
     settings = config.load()
     waiting, go = os.pipe()
@@ -131,7 +131,7 @@ WRITERS: dict[str, Callable[..., None]] = {
 def main(arguments: Sequence[str]) -> None:
     writer, *rest = arguments
     if writer == "crowd":
-        crowd(*rest)
+        start_many(*rest)
         return
     memory = open_memory(config.load())
     try:

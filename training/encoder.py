@@ -47,9 +47,7 @@ class Layer(nn.Module):
         super().__init__()
 
         def step(name: str) -> AdaptedLinear:
-            return AdaptedLinear(
-                tensors[f"{root}.{name}.weight"], tensors[f"{root}.{name}.bias"], rank, generator
-            )
+            return AdaptedLinear(tensors[f"{root}.{name}.weight"], tensors[f"{root}.{name}.bias"], rank, generator)
 
         self.query, self.key, self.value = (step(f"attention.self.{name}") for name in ("query", "key", "value"))
         self.out, self.up, self.down = (
@@ -154,7 +152,11 @@ def write_safetensors(
     blob = bytearray()
     for name in sorted(tensors):
         raw = np.ascontiguousarray(tensors[name], dtype="<f2").tobytes()
-        table[name] = {"dtype": "F16", "shape": list(tensors[name].shape), "data_offsets": [len(blob), len(blob) + len(raw)]}
+        table[name] = {
+            "dtype": "F16",
+            "shape": list(tensors[name].shape),
+            "data_offsets": [len(blob), len(blob) + len(raw)],
+        }
         blob += raw
     head = json.dumps(table).encode()
     head += b" " * (-len(head) % 8)

@@ -33,7 +33,7 @@ class ReadPassage:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedQuestion:
+class ReadQuestion:
     """A question as the model reads it, as it was asked, and the items that answer it."""
 
     text: str
@@ -50,18 +50,18 @@ class Example:
     kind: str
     part: str
     passages: tuple[ReadPassage, ...]
-    questions: tuple[AskedQuestion, ...]
+    questions: tuple[ReadQuestion, ...]
 
 
 def from_world(world: World) -> Example:
     """A world as the product would store and ask it."""
-    said = [(line.who, line.text, line.day.toordinal()) for line in world.lines]
+    lines = [(line.who, line.text, line.day.toordinal()) for line in world.lines]
     names = {line.who for line in world.lines if line.who.casefold() not in ROLES} if world.kind == "chat" else set()
     questions = [
         (question.text, question.type, [number - 1 for number in question.gold]) for question in world.questions
     ]
     part = "check" if world.held_out else "train"
-    return _example(world.name, world.kind, part, said, names, questions, spoken=world.kind != "notes")
+    return _example(world.name, world.kind, part, lines, names, questions, spoken=world.kind != "notes")
 
 
 def from_dialogues(folder: Path) -> Iterable[Example]:
@@ -72,39 +72,39 @@ def from_dialogues(folder: Path) -> Iterable[Example]:
         for dialogue in dialogues:
             number = {turn.id: n for n, turn in enumerate(dialogue.turns)}
             sessions = {session: n for n, session in enumerate(dialogue.sessions)}
-            said = [(turn.speaker, turn.text, sessions[turn.session]) for turn in dialogue.turns]
+            lines = [(turn.speaker, turn.text, sessions[turn.session]) for turn in dialogue.turns]
             names = {turn.speaker for turn in dialogue.turns if turn.speaker.casefold() not in ROLES}
-            asked = [
+            results = [
                 (question.text, question.category, [number[id_] for id_ in question.gold if id_ in number])
                 for question in dialogue.questions
             ]
-            yield _example(dialogue.name, "dialogue", part, said, names, asked, spoken=True)
+            yield _example(dialogue.name, "dialogue", part, lines, names, results, spoken=True)
 
 
 def _example(
     name: str,
     kind: str,
     part: str,
-    said: Sequence[tuple[str, str, int]],
+    lines: Sequence[tuple[str, str, int]],
     names: Iterable[str],
     questions: Iterable[tuple[str, str, Sequence[int]]],
     *,
     spoken: bool,
 ) -> Example:
     passages = []
-    for number, (who, text, session) in enumerate(said):
+    for number, (who, text, session) in enumerate(lines):
         before = ""
-        if spoken and len(text) <= SHORT_MESSAGE and number and said[number - 1][2] == session:
-            earlier = said[number - 1]
+        if spoken and len(text) <= SHORT_MESSAGE and number and lines[number - 1][2] == session:
+            earlier = lines[number - 1]
             before = with_speaker(earlier[0], earlier[1][-CONTEXT_CHARACTERS:])
         for piece in split_passages(text):
             own = with_speaker(who, piece.text) if spoken else piece.text
             passages.append(ReadPassage(number, own, before, session))
     named = sorted({part for name in names for part in (name, *name.split())}, key=len, reverse=True)
-    asked = [
-        AskedQuestion(without_names(text, named) or text, text, type_, tuple(gold)) for text, type_, gold in questions
+    results = [
+        ReadQuestion(without_names(text, named) or text, text, type_, tuple(gold)) for text, type_, gold in questions
     ]
-    return Example(name, kind, part, tuple(passages), tuple(asked))
+    return Example(name, kind, part, tuple(passages), tuple(results))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -118,8 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with gzip.open(options.out, "wt", encoding="utf-8") as file:
         for example in examples:
             file.write(json.dumps(asdict(example)) + "\n")
-    asked = sum(len(example.questions) for example in examples)
-    print(f"{len(examples)} memories, {asked} questions.")
+    results = sum(len(example.questions) for example in examples)
+    print(f"{len(examples)} memories, {results} questions.")
 
 
 if __name__ == "__main__":

@@ -115,12 +115,16 @@ def by_item(scores: Tensor, items: Tensor, count: int) -> Tensor:
 
 def steps(memories: Sequence[Memory], chance: random.Random) -> Iterator[list[tuple[Memory, list[int]]]]:
     """An epoch: every question once, with a few worlds in each step."""
-    waiting = {n: chance.sample(range(len(memory.questions)), len(memory.questions)) for n, memory in enumerate(memories)}
+    waiting = {
+        n: chance.sample(range(len(memory.questions)), len(memory.questions)) for n, memory in enumerate(memories)
+    }
     while waiting:
         chosen = chance.sample(sorted(waiting), min(WORLDS, len(waiting)))
         step = []
         for number in chosen:
-            step.append((memories[number], [waiting[number].pop() for _ in range(min(QUESTIONS, len(waiting[number])))]))
+            step.append(
+                (memories[number], [waiting[number].pop() for _ in range(min(QUESTIONS, len(waiting[number])))])
+            )
             if not waiting[number]:
                 del waiting[number]
         yield step
@@ -165,11 +169,16 @@ def evaluate(encoder: Encoder, memories: Sequence[Memory], device: str) -> dict[
         if memory.part == "train":
             continue
         vectors = torch.cat(
-            [embed_passages(encoder, memory.passages[n : n + EVALUATED], device) for n in range(0, len(memory.passages), EVALUATED)]
+            [
+                embed_passages(encoder, memory.passages[n : n + EVALUATED], device)
+                for n in range(0, len(memory.passages), EVALUATED)
+            ]
         )
         rows = [ids for ids, _, _ in memory.questions]
-        asked = torch.cat([embed_questions(encoder, rows[n : n + EVALUATED], device) for n in range(0, len(rows), EVALUATED)])
-        scores = by_item(asked @ vectors.T, torch.tensor(memory.items, device=device), memory.count).cpu()
+        results = torch.cat(
+            [embed_questions(encoder, rows[n : n + EVALUATED], device) for n in range(0, len(rows), EVALUATED)]
+        )
+        scores = by_item(results @ vectors.T, torch.tensor(memory.items, device=device), memory.count).cpu()
         for (_, gold, type_), row in zip(memory.questions, scores, strict=True):
             if not gold:
                 unanswered[memory.part].append(float(row.max()))
@@ -187,10 +196,15 @@ def evaluate(encoder: Encoder, memories: Sequence[Memory], device: str) -> dict[
     result = {}
     for name, rows_ in sorted(found.items()):
         recall10, recall20, reciprocal = (sum(column) / len(rows_) for column in zip(*rows_, strict=True))
-        result[name] = {"questions": len(rows_), "R@10": 100 * recall10, "R@20": 100 * recall20, "MRR": 100 * reciprocal}
+        result[name] = {
+            "questions": len(rows_),
+            "R@10": 100 * recall10,
+            "R@20": 100 * recall20,
+            "MRR": 100 * reciprocal,
+        }
         if unanswered[name]:
-            kept = sorted(answered[name])[len(answered[name]) // 20]
-            result[name]["refused"] = 100 * sum(score < kept for score in unanswered[name]) / len(unanswered[name])
+            threshold = sorted(answered[name])[len(answered[name]) // 20]
+            result[name]["refused"] = 100 * sum(score < threshold for score in unanswered[name]) / len(unanswered[name])
     return result
 
 
@@ -224,7 +238,10 @@ def train(memories: Sequence[Memory], base: dict[str, Tensor], options: argparse
             schedule.step()
             losses.append(loss.detach())
         mean = torch.stack(losses).mean().item()
-        print(f"epoch {epoch + 1}: loss {mean:.3f}, border {border.item():.3f}, {time.monotonic() - began:.0f} s", flush=True)
+        print(
+            f"epoch {epoch + 1}: loss {mean:.3f}, border {border.item():.3f}, {time.monotonic() - began:.0f} s",
+            flush=True,
+        )
     return encoder
 
 
@@ -241,7 +258,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args(arguments)
-    memories = read_examples(options.folder / "examples.jsonl.gz", Tokens(options.folder / "tokenizer.json", options.longest))
+    memories = read_examples(
+        options.folder / "examples.jsonl.gz", Tokens(options.folder / "tokenizer.json", options.longest)
+    )
     base = read_safetensors(options.folder / "base.safetensors")
     encoder = train(memories, base, options)
     figures = evaluate(encoder, memories, options.device)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks.dialogue_store import Way, kept
+from benchmarks.dialogue_store import Way, stored_dialogue
 from benchmarks.dialogues import pooled, sets
 from benchmarks.tool_clients import InProcess, Refused, Served
 
@@ -33,7 +33,7 @@ def test_sets_are_read_as_they_are_published(folder: Path) -> None:
 
 def test_a_session_is_a_conversation_with_names_and_times(folder: Path, tmp_path: Path) -> None:
     dialogue = pooled(sets(folder)["people"])
-    with kept(dialogue, tmp_path / "stores", InProcess) as store:
+    with stored_dialogue(dialogue, tmp_path / "stores", InProcess) as store:
         (found,) = store.door.call("memory_search", query="learn to sail", limit=1)["results"]
         assert next(iter(store.ask(SEARCH, "learn to sail"))) == "Chat_1_Ann_Ben/D1:2"
         told = store.door.call("memory_get_context", conversation_id=found["conversation_id"])
@@ -52,7 +52,7 @@ def test_a_long_message_has_the_place_of_its_first_chunk(folder: Path, tmp_path:
     (chat,) = sets(folder)["assistant"]
     long = "\n\n".join(f"Paragraph {n} is about port {n} of the Postgres server. " * 20 for n in range(12))
     chat = replace(chat, turns=(chat.turns[0], replace(chat.turns[1], text=long)))
-    with kept(chat, tmp_path / "stores", InProcess) as store:
+    with stored_dialogue(chat, tmp_path / "stores", InProcess) as store:
         found = store.ask(Way("recall", "recall", {"minScore": 0}), "Postgres server port 7")
         assert set(found) <= {"m0", "m1"} and "m1" in found
         # Nothing is told where nothing answers, and that is no failure of the measurement.

@@ -13,10 +13,10 @@ from tests.postgres_server import PostgresServer
 def test_a_server_is_asked_in_every_mode_and_the_tools_in_this_process_answer_alike(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stores, kept = tmp_path / "stores", tmp_path / "figures.json"
+    stores, stored_dialogue = tmp_path / "stores", tmp_path / "figures.json"
     common = [str(folder), "--sets", "people", "--others", "100", "--keep", str(stores)]
-    main([*common, "--json", str(kept)])
-    results = json.loads(kept.read_text(encoding="utf-8"))["results"]
+    main([*common, "--json", str(stored_dialogue)])
+    results = json.loads(stored_dialogue.read_text(encoding="utf-8"))["results"]
     assert list(results) == [
         "people, a store for each",
         "people, sessions",
@@ -38,7 +38,7 @@ def test_a_server_is_asked_in_every_mode_and_the_tools_in_this_process_answer_al
 
     made = {path: path.stat().st_mtime_ns for path in [*stores.rglob("turns.json"), *stores.glob("others-*/ready")]}
     assert len(made) == 5
-    main([*common, "--in-process", "--against", str(kept)])
+    main([*common, "--in-process", "--against", str(stored_dialogue)])
     assert all(path.stat().st_mtime_ns == when for path, when in made.items()), "the stores were not used again"
     assert len([*stores.rglob("turns.json")]) == 4
     told = capsys.readouterr().out

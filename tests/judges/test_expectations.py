@@ -8,7 +8,7 @@ import pytest
 from judges.__main__ import JUDGES
 from judges.expectations import EXPECTED, Expected
 from judges.installed import LISTS, LOCKS, pinned, version
-from judges.report import Finding, Report, judged, told
+from judges.report import Finding, Report, judged, output
 
 FOUND = Finding("product 2026-07-28", "ping:pong", "It did not answer.")
 
@@ -26,24 +26,24 @@ def expected(**more: object) -> Expected:
 def test_every_expectation_is_of_a_known_judge_and_has_a_reason(one: Expected) -> None:
     assert one.judge in JUDGES
     assert one.where and one.check
-    re.compile(one.said)
+    re.compile(one.text)
     assert one.reason.endswith(".") and len(one.reason) > 20
 
 
 def test_no_two_expectations_are_the_same() -> None:
-    assert len({(one.judge, one.where, one.check, one.said) for one in EXPECTED}) == len(EXPECTED)
+    assert len({(one.judge, one.where, one.check, one.text) for one in EXPECTED}) == len(EXPECTED)
 
 
 def test_what_nobody_expected_is_a_failure() -> None:
     verdict = judged(report(FOUND), ())
     assert verdict.failures == (FOUND,) and not verdict.clean
-    assert "FAILED conformance | product 2026-07-28 | ping:pong | It did not answer." in told([verdict])
+    assert "FAILED conformance | product 2026-07-28 | ping:pong | It did not answer." in output([verdict])
 
 
 def test_what_was_expected_is_told_with_its_reason() -> None:
     verdict = judged(report(FOUND), (expected(),))
     assert verdict.clean and verdict.explained == ((FOUND, expected()),)
-    assert "expected conformance | 1 x | So." in told([verdict])
+    assert "expected conformance | 1 x | So." in output([verdict])
 
 
 @pytest.mark.parametrize("other", [{"where": "fixtures *"}, {"check": "pin"}, {"said": "timed out"}, {"judge": "axe"}])

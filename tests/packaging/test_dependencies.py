@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from licences import EXCEPTIONS, is_allowed, told
+from licences import EXCEPTIONS, is_allowed, licence_of
 from licences import faults as licence_faults
 from locked import BLOCKED, LOCK, faults, pinned
 
@@ -70,4 +70,4 @@ def test_a_licence_that_is_new_or_unknown_is_told() -> None:
     (fault,) = licence_faults(lock)
     assert "no-such-package does not tell its licence" in fault
     assert {one.split()[0] for one in licence_faults(GOOD)} == EXCEPTIONS.keys()
-    assert told("pytest") == "MIT"
+    assert licence_of("pytest") == "MIT"
