@@ -18,7 +18,7 @@ def report(*findings: Finding, checks: int = 3) -> Report:
 
 
 def expected(**more: object) -> Expected:
-    fields = {"judge": "conformance", "where": "product *", "check": "ping:*", "said": "not answer", "reason": "So."}
+    fields = {"judge": "conformance", "where": "product *", "check": "ping:*", "text": "not answer", "reason": "So."}
     return Expected(**fields | more)  # type: ignore[arg-type]
 
 
@@ -46,7 +46,7 @@ def test_what_was_expected_is_told_with_its_reason() -> None:
     assert "expected conformance | 1 x | So." in output([verdict])
 
 
-@pytest.mark.parametrize("other", [{"where": "fixtures *"}, {"check": "pin"}, {"said": "timed out"}, {"judge": "axe"}])
+@pytest.mark.parametrize("other", [{"where": "fixtures *"}, {"check": "pin"}, {"text": "timed out"}, {"judge": "axe"}])
 def test_an_expectation_explains_nothing_else(other: dict[str, str]) -> None:
     assert judged(report(FOUND), (expected(**other),)).failures == (FOUND,)
 
