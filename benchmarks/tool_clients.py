@@ -137,7 +137,7 @@ class InProcess:
 
     def call(self, tool: str, **arguments: object) -> Mapping[str, Any]:
         try:
-            return TOOLS[tool].run(self.memory, arguments).data
+            return dict(TOOLS[tool].run(self.memory, arguments).data)
         except CommonplaceError as error:
             raise Refused(error.code, error.message) from error
 

@@ -30,7 +30,7 @@ def calling(memory: LocalMemory) -> Call:
     def call(name: str, /, **arguments: Any) -> dict[str, Any]:
         reply = TOOLS[name].run(memory, arguments)
         Draft202012Validator(TOOLS[name].output).validate(reply.data)
-        return reply.data
+        return dict(reply.data)
 
     return call
 
@@ -46,7 +46,7 @@ class Memories:
     def __init__(self, memory: LocalMemory) -> None:
         self.memory = memory
 
-    def __call__(self, name: str, /, **arguments: Any) -> Reply:
+    def __call__(self, name: str, /, **arguments: Any) -> Reply[Any]:
         tool = next(tool for tool in memories_dialect.TOOLS if tool.name == name)
         reply = tool.run(self.memory, arguments)
         Draft202012Validator(tool.output).validate(reply.data)

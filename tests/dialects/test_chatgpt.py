@@ -23,7 +23,7 @@ def call(memory: LocalMemory, name: str, **arguments: Any) -> dict[str, Any]:
     reply = TOOLS[name].run(memory, arguments)
     Draft202012Validator(TOOLS[name].output).validate(reply.data)
     assert json.loads(reply.text) == reply.data
-    return reply.data
+    return dict(reply.data)
 
 
 def test_both_tools_take_one_text_and_only_read() -> None:

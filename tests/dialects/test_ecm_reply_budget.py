@@ -37,7 +37,7 @@ TEXTS = st.lists(
 NUMBERS = count()
 
 
-def ask(memory: LocalMemory, name: str, **arguments: Any) -> Reply:
+def ask(memory: LocalMemory, name: str, **arguments: Any) -> Reply[Any]:
     reply = TOOLS[name].run(memory, arguments)
     assert json.loads(reply.text) == reply.data
     return reply

@@ -120,7 +120,7 @@ def told(memory: LocalMemory) -> LocalMemory:
     return memory
 
 
-def asked(memory: LocalMemory, profile: str, **arguments: Any) -> Reply:
+def asked(memory: LocalMemory, profile: str, **arguments: Any) -> Reply[Any]:
     tool = tools(profile)["get_context"]
     reply = tool.run(memory, arguments)
     Draft202012Validator(tool.output).validate(reply.data)
@@ -161,11 +161,11 @@ def test_without_one_it_is_memories_markdown(told: LocalMemory, profile: str, ar
     assert ("## Project Rules\n- Use tabs" in reply.text) is ("project_id" in arguments)
 
 
-def contents(reply: Reply) -> list[str]:
+def contents(reply: Reply[Any]) -> list[str]:
     return [item["content"] for item in reply.data["items"]]
 
 
-def as_json_for(told: LocalMemory, profile: str, **arguments: Any) -> Reply:
+def as_json_for(told: LocalMemory, profile: str, **arguments: Any) -> Reply[Any]:
     """The reply to a mix of arguments, which has to be JSON in Kiro's shape."""
     reply = asked(told, profile, **arguments)
     assert json.loads(reply.text) == reply.data
@@ -260,4 +260,4 @@ def test_without_a_query_there_are_rules_only(memory: LocalMemory, profile: str)
     reply = tool.run(memory, {"project_id": "my-api"})
     (rule,) = reply.data["project_rules"]
     assert reply.text == f"## Project Rules\n- Amounts are cents. (id: {rule['id']})"
-    assert reply.data.keys() <= tools("memories")["get_context"].output["properties"].keys()  # type: ignore[attr-defined]
+    assert reply.data.keys() <= tools("memories")["get_context"].output["properties"].keys()

@@ -11,7 +11,8 @@ import click
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
 from commonplace.cli.search import embed_for_question
-from commonplace.dialects.kiro import NO_PROJECT, TOOLS, written_context
+from commonplace.dialects.kiro import TOOLS, written_context
+from commonplace.dialects.kiro_records import NO_PROJECT
 from commonplace.dialects.memories_records import rules_text
 from commonplace.dialects.records import item_record, parse_id
 from commonplace.dialects.tool import Tool
@@ -57,13 +58,13 @@ def context(call: Call, project: str | None, query: str | None, budget: int) -> 
 def _for_people(memory: LocalMemory, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """What fits the budget as it is printed, which takes much less room than JSON."""
     checked = _tool("get_context").checked(arguments)
-    return written_context(memory, checked, tables.context_characters)
+    return {**written_context(memory, characters=tables.context_characters, **checked)}
 
 
 def call_tool(memory: LocalMemory, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """What an agent would get from this tool of the Kiro dialect."""
     given = {name: value for name, value in arguments.items() if value is not None}
-    return _tool(tool).run(memory, given).data
+    return dict(_tool(tool).run(memory, given).data)
 
 
 def _tool(name: str) -> Tool:

@@ -31,7 +31,7 @@ def stats(call: Call, folder: str | None) -> None:
     Activity is told per week of the last 26, or per month of the last 24 if some is older, in UTC.
     """
     with call.memory() as memory:
-        data = statistics(counted(memory, folder))
+        data: dict[str, Any] = {**statistics(counted(memory, folder))}
         spoken = message_activity(memory, folder)
     data["activity"] = {
         "unit": spoken.unit,

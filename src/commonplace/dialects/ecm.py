@@ -1,16 +1,20 @@
-"""The shapes of ECM's replies, as JSON Schema."""
+"""ECM's tools and replies: chunks of past sessions, what stands next to them, and how something came about.
+
+Every reply fits `mcp_max_response` tokens as it is serialised, and says how much there was.
+"""
 
 from __future__ import annotations
 
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
-from commonplace.dialects.schema import BOOLEAN, INTEGER, NUMBER, STRING, STRING_OR_NULL, Schema, array, record
-from commonplace.dialects.tool import Arguments, Param, Reply, Tool, ToolFunction, compact_json, search_notice
+from commonplace.dialects.schema import Json
+from commonplace.dialects.tool import Param, Reply, Tool, compact_json, search_notice
 from commonplace.errors import InvalidInput, NoResults
-from commonplace.memory.chunks import Chunk, chunk_ids, recall_chunks
+from commonplace.memory import chunks
+from commonplace.memory.chunks import chunk_ids, recall_chunks
 from commonplace.memory.explain import TimelineEvent
 from commonplace.memory.explain import explain as explained
 from commonplace.memory.local_memory import LocalMemory
@@ -21,43 +25,77 @@ from commonplace.text.redact import redact_data
 from commonplace.text.sentences import excerpt
 from commonplace.text.titles import truncate
 
-_COUNTED: Schema = {"truncated": BOOLEAN, "totalCount": INTEGER, "returnedCount": INTEGER, "notice": STRING}
-_CHUNK = record({"chunkId": STRING, "content": STRING, "score": NUMBER, "session": STRING, "cluster": STRING_OR_NULL})
 
-RECALL = record(
-    {
-        "results": array(_CHUNK),
-        "graphContext": array(
-            record(
-                {
-                    "chunkId": STRING,
-                    "content": STRING,
-                    "relation": {"type": "string", "enum": ["backward", "forward"]},
-                    "hops": INTEGER,
-                }
-            )
-        ),
-        **_COUNTED,
-    },
-    optional=("notice",),
-)
-EXPLAIN = record(
-    {
-        "summary": STRING,
-        "timeline": array(record({"date": STRING, "session": STRING, "event": STRING})),
-        "relatedClusters": array(STRING),
-        "keyChunks": array(_CHUNK),
-        **_COUNTED,
-    },
-    optional=("timeline", "notice"),
-)
-PREDICT = record(
-    {
-        "suggestions": array(record({"title": STRING, "relevance": NUMBER, "summary": STRING, "chunkId": STRING})),
-        **_COUNTED,
-    },
-    optional=("notice",),
-)
+class Chunk(TypedDict):
+    """A passage of a past session."""
+
+    chunkId: str
+    content: str
+    score: float
+    session: str
+    cluster: str | None
+
+
+class LinkedChunk(TypedDict):
+    """What the graph has next to a chunk."""
+
+    chunkId: str
+    content: str
+    relation: Annotated[str, Json(enum=["backward", "forward"])]
+    hops: int
+
+
+class _Counted(TypedDict):
+    truncated: bool
+    totalCount: int
+    returnedCount: int
+    notice: NotRequired[str]
+
+
+class TimelineRow(TypedDict):
+    """What happened on a day."""
+
+    date: str
+    session: str
+    event: str
+
+
+class Suggestion(TypedDict):
+    """What came next in a situation like this one."""
+
+    title: str
+    relevance: float
+    summary: str
+    chunkId: str
+
+
+class _RecallParts(TypedDict):
+    results: list[Chunk]
+    graphContext: list[LinkedChunk]
+
+
+class RecallReply(_RecallParts, _Counted):
+    """Chunks that answer."""
+
+
+class _ExplainParts(TypedDict):
+    summary: str
+    timeline: NotRequired[list[TimelineRow]]
+    relatedClusters: list[str]
+    keyChunks: list[Chunk]
+
+
+class ExplainReply(_ExplainParts, _Counted):
+    """The history of a topic."""
+
+
+class _PredictParts(TypedDict):
+    suggestions: list[Suggestion]
+
+
+class PredictReply(_PredictParts, _Counted):
+    """What may help."""
+
 
 # What the counts may take beyond the zeros of an empty reply, and the comma between two entries.
 _SLACK, _COMMA = 12, 1
@@ -75,17 +113,17 @@ class ReplyBudget:
 
     def __init__(self, memory: LocalMemory, empty: dict[str, Any], waiting: int = 0) -> None:
         self._most = memory.settings.mcp_max_response
-        told = search_notice(memory, waiting)
+        notice = search_notice(memory, waiting)
         counted = {"truncated": False, "totalCount": 0, "returnedCount": 0}
-        self._data = empty | counted | ({"notice": told} if told else {})
+        self._data = empty | counted | ({"notice": notice} if notice else {})
         self._used = len(compact_json(redact_data(self._data))) + _SLACK
         self._short = False
 
     def write(self, name: str, text: str, share: float) -> None:
         """A text of its own, cut where its share ends."""
-        told = self._cut(redact_data(text), self._spare(share))
-        self._data[name] = told
-        self._used += _cost(told)
+        shown = self._cut(redact_data(text), self._spare(share))
+        self._data[name] = shown
+        self._used += _cost(shown)
 
     def fill(self, name: str, entries: Sequence[Any], share: float = 1.0, brief: int = 0) -> int:
         """Add entries in their order until one does not fit; how many did.
@@ -105,7 +143,7 @@ class ReplyBudget:
     def share_out(self, name: str, entries: Sequence[Any], share: float, shorten: Shorten) -> int:
         """Add as many entries as fit when the long text of each has as much room as that of any other; how many did.
 
-        One long answer must not keep nine others from being told. No text is cut to less than LEAST.
+        One long answer must not leave out nine others. No text is cut to less than SHORTEST_CUT.
         """
         safe = [redact_data(entry) for entry in entries]
         most = bisect_right(_LENGTHS, self._spare(share), key=lambda length: _cost_of(safe, length)) - 1
@@ -115,13 +153,13 @@ class ReplyBudget:
         return self.fill(name, shortened, share)
 
     def choose(self, name: str, entries: Sequence[Any], order: Sequence[int], share: float) -> None:
-        """Add entries by what is wanted most, and tell them in their own order."""
-        kept = order[: self.fill(name, [entries[number] for number in order], share)]
-        told = dict(zip(kept, self._data[name], strict=True))
-        self._data[name] = [told[number] for number in sorted(kept)]
+        """Add the most important entries that fit, and show them in their own order."""
+        chosen = order[: self.fill(name, [entries[number] for number in order], share)]
+        shown = dict(zip(chosen, self._data[name], strict=True))
+        self._data[name] = [shown[number] for number in sorted(chosen)]
 
-    def reply(self, told: int, total: int) -> Reply:
-        self._data |= {"truncated": self._short or told < total, "totalCount": total, "returnedCount": told}
+    def reply(self, returned: int, total: int) -> Reply[Any]:
+        self._data |= {"truncated": self._short or returned < total, "totalCount": total, "returnedCount": returned}
         assert estimate_tokens(len(compact_json(self._data))) <= self._most
         return Reply(self._data)
 
@@ -168,75 +206,79 @@ def _cost(value: Any) -> int:
 MAX_LIMIT, MAX_DEPTH = 100, 50
 # How far of a reply each part may go; what it leaves is for the parts after it.
 _RESULTS_SHARE, _SUMMARY_SHARE, _TIMELINE_SHARE = 0.8, 0.4, 0.7
-# What stands next to the results is told in so many characters where there is no room for more.
+# What stands next to the results is cut to so many characters where there is no room for more.
 _ASIDE = 240
 
 
-def recall(memory: LocalMemory, arguments: Arguments) -> Reply:
+def _whole_number(description: str, most: int) -> Param:
+    return Param(description, least=1, most=most, strict=True, json_type="integer")
+
+
+def recall(
+    memory: LocalMemory,
+    query: Annotated[str, Param("The search query")],
+    limit: Annotated[int, _whole_number("Maximum results", MAX_LIMIT)] = 10,
+    min_score: Annotated[float, Param("Minimum similarity score", least=0, most=1, strict=True, name="minScore")] = 0.5,
+) -> Reply[RecallReply]:
     """Chunks that answer, best first, and what the graph has next to them."""
-    query = _require_text(arguments, "query")
-    found = recall_chunks(memory, query, arguments["limit"], arguments["minScore"])
-    around = chunk_ids(memory, {one.passage_id: one.item for one in found.around})
-    graph = [
-        {
-            "chunkId": around[one.passage_id],
-            "content": one.text,
-            "relation": one.relation,
-            "hops": one.hops,
-        }
+    _require_text(query, "query")
+    found = recall_chunks(memory, query, limit, min_score)
+    ids = chunk_ids(memory, {one.passage_id: one.item for one in found.around})
+    graph: list[LinkedChunk] = [
+        {"chunkId": ids[one.passage_id], "content": one.text, "relation": one.relation, "hops": one.hops}
         for one in found.around
     ]
-    room = ReplyBudget(memory, {"results": [], "graphContext": []}, found.waiting)
-    sought = {word.token for word in plain_words(query)}
+    budget = ReplyBudget(memory, {"results": [], "graphContext": []}, found.waiting)
+    words = {word.token for word in plain_words(query)}
     results = [chunk_data(chunk) for chunk in found.chunks]
-    told = room.share_out(
-        "results", results, _RESULTS_SHARE if graph else 1.0, lambda text, most: excerpt(text, sought, most)
+    returned = budget.share_out(
+        "results", results, _RESULTS_SHARE if graph else 1.0, lambda text, most: excerpt(text, words, most)
     )
-    room.fill("graphContext", graph, brief=_ASIDE)
-    return room.reply(told, found.total)
+    budget.fill("graphContext", graph, brief=_ASIDE)
+    return budget.reply(returned, found.total)
 
 
-def explain(memory: LocalMemory, arguments: Arguments) -> Reply:
+def explain(
+    memory: LocalMemory,
+    topic: Annotated[str, Param("The topic to explain")],
+    depth: Annotated[int, _whole_number("Traversal depth", MAX_DEPTH)] = 20,
+    include_timeline: Annotated[bool, Param("Include the chronological timeline", name="includeTimeline")] = True,
+) -> Reply[ExplainReply]:
     """The history of a topic: a summary in phases, a timeline, related topics and the chunks that say most."""
-    found = explained(memory, _require_text(arguments, "topic"), arguments["depth"])
-    wanted = arguments["includeTimeline"]
-    room = ReplyBudget(
-        memory, {"summary": ""} | ({"timeline": []} if wanted else {}) | {"relatedClusters": [], "keyChunks": []}
-    )
-    room.write("summary", found.summary, _SUMMARY_SHARE)
-    room.fill("relatedClusters", list(found.topics))
-    if wanted:
-        room.choose("timeline", [_event(one) for one in found.timeline], _by_weight(found.timeline), _TIMELINE_SHARE)
-    told = room.fill("keyChunks", [chunk_data(chunk) for chunk in found.chunks])
-    return room.reply(told, len(found.chunks))
+    _require_text(topic, "topic")
+    found = explained(memory, topic, depth)
+    timeline: dict[str, Any] = {"timeline": []} if include_timeline else {}
+    budget = ReplyBudget(memory, {"summary": "", **timeline, "relatedClusters": [], "keyChunks": []})
+    budget.write("summary", found.summary, _SUMMARY_SHARE)
+    budget.fill("relatedClusters", list(found.topics))
+    if include_timeline:
+        events: list[TimelineRow] = [
+            {"date": one.day, "session": one.session, "event": one.event} for one in found.timeline
+        ]
+        budget.choose("timeline", events, _by_importance(found.timeline), _TIMELINE_SHARE)
+    returned = budget.fill("keyChunks", [chunk_data(chunk) for chunk in found.chunks])
+    return budget.reply(returned, len(found.chunks))
 
 
-def predict(memory: LocalMemory, arguments: Arguments) -> Reply:
+def predict(
+    memory: LocalMemory,
+    context: Annotated[str, Param("Current conversation context")],
+    limit: Annotated[int, _whole_number("Maximum suggestions", MAX_LIMIT)] = 5,
+) -> Reply[PredictReply]:
     """What came next in situations like this one."""
-    found = predicted(memory, _require_text(arguments, "context"), arguments["limit"])
+    _require_text(context, "context")
+    found = predicted(memory, context, limit)
     if not found:
         raise NoResults("No matching chunks found")
-    entries = [
-        {
-            "title": one.title,
-            "relevance": round(one.relevance, 4),
-            "summary": one.summary,
-            "chunkId": one.chunk.id,
-        }
+    suggestions: list[Suggestion] = [
+        {"title": one.title, "relevance": round(one.relevance, 4), "summary": one.summary, "chunkId": one.chunk.id}
         for one in found
     ]
-    room = ReplyBudget(memory, {"suggestions": []})
-    return room.reply(room.fill("suggestions", entries), len(found))
+    budget = ReplyBudget(memory, {"suggestions": []})
+    return budget.reply(budget.fill("suggestions", suggestions), len(found))
 
 
-def _require_text(arguments: Arguments, name: str) -> str:
-    text: str = arguments[name]
-    if not text.strip():
-        raise InvalidInput(f"{name} is empty.", f"Say what the {name} is.")
-    return text
-
-
-def chunk_data(chunk: Chunk) -> dict[str, Any]:
+def chunk_data(chunk: chunks.Chunk) -> Chunk:
     """A chunk as the reference shows it."""
     return {
         "chunkId": chunk.id,
@@ -247,60 +289,28 @@ def chunk_data(chunk: Chunk) -> dict[str, Any]:
     }
 
 
-def _event(event: TimelineEvent) -> dict[str, Any]:
-    return {"date": event.day, "session": event.session, "event": event.event}
+def _require_text(text: str, name: str) -> None:
+    if not text.strip():
+        raise InvalidInput(f"{name} is empty.", f"Say what the {name} is.")
 
 
-def _by_weight(timeline: Sequence[TimelineEvent]) -> list[int]:
-    """Which events to keep if there is no room for all: how it began, where it stands, and what says most."""
+def _by_importance(timeline: Sequence[TimelineEvent]) -> list[int]:
+    """Which events to show if there is no room for all: how it began, where it stands, and what says most."""
     middle = sorted(range(1, len(timeline) - 1), key=lambda n: -timeline[n].worth)
     return list(dict.fromkeys([len(timeline) - 1, 0, *middle]))
 
 
-def _whole_number(name: str, description: str, default: int, most: int) -> Param:
-    return Param(name, int, description, default=default, least=1, most=most, strict=True, json_type="integer")
-
-
-def _tool(
-    name: str, title: str, description: str, params: tuple[Param, ...], output: Schema, call: ToolFunction
-) -> Tool:
-    return Tool("ecm", name, title, description, params, output, call)
-
-
 TOOLS = (
-    _tool(
-        "recall",
-        "Recall past work",
+    Tool.of(
+        *("ecm", recall, "Recall past work"),
         "What earlier sessions said and did about a question, with what stands next to it.",
-        (
-            Param("query", str, "The search query", required=True),
-            _whole_number("limit", "Maximum results", 10, MAX_LIMIT),
-            Param("minScore", float, "Minimum similarity score", default=0.5, least=0, most=1, strict=True),
-        ),
-        RECALL,
-        recall,
     ),
-    _tool(
-        "explain",
-        "Explain how it came about",
+    Tool.of(
+        *("ecm", explain, "Explain how it came about"),
         "The history of a topic over all sessions: a summary in phases, a timeline, related topics.",
-        (
-            Param("topic", str, "The topic to explain", required=True),
-            _whole_number("depth", "Traversal depth", 20, MAX_DEPTH),
-            Param("includeTimeline", bool, "Include the chronological timeline", default=True),
-        ),
-        EXPLAIN,
-        explain,
     ),
-    _tool(
-        "predict",
-        "Suggest what may help",
+    Tool.of(
+        *("ecm", predict, "Suggest what may help"),
         "What came next in situations like the current one, and errors met before.",
-        (
-            Param("context", str, "Current conversation context", required=True),
-            _whole_number("limit", "Maximum suggestions", 5, MAX_LIMIT),
-        ),
-        PREDICT,
-        predict,
     ),
 )

@@ -1,20 +1,22 @@
-"""memories.sh's streams: a memory that arrives in chunks."""
+"""memories.sh's tools: rules, decisions, facts, notes and skills that every agent should know, and streams of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any, cast
 
 from commonplace.dialects.memories_records import (
-    CONTEXT,
-    FORGOTTEN,
     LAYER_FIELD,
-    LAYERS,
-    LIST,
-    MEMORY,
-    RULES,
-    STREAM,
-    TYPES,
+    ContextReply,
+    ForgottenReply,
+    Layer,
+    ListReply,
+    MemoryReply,
+    MemoryType,
+    RulesReply,
+    StoredMemory,
+    StreamReply,
     contradiction_rows,
     contradiction_warning,
     layer_of,
@@ -28,243 +30,32 @@ from commonplace.dialects.memories_records import (
     scope_label,
     type_label,
 )
-from commonplace.dialects.schema import Schema
-from commonplace.dialects.tool import Arguments, Param, Reply, Tool, ToolFunction, search_notice
+from commonplace.dialects.tool import SEARCHED_KINDS, Param, Reply, Tool, search_notice
 from commonplace.errors import InvalidInput
 from commonplace.memory import streams
 from commonplace.memory.contradictions import find_contradictions
-from commonplace.memory.edit_and_forget import Changes, edit_item, enrich_item, forget_items
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
 from commonplace.memory.items import browse_items, get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
-from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.remember import NewItem, Remembered, remember_item
 from commonplace.memory.rules import ActiveRules, active_rules, rules_within
-from commonplace.model import KINDS, Item, Scope, Stream
+from commonplace.model import Item, Scope, Stream
 from commonplace.text.paths import check_glob
-
-
-def start_memory_stream(memory: LocalMemory, arguments: Arguments) -> Reply:
-    """Open a stream, in the server's own project unless it is to be global."""
-    project = None if arguments["global"] else memory.settings.project or None
-    stream = streams.start_stream(memory, arguments["type"], arguments["tags"] or (), project)
-    return Reply(_stream_data(stream), stream.id)
-
-
-def append_memory_chunk(memory: LocalMemory, arguments: Arguments) -> Reply:
-    """Add to a stream."""
-    stream = streams.append_to_stream(memory, arguments["stream_id"], arguments["chunk"])
-    return Reply(_stream_data(stream), f"{_chunk_count(stream)}, {stream.characters} chars")
-
-
-def finalize_memory_stream(memory: LocalMemory, arguments: Arguments) -> Reply:
-    """Make one memory of a stream."""
-    done = streams.finalize_stream(memory, arguments["stream_id"])
-    item, stream = done.item, done.stream
-    found = find_contradictions(memory, item)
-    verb = "Already stored" if done.duplicate else "Created"
-    text = f"{verb} {type_label(item.type)} {item.short_id} from {_chunk_count(stream)} ({stream.characters} chars)"
-    stored = memory_row(item) | {"duplicate": done.duplicate, "contradicts": contradiction_rows(found)}
-    return Reply(
-        _stream_data(stream) | {"memory": stored},
-        "\n\n".join(part for part in (text, contradiction_warning(found, item)) if part),
-    )
-
-
-def cancel_memory_stream(memory: LocalMemory, arguments: Arguments) -> Reply:
-    """Drop a stream."""
-    stream = streams.cancel_stream(memory, arguments["stream_id"])
-    return Reply(_stream_data(stream), f"Cancelled {stream.id}: {_chunk_count(stream)} dropped")
-
-
-_STREAM_ID = Param("stream_id", str, "Stream id from start", required=True)
-
-
-def _stream_tool(
-    name: str, title: str, description: str, params: tuple[Param, ...], call: ToolFunction, **more: Any
-) -> Tool:
-    more = {"read_only": False, "idempotent": False} | more
-    return Tool("memories", name, title, description, params, STREAM, call, **more)
-
-
-STREAM_TOOLS = (
-    _stream_tool(
-        "start_memory_stream",
-        "Start a stream",
-        "Start collecting a memory in chunks; returns the stream id.",
-        (
-            Param("type", str, "Memory type", default="note", choices=TYPES),
-            Param("tags", list, "Tags", items=str),
-            Param("global", bool, "Global scope instead of this project", default=False),
-        ),
-        start_memory_stream,
-    ),
-    _stream_tool(
-        "append_memory_chunk",
-        "Append to a stream",
-        "Append a chunk to an open stream.",
-        (_STREAM_ID, Param("chunk", str, "Content chunk", required=True)),
-        append_memory_chunk,
-    ),
-    _stream_tool(
-        "finalize_memory_stream",
-        "Finalize a stream",
-        "Make one memory of a stream's chunks.",
-        (_STREAM_ID,),
-        finalize_memory_stream,
-    ),
-    _stream_tool(
-        "cancel_memory_stream",
-        "Cancel a stream",
-        "Drop a stream and its chunks without creating a memory.",
-        (_STREAM_ID,),
-        cancel_memory_stream,
-        destructive=True,
-    ),
-)
-
-
-def _stream_data(stream: Stream) -> dict[str, Any]:
-    return {
-        "stream_id": stream.id,
-        "status": stream.status,
-        "chunks": stream.chunks,
-        "characters": stream.characters,
-    }
-
-
-def _chunk_count(stream: Stream) -> str:
-    return f"{stream.chunks} chunk{'' if stream.chunks == 1 else 's'}"
-
 
 MAX_LIMIT, MAX_LIST = 50, 100
 MAX_RULES_LENGTH = 200_000
-DEFAULT_TYPE = "note"
-# So many are looked through for those of one layer.
+DEFAULT_TYPE: MemoryType = "note"
+# How many are looked through for those of one layer.
 LAYER_CANDIDATES = 200
-# Everything but checkpoints, which are about a session.
-_FOUND = tuple(kind for kind in KINDS if kind != "checkpoint")
 
-
-def get_context(memory: LocalMemory, arguments: Arguments) -> Reply:
-    """Active rules, and what is relevant to the query."""
-    project, files = _project(memory, arguments), arguments["files"] or ()
-    active = active_rules(memory, project, files)
-    told = rules_within(active, MAX_RULES_LENGTH)
-    query = (arguments["query"] or "").strip()
-    if not query:
-        return Reply(_rules_data(told) | {"memories": []}, rules_text(told, files))
-    # So many more than asked for that all of them could be rules, which are told above.
-    surplus = len(active.project) + len(active.everywhere) + active.elsewhere
-    found = recall(memory, query, Scope.around(project, kinds=_FOUND), arguments["limit"] + surplus)
-    relevant = [hit.item for hit in found.hits if hit.item.type != "rule"][: arguments["limit"]]
-    text = f"{rules_text(told, files)}\n\n{relevant_text(relevant)}"
-    return _with_notice(memory, _rules_data(told) | {"memories": memory_rows(relevant)}, text, found.waiting)
-
-
-def add_memory(memory: LocalMemory, arguments: Arguments) -> Reply:
-    """Store a statement. The same one again in the same scope is found, and gets what tags and metadata are new."""
-    _require_content(arguments["content"])
-    tags, meta, layer = arguments["tags"] or (), arguments["metadata"] or {}, arguments["layer"]
-    if layer is not None:
-        meta = {**meta, LAYER_FIELD: layer}
-    stored = remember(
-        memory,
-        NewItem(
-            content=arguments["content"].strip(),
-            type="rule" if layer == "rule" and arguments["type"] == DEFAULT_TYPE else arguments["type"],
-            project=(arguments["project_id"] or "").strip() or None,
-            tags=tags,
-            details={"category": arguments["category"] or "", "paths": _globs(arguments["paths"] or ())},
-            meta=meta,
-        ),
-    )
-    item = get_item(memory, stored.id)
-    if stored.duplicate:
-        item = enrich_item(memory, item, tags, meta)
-    found = find_contradictions(memory, item)
-    verb = "Already stored" if stored.duplicate else "Stored"
-    text = f"{verb} {item.type} ({scope_label(item)}): {one_line(item)}\nid: {item.short_id} ({type_label(item.type)})"
-    data = memory_row(item) | {"duplicate": stored.duplicate, "contradicts": contradiction_rows(found)}
-    return Reply(data, "\n\n".join(part for part in (text, contradiction_warning(found, item)) if part))
-
-
-def search_memories(memory: LocalMemory, arguments: Arguments) -> Reply:
-    """Memories that answer a query, best first."""
-    if not arguments["query"].strip():
-        raise InvalidInput("query is empty.", "Give some words to look for.")
-    types = (arguments["type"],) if arguments["type"] else ()
-    asked = Scope.around(_project(memory, arguments), kinds=_FOUND, types=types)
-    layer, limit = arguments["layer"], arguments["limit"]
-    recalled = recall(memory, arguments["query"], asked, limit if layer is None else LAYER_CANDIDATES)
-    found = _in_layer([hit.item for hit in recalled.hits], layer)[:limit]
-    return _with_notice(
-        memory, {"memories": memory_rows(found)}, list_text(f"Found {_count_text(found)}", found), recalled.waiting
-    )
-
-
-def get_rules(memory: LocalMemory, arguments: Arguments) -> Reply:
-    """All active rules."""
-    files = arguments["files"] or ()
-    told = rules_within(active_rules(memory, _project(memory, arguments), files), MAX_RULES_LENGTH)
-    return Reply(_rules_data(told), rules_text(told, files))
-
-
-def list_memories(memory: LocalMemory, arguments: Arguments) -> Reply:
-    """The most recent memories."""
-    types = (arguments["type"],) if arguments["type"] else ()
-    tag = (arguments["tags"] or "").strip()
-    asked = Scope.around(_project(memory, arguments), kinds=("memory",), types=types, tag=tag)
-    layer, limit = arguments["layer"], arguments["limit"]
-    found = _in_layer(browse_items(memory, asked, limit if layer is None else LAYER_CANDIDATES).items, layer)[:limit]
-    return Reply({"memories": memory_rows(found)}, list_text(_count_text(found), found))
-
-
-def edit_memory(memory: LocalMemory, arguments: Arguments) -> Reply:
-    """Change a memory, or say which other one it replaces: both or neither."""
-    details = {}
-    if arguments["category"] is not None:
-        details["category"] = arguments["category"].strip()
-    if arguments["paths"] is not None:
-        details["paths"] = _globs(arguments["paths"])
-    content = arguments["content"]
-    if content is not None:
-        _require_content(content)
-    meta = arguments["metadata"]
-    if arguments["layer"] is not None:
-        meta = {**(get_item(memory, arguments["id"]).meta if meta is None else meta), LAYER_FIELD: arguments["layer"]}
-    changes = Changes(
-        content=None if content is None else content.strip(),
-        type=arguments["type"],
-        tags=arguments["tags"],
-        details=details or None,
-        meta=meta,
-    )
-    old = arguments["supersedes"]
-    item = edit_item(memory, arguments["id"], changes, supersedes=old)
-    if old is None:
-        return Reply(memory_row(item), f"Updated {memory_line(item)}")
-    replaced = get_item(memory, old)
-    undo = f"To undo: commonplace restore {replaced.id}"
-    return Reply(
-        memory_row(item) | {"supersedes": replaced.short_id},
-        f"Updated {memory_line(item)}\nIt supersedes {memory_line(replaced)}\n{undo}",
-    )
-
-
-def forget_memory(memory: LocalMemory, arguments: Arguments) -> Reply:
-    """Take a memory out of every answer; it can be restored."""
-    item = get_item(memory, arguments["id"], forgotten=True)
-    again = item.forgotten_ms is not None
-    forget_items(memory, [item.id])
-    text = f"{'Already forgotten' if again else 'Forgot'} {memory_line(item)}\nTo undo: commonplace restore {item.id}"
-    return Reply({"id": item.short_id, "forgotten": True, "restore": f"commonplace restore {item.id}"}, text)
-
-
-_PROJECT_ID = Param("project_id", str, "Project such as github.com/user/repo, besides what is global")
-_FILES = Param("files", list, "Files at hand: path rules then apply only if they match", items=str, max_items=1000)
-_TYPE = Param("type", str, "Only this type", choices=TYPES)
+_Text = str | None
+_ProjectId = Annotated[_Text, Param("Project such as github.com/user/repo, besides what is global")]
+_Files = Annotated[list[str] | None, Param("Files at hand: path rules then apply only if they match", max_items=1000)]
+_OnlyType = Annotated[MemoryType | None, Param("Only this type")]
+_StreamId = Annotated[str, Param("Stream id from start")]
 # What memories.sh's own SDK sends besides.
-_LAYER = Param("layer", str, "Layer of memories.sh", choices=LAYERS, listed=False)
+_Layer = Annotated[Layer | None, Param("Layer of memories.sh", listed=False)]
 _IGNORED_BY_CONTEXT = (
     "mode",
     "retrieval_strategy",
@@ -281,142 +72,256 @@ _IGNORED_BY_CONTEXT = (
 )
 
 
-def _tool(
-    name: str,
-    title: str,
-    description: str,
-    params: tuple[Param, ...],
-    output: Schema,
-    call: ToolFunction,
-    ignored: tuple[str, ...] = (),
-    **more: bool,
-) -> Tool:
-    return Tool("memories", name, title, description, params, output, call, ignored=ignored, **more)
+def get_context(
+    memory: LocalMemory,
+    query: Annotated[_Text, Param("What you are working on; rules only if omitted")] = None,
+    project_id: _ProjectId = None,
+    limit: Annotated[int, Param("Most memories, 1-50; rules are always included", least=1, most=MAX_LIMIT)] = 5,
+    files: _Files = None,
+) -> Reply[ContextReply]:
+    """Active rules, and what is relevant to the query."""
+    project, files = _project(memory, project_id), files or []
+    active = active_rules(memory, project, files)
+    shown = rules_within(active, MAX_RULES_LENGTH)
+    if not query or not query.strip():
+        return Reply(_context_data(shown, ()), rules_text(shown, files))
+    # So many more than asked for that all of them could be rules, which are shown above.
+    surplus = len(active.project) + len(active.everywhere) + active.elsewhere
+    found = recall(memory, query.strip(), Scope.around(project, kinds=SEARCHED_KINDS), limit + surplus)
+    relevant = [hit.item for hit in found.hits if hit.item.type != "rule"][:limit]
+    data = _context_data(shown, relevant)
+    return _with_notice(memory, data, f"{rules_text(shown, files)}\n\n{relevant_text(relevant)}", found.waiting)
 
+
+def add_memory(
+    memory: LocalMemory,
+    content: Annotated[str, Param("The memory content")],
+    type_: Annotated[MemoryType, Param("Memory type")] = DEFAULT_TYPE,
+    project_id: Annotated[
+        _Text, Param("Project it belongs to, such as github.com/user/repo; global if omitted")
+    ] = None,
+    tags: Annotated[list[str] | None, Param("Tags for categorization")] = None,
+    paths: Annotated[list[str] | None, Param('Glob patterns for path-scoped rules, such as "src/api/**"')] = None,
+    category: Annotated[_Text, Param("Grouping key: rule file name or skill directory")] = None,
+    metadata: Annotated[dict[str, Any] | None, Param("Extended attributes")] = None,
+    layer: _Layer = None,
+) -> Reply[MemoryReply]:
+    """Store a statement. The same one again in the same scope is found, and gets what tags and metadata are new."""
+    _require_content(content)
+    meta = metadata or {}
+    stored = remember_item(
+        memory,
+        NewItem(
+            content=content.strip(),
+            type="rule" if layer == "rule" and type_ == DEFAULT_TYPE else type_,
+            project=(project_id or "").strip() or None,
+            tags=tags or (),
+            details={"category": category or "", "paths": _globs(paths or ())},
+            meta=meta if layer is None else {**meta, LAYER_FIELD: layer},
+        ),
+    )
+    item, found = stored.item, stored.contradictions
+    verb = "Already stored" if stored.duplicate else "Stored"
+    text = f"{verb} {item.type} ({scope_label(item)}): {one_line(item)}\nid: {item.short_id} ({type_label(item.type)})"
+    return Reply(
+        cast(MemoryReply, _stored_data(stored)),
+        "\n\n".join(part for part in (text, contradiction_warning(found, item)) if part),
+    )
+
+
+def search_memories(
+    memory: LocalMemory,
+    query: Annotated[str, Param("Search query")],
+    project_id: _ProjectId = None,
+    type_: _OnlyType = None,
+    limit: Annotated[int, Param("Most results, 1-50", least=1, most=MAX_LIMIT)] = 10,
+    layer: _Layer = None,
+) -> Reply[ListReply]:
+    """Memories that answer a query, best first."""
+    if not query.strip():
+        raise InvalidInput("query is empty.", "Give some words to look for.")
+    scope = Scope.around(_project(memory, project_id), kinds=SEARCHED_KINDS, types=(type_,) if type_ else ())
+    result = recall(memory, query, scope, limit if layer is None else LAYER_CANDIDATES)
+    found = _in_layer([hit.item for hit in result.hits], layer)[:limit]
+    text = list_text(f"Found {_count_text(found)}", found)
+    return _with_notice(memory, ListReply(memories=memory_rows(found)), text, result.waiting)
+
+
+def get_rules(memory: LocalMemory, project_id: _ProjectId = None, files: _Files = None) -> Reply[RulesReply]:
+    """All active rules."""
+    shown = rules_within(active_rules(memory, _project(memory, project_id), files or ()), MAX_RULES_LENGTH)
+    return Reply(_rules_data(shown), rules_text(shown, files or ()))
+
+
+def list_memories(
+    memory: LocalMemory,
+    type_: _OnlyType = None,
+    tags: Annotated[_Text, Param("Only with a tag that contains this; any of several, comma separated")] = None,
+    project_id: _ProjectId = None,
+    limit: Annotated[int, Param("Most results, 1-100", least=1, most=MAX_LIST)] = 20,
+    layer: _Layer = None,
+) -> Reply[ListReply]:
+    """The most recent memories."""
+    project, types = _project(memory, project_id), (type_,) if type_ else ()
+    scope = Scope.around(project, kinds=("memory",), types=types, tag=(tags or "").strip())
+    found = _in_layer(browse_items(memory, scope, limit if layer is None else LAYER_CANDIDATES).items, layer)[:limit]
+    return Reply({"memories": memory_rows(found)}, list_text(_count_text(found), found))
+
+
+def edit_memory(
+    memory: LocalMemory,
+    id_: Annotated[str, Param("Memory id")],
+    content: Annotated[_Text, Param("New content")] = None,
+    type_: Annotated[MemoryType | None, Param("New type")] = None,
+    tags: Annotated[list[str] | None, Param("New tags, replacing the old")] = None,
+    paths: Annotated[list[str] | None, Param("New glob patterns")] = None,
+    category: Annotated[_Text, Param("New grouping key")] = None,
+    metadata: Annotated[dict[str, Any] | None, Param("New extended attributes")] = None,
+    supersedes: Annotated[_Text, Param("Id of an earlier memory that this one replaces")] = None,
+    layer: _Layer = None,
+) -> Reply[MemoryReply]:
+    """Change a memory, or say which other one it replaces: both or neither."""
+    details = {}
+    if category is not None:
+        details["category"] = category.strip()
+    if paths is not None:
+        details["paths"] = _globs(paths)
+    if content is not None:
+        _require_content(content)
+    meta: Mapping[str, Any] | None = metadata
+    if layer is not None:
+        meta = {**(get_item(memory, id_).meta if meta is None else meta), LAYER_FIELD: layer}
+    changes = Changes(
+        content=None if content is None else content.strip(), type=type_, tags=tags, details=details or None, meta=meta
+    )
+    item = edit_item(memory, id_, changes, supersedes=supersedes)
+    if supersedes is None:
+        return Reply(cast(MemoryReply, memory_row(item)), f"Updated {memory_line(item)}")
+    replaced = get_item(memory, supersedes)
+    undo = f"To undo: commonplace restore {replaced.id}"
+    text = f"Updated {memory_line(item)}\nIt supersedes {memory_line(replaced)}\n{undo}"
+    return Reply({**memory_row(item), "supersedes": replaced.short_id}, text)  # type: ignore[typeddict-item]
+
+
+def forget_memory(memory: LocalMemory, id_: Annotated[str, Param("Memory id")]) -> Reply[ForgottenReply]:
+    """Take a memory out of every answer; it can be restored."""
+    item = get_item(memory, id_, forgotten=True)
+    again = item.forgotten_ms is not None
+    forget_items(memory, [item.id])
+    undo = f"commonplace restore {item.id}"
+    text = f"{'Already forgotten' if again else 'Forgot'} {memory_line(item)}\nTo undo: {undo}"
+    return Reply({"id": item.short_id, "forgotten": True, "restore": undo}, text)
+
+
+def start_memory_stream(
+    memory: LocalMemory,
+    type_: Annotated[MemoryType, Param("Memory type")] = DEFAULT_TYPE,
+    tags: Annotated[list[str] | None, Param("Tags")] = None,
+    global_: Annotated[bool, Param("Global scope instead of this project")] = False,
+) -> Reply[StreamReply]:
+    """Open a stream, in the server's own project unless it is to be global."""
+    project = None if global_ else memory.settings.project or None
+    stream = streams.start_stream(memory, type_, tags or (), project)
+    return Reply(_stream_data(stream), stream.id)
+
+
+def append_memory_chunk(
+    memory: LocalMemory, stream_id: _StreamId, chunk: Annotated[str, Param("Content chunk")]
+) -> Reply[StreamReply]:
+    """Add to a stream."""
+    stream = streams.append_to_stream(memory, stream_id, chunk)
+    return Reply(_stream_data(stream), f"{_chunk_count(stream)}, {stream.characters} chars")
+
+
+def finalize_memory_stream(memory: LocalMemory, stream_id: _StreamId) -> Reply[StreamReply]:
+    """Make one memory of a stream."""
+    done = streams.finalize_stream(memory, stream_id)
+    item, stream = done.item, done.stream
+    found = find_contradictions(memory, item)
+    verb = "Already stored" if done.duplicate else "Created"
+    text = f"{verb} {type_label(item.type)} {item.short_id} from {_chunk_count(stream)} ({stream.characters} chars)"
+    data = _stream_data(stream)
+    data["memory"] = _stored_data(Remembered(item, done.duplicate, tuple(found)))
+    return Reply(data, "\n\n".join(part for part in (text, contradiction_warning(found, item)) if part))
+
+
+def cancel_memory_stream(memory: LocalMemory, stream_id: _StreamId) -> Reply[StreamReply]:
+    """Drop a stream."""
+    stream = streams.cancel_stream(memory, stream_id)
+    return Reply(_stream_data(stream), f"Cancelled {stream.id}: {_chunk_count(stream)} dropped")
+
+
+_reading = partial(Tool.of, "memories")
+_writing = partial(Tool.of, "memories", read_only=False)
+_streaming = partial(Tool.of, "memories", read_only=False, idempotent=False)
 
 TOOLS = (
-    _tool(
-        "get_context",
+    _reading(
+        get_context,
         "Rules and relevant memories",
         "Active rules and the memories relevant to what you are working on. Call at the start of a task.",
-        (
-            Param("query", str, "What you are working on; rules only if omitted"),
-            _PROJECT_ID,
-            Param("limit", int, "Most memories, 1-50; rules are always included", default=5, least=1, most=MAX_LIMIT),
-            _FILES,
-        ),
-        CONTEXT,
-        get_context,
         ignored=_IGNORED_BY_CONTEXT,
     ),
-    _tool(
-        "add_memory",
+    _writing(
+        add_memory,
         "Remember",
         "Store a rule (always to follow), decision (with its reason), fact, note or skill for later sessions.",
-        (
-            Param("content", str, "The memory content", required=True),
-            Param("type", str, "Memory type", default=DEFAULT_TYPE, choices=TYPES),
-            Param("project_id", str, "Project it belongs to, such as github.com/user/repo; global if omitted"),
-            Param("tags", list, "Tags for categorization", items=str),
-            Param("paths", list, 'Glob patterns for path-scoped rules, such as "src/api/**"', items=str),
-            Param("category", str, "Grouping key: rule file name or skill directory"),
-            Param("metadata", dict, "Extended attributes"),
-            _LAYER,
-        ),
-        MEMORY,
-        add_memory,
         ignored=("embedding_model",),
-        read_only=False,
     ),
-    _tool(
-        "search_memories",
+    _reading(
+        search_memories,
         "Search memories",
         "Search memories by words and meaning, best first.",
-        (
-            Param("query", str, "Search query", required=True),
-            _PROJECT_ID,
-            _TYPE,
-            Param("limit", int, "Most results, 1-50", default=10, least=1, most=MAX_LIMIT),
-            _LAYER,
-        ),
-        LIST,
-        search_memories,
         ignored=("retrieval_strategy",),
     ),
-    _tool(
-        "get_rules", "Rules", "All active rules, of the project and global.", (_PROJECT_ID, _FILES), RULES, get_rules
-    ),
-    _tool(
-        "list_memories",
-        "Recent memories",
-        "The most recent memories, by type or tag if wanted.",
-        (
-            _TYPE,
-            Param("tags", str, "Only with a tag that contains this; any of several, comma separated"),
-            _PROJECT_ID,
-            Param("limit", int, "Most results, 1-100", default=20, least=1, most=MAX_LIST),
-            _LAYER,
-        ),
-        LIST,
-        list_memories,
-    ),
-    _tool(
-        "edit_memory",
+    _reading(get_rules, "Rules", "All active rules, of the project and global."),
+    _reading(list_memories, "Recent memories", "The most recent memories, by type or tag if wanted."),
+    _writing(
+        edit_memory,
         "Edit a memory",
         "Change a memory by id; at least one field besides the id. Its history is kept.",
-        (
-            Param("id", str, "Memory id", required=True),
-            Param("content", str, "New content"),
-            Param("type", str, "New type", choices=TYPES),
-            Param("tags", list, "New tags, replacing the old", items=str),
-            Param("paths", list, "New glob patterns", items=str),
-            Param("category", str, "New grouping key"),
-            Param("metadata", dict, "New extended attributes"),
-            Param("supersedes", str, "Id of an earlier memory that this one replaces"),
-            _LAYER,
-        ),
-        MEMORY,
-        edit_memory,
+        destructive=True,
         ignored=("embedding_model",),
-        read_only=False,
+    ),
+    _writing(forget_memory, "Forget a memory", "Soft-delete a memory by id; it can be restored.", destructive=True),
+    _streaming(start_memory_stream, "Start a stream", "Start collecting a memory in chunks; returns the stream id."),
+    _streaming(append_memory_chunk, "Append to a stream", "Append a chunk to an open stream."),
+    _streaming(finalize_memory_stream, "Finalize a stream", "Make one memory of a stream's chunks."),
+    _streaming(
+        cancel_memory_stream,
+        "Cancel a stream",
+        "Drop a stream and its chunks without creating a memory.",
         destructive=True,
     ),
-    _tool(
-        "forget_memory",
-        "Forget a memory",
-        "Soft-delete a memory by id; it can be restored.",
-        (Param("id", str, "Memory id", required=True),),
-        FORGOTTEN,
-        forget_memory,
-        read_only=False,
-        destructive=True,
-    ),
-    *STREAM_TOOLS,
 )
 
 
-def _project(memory: LocalMemory, arguments: Arguments) -> str | None:
-    """The project asked about: the one named, else the one the server runs in."""
-    return (arguments["project_id"] or "").strip() or memory.settings.project or None
+def _project(memory: LocalMemory, project_id: str | None) -> str | None:
+    """The project that is meant: the one named, else the one the server runs in."""
+    return (project_id or "").strip() or memory.settings.project or None
 
 
 def _in_layer(items: Sequence[Item], layer: str | None) -> list[Item]:
     return [item for item in items if layer is None or layer_of(item.type, item.meta) == layer]
 
 
-def _rules_data(told: ActiveRules) -> dict[str, Any]:
+def _rules_data(rules: ActiveRules) -> RulesReply:
     return {
-        "project_rules": memory_rows(told.project),
-        "global_rules": memory_rows(told.everywhere),
-        "rules_for_other_files": told.elsewhere,
-        "rules_left_out": told.left_out,
+        "project_rules": memory_rows(rules.project),
+        "global_rules": memory_rows(rules.everywhere),
+        "rules_for_other_files": rules.elsewhere,
+        "rules_left_out": rules.left_out,
     }
 
 
-def _with_notice(memory: LocalMemory, data: dict[str, Any], text: str, waiting: int) -> Reply:
-    """The reply, and if meaning is incomplete or has stopped working since anybody was told, why."""
-    told = search_notice(memory, waiting)
-    return Reply(data | {"notice": told}, f"{text}\n\n({told})") if told else Reply(data, text)
+def _context_data(rules: ActiveRules, relevant: Sequence[Item]) -> ContextReply:
+    return {**_rules_data(rules), "memories": memory_rows(relevant)}  # type: ignore[typeddict-item]
+
+
+def _with_notice(memory: LocalMemory, data: Any, text: str, waiting: int) -> Reply[Any]:
+    """The reply, and if embedding failed since the last notice or something has no vector yet, that."""
+    notice = search_notice(memory, waiting)
+    return Reply(data | {"notice": notice}, f"{text}\n\n({notice})") if notice else Reply(data, text)
 
 
 def _globs(paths: Sequence[str]) -> str:
@@ -430,3 +335,21 @@ def _require_content(content: str) -> None:
 
 def _count_text(found: Sequence[Item]) -> str:
     return f"{len(found)} {'memory' if len(found) == 1 else 'memories'}"
+
+
+def _stored_data(stored: Remembered) -> StoredMemory:
+    contradicts = contradiction_rows(stored.contradictions)
+    return {**memory_row(stored.item), "duplicate": stored.duplicate, "contradicts": contradicts}
+
+
+def _stream_data(stream: Stream) -> StreamReply:
+    return {
+        "stream_id": stream.id,
+        "status": stream.status,
+        "chunks": stream.chunks,
+        "characters": stream.characters,
+    }
+
+
+def _chunk_count(stream: Stream) -> str:
+    return f"{stream.chunks} chunk{'' if stream.chunks == 1 else 's'}"

@@ -1,11 +1,13 @@
-"""The shapes of memories.sh's structured replies, as JSON Schema."""
+"""Memories as memories.sh writes them: as data, as lines of text, and in the fields that its SDK reads.
+
+As text, every memory is one line, whatever it holds, so that no content can pass for a heading or for another memory.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, NotRequired, TypedDict, get_args
 
-from commonplace.dialects.schema import BOOLEAN, INTEGER, OBJECT, STRING, STRING_OR_NULL, Schema, array, record
 from commonplace.dialects.tool import compact_json
 from commonplace.memory.contradictions import Contradiction
 from commonplace.memory.rules import ActiveRules, rule_paths
@@ -14,61 +16,102 @@ from commonplace.text.dates import iso_time
 from commonplace.text.project_names import base_name
 from commonplace.text.titles import shorten, title_of, truncate
 
-_MEMORY: Schema = {
-    "id": STRING,
-    "uid": STRING,
-    "number": INTEGER,
-    "type": STRING,
-    "title": STRING,
-    "content": STRING,
-    "scope": STRING,
-    "project_id": STRING_OR_NULL,
-    "tags": array(STRING),
-    "paths": array(STRING),
-    "category": STRING_OR_NULL,
-    "metadata": OBJECT,
-    "truncated": BOOLEAN,
-    "created_at": STRING,
-    "updated_at": STRING,
-}
 
-_MEMORIES: Schema = array(record(_MEMORY))
-_RULES: Schema = {
-    "project_rules": _MEMORIES,
-    "global_rules": _MEMORIES,
-    "rules_for_other_files": INTEGER,
-    "rules_left_out": INTEGER,
-}
+class MemoryRow(TypedDict):
+    """A memory as data; `truncated` if something of it is too long to be in the reply."""
 
-_STORED: Schema = {
-    "duplicate": BOOLEAN,
-    "contradicts": array(record({"id": STRING, "reason": STRING, "content": STRING})),
-}
+    id: str
+    uid: str
+    number: int
+    type: str
+    title: str
+    content: str
+    scope: str
+    project_id: str | None
+    tags: list[str]
+    paths: list[str]
+    category: str | None
+    metadata: dict[str, Any]
+    truncated: bool
+    created_at: str
+    updated_at: str
 
-MEMORY = record(_MEMORY | _STORED | {"supersedes": STRING}, optional=("duplicate", "contradicts", "supersedes"))
-LIST = record({"memories": _MEMORIES, "notice": STRING}, optional=("notice",))
-RULES = record(_RULES)
-CONTEXT = record(_RULES | {"memories": _MEMORIES, "notice": STRING}, optional=("notice",))
-FORGOTTEN = record({"id": STRING, "forgotten": BOOLEAN, "restore": STRING})
-STREAM = record(
-    {
-        "stream_id": STRING,
-        "status": STRING,
-        "chunks": INTEGER,
-        "characters": INTEGER,
-        "memory": record(_MEMORY | _STORED),
-    },
-    optional=("memory",),
-)
 
-LAYERS = ("rule", "working", "long_term")
+class ContradictionRow(TypedDict):
+    """An earlier memory that a new one may replace."""
+
+    id: str
+    reason: str
+    content: str
+
+
+class StoredMemory(MemoryRow):
+    """A memory that was just stored, or was known before."""
+
+    duplicate: bool
+    contradicts: list[ContradictionRow]
+
+
+class MemoryReply(MemoryRow, total=False):
+    """A memory that was added or changed."""
+
+    duplicate: bool
+    contradicts: list[ContradictionRow]
+    supersedes: str
+
+
+class ListReply(TypedDict):
+    """Memories that were found or listed."""
+
+    memories: list[MemoryRow]
+    notice: NotRequired[str]
+
+
+class RulesReply(TypedDict):
+    """Active rules."""
+
+    project_rules: list[MemoryRow]
+    global_rules: list[MemoryRow]
+    rules_for_other_files: int
+    rules_left_out: int
+
+
+class ContextReply(RulesReply):
+    """Active rules, and what is relevant."""
+
+    memories: list[MemoryRow]
+    notice: NotRequired[str]
+
+
+class ForgottenReply(TypedDict):
+    """Which memory was forgotten, and how to restore it."""
+
+    id: str
+    forgotten: bool
+    restore: str
+
+
+class StreamReply(TypedDict):
+    """A stream, and the memory that was made of it."""
+
+    stream_id: str
+    status: str
+    chunks: int
+    characters: int
+    memory: NotRequired[StoredMemory]
+
+
+MemoryType = Literal["rule", "decision", "fact", "note", "skill"]
+Layer = Literal["rule", "working", "long_term"]
+LAYERS = get_args(Layer)
 LAYER_FIELD = "layer"
-"""Where the metadata of a memory tells its layer."""
+"""The field of a memory's metadata that has its layer."""
 
 
 def layer_of(type_: str, metadata: Mapping[str, Any]) -> str:
+    """The layer that a memory was stored with; else rules are `rule` and everything else is `long_term`."""
     stored = metadata.get(LAYER_FIELD)
-    return stored if stored in LAYERS else "rule" if type_ == "rule" else "long_term"
+    return str(stored) if stored in LAYERS else "rule" if type_ == "rule" else "long_term"
 
 
 def sdk_memory(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,8 +149,8 @@ def sdk_error(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 LABELS = {"rule": "📌 RULE", "decision": "💡 DECISION", "fact": "📋 FACT", "note": "📝 NOTE", "skill": "🔧 SKILL"}
-TYPES = tuple(LABELS)
-# What all lines or all contents of a reply share, and what each of them may have at least.
+TYPES = get_args(MemoryType)
+# How long all lines or all contents of a reply may be together, and how long each of them at least.
 MAX_LINES_LENGTH, LONGEST_LINE = 20_000, 500
 MAX_CONTENTS_LENGTH, LONGEST_CONTENT = 100_000, 4_000
 _REASONS = {"opposite": "the opposite of", "number": "another number than", "choice": "another choice than"}
@@ -177,13 +220,13 @@ def contradiction_warning(found: Sequence[Contradiction], new: Item) -> str:
     """What the new memory may replace, and how to say so."""
     if not found:
         return ""
-    told = [f"- it says {_REASONS[one.reason]} {memory_line(one.item)}" for one in found]
+    reasons = [f"- it says {_REASONS[one.reason]} {memory_line(one.item)}" for one in found]
     how = f'edit_memory({{ id: "{new.short_id}", supersedes: "{found[0].item.short_id}" }})'
-    return "\n".join(["This may contradict or replace an earlier memory:", *told, f"If it replaces it: {how}"])
+    return "\n".join(["This may contradict or replace an earlier memory:", *reasons, f"If it replaces it: {how}"])
 
 
-def memory_row(item: Item, longest: int = MAX_CONTENTS_LENGTH) -> dict[str, Any]:
-    """A memory as data; `truncated` if something of it is longer than may be told here."""
+def memory_row(item: Item, longest: int = MAX_CONTENTS_LENGTH) -> MemoryRow:
+    """A memory as data, with at most so many characters of content."""
     content = full_text(item)
     metadata: dict[str, Any] = dict(item.meta)
     roomy = not metadata or len(compact_json(metadata)) <= longest
@@ -206,13 +249,13 @@ def memory_row(item: Item, longest: int = MAX_CONTENTS_LENGTH) -> dict[str, Any]
     }
 
 
-def memory_rows(items: Sequence[Item]) -> list[dict[str, Any]]:
-    """Memories as data. The fewer they are, the more of each is told."""
+def memory_rows(items: Sequence[Item]) -> list[MemoryRow]:
+    """Memories as data. The fewer they are, the more of each is shown."""
     longest = max(LONGEST_CONTENT, MAX_CONTENTS_LENGTH // max(1, len(items)))
     return [memory_row(item, longest) for item in items]
 
 
-def contradiction_rows(found: Sequence[Contradiction]) -> list[dict[str, str]]:
+def contradiction_rows(found: Sequence[Contradiction]) -> list[ContradictionRow]:
     """What a new memory may replace, as data."""
     return [{"id": one.item.short_id, "reason": one.reason, "content": one_line(one.item)} for one in found]
 

@@ -1,7 +1,9 @@
-"""The one `get_context` of the profiles that offer both Kiro Memory's and memories.sh's tool of that name.
+"""Which tools a server offers: one visible table, chosen by configuration and never by connection.
 
-A call that either reference knows is answered exactly as there. Any mix of the arguments is answered too: `project` or
-`token_budget` asks for Kiro's JSON, everything else for memories.sh's Markdown. docs/mcp.md has the table.
+Two dialects have a tool called `search`; where both are offered it is Kiro Memory's. Two have one called `get_context`;
+where both are offered, one tool stands for both: a call that either reference knows is answered exactly as there. Of
+any other mix of arguments, `project` or `token_budget` asks for Kiro's JSON, everything else for memories.sh's
+Markdown. docs/mcp.md has the table.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from commonplace.dialects import chatgpt, ecm, kiro, memories, sekha
-from commonplace.dialects.tool import Arguments, Reply, Tool
+from commonplace.dialects.kiro_records import NO_PROJECT
+from commonplace.dialects.tool import Reply, Tool
 from commonplace.errors import InvalidInput
 from commonplace.memory.local_memory import LocalMemory
 
@@ -20,23 +23,19 @@ _KIRO_NAMES = {param.name for param in _KIRO.params}
 _MEMORIES_NAMES = {param.name for param in _MEMORIES.params}
 
 
-def merged_get_context(memory: LocalMemory, arguments: Arguments) -> Reply:
+def merged_get_context(memory: LocalMemory, **arguments: Any) -> Reply[Any]:
     """The answer to a mix of arguments. A blank text or an empty list among them counts as omitted."""
     named = {name: value for name, value in arguments.items() if value is not None}
     given = {name: value for name, value in named.items() if not _is_blank(value)}
     if "project" in given or "token_budget" in given:
-        for_kiro = {
-            "project": given.get("project") or given.get("project_id") or memory.settings.project or kiro.NO_PROJECT,
-            "query": given.get("query"),
-            "token_budget": given.get("token_budget", kiro.DEFAULT_BUDGET),
-            "files": given.get("files"),
-            "limit": given.get("limit"),
-        }
-        return kiro.get_context(memory, for_kiro)
+        project = given.get("project") or given.get("project_id") or memory.settings.project or NO_PROJECT
+        budget = given.get("token_budget", kiro.DEFAULT_BUDGET)
+        return kiro.get_context(memory, project, budget, given.get("query"), given.get("files"), given.get("limit"))
     if "project" in named and named.keys() <= _KIRO_NAMES:
         # Kiro's own call, with a project that names none.
-        return _KIRO.call(memory, _KIRO.checked(named))
-    return _MEMORIES.call(memory, _MEMORIES.checked({name: given[name] for name in given.keys() & _MEMORIES_NAMES}))
+        return kiro.get_context(memory, **_KIRO.checked(named))
+    checked = _MEMORIES.checked({name: given[name] for name in given.keys() & _MEMORIES_NAMES})
+    return memories.get_context(memory, **checked)
 
 
 def _is_blank(value: object) -> bool:

@@ -1,19 +1,20 @@
-"""Sekha: conversations with messages, in folders, by importance."""
+"""Sekha's tools: conversations with messages, in folders, by importance."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Annotated, Any, cast
 
-from commonplace.dialects.schema import Schema
+from commonplace.dialects.schema import schema_of
 from commonplace.dialects.sekha_records import (
-    CANDIDATES,
-    CONTEXT,
-    EXPORTED,
-    FOUND,
-    MESSAGE_GIVEN,
-    STATS,
-    STORED,
-    UPDATED,
+    ConversationBrief,
+    ConversationReply,
+    ExportReply,
+    GivenMessage,
+    PruneReply,
+    SearchReply,
+    Statistics,
+    StoredReply,
     conversation_brief,
     megabytes,
     message_hit,
@@ -21,7 +22,7 @@ from commonplace.dialects.sekha_records import (
     prune_candidate,
     statistics,
 )
-from commonplace.dialects.tool import Arguments, Param, Reply, Tool, ToolFunction, search_notice
+from commonplace.dialects.tool import SEARCHED_KINDS, Param, Reply, Tool, search_notice
 from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import (
     STATUSES,
@@ -41,57 +42,81 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE, find_prunable
 from commonplace.memory.recall import recall_in_sessions
 from commonplace.memory.stats import conversation_stats
-from commonplace.model import KINDS, Scope, SessionScope
+from commonplace.model import Scope, SessionScope
 
 MAX_LIMIT = 50
-# More than anybody goes through in one answer; the total tells how many there are.
+# More than anybody goes through in one answer; the total says how many there are.
 MOST_CANDIDATES = 100
-# Everything but checkpoints, which are about a session.
-_FOUND = tuple(kind for kind in KINDS if kind != "checkpoint")
+
+_Text = str | None
+_ConversationId = Annotated[str, Param("Conversation id")]
 
 
-def memory_store(memory: LocalMemory, arguments: Arguments) -> Reply:
-    """Keep a conversation; the same one again is found instead of repeated."""
-    kept = store_conversation(
-        memory,
-        NewConversation(
-            label=arguments["label"],
-            folder=arguments["folder"],
-            messages=[parse_message(entry, number) for number, entry in enumerate(arguments["messages"])],
-            importance=arguments["importance_score"],
-        ),
-    )
-    return Reply(conversation_brief(kept.session) | {"duplicate": kept.duplicate})
+def _score(description: str) -> Param:
+    return Param(description, least=0, most=10, strict=True)
 
 
-def memory_search(memory: LocalMemory, arguments: Arguments) -> Reply:
+def memory_store(
+    memory: LocalMemory,
+    label: Annotated[str, Param("Conversation title")],
+    folder: Annotated[str, Param('Folder path such as "/work/projects"')],
+    messages: Annotated[list[dict[str, Any]], Param("Messages in order", shape=schema_of(GivenMessage))],
+    importance_score: Annotated[
+        float | None, _score("0.0-10.0, higher is more important; 5 if omitted, 10 is pinned")
+    ] = None,
+) -> Reply[StoredReply]:
+    """Store a conversation; the same one again is found instead of repeated."""
+    new_messages = [parse_message(entry, number) for number, entry in enumerate(messages)]
+    stored = store_conversation(memory, NewConversation(label, new_messages, folder, importance_score))
+    return Reply({**conversation_brief(stored.session), "duplicate": stored.duplicate})
+
+
+def memory_search(
+    memory: LocalMemory,
+    query: Annotated[str, Param("Natural language query")],
+    limit: Annotated[int, Param("Most results", least=1, most=MAX_LIMIT, strict=True)] = 10,
+    filter_labels: Annotated[
+        list[str] | None, Param("Only conversations with one of these labels", max_items=100)
+    ] = None,
+) -> Reply[SearchReply]:
     """Messages that answer, best first; with labels, only those of conversations that meet one."""
-    if not arguments["query"].strip():
+    if not query.strip():
         raise InvalidInput("query is empty.", "Say what you are looking for.")
-    labels = tuple(label for label in arguments["filter_labels"] or () if label.strip())
-    scope = Scope(kinds=_FOUND, sessions=SessionScope(labels=labels) if labels else None)
-    recalled, sessions = recall_in_sessions(memory, arguments["query"], scope, arguments["limit"])
-    data = {"results": [message_hit(hit, sessions.get(hit.item.id)) for hit in recalled.hits], "total": recalled.total}
-    told = search_notice(memory, recalled.waiting)
-    return Reply(data | {"notice": told} if told else data)
+    labels = tuple(label for label in filter_labels or () if label.strip())
+    scope = Scope(kinds=SEARCHED_KINDS, sessions=SessionScope(labels=labels) if labels else None)
+    found, sessions = recall_in_sessions(memory, query, scope, limit)
+    hits = [message_hit(hit, sessions.get(hit.item.id)) for hit in found.hits]
+    data: SearchReply = {"results": hits, "total": found.total}
+    if notice := search_notice(memory, found.waiting):
+        data["notice"] = notice
+    return Reply(data)
 
 
-def memory_update(memory: LocalMemory, arguments: Arguments) -> Reply:
+def memory_update(
+    memory: LocalMemory,
+    conversation_id: _ConversationId,
+    label: Annotated[_Text, Param("New title")] = None,
+    folder: Annotated[_Text, Param("New folder path")] = None,
+    importance_score: Annotated[float | None, _score("New rating")] = None,
+    status: Annotated[_Text, Param("New status", choices=STATUSES)] = None,
+) -> Reply[ConversationBrief]:
     """Change what is said about a conversation."""
-    wanted = ConversationChanges(
-        arguments["label"], arguments["folder"], arguments["importance_score"], arguments["status"]
-    )
-    return Reply(conversation_brief(update_conversation(memory, arguments["conversation_id"], wanted)))
+    changes = ConversationChanges(label, folder, importance_score, status)
+    return Reply(conversation_brief(update_conversation(memory, conversation_id, changes)))
 
 
-def memory_get_context(memory: LocalMemory, arguments: Arguments) -> Reply:
+def memory_get_context(memory: LocalMemory, conversation_id: _ConversationId) -> Reply[ConversationReply]:
     """A conversation with all its messages."""
-    return Reply(conversation_data(*open_conversation(memory, arguments["conversation_id"])))
+    return Reply(cast(ConversationReply, conversation_data(*open_conversation(memory, conversation_id))))
 
 
-def memory_prune(memory: LocalMemory, arguments: Arguments) -> Reply:
-    """What could go, and why; nothing is changed."""
-    proposed = find_prunable(memory, arguments["threshold_days"], arguments["importance_threshold"])
+def memory_prune(
+    memory: LocalMemory,
+    threshold_days: Annotated[int, Param("Days without a message", least=0, most=MAX_DAYS, strict=True)] = PRUNE_DAYS,
+    importance_threshold: Annotated[float, _score("Keep from this importance on")] = PRUNE_IMPORTANCE,
+) -> Reply[PruneReply]:
+    """What could be archived, and why; nothing is changed."""
+    proposed = find_prunable(memory, threshold_days, importance_threshold)
     return Reply(
         {
             "candidates": [prune_candidate(entry) for entry in proposed.candidates[:MOST_CANDIDATES]],
@@ -101,124 +126,61 @@ def memory_prune(memory: LocalMemory, arguments: Arguments) -> Reply:
     )
 
 
-def memory_export(memory: LocalMemory, arguments: Arguments) -> Reply:
-    """A conversation to keep elsewhere."""
-    session, messages = open_conversation(memory, arguments["conversation_id"])
-    metadata = arguments["include_metadata"]
-    head = {"id": session.uid, "conversation_id": session.uid, "format": arguments["format"]}
-    if arguments["format"] == "markdown":
-        text = conversation_markdown(session, messages, metadata=metadata)
-        return Reply(head | {"content": text}, text)
-    return Reply(head | conversation_export(session, messages, metadata=metadata))
+def memory_export(
+    memory: LocalMemory,
+    conversation_id: _ConversationId,
+    format_: Annotated[str, Param("Format", choices=EXPORT_FORMATS)] = "json",
+    include_metadata: Annotated[bool, Param("Include folder, importance, counts and the like")] = True,
+) -> Reply[ExportReply]:
+    """A conversation to store elsewhere."""
+    session, messages = open_conversation(memory, conversation_id)
+    head: ExportReply = {"id": session.uid, "conversation_id": session.uid, "format": format_}
+    if format_ == "markdown":
+        text = conversation_markdown(session, messages, metadata=include_metadata)
+        return Reply({**head, "content": text}, text)
+    exported: Any = conversation_export(session, messages, metadata=include_metadata)
+    return Reply({**head, **exported})
 
 
-def memory_stats(memory: LocalMemory, arguments: Arguments) -> Reply:
+def memory_stats(
+    memory: LocalMemory, folder: Annotated[_Text, Param("Only this folder and all below it")] = None
+) -> Reply[Statistics]:
     """How much there is, of a folder's tree or of everything."""
-    return Reply(statistics(conversation_stats(memory, arguments["folder"])))
+    return Reply(statistics(conversation_stats(memory, folder)))
 
 
-_ID = Param("conversation_id", str, "Conversation id", required=True)
-
-
-def _score(name: str, description: str, default: float | None = None) -> Param:
-    return Param(name, float, description, default=default, least=0, most=10, strict=True)
-
-
-def _tool(
-    name: str, title: str, description: str, params: tuple[Param, ...], output: Schema, call: ToolFunction, **more: Any
-) -> Tool:
-    return Tool("sekha", name, title, description, params, output, call, **more)
-
+_tool = partial(Tool.of, "sekha")
 
 TOOLS = (
     _tool(
-        "memory_store",
+        memory_store,
         "Store a conversation",
         "Store a conversation with its messages, under a folder, with an importance.",
-        (
-            Param("label", str, "Conversation title", required=True),
-            Param("folder", str, 'Folder path such as "/work/projects"', required=True),
-            Param("messages", list, "Messages in order", required=True, items=dict, shape=MESSAGE_GIVEN),
-            _score("importance_score", "0.0-10.0, higher is more important; 5 if omitted, 10 is pinned"),
-        ),
-        STORED,
-        memory_store,
         read_only=False,
     ),
+    _tool(memory_search, "Search conversations", "Search all memory by meaning and words, with a similarity of 0-1."),
     _tool(
-        "memory_search",
-        "Search conversations",
-        "Search all memory by meaning and words, with a similarity of 0-1.",
-        (
-            Param("query", str, "Natural language query", required=True),
-            Param("limit", int, "Most results", default=10, least=1, most=MAX_LIMIT, strict=True),
-            Param("filter_labels", list, "Only conversations with one of these labels", items=str, max_items=100),
-        ),
-        FOUND,
-        memory_search,
-    ),
-    _tool(
-        "memory_update",
+        memory_update,
         "Update a conversation",
         "Change a conversation's label, folder, importance or status; at least one.",
-        (
-            _ID,
-            Param("label", str, "New title"),
-            Param("folder", str, "New folder path"),
-            _score("importance_score", "New rating"),
-            Param("status", str, "New status", choices=STATUSES),
-        ),
-        UPDATED,
-        memory_update,
         read_only=False,
         destructive=True,
     ),
+    _tool(memory_get_context, "Read a conversation", "A whole conversation with all its messages."),
     _tool(
-        "memory_get_context",
-        "Read a conversation",
-        "A whole conversation with all its messages.",
-        (_ID,),
-        CONTEXT,
-        memory_get_context,
-    ),
-    _tool(
-        "memory_prune",
+        memory_prune,
         "What could be pruned",
         "Old conversations of low importance, each with the reason. Proposes only; pinned ones never are.",
-        (
-            Param(
-                "threshold_days",
-                int,
-                "Days without a message",
-                default=PRUNE_DAYS,
-                least=0,
-                most=MAX_DAYS,
-                strict=True,
-            ),
-            _score("importance_threshold", "Keep from this importance on", PRUNE_IMPORTANCE),
-        ),
-        CANDIDATES,
-        memory_prune,
         slow=True,
     ),
     _tool(
-        "memory_export",
+        memory_export,
         "Export a conversation",
         "A conversation as JSON that can be imported again, or as Markdown.",
-        (
-            _ID,
-            Param("format", str, "Format", default="json", choices=EXPORT_FORMATS),
-            Param("include_metadata", bool, "Include folder, importance, counts and the like", default=True),
-        ),
-        EXPORTED,
-        memory_export,
     ),
     _tool(
-        "memory_stats",
+        memory_stats,
         "Statistics",
         "How many conversations, messages and words there are, by folder, label and status.",
-        (Param("folder", str, "Only this folder and all below it"),),
-        STATS,
-        memory_stats,
     ),
 )

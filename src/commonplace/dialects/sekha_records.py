@@ -1,137 +1,159 @@
-"""The shapes of Sekha's replies and of the messages it takes, as JSON Schema."""
+"""Conversations as Sekha's tools write them: stored ones, messages that answer, what could be archived, statistics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
 
-from commonplace.dialects.records import conversation_record
-from commonplace.dialects.schema import INTEGER, NUMBER, OBJECT, STRING, STRING_OR_NULL, Schema, array, record
+from commonplace.dialects.schema import Json
 from commonplace.errors import InvalidInput
-from commonplace.memory.context import CitedMessage
 from commonplace.memory.conversations import DEFAULT_IMPORTANCE, ROLES, STATUSES, NewMessage
 from commonplace.memory.export_conversations import EXPORT_FORMATS, plain_score
-from commonplace.memory.prune import PruneCandidate
-from commonplace.memory.recall import Hit
 from commonplace.memory.remember import checked_time
-from commonplace.memory.stats import ConversationStats
-from commonplace.memory.summarise_and_label import LabelSuggestion
-from commonplace.model import Session
-from commonplace.ranking.context import estimate_tokens
-from commonplace.text.dates import DAY_MS, parse_time, short_iso_time
-from commonplace.text.paths import ROOT_FOLDER
+from commonplace.text.dates import parse_time, short_iso_time
 
-_STATUS: Schema = {"type": "string", "enum": list(STATUSES)}
-_COUNTED: Schema = {"type": "object", "additionalProperties": INTEGER}
+if TYPE_CHECKING:
+    from commonplace.memory.prune import PruneCandidate
+    from commonplace.memory.recall import Hit
+    from commonplace.memory.stats import ConversationStats
+    from commonplace.model import Session
 
-MESSAGE_GIVEN: Schema = {
-    "type": "object",
-    "properties": {
-        "role": {"type": "string", "enum": list(ROLES)},
-        "content": STRING,
-        "timestamp": {"type": "string", "description": "ISO 8601; now if omitted"},
-        "metadata": OBJECT,
-    },
-    "required": ["role", "content"],
-}
+Status = Annotated[str, Json(enum=list(STATUSES))]
 
-_CONVERSATION: Schema = {
-    "id": STRING,
-    "conversation_id": STRING,
-    "label": STRING,
-    "folder": STRING,
-    "status": _STATUS,
-    "importance_score": NUMBER,
-    "message_count": INTEGER,
-    "created_at": STRING,
-    "updated_at": STRING,
-}
-# Clients check replies against their schema: a thousand messages, each looked at, would take longer than all the rest.
-_MESSAGES: Schema = {"type": "array", "description": "Each with id, role, content, timestamp, metadata if it has any"}
 
-STORED = record(_CONVERSATION | {"duplicate": {"type": "boolean"}})
-UPDATED = record(_CONVERSATION)
-FOUND = record(
-    {
-        "results": array(
-            record(
-                {
-                    "id": STRING,
-                    "conversation_id": STRING,
-                    "label": STRING,
-                    "content": STRING,
-                    "similarity": NUMBER,
-                    "importance_score": NUMBER,
-                    "created_at": STRING,
-                    "role": STRING_OR_NULL,
-                    "folder": STRING_OR_NULL,
-                }
-            )
-        ),
-        "total": INTEGER,
-        "notice": STRING,
-    },
-    optional=("notice",),
-)
-CONTEXT = record(
-    {
-        **{name: _CONVERSATION[name] for name in ("id", "label", "folder", "status", "importance_score")},
-        "messages": _MESSAGES,
-        "message_count": INTEGER,
-        "word_count": INTEGER,
-        "created_at": STRING,
-        "updated_at": STRING,
-        "last_accessed": STRING_OR_NULL,
-    }
-)
-CANDIDATES = record(
-    {
-        "candidates": array(
-            record(
-                {
-                    "id": STRING,
-                    "label": STRING,
-                    "age_days": INTEGER,
-                    "importance_score": NUMBER,
-                    "reason": STRING,
-                    "last_accessed": STRING,
-                    "folder": STRING,
-                    "message_count": INTEGER,
-                    "duplicate_of": STRING_OR_NULL,
-                }
-            )
-        ),
-        "total_candidates": INTEGER,
-        "estimated_space_saved_mb": NUMBER,
-    }
-)
-EXPORTED = record(
-    {
-        "id": STRING,
-        "conversation_id": STRING,
-        "format": {"type": "string", "enum": list(EXPORT_FORMATS)},
-        "content": {"type": "string", "description": "The Markdown, in that format"},
-        "label": STRING,
-        "folder": STRING,
-        "messages": array(OBJECT),
-    },
-    optional=("content", "label", "folder", "messages"),
-)
-COUNTS: Schema = {
-    "total_conversations": INTEGER,
-    "total_messages": INTEGER,
-    "total_words": INTEGER,
-    "average_importance": NUMBER,
-    "folders": _COUNTED,
-    "labels": _COUNTED,
-    "labels_left_out": INTEGER,
-    "status_breakdown": record({"active": INTEGER, "archived": INTEGER, "pinned": INTEGER}),
-    "storage_size_mb": NUMBER,
-    "date_range": record({"oldest": STRING_OR_NULL, "newest": STRING_OR_NULL}),
-}
-STATS = record(COUNTS)
+class GivenMessage(TypedDict):
+    """A message of a conversation to store."""
 
-_KNOWN = ("role", "content", "timestamp", "metadata")
+    role: Annotated[str, Json(enum=list(ROLES))]
+    content: str
+    timestamp: NotRequired[Annotated[str, Json(description="ISO 8601; now if omitted")]]
+    metadata: NotRequired[dict[str, Any]]
+
+
+class ConversationBrief(TypedDict):
+    """A conversation without its messages."""
+
+    id: str
+    conversation_id: str
+    label: str
+    folder: str
+    status: Status
+    importance_score: float
+    message_count: int
+    created_at: str
+    updated_at: str
+
+
+class StoredReply(ConversationBrief):
+    """A conversation that was stored."""
+
+    duplicate: bool
+
+
+class MessageHit(TypedDict):
+    """A message that answers, or anything else that does."""
+
+    id: str
+    conversation_id: str
+    label: str
+    content: str
+    similarity: float
+    importance_score: float
+    created_at: str
+    role: str | None
+    folder: str | None
+
+
+class SearchReply(TypedDict):
+    """Messages that answer."""
+
+    results: list[MessageHit]
+    total: int
+    notice: NotRequired[str]
+
+
+class ConversationReply(TypedDict):
+    """A conversation with its messages."""
+
+    id: str
+    label: str
+    folder: str
+    status: Status
+    importance_score: float
+    # Clients check replies against their schema: a thousand messages, each checked, would take longer than the rest.
+    messages: Annotated[list[Any], Json(description="Each with id, role, content, timestamp, metadata if it has any")]
+    message_count: int
+    word_count: int
+    created_at: str
+    updated_at: str
+    last_accessed: str | None
+
+
+class Candidate(TypedDict):
+    """A conversation that could be archived."""
+
+    id: str
+    label: str
+    age_days: int
+    importance_score: float
+    reason: str
+    last_accessed: str
+    folder: str
+    message_count: int
+    duplicate_of: str | None
+
+
+class PruneReply(TypedDict):
+    """What could be archived."""
+
+    candidates: list[Candidate]
+    total_candidates: int
+    estimated_space_saved_mb: float
+
+
+class ExportReply(TypedDict):
+    """A conversation to store elsewhere."""
+
+    id: str
+    conversation_id: str
+    format: Annotated[str, Json(enum=list(EXPORT_FORMATS))]
+    content: NotRequired[Annotated[str, Json(description="The Markdown, in that format")]]
+    label: NotRequired[str]
+    folder: NotRequired[str]
+    messages: NotRequired[list[dict[str, Any]]]
+
+
+class StatusCounts(TypedDict):
+    """How many conversations have each status."""
+
+    active: int
+    archived: int
+    pinned: int
+
+
+class DateRange(TypedDict):
+    """When the first and the last message were said."""
+
+    oldest: str | None
+    newest: str | None
+
+
+class Statistics(TypedDict):
+    """How much there is."""
+
+    total_conversations: int
+    total_messages: int
+    total_words: int
+    average_importance: float
+    folders: dict[str, int]
+    labels: dict[str, int]
+    labels_left_out: int
+    status_breakdown: StatusCounts
+    storage_size_mb: float
+    date_range: DateRange
+
+
+_KNOWN = tuple(GivenMessage.__annotations__)
 _MEGABYTE = 1_000_000
 _TIME = "Write it as ISO 8601, like 2026-01-25T16:30:00Z."
 
@@ -153,7 +175,7 @@ def parse_message(entry: Mapping[str, Any], number: int) -> NewMessage:
     return NewMessage(role, content, _time(entry.get("timestamp"), f"{where}.timestamp"), metadata or {})
 
 
-def conversation_brief(session: Session) -> dict[str, Any]:
+def conversation_brief(session: Session) -> ConversationBrief:
     """A conversation without its messages."""
     return {
         "id": session.uid,
@@ -168,7 +190,7 @@ def conversation_brief(session: Session) -> dict[str, Any]:
     }
 
 
-def message_hit(hit: Hit, session: Session | None) -> dict[str, Any]:
+def message_hit(hit: Hit, session: Session | None) -> MessageHit:
     """A message that answers, or anything else that does.
 
     What is in no conversation has an empty `conversation_id`: it is always text, because clients require that.
@@ -188,7 +210,7 @@ def message_hit(hit: Hit, session: Session | None) -> dict[str, Any]:
     }
 
 
-def prune_candidate(entry: PruneCandidate) -> dict[str, Any]:
+def prune_candidate(entry: PruneCandidate) -> Candidate:
     """A conversation that could go. One that was never opened was last touched by its last message."""
     session = entry.session
     return {
@@ -204,7 +226,7 @@ def prune_candidate(entry: PruneCandidate) -> dict[str, Any]:
     }
 
 
-def statistics(stats: ConversationStats) -> dict[str, Any]:
+def statistics(stats: ConversationStats) -> Statistics:
     counts = stats.counts
     return {
         "total_conversations": counts.sessions,
@@ -214,12 +236,21 @@ def statistics(stats: ConversationStats) -> dict[str, Any]:
         "folders": dict(counts.folders),
         "labels": dict(counts.labels),
         "labels_left_out": counts.all_labels - len(counts.labels),
-        "status_breakdown": {status: counts.statuses.get(status, 0) for status in STATUSES},
+        "status_breakdown": status_counts(counts.statuses),
         "storage_size_mb": megabytes(stats.bytes),
         "date_range": {
             "oldest": None if counts.oldest_ms is None else short_iso_time(counts.oldest_ms),
             "newest": None if counts.newest_ms is None else short_iso_time(counts.newest_ms),
         },
+    }
+
+
+def status_counts(statuses: Mapping[str, int]) -> StatusCounts:
+    """How many there are of each status, also of those that nothing has."""
+    return {
+        "active": statuses.get("active", 0),
+        "archived": statuses.get("archived", 0),
+        "pinned": statuses.get("pinned", 0),
     }
 
 
@@ -237,81 +268,3 @@ def _time(value: object, name: str) -> int | None:
         return checked_time(parse_time(value, local=False))
     except InvalidInput as error:
         raise InvalidInput(f"{name}: {error.message}", _TIME) from None
-
-
-# What was quiet for so long and is worth so little can go; about the others a person should think.
-SURELY_IDLE_DAYS, SURELY_LOW = 90, 3.0
-
-
-def conversation_row(session: Session) -> dict[str, Any]:
-    """Everything about a conversation but its messages."""
-    return conversation_record(session) | {
-        "conversation_id": session.uid,
-        "archived": session.status == "archived",
-        "timestamp": short_iso_time(session.ended_ms),
-    }
-
-
-def listed_row(session: Session) -> dict[str, Any]:
-    """The same in a list, with the fields that its clients share with search results."""
-    return conversation_row(session) | {"message_id": None, "score": 1.0, "content": session.label}
-
-
-def answer_row(hit: Hit, session: Session | None) -> dict[str, Any]:
-    """Something that answers. What is part of no conversation lies in the root."""
-    told = message_hit(hit, session)
-    return told | {
-        "message_id": hit.item.uid,
-        "conversationId": told["conversation_id"],
-        "folder": told["folder"] or ROOT_FOLDER,
-        "status": session.status if session else None,
-        "message_count": session.messages if session else 0,
-        "score": told["similarity"],
-        "timestamp": told["created_at"],
-        "metadata": dict(hit.item.meta),
-    }
-
-
-def cited_row(cited: CitedMessage) -> dict[str, Any]:
-    """A message for a model to read, with where it is from. What nobody said in turn is told by us."""
-    item, session = cited.item, cited.session
-    at = short_iso_time(item.created_ms)
-    label = (session.label if session else "") or item.title
-    return {
-        "id": item.uid,
-        "conversation_id": session.uid if session else "",
-        "role": item.details.get("role", "assistant"),
-        "content": cited.content,
-        "timestamp": at,
-        "metadata": {
-            "citation": {"label": label, "folder": session.folder if session else ROOT_FOLDER, "timestamp": at},
-            "score": round(cited.relevance, 4),
-            "whole": cited.whole,
-        },
-    }
-
-
-def suggestion_row(suggestion: LabelSuggestion) -> dict[str, Any]:
-    return {
-        "label": suggestion.label,
-        "folder": suggestion.folder,
-        "confidence": suggestion.confidence,
-        "is_existing": suggestion.known,
-        "reason": suggestion.reason,
-        "reasoning": suggestion.reason,
-    }
-
-
-def candidate_row(entry: PruneCandidate) -> dict[str, Any]:
-    """A conversation that could go, and whether that is plain or to be looked at."""
-    session, told = entry.session, prune_candidate(entry)
-    opened = session.ended_ms if session.accessed_ms is None else session.accessed_ms
-    plain = entry.duplicate_of is not None or (entry.age_days >= SURELY_IDLE_DAYS and session.importance <= SURELY_LOW)
-    return told | {
-        "conversation_id": session.uid,
-        "conversation_label": session.label,
-        "days_since_access": entry.age_days - (max(0, opened - session.ended_ms) // DAY_MS),
-        "token_estimate": estimate_tokens(session.bytes),
-        "preview": session.label,
-        "recommendation": "archive" if plain else "review",
-    }

@@ -1,21 +1,30 @@
-"""What a tool is, in every dialect: its parameters, how arguments are checked, how replies and errors look."""
+"""What a tool is, in every dialect: a function whose signature says which arguments it takes and what it replies.
+
+The signature is the only description: a parameter's type, its default and its `Param` check the argument and make the
+input schema, and the TypedDict in the returned `Reply` makes the output schema.
+"""
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from types import NoneType
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from commonplace.dialects.schema import Schema, schema_of
 from commonplace.errors import CommonplaceError, InvalidInput, StoreError, UnknownArgument
 from commonplace.identity import is_spelled_out
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.model import KINDS
 from commonplace.text.control_characters import escape_control_characters, strip_control_characters
 from commonplace.text.redact import redact, redact_data, redact_lines
 from commonplace.text.titles import shorten
 
 Dialect = Literal["kiro", "memories", "ecm", "sekha", "chatgpt"]
 Arguments = Mapping[str, Any]
+Data = TypeVar("Data", bound=Mapping[str, Any])
 _Type = type
 
 
@@ -26,6 +35,8 @@ class IdNumber(int):
 _JSON_NAMES = {
     IdNumber: "number", str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object",
 }  # fmt: skip
+# What a search finds: everything but checkpoints, which are about a session.
+SEARCHED_KINDS = tuple(kind for kind in KINDS if kind != "checkpoint")
 # JSON numbers beyond this are not integers to every client.
 _LARGEST = 2**53
 LONGEST_NOTICE = 300
@@ -35,25 +46,44 @@ _ECHO = 60
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter. A number outside `least`..`most` is moved to the border, or refused if `strict`; a wrong type is
-    an error. One that is not `listed` is accepted without being in the schema, for clients of the reference's authors
-    that send more than the reference has. `shape` describes what the entries of an array or the fields of an object
-    are, beyond their type; `json_type` is the reference's own name of the type, where it has one."""
+    """One parameter, written as `Annotated[TYPE, Param(DESCRIPTION)] = DEFAULT` in the signature of its tool.
 
-    name: str
-    type: _Type
+    A number outside `least`..`most` is moved to the border, or refused if `strict`; a wrong type is an error. One that
+    is not `listed` is accepted without being in the schema, for clients of the reference's authors that send more than
+    the reference has. `shape` describes what the entries of an array are, beyond their type; `json_type` is the
+    reference's own name of the type, where it has one. The rest follows from the signature.
+    """
+
     description: str
-    required: bool = False
-    default: object = None
     least: int | None = None
     most: int | None = None
     strict: bool = False
-    items: _Type | None = None
     max_items: int | None = None
     choices: tuple[str, ...] = ()
     shape: Mapping[str, object] | None = None
     json_type: str = ""
     listed: bool = True
+    name: str = ""
+    keyword: str = ""
+    type: _Type = str
+    items: _Type | None = None
+    required: bool = False
+    default: object = None
+
+    def resolved(self, keyword: str, hint: Any, default: object) -> Param:
+        """The parameter with what the signature says of it: its name, its type, and its default if it has one."""
+        bare = next(one for one in get_args(hint) if one is not NoneType) if NoneType in get_args(hint) else hint
+        kind, entries = get_origin(bare) or bare, get_args(bare)
+        return replace(
+            self,
+            name=self.name or keyword.rstrip("_"),
+            keyword=keyword,
+            type=str if kind is Literal else kind,
+            items=(get_origin(entries[0]) or entries[0]) if kind is list else None,
+            choices=entries if kind is Literal else self.choices,
+            required=default is inspect.Parameter.empty,
+            default=None if default is inspect.Parameter.empty else default,
+        )
 
     def schema(self) -> dict[str, object]:
         # "number" where the references say so: some clients write 5 as 5.0.
@@ -102,13 +132,13 @@ class Param:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Generic[Data]):
     """An answer: data for programs, and a text that stands alone for hosts that show only text.
 
     The text is the data as JSON, unless the dialect's reference answers in words.
     """
 
-    data: dict[str, Any]
+    data: Data
     words: str | None = None
 
     @property
@@ -116,8 +146,8 @@ class Reply:
         return compact_json(self.data) if self.words is None else self.words
 
 
-ToolFunction = Callable[[LocalMemory, Arguments], Reply]
-"""What a tool does, given checked arguments with defaults filled in."""
+ToolFunction = Callable[..., Reply[Any]]
+"""What a tool does, given the memory and checked arguments by their names, with defaults filled in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +158,9 @@ class Tool:
     name: str
     title: str
     description: str
-    params: tuple[Param, ...]
-    output: Mapping[str, object]
     call: ToolFunction
+    params: tuple[Param, ...]
+    output: Schema
     read_only: bool = True
     destructive: bool = False
     idempotent: bool = True
@@ -138,6 +168,20 @@ class Tool:
     slow: bool = False
     # Arguments that some clients send and that change nothing here; the reply's `notice` says so.
     ignored: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, dialect: Dialect, call: ToolFunction, title: str, description: str, *, name: str = "", **more: Any
+    ) -> Tool:
+        """The tool that a function is, by its own name unless another is given, as its signature describes it."""
+        hints = get_type_hints(call, include_extras=True)
+        params = [
+            hints[one.name].__metadata__[0].resolved(one.name, hints[one.name].__origin__, one.default)
+            for one in inspect.signature(call).parameters.values()
+            if get_origin(hints[one.name]) is Annotated
+        ]
+        (data,) = get_args(hints["return"])
+        return cls(dialect, name or call.__name__, title, description, call, tuple(params), schema_of(data), **more)
 
     def input_schema(self) -> dict[str, object]:
         """The arguments as JSON Schema, in words that the converters of every client library can read.
@@ -154,14 +198,14 @@ class Tool:
             schema["required"] = required
         return schema
 
-    def run(self, memory: LocalMemory, arguments: Arguments) -> Reply:
+    def run(self, memory: LocalMemory, arguments: Arguments) -> Reply[Any]:
         """Check the arguments, do it, and let no secret out."""
         memory.embeddings.note_request()
-        reply = self._noticed(self.call(memory, self.checked(arguments)), arguments)
-        return Reply(
-            redact_data(reply.data),
-            None if reply.words is None else redact_lines(strip_control_characters(reply.words)),
-        )
+        checked = self.checked(arguments)
+        reply = self.call(memory, **{param.keyword: checked[param.name] for param in self.params})
+        reply = self._with_ignored(reply, arguments)
+        words = None if reply.words is None else redact_lines(strip_control_characters(reply.words))
+        return Reply(redact_data(reply.data), words)
 
     def checked(self, arguments: Arguments) -> dict[str, Any]:
         """The arguments with their defaults. Null means omitted: strict clients send every argument there is."""
@@ -183,15 +227,14 @@ class Tool:
                 values[param.name] = param.default
         return values
 
-    def _noticed(self, reply: Reply, arguments: Arguments) -> Reply:
+    def _with_ignored(self, reply: Reply[Any], arguments: Arguments) -> Reply[Any]:
         """The reply, which says in its data what was ignored, if there is a place for it."""
         ignored = [name for name in self.ignored if arguments.get(name) is not None]
-        properties = self.output.get("properties")
-        if not ignored or not isinstance(properties, Mapping) or "notice" not in properties:
+        if not ignored or "notice" not in self.output["properties"]:
             return reply
-        told = [reply.data["notice"]] if reply.data.get("notice") else []
-        told.append(f"Without effect here: {', '.join(ignored)}.")
-        return Reply(reply.data | {"notice": " ".join(told)}, reply.text)
+        notices = [reply.data["notice"]] if reply.data.get("notice") else []
+        notices.append(f"Without effect here: {', '.join(ignored)}.")
+        return Reply(reply.data | {"notice": " ".join(notices)}, reply.text)
 
 
 def compact_json(data: Mapping[str, Any]) -> str:
@@ -212,9 +255,9 @@ def error_body(dialect: Dialect, error: CommonplaceError) -> dict[str, Any]:
 
 
 def search_notice(memory: LocalMemory, waiting: int = 0) -> str:
-    """Why only words are searched, if meaning has stopped working since anybody was told; else what is incomplete.
+    """Why only words are searched, if embedding has failed since the last notice; else what has no vector yet.
 
-    `waiting` is how many passages where the question was asked have no vector yet.
+    `waiting` is how many of the passages that were searched have no vector yet.
     """
     failure = memory.embeddings.news()
     return shorten(f"Keyword search only: {failure}", LONGEST_NOTICE) if failure else missing_vectors_notice(waiting)

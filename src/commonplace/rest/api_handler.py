@@ -187,8 +187,7 @@ def _redacted_answer(answer: Answer) -> Answer:
 
 
 def _redacted_data(answer: Answer) -> Any:
-    data = answer.data if isinstance(answer.data, list) else dict(answer.data or {})
-    return data if answer.ours else redact_data(data)
+    return answer.data if answer.ours else redact_data(answer.data)
 
 
 def _answered_once(

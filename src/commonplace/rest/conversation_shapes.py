@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from commonplace.dialects.schema import BOOLEAN, INTEGER, NUMBER, OBJECT, STRING, STRING_OR_NULL, Schema, array, record
-from commonplace.dialects.sekha_records import COUNTS
+from commonplace.dialects.schema import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    OBJECT,
+    STRING,
+    STRING_OR_NULL,
+    Schema,
+    array,
+    record,
+    schema_of,
+)
+from commonplace.dialects.sekha_records import Statistics
 from commonplace.memory.conversations import STATUSES
 from commonplace.memory.summarise_and_label import DIGEST_LEVELS
 
@@ -201,7 +212,7 @@ IMPORTANCE = record(
 )
 STATISTICS = record(
     {
-        **COUNTS,
+        **schema_of(Statistics)["properties"],
         "total_tokens": {"type": "integer", "description": "Estimated: four bytes each."},
         "success": {"const": True},
         "data": OBJECT,

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from commonplace.dialects.records import change_record
-from commonplace.dialects.sekha_records import conversation_row, listed_row, suggestion_row
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory import conversations
 from commonplace.memory.conversations import (
@@ -43,6 +42,7 @@ from commonplace.memory.summarise_and_label import (
 )
 from commonplace.model import Item, Session, SessionScope
 from commonplace.rest import fields
+from commonplace.rest.conversation_records import conversation_row, listed_row, suggestion_row
 from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
 from commonplace.rest.fields import Strict
 from commonplace.rest.messages import MessageBody, MessageList, new_messages_of

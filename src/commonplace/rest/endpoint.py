@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -93,7 +93,7 @@ class Answer:
     not kept for repeating. `media` is what it is where that differs from the endpoint's own.
     """
 
-    data: Mapping[str, Any] | list[dict[str, Any]] | None = None
+    data: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
     status: int = 200
     etag: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from commonplace.dialects.kiro import CONTEXT
+from commonplace.dialects.kiro_records import ContextReply
+from commonplace.dialects.schema import schema_of
 from commonplace.input_limits import MAX_VALUES_OF_MANY
 from commonplace.rest import (
     conversation_shapes,
@@ -93,7 +94,7 @@ FINDING = (
         "Finding",
         "read",
         search.read_context,
-        CONTEXT,
+        schema_of(ContextReply),
         query=search.Prepared,
     ),
     Endpoint(

@@ -339,7 +339,7 @@ def _matching(memory: LocalMemory, filters: SdkFilters) -> Iterator[Item]:
 
 def _run(name: str, memory: LocalMemory, **arguments: Any) -> dict[str, Any]:
     given = {key: value for key, value in arguments.items() if value is not None}
-    return _BY_NAME[name].run(memory, given).data
+    return dict(_BY_NAME[name].run(memory, given).data)
 
 
 def _listed(endpoint: str, data: dict[str, Any], notices: list[str] | None = None) -> Answer:

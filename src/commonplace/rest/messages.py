@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from commonplace.dialects.sekha_records import conversation_row, parse_message
+from commonplace.dialects.sekha_records import parse_message
 from commonplace.errors import NotFound
 from commonplace.memory.conversations import MAX_MESSAGES, NewMessage, append_messages, find_session, messages_after
 from commonplace.memory.edit_and_forget import Changes, edit_item
@@ -15,6 +15,7 @@ from commonplace.memory.items import MAX_PAGE, get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.summarise_and_label import estimate_importance
 from commonplace.rest import fields
+from commonplace.rest.conversation_records import conversation_row
 from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
 from commonplace.rest.fields import Strict
 

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from commonplace.dialects.sekha_records import candidate_row, conversation_row, megabytes
+from commonplace.dialects.sekha_records import megabytes
 from commonplace.memory.conversations import ConversationChanges, count_conversations, find_session, update_conversation
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE, find_prunable
 from commonplace.model import SessionScope
 from commonplace.rest import fields
+from commonplace.rest.conversation_records import candidate_row, conversation_row
 from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from commonplace.dialects.sekha_records import answer_row, cited_row
 from commonplace.dialects.tool import compact_json
 from commonplace.http.errors import from_sekha_sdk
 from commonplace.memory.context import CitedMessage, assemble_messages
@@ -15,6 +14,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import RecallResult, recall, recall_by_words, sessions_of_hits
 from commonplace.model import KINDS, Scope, SessionScope
 from commonplace.rest import fields
+from commonplace.rest.conversation_records import answer_row, cited_row
 from commonplace.rest.conversations import Chosen
 from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, model_validator
 
-from commonplace.dialects.kiro import MAX_BUDGET, NO_PROJECT, TOOLS
+from commonplace.dialects.kiro import MAX_BUDGET, TOOLS
+from commonplace.dialects.kiro_records import NO_PROJECT
 from commonplace.dialects.records import hit_record, item_record
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from commonplace.dialects.sekha import MOST_CANDIDATES, TOOLS
-from commonplace.dialects.sekha_records import candidate_row, conversation_row
 from commonplace.memory.conversations import NewConversation, find_session, store_conversation
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE, find_prunable
 from commonplace.rest import fields
+from commonplace.rest.conversation_records import candidate_row, conversation_row
 from commonplace.rest.conversations import pinned_means_ten
 from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
@@ -146,7 +146,7 @@ def memory_stats(memory: LocalMemory, request: ApiRequest[None, CountedFilters])
 
 
 def _run(name: str, memory: LocalMemory, arguments: dict[str, Any]) -> dict[str, Any]:
-    return _BY_NAME[name].run(memory, arguments).data
+    return dict(_BY_NAME[name].run(memory, arguments).data)
 
 
 def _done(data: dict[str, Any]) -> Answer:

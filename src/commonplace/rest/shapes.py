@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from commonplace.dialects.kiro import CONTEXT
+from commonplace.dialects.kiro_records import ContextReply
 from commonplace.dialects.memories_records import LAYERS
-from commonplace.dialects.schema import BOOLEAN, INTEGER, NUMBER, OBJECT, STRING, STRING_OR_NULL, Schema, array, record
+from commonplace.dialects.schema import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    OBJECT,
+    STRING,
+    STRING_OR_NULL,
+    Schema,
+    array,
+    record,
+    schema_of,
+)
 from commonplace.model import DETAIL_FIELDS, KINDS
 from commonplace.rest.conversation_shapes import ANSWERS
 from commonplace.rest.conversation_shapes import NAMED as CONVERSATIONS
@@ -270,7 +281,7 @@ NAMED: dict[str, Schema] = {
     "History": HISTORY,
     "Timeline": TIMELINE,
     "Found": FOUND,
-    "Context": CONTEXT,
+    "Context": schema_of(ContextReply),
     "Rules": RULES,
     "Stream": STREAM,
     "Streams": STREAMS,

@@ -1,0 +1,338 @@
+"""Items as Kiro Memory writes them: observations, summaries, checkpoints, and the entries of a context."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, TypedDict, TypeVar, cast
+
+from commonplace.dialects.schema import component
+from commonplace.dialects.tool import compact_json
+from commonplace.memory.context import Context, ContextItem
+from commonplace.memory.items import is_stale
+from commonplace.memory.timeline import TimelineEntry
+from commonplace.model import Item
+from commonplace.ranking.context import estimate_tokens
+from commonplace.text.dates import iso_time
+from commonplace.text.project_names import base_name
+from commonplace.text.redact import redact_data
+from commonplace.text.titles import shorten, truncate
+
+
+class Observation(TypedDict):
+    """The fifteen fields of the reference. A field that an item does not have is null."""
+
+    id: int
+    type: str
+    title: str
+    subtitle: str | None
+    text: str | None
+    narrative: str | None
+    facts: str | None
+    concepts: str | None
+    files_read: str | None
+    files_modified: str | None
+    project: str
+    created_at: str
+    created_at_epoch: int
+    is_stale: int
+    discovery_tokens: int
+
+
+class FullObservation(Observation):
+    """A whole record, with what the other dialects know of it."""
+
+    uid: str
+    kind: str
+    session_id: str | None
+    tags: list[str]
+    # Only where something is damaged, so that whole items are as the reference says.
+    damaged: NotRequired[list[str]]
+
+
+class Summary(TypedDict):
+    """What a session did, as its last words say."""
+
+    id: int
+    session_id: str
+    project: str
+    request: str | None
+    investigated: str | None
+    learned: str | None
+    completed: str | None
+    next_steps: str | None
+    notes: str | None
+    created_at: str
+    created_at_epoch: int
+
+
+class Checkpoint(TypedDict, total=False):
+    """Where a task stands."""
+
+    id: int
+    session_id: str
+    project: str
+    task: str | None
+    progress: str | None
+    next_steps: str | None
+    open_questions: str | None
+    relevant_files: str | None
+    created_at: str
+    created_at_epoch: int
+
+
+class TimelineRow(TypedDict):
+    """A line of a timeline: what it was and where it stands, not all that it says."""
+
+    id: int
+    type: str
+    title: str
+    subtitle: str | None
+    narrative: str | None
+    project: str
+    created_at: str
+    created_at_epoch: int
+    position: int
+
+
+class Signals(TypedDict):
+    """What speaks for an entry of a context."""
+
+    semantic: float
+    fts5: float
+    recency: float
+    projectMatch: float
+
+
+class ContextRow(TypedDict):
+    """An entry of a context."""
+
+    id: int
+    title: str
+    content: str
+    type: str
+    project: str
+    created_at: str
+    created_at_epoch: int
+    score: float
+    signals: Signals
+
+
+class SearchReply(TypedDict):
+    """What answers a query."""
+
+    observations: list[Observation]
+    summaries: list[Summary]
+    notice: NotRequired[str]
+
+
+class TimelineReply(TypedDict):
+    """What happened around an observation."""
+
+    timeline: list[TimelineRow]
+
+
+class ObservationsReply(TypedDict):
+    """Full records, and the ids that nothing answers to."""
+
+    observations: list[FullObservation]
+    missing: list[int | str]
+
+
+class ContextParts(TypedDict):
+    items: list[ContextRow]
+    summaries: list[Summary]
+    checkpoint: Checkpoint | None
+
+
+@component("Context")
+class ContextReply(TypedDict):
+    """What to know before working on a project."""
+
+    project: str
+    items: list[ContextRow]
+    summaries: list[Summary]
+    checkpoint: Checkpoint | None
+    tokenBudget: int
+    tokensUsed: int
+    truncated: bool
+    totalCount: int
+    returnedCount: int
+    answers: list[int]
+    notice: NotRequired[str]
+
+
+_Record = TypeVar("_Record", bound=Mapping[str, Any])
+
+NO_PROJECT = "global"
+# A search result is for choosing; what is longer is had in full by its id.
+LONGEST_FOUND = 4_000
+LONGEST_NARRATIVE = 300
+
+
+def observation(item: Item) -> Observation:
+    """An item of any kind as an observation."""
+    return {
+        "id": item.id,
+        "type": item.type,
+        "title": item.title,
+        "subtitle": _detail(item, "subtitle") or _detail(item, "role"),
+        "text": item.body or None,
+        "narrative": _detail(item, "narrative") or _fields_as_text(item),
+        "facts": _detail(item, "facts"),
+        "concepts": _detail(item, "concepts") or (", ".join(item.tags) or None),
+        "files_read": _detail(item, "files_read"),
+        "files_modified": _detail(item, "files_modified") or _detail(item, "relevant_files"),
+        "project": project_name(item),
+        "created_at": iso_time(item.created_ms),
+        "created_at_epoch": item.created_ms,
+        "is_stale": int(is_stale(item)),
+        "discovery_tokens": item.tokens,
+    }
+
+
+def cut_long_texts(record: _Record) -> _Record:
+    """A record as a search result: long texts cut."""
+    cut = {name: truncate(value, LONGEST_FOUND) if isinstance(value, str) else value for name, value in record.items()}
+    return cast(_Record, cut)
+
+
+def full_observation(item: Item) -> FullObservation:
+    """An item with everything that is known of it."""
+    full: FullObservation = {
+        **observation(item),  # type: ignore[typeddict-item]
+        "uid": item.uid,
+        "kind": item.kind,
+        "session_id": item.session,
+        "tags": list(item.tags),
+    }
+    if item.damaged:
+        full["damaged"] = sorted(item.damaged)
+    return full
+
+
+def summary(item: Item) -> Summary:
+    return {
+        "id": item.id,
+        "session_id": item.session or "",
+        "project": project_name(item),
+        "request": _detail(item, "request") or item.title,
+        "investigated": _detail(item, "investigated"),
+        "learned": _detail(item, "learned"),
+        "completed": _detail(item, "completed"),
+        "next_steps": _detail(item, "next_steps"),
+        "notes": _detail(item, "notes") or item.body or None,
+        "created_at": iso_time(item.created_ms),
+        "created_at_epoch": item.created_ms,
+    }
+
+
+def checkpoint(item: Item) -> Checkpoint:
+    return {
+        "id": item.id,
+        "session_id": item.session or "",
+        "project": project_name(item),
+        "task": _detail(item, "task") or item.title,
+        "progress": _detail(item, "progress") or item.body or None,
+        "next_steps": _detail(item, "next_steps"),
+        "open_questions": _detail(item, "open_questions"),
+        "relevant_files": _detail(item, "relevant_files"),
+        "created_at": iso_time(item.created_ms),
+        "created_at_epoch": item.created_ms,
+    }
+
+
+def timeline_row(entry: TimelineEntry) -> TimelineRow:
+    item = entry.item
+    narrative = truncate(item.details.get("narrative", ""), LONGEST_FOUND) or shorten(item.body, LONGEST_NARRATIVE)
+    return {
+        "id": item.id,
+        "type": item.type,
+        "title": item.title,
+        "subtitle": _detail(item, "subtitle") or _detail(item, "role"),
+        "narrative": narrative or None,
+        "project": project_name(item),
+        "created_at": iso_time(item.created_ms),
+        "created_at_epoch": item.created_ms,
+        "position": entry.position,
+    }
+
+
+def context_row(entry: ContextItem) -> ContextRow:
+    """An entry of a context, without secrets: its length is counted before the reply is cleaned as a whole."""
+    item, signals = entry.item, entry.signals
+    title, content, type_ = redact_data([item.title, entry.content, item.type])
+    return {
+        "id": item.id,
+        "title": title,
+        "content": content,
+        "type": type_,
+        "project": project_name(item),
+        "created_at": iso_time(item.created_ms),
+        "created_at_epoch": item.created_ms,
+        "score": round(entry.score, 4),
+        "signals": {
+            "semantic": round(signals.semantic, 4),
+            "fts5": round(signals.fts5, 4),
+            "recency": round(signals.recency, 4),
+            "projectMatch": signals.project_match,
+        },
+    }
+
+
+def context_entry(entry: ContextItem | Item) -> Mapping[str, Any]:
+    """Anything that a context can hold, as it is written there."""
+    return context_row(entry) if isinstance(entry, ContextItem) else _context_note(entry)
+
+
+def _context_note(item: Item) -> Any:
+    """A summary or a checkpoint in a context."""
+    return redact_data(checkpoint(item) if item.kind == "checkpoint" else summary(item))
+
+
+def project_name(item: Item) -> str:
+    return base_name(item.project) if item.project else NO_PROJECT
+
+
+def _fields_as_text(item: Item) -> str | None:
+    """The fields of a summary or a checkpoint, in order."""
+    return item.told() or None if item.kind in ("summary", "checkpoint") else None
+
+
+def _detail(item: Item, name: str) -> str | None:
+    return item.details.get(name) or None
+
+
+def context_parts(entries: Sequence[ContextItem | Item]) -> ContextParts:
+    """Some entries of a context as its data has them."""
+    notes = [entry for entry in entries if isinstance(entry, Item)]
+    return {
+        "items": [context_row(entry) for entry in entries if isinstance(entry, ContextItem)],
+        "summaries": [_context_note(entry) for entry in notes if entry.kind != "checkpoint"],
+        "checkpoint": next((_context_note(entry) for entry in notes if entry.kind == "checkpoint"), None),
+    }
+
+
+def context_data(package: Context, budget: int) -> ContextReply:
+    items = [context_row(entry) for entry in package.items]
+    return {
+        "project": package.project or NO_PROJECT,
+        "items": items,
+        "summaries": [_context_note(item) for item in package.summaries],
+        "checkpoint": _context_note(package.checkpoint) if package.checkpoint else None,
+        "tokenBudget": budget,
+        "tokensUsed": sum(estimate_tokens(len(item["content"])) for item in items),
+        "truncated": package.truncated,
+        "totalCount": package.total,
+        "returnedCount": len(items),
+        "answers": list(package.answers),
+    }
+
+
+def json_tokens(data: Mapping[str, Any]) -> int:
+    return estimate_tokens(len(compact_json(data)))
+
+
+def entry_tokens(entry: ContextItem | Item) -> int:
+    """What an entry takes in the reply, with the comma that follows it, and its id among the answers."""
+    among_answers = len(f"{entry.item.id},") if isinstance(entry, ContextItem) else 0
+    return estimate_tokens(len(compact_json(context_entry(entry))) + 1 + among_answers)
