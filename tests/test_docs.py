@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import errors
+from commonplace import Memory, errors
 from commonplace.config import PROFILES, Settings
 from commonplace.dialects.profiles import ALL
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
@@ -81,3 +81,27 @@ def test_the_readme_leads_to_every_page() -> None:
 
 def test_the_readme_shows_both_commands() -> None:
     assert "make serve" in page("README.md") and "make test" in page("README.md")
+
+
+def python_blocks(name: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", page(name), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/library.md"])
+def test_the_examples_in_python_run_as_they_are_written(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    blocks = python_blocks(name)
+    for number, block in enumerate(blocks, start=1):
+        code = compile(block, f"{name}, example {number}", "exec")
+        if "example.org" not in block:
+            exec(code, names)
+    assert blocks and "Sessions" in capsys.readouterr().out
+
+
+def test_every_method_of_the_library_is_on_its_page() -> None:
+    text = page("docs/library.md")
+    methods = {name for name in dir(Memory) if not name.startswith("_")} - {"over", "local", "embedding_state"}
+    assert [name for name in sorted(methods) if f"`{name}`" not in text] == []

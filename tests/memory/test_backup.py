@@ -18,9 +18,17 @@ from commonplace import config
 from commonplace.config import Settings
 from commonplace.errors import Conflict, NotFound, StoreBusy, StoreCorrupt
 from commonplace.memory import background, status
-from commonplace.memory.background import MaintenanceTask, back_up_if_due
-from commonplace.memory.backup import SCHEDULED, back_up_store, delete_old_backups, list_backups, restore_backup
-from commonplace.memory.backup_files import backup_path
+from commonplace.memory.background import MaintenanceTask
+from commonplace.memory.backup import (
+    BACKUP_LOCK,
+    SCHEDULED,
+    back_up_if_due,
+    back_up_store,
+    backup_path,
+    delete_old_backups,
+    list_backups,
+    restore_backup,
+)
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember, remember_all
@@ -94,7 +102,7 @@ def test_a_dry_run_tells_what_would_change(kept: LocalMemory, clock: Clock) -> N
     assert done.difference.examples == ("Pear that would be lost",)
     assert done.backup.counts["items"] == 5 and done.current.counts["items"] == 6
     assert done.current.newest_title == "Pear that would be lost"
-    assert done.kept is None and items(kept.settings) == 6
+    assert done.old_copy is None and items(kept.settings) == 6
 
 
 def test_a_backup_is_put_back_and_the_store_kept(kept: LocalMemory, clock: Clock) -> None:
@@ -103,9 +111,9 @@ def test_a_backup_is_put_back_and_the_store_kept(kept: LocalMemory, clock: Clock
     kept.close()
     done = restore_backup(kept.settings, "latest", clock())
     assert items(kept.settings) == 5
-    assert done.kept is not None and done.kept != made.path
+    assert done.old_copy is not None and done.old_copy != made.path
     # The way back is the same; `latest` is still what a person made.
-    restore_backup(kept.settings, done.kept.name, clock())
+    restore_backup(kept.settings, done.old_copy.name, clock())
     assert items(kept.settings) == 6
     restore_backup(kept.settings, "latest", clock())
     assert items(kept.settings) == 5
@@ -147,7 +155,7 @@ def test_a_damaged_store_is_replaced_and_kept(kept: LocalMemory, clock: Clock, r
     assert items(kept.settings) == 5
     assert done.difference is None or not rest
     if rest:
-        assert done.kept is not None and done.kept.read_bytes() == rest
+        assert done.old_copy is not None and done.old_copy.read_bytes() == rest
 
 
 def test_a_damaged_backup_replaces_nothing(kept: LocalMemory, clock: Clock) -> None:
@@ -190,7 +198,7 @@ def test_a_backup_is_made_when_it_is_due_and_something_changed(kept: LocalMemory
     assert back_up_if_due(kept) is None
     clock.forward(days=1.1)
     # Another process is at it.
-    lock = kept.settings.backups / background.BACKUP_LOCK
+    lock = kept.settings.backups / BACKUP_LOCK
     lock.touch()
     assert back_up_if_due(kept) is None
     lock.unlink()
@@ -205,7 +213,7 @@ def test_a_server_looks_at_its_store_and_says_farewell(kept: LocalMemory) -> Non
     assert len([*running.iterdir()]) == 1 and len(list_backups(kept.settings)) == 1
     told = status.last_check_result(kept.settings)
     assert told is not None and told.how == "start" and told.faults == ()
-    server.leave(kept.settings)
+    server.mark_clean_end(kept.settings)
     assert [*running.iterdir()] == []
 
 

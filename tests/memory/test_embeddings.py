@@ -165,9 +165,9 @@ def test_an_endpoint_that_is_down_leaves_the_words_and_is_told(settings: Setting
         assert memory.embeddings.state.startswith("failed: ")
         told = status(memory)
         assert told["search"] == "keywords only" and told["pending"] == 1
-        news = memory.embeddings.news()
+        news = memory.embeddings.new_failure()
         assert news is not None and news.startswith("failed")
-        assert memory.embeddings.news() is None, "told once"
+        assert memory.embeddings.new_failure() is None, "told once"
         for _ in range(20):
             assert memory.embeddings.catch_up() == 0
         assert memory.store.pending() == 1, "no failure of the embedder costs a job"
@@ -274,7 +274,7 @@ def test_a_book_without_a_model_is_off_and_says_so(memory: LocalMemory) -> None:
     remember(memory, NOTES[0])
     assert memory.embeddings.catch_up() == 0
     assert memory.embeddings.embed_query("anything") is None
-    assert (memory.embeddings.state, memory.embeddings.model, memory.embeddings.news()) == ("off", None, None)
+    assert (memory.embeddings.state, memory.embeddings.model, memory.embeddings.new_failure()) == ("off", None, None)
 
 
 def test_what_another_process_wrote_is_looked_for_often_enough_to_follow_within_a_second() -> None:

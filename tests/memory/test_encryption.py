@@ -19,8 +19,7 @@ from tests.raw_sql import behind
 from commonplace import config
 from commonplace.config import Settings
 from commonplace.errors import Conflict, InvalidInput, NotFound, StoreBusy, StoreLocked
-from commonplace.memory.background import back_up_if_due
-from commonplace.memory.backup import back_up_store, list_backups, restore_backup
+from commonplace.memory.backup import back_up_if_due, back_up_store, list_backups, restore_backup
 from commonplace.memory.check import check_store
 from commonplace.memory.encryption import decrypt_store, encrypt_store, store_key
 from commonplace.memory.local_memory import LocalMemory, open_memory

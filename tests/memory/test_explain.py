@@ -9,7 +9,7 @@ from tests.memory.past_work import SESSIONS, local, settle, work
 
 from commonplace.errors import NoResults
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
-from commonplace.memory.explain import PHASES, TimelineEvent, _phases, _told, explain
+from commonplace.memory.explain import PHASES, TimelineEvent, _phases, _summary_text, explain
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 
@@ -60,7 +60,7 @@ def test_days_that_lie_together_are_one_phase_told_by_the_best() -> None:
     ],
 )
 def test_the_words_of_a_summary(events: list[tuple[str, str, str]], summary: str) -> None:
-    assert _told([TimelineEvent(*event) for event in events], "Came up") == summary
+    assert _summary_text([TimelineEvent(*event) for event in events], "Came up") == summary
 
 
 @pytest.mark.parametrize("topic", ["login", "the blog", "token", "crash", "what did we do last?", "Redis or Postgres"])

@@ -38,13 +38,13 @@ def talk(memory: LocalMemory, key: str, *texts: str, project: str | None = None,
 def test_all_is_told_where_it_fits(memory: LocalMemory) -> None:
     uid = talk(memory, "s", "Limit it", LONG)
     found = reconstruct(memory, uid)
-    assert [one.text for one in found.told] == ["Limit it", LONG] and all(one.whole for one in found.told)
+    assert [one.text for one in found.messages] == ["Limit it", LONG] and all(one.whole for one in found.messages)
     assert found.left_out == 0
 
 
 def test_results_go_first_then_the_way_then_the_oldest(memory: LocalMemory) -> None:
     talk(memory, "s", *["Limit it", LONG] * 5)
-    told = [reconstruct(memory, "s", budget=budget).told for budget in (1_000, 500, 150)]
+    told = [reconstruct(memory, "s", budget=budget).messages for budget in (1_000, 500, 150)]
     assert told[0][1].text == collapse_code_blocks(LONG) and "[50 lines]" in told[0][1].text
     assert told[1][1].text.endswith("The limiter is a token bucket.") and len(told[1]) == 10
     assert len(told[2]) < 10 and told[2][-1].item.body == LONG
@@ -52,7 +52,7 @@ def test_results_go_first_then_the_way_then_the_oldest(memory: LocalMemory) -> N
 
 def test_of_an_answer_the_end_is_kept_and_of_a_question_the_beginning(memory: LocalMemory) -> None:
     talk(memory, "s", "Limit it. " * 100, LONG)
-    question, answer = (one.item for one in reconstruct(memory, "s").told)
+    question, answer = (one.item for one in reconstruct(memory, "s").messages)
     assert shorten_message(answer, 60) == "First I looked around.\n\nThe limiter is a token bucket."
     assert shorten_message(answer, 30) == "…\n\nThe limiter is a token bucket."
     assert shorten_message(question, 20).startswith("Limit it. Limit it")
@@ -63,8 +63,8 @@ def test_of_an_answer_the_end_is_kept_and_of_a_question_the_beginning(memory: Lo
 def test_the_budget_is_kept_and_what_is_missing_is_counted(memory: LocalMemory, texts: list[str], budget: int) -> None:
     uid = talk(memory, uuid.uuid4().hex, *(text * 50 for text in texts))
     found = reconstruct(memory, uid, budget=budget)
-    assert len(found.told) + found.left_out == len(texts)
-    assert len(found.told) == 1 or sum(estimate_tokens(len(one.text)) for one in found.told) <= budget
+    assert len(found.messages) + found.left_out == len(texts)
+    assert len(found.messages) == 1 or sum(estimate_tokens(len(one.text)) for one in found.messages) <= budget
 
 
 def test_the_newest_is_of_the_project_and_no_sub_agents(memory: LocalMemory) -> None:

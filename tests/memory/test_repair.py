@@ -102,7 +102,7 @@ def test_a_store_that_is_well_is_found_to_be(filled: LocalMemory) -> None:
     assert check_store(filled) == [] and check_store(filled, quick=True) == [] and check_newest(filled) == []
     before = truth(filled.settings)
     done = repair_store(filled.settings, filled.clock)
-    assert (done.found, done.left, done.done, done.kept) == ((), (), (), None)
+    assert (done.found, done.left, done.done, done.old_copy) == ((), (), (), None)
     assert truth(filled.settings) == before and not filled.settings.backups.exists()
 
 
@@ -181,7 +181,7 @@ def test_all_that_can_be_read_of_damaged_pages_is_saved(closed: Settings) -> Non
     }
     # What is left says only that some rows are no more.
     assert {fault.part for fault in done.left} <= {"rows", "history"} and not any(fault.derived for fault in done.left)
-    assert done.kept is not None and done.kept.parent == closed.backups and "damaged" in done.kept.name
+    assert done.old_copy is not None and done.old_copy.parent == closed.backups and "damaged" in done.old_copy.name
     again = repair_store(closed, Clock())
     assert again.saved is None and again.done == () and again.left == done.left
 

@@ -25,5 +25,5 @@ def test_words_are_mended_in_steps_and_made_anew(memory: LocalMemory) -> None:
     assert index_missing_words(memory) == 450
     assert total(memory, "apple") == 20 and index_state(memory, 10).wordless == 0
     assert index_missing_words(memory) == 0
-    assert index_missing_words(memory, anew=True) == 450
+    assert index_missing_words(memory, rebuild=True) == 450
     assert total(memory, "apple") == 20

@@ -76,7 +76,7 @@ def test_folders_in_the_data_folder_that_are_links_are_not_written_into(
             care(memory)
     else:
         care(memory)
-        care.leave(settings)
+        care.mark_clean_end(settings)
     assert untouched(elsewhere)
 
 

@@ -83,7 +83,7 @@ def _restore_record(done: RestoreResult, dry_run: bool) -> dict[str, Any]:
         "backup": _contents_record(done.backup),
         "store": None if done.current is None else _contents_record(done.current),
         "difference": None if done.difference is None else asdict(done.difference),
-        "kept": None if done.kept is None else str(done.kept),
+        "kept": None if done.old_copy is None else str(done.old_copy),
     }
 
 
@@ -106,8 +106,8 @@ def _show_restored(call: Call, done: RestoreResult, dry_run: bool) -> None:
         call.say("There is no store that could be read in its place.")
     if not dry_run:
         call.say("The backup is the store now.", bold=True)
-    if done.kept is not None:
-        call.note(f"The store as it was is kept: {done.kept}")
+    if done.old_copy is not None:
+        call.note(f"The store as it was is kept: {done.old_copy}")
 
 
 def _described(held: BackupContents) -> str:

@@ -57,7 +57,7 @@ def repair(call: Call, dry_run: bool) -> None:
             {
                 "dry_run": dry_run,
                 "found": [*map(asdict, done.found)],
-                "kept": None if done.kept is None else str(done.kept),
+                "kept": None if done.old_copy is None else str(done.old_copy),
                 "saved": None if done.saved is None else asdict(done.saved),
                 "done": list(done.done),
                 "left": [*map(asdict, done.left)],
@@ -83,8 +83,8 @@ def _show_repaired(call: Call, done: RepairResult) -> None:
         call.say(f"Changed to be kept: {line}.", fg="yellow")
     for line in done.done:
         call.say(line)
-    if done.kept is not None:
-        call.note(f"The store as it was is kept: {done.kept}")
+    if done.old_copy is not None:
+        call.note(f"The store as it was is kept: {done.old_copy}")
     _show_faults(call, done.left)
     if done.saved is not None:
         call.say(f"Saved {sum(done.saved.rows.values()):,} rows of the damaged file.", bold=True)

@@ -93,7 +93,7 @@ def reconstruct(call: Call, session: str | None, last: int | None, budget: int) 
         call.reply(
             {
                 "session": conversation_record(found.session),
-                "messages": [_message_record(one) for one in found.told],
+                "messages": [_message_record(one) for one in found.messages],
                 "left_out": found.left_out,
             }
         )
@@ -127,7 +127,7 @@ def _show_session(call: Call, found: Reconstruction) -> None:
     call.say(one_line(" · ".join(facts)).replace("T", " ", 1), dim=True)
     if found.left_out:
         call.say(f"\n({found.left_out:,} earlier messages are left out.)", dim=True)
-    for record in map(_message_record, found.told):
+    for record in map(_message_record, found.messages):
         aside = ", then left behind" if record.get("off_path") else ""
         call.say(
             f"\n## {SPEAKERS.get(record['role'], 'Said')} {record['at'][:16].replace('T', ' ')}{aside}\n", bold=True

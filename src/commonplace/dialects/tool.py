@@ -259,7 +259,7 @@ def search_notice(memory: LocalMemory, waiting: int = 0) -> str:
 
     `waiting` is how many of the passages that were searched have no vector yet.
     """
-    failure = memory.embeddings.news()
+    failure = memory.embeddings.new_failure()
     return shorten(f"Keyword search only: {failure}", LONGEST_NOTICE) if failure else missing_vectors_notice(waiting)
 
 

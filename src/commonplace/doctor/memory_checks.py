@@ -131,7 +131,7 @@ def _checked(context: DoctorContext) -> Iterator[Finding]:
 
 
 def _rebuild_fulltext(context: DoctorContext) -> Callable[[], str]:
-    return lambda: f"The words of {index_missing_words(context.memory(), anew=True):,} items were indexed anew."
+    return lambda: f"The words of {index_missing_words(context.memory(), rebuild=True):,} items were indexed anew."
 
 
 def _log(database: Path) -> Finding:

@@ -1,4 +1,4 @@
-"""What a server does when nobody asks: it finishes in small steps what the writes left for later."""
+"""Background work of a server: links, topics, other spaces, a check after an unclean end, a backup a day."""
 
 from __future__ import annotations
 
@@ -7,23 +7,20 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import suppress
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, StoreBusy
 from commonplace.memory import status
-from commonplace.memory.backup import SCHEDULED, delete_old_backups, list_backups
-from commonplace.memory.backup_files import backup_path, make_private_folder
+from commonplace.memory.backup import back_up_if_due
 from commonplace.memory.check import check_newest, check_store
 from commonplace.memory.embeddings import BACKGROUND_BATCH
-from commonplace.memory.encryption import store_key
 from commonplace.memory.graph import link_new_passages
 from commonplace.memory.local_memory import LocalMemory, for_space
 from commonplace.memory.topics import update_topics
 from commonplace.temporary_files import remove_abandoned
-from commonplace.text.dates import DAY_MS, HOUR_MS
+from commonplace.text.dates import DAY_MS
 
 Task = Callable[[LocalMemory], bool]
 """Does one small step of its work. True if there may be more to do."""
@@ -37,10 +34,12 @@ PAUSE_FACTOR, SHORT_PAUSE_FACTOR = 2.0, 0.25
 
 
 class BackgroundWorker:
-    """Does the tasks for one book in a thread of its own; `step` does one round at once."""
+    """Does the tasks for one memory in a thread of its own; `step` does one round at once."""
 
-    def __init__(self, memory: LocalMemory, tasks: tuple[Task, ...] = TASKS, courtesy: float = PAUSE_FACTOR) -> None:
-        self._memory, self._tasks, self._courtesy = memory, tasks, courtesy
+    def __init__(
+        self, memory: LocalMemory, tasks: tuple[Task, ...] = TASKS, pause_factor: float = PAUSE_FACTOR
+    ) -> None:
+        self._memory, self._tasks, self._pause_factor = memory, tasks, pause_factor
         self._stop = threading.Event()
         self._worker: threading.Thread | None = None
         self.failure = ""
@@ -80,7 +79,7 @@ class BackgroundWorker:
             self._memory.embeddings.wait_until_idle(self._stop)
             began = time.monotonic()
             more = self.step()
-            self._stop.wait(self._courtesy * (time.monotonic() - began) if more else POLL_SECONDS)
+            self._stop.wait(self._pause_factor * (time.monotonic() - began) if more else POLL_SECONDS)
 
 
 class OtherSpacesTask:
@@ -126,11 +125,10 @@ class OtherSpacesTask:
 
 
 RUNNING_FOLDER = "running"
-BACKUP_LOCK = "making.lock"
-# How often a server looks around; a mark that nobody renewed for a while is of one that ended without a farewell.
+# How often a server looks around; a mark that nobody renewed for a while is of one that was killed.
 MAINTENANCE_SECONDS, ABANDONED_SECONDS = 60.0, 300.0
-# A server that lives shortly makes no backups, and a lock is held by nobody for longer.
-FIRST_BACKUP_SECONDS, MAX_BACKUP_SECONDS = 300.0, 3600.0
+# A server that lives shortly makes no backups.
+FIRST_BACKUP_SECONDS = 300.0
 
 
 class MaintenanceTask:
@@ -145,20 +143,20 @@ class MaintenanceTask:
         if memory.settings.database_url or time.monotonic() < self._next:
             return False
         self._next = time.monotonic() + MAINTENANCE_SECONDS
-        silent = _take_abandoned_marks(memory.settings)
+        killed = _take_abandoned_marks(memory.settings)
         remove_abandoned(memory.settings.data_dir)
         self._renew(memory.settings)
         if not self._looked:
             self._looked = True
             _record_faults(memory, "start", check_newest(memory))
-        if silent:
+        if killed:
             _check_after_unclean_end(memory)
         if time.monotonic() >= self._first_backup:
             back_up_if_due(memory)
         return False
 
-    def leave(self, settings: Settings) -> None:
-        """The farewell of a server that ends as it should."""
+    def mark_clean_end(self, settings: Settings) -> None:
+        """A server that ends as it should takes its mark away."""
         with suppress(OSError):
             (settings.data_dir / RUNNING_FOLDER / self._mark).unlink(missing_ok=True)
 
@@ -170,42 +168,6 @@ class MaintenanceTask:
                 mark.touch(mode=0o600)
 
 
-def back_up_if_due(memory: LocalMemory) -> Path | None:
-    """Make the backup of the day, if it is time for it, something changed since the last, and nobody else is at it."""
-    settings, now = memory.settings, memory.clock()
-    if not settings.backup_every_hours:
-        return None
-    last = next((one for one in list_backups(settings) if one.why == SCHEDULED), None)
-    # A backup from the future was made by a clock that was wrong.
-    if last is not None and 0 <= now - last.made_ms < settings.backup_every_hours * HOUR_MS:
-        return None
-    if _content_mark(settings, settings.database) == (last and _content_mark(settings, last.path)):
-        return None
-    target = backup_path(settings, SCHEDULED, now)
-    make_private_folder(target.parent)
-    with _exclusive_lock(target.parent / BACKUP_LOCK) as mine:
-        if not mine:
-            return None
-        _remove_partial_backups(target.parent)
-        memory.maintenance.backup(target)
-    delete_old_backups(settings)
-    return target
-
-
-def _remove_partial_backups(folder: Path) -> None:
-    """Take away what those left half made that were killed."""
-    with suppress(OSError):
-        for half in folder.glob("*.partial*"):
-            if not 0 <= time.time() - half.stat().st_mtime < MAX_BACKUP_SECONDS:
-                half.unlink(missing_ok=True)
-
-
-def _content_mark(settings: Settings, path: Path) -> str | None:
-    from commonplace.store.sqlite.content_mark import content_mark
-
-    return content_mark(str(path), store_key(settings))
-
-
 def _check_after_unclean_end(memory: LocalMemory) -> None:
     """Once a day at most: editors often end their servers without asking, and a file survives that."""
     known = status.last_check_result(memory.settings)
@@ -214,14 +176,14 @@ def _check_after_unclean_end(memory: LocalMemory) -> None:
 
 
 def _record_faults(memory: LocalMemory, how: str, faults: list[status.Fault]) -> None:
-    """What is wrong is told; that nothing is seen in a moment does not make up for what a whole check found."""
+    """Record what is wrong. That nothing is seen at the start does not replace what a whole check found."""
     known = status.last_check_result(memory.settings)
     if faults or how != "start" or known is None:
         status.save_check_result(memory.settings, how, faults, memory.clock())
 
 
 def _take_abandoned_marks(settings: Settings) -> bool:
-    """Whether some server ended without a farewell; its mark is taken away."""
+    """Whether some server was killed; its mark is taken away."""
     found = False
     with suppress(OSError):
         for mark in (settings.data_dir / RUNNING_FOLDER).iterdir():
@@ -229,21 +191,3 @@ def _take_abandoned_marks(settings: Settings) -> bool:
                 mark.unlink(missing_ok=True)
                 found = True
     return found
-
-
-@contextmanager
-def _exclusive_lock(lock: Path) -> Iterator[bool]:
-    """Whether nobody else of this machine is at it. What one that was killed left is taken over after a while."""
-    with suppress(OSError):
-        if not 0 <= time.time() - lock.stat().st_mtime < MAX_BACKUP_SECONDS:
-            lock.unlink(missing_ok=True)
-    try:
-        os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        with suppress(OSError):
-            lock.unlink()

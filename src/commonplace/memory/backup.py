@@ -1,36 +1,31 @@
-"""Backups: copies of the store that are made, verified, listed, thinned out and put back."""
+"""Backups: copies of the store, made each day or when asked, verified, listed, deleted when old, and restored."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from commonplace.config import Settings
-from commonplace.errors import Conflict, NotFound, StoreCorrupt, StoreError, StoreLocked
-from commonplace.memory.backup_files import STAMP, backup_path, make_private_folder
+from commonplace.errors import Conflict, NotFound, StoreCorrupt, StoreError, StoreLocked, StoreReadOnly
 from commonplace.memory.encryption import read_key, read_or_make_key, store_key
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.store.maintenance import BackupContents, BackupDifference
+from commonplace.text.dates import HOUR_MS
 
-__all__ = [
-    "Backup",
-    "BackupContents",
-    "RestoreResult",
-    "back_up_store",
-    "backup_path",
-    "copy_before_change",
-    "delete_old_backups",
-    "list_backups",
-    "make_private_folder",
-    "restore_backup",
-]
+__all__ = ["BackupContents"]
 
+STAMP = "%Y%m%dT%H%M%S"
 SCHEDULED = "daily"
 LATEST = "latest"
+BACKUP_LOCK = "making.lock"
+# A lock is held by nobody for longer, and a half made copy is of one that was killed.
+MAX_BACKUP_SECONDS = 3600.0
 _ASIDE = ("restore", "repair", "damaged", "replaced")
 _NAME = re.compile(r".+-(\w+)-(\d{8}T\d{6})\.db")
 _SERVER = "The memory is on a PostgreSQL server, whose backups its own tools make."
@@ -50,12 +45,12 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """What a backup and the store hold, how they differ, and where the store as it was is kept, if it was replaced."""
+    """What a backup and the store hold, how they differ, and where the old store was put, if it was replaced."""
 
     backup: BackupContents
     current: BackupContents | None
     difference: BackupDifference | None
-    kept: Path | None
+    old_copy: Path | None
 
 
 def back_up_store(memory: LocalMemory, target: Path | None = None, *, encrypt: bool = False) -> Backup:
@@ -81,6 +76,60 @@ def copy_before_change(memory: LocalMemory, why: str) -> Path | None:
     make_private_folder(target.parent)
     memory.maintenance.backup(target, checked=False)
     return target
+
+
+def back_up_if_due(memory: LocalMemory) -> Path | None:
+    """Make the backup of the day, if it is time for it, something changed since the last, and nobody else is at it."""
+    settings, now = memory.settings, memory.clock()
+    if not settings.backup_every_hours:
+        return None
+    last = next((one for one in list_backups(settings) if one.why == SCHEDULED), None)
+    # A backup from the future was made by a clock that was wrong.
+    if last is not None and 0 <= now - last.made_ms < settings.backup_every_hours * HOUR_MS:
+        return None
+    if _content_mark(settings, settings.database) == (last and _content_mark(settings, last.path)):
+        return None
+    target = backup_path(settings, SCHEDULED, now)
+    make_private_folder(target.parent)
+    with _exclusive_lock(target.parent / BACKUP_LOCK) as mine:
+        if not mine:
+            return None
+        _remove_partial_backups(target.parent)
+        memory.maintenance.backup(target)
+    delete_old_backups(settings)
+    return target
+
+
+def _remove_partial_backups(folder: Path) -> None:
+    """Delete the half made copies of those that were killed."""
+    with contextlib.suppress(OSError):
+        for half in folder.glob("*.partial*"):
+            if not 0 <= time.time() - half.stat().st_mtime < MAX_BACKUP_SECONDS:
+                half.unlink(missing_ok=True)
+
+
+def _content_mark(settings: Settings, path: Path) -> str | None:
+    from commonplace.store.sqlite.content_mark import content_mark
+
+    return content_mark(str(path), store_key(settings))
+
+
+@contextlib.contextmanager
+def _exclusive_lock(lock: Path) -> Iterator[bool]:
+    """Whether nobody else of this machine is at it. What one that was killed left is taken over after a while."""
+    with contextlib.suppress(OSError):
+        if not 0 <= time.time() - lock.stat().st_mtime < MAX_BACKUP_SECONDS:
+            lock.unlink(missing_ok=True)
+    try:
+        os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        with contextlib.suppress(OSError):
+            lock.unlink()
 
 
 def list_backups(settings: Settings) -> list[Backup]:
@@ -113,8 +162,8 @@ def restore_backup(settings: Settings, named: str, now_ms: int, *, dry_run: bool
             return RestoreResult(backup, current, difference, None)
         aside = backup_path(settings, "restore", now_ms)
         make_private_folder(aside.parent)
-        kept = restore.restore_copy(settings.database, path, aside, key, int(settings.busy_timeout * 1000))
-    return RestoreResult(backup, restore.inspect_copy(settings.database, key), difference, aside if kept else None)
+        replaced = restore.restore_copy(settings.database, path, aside, key, int(settings.busy_timeout * 1000))
+    return RestoreResult(backup, restore.inspect_copy(settings.database, key), difference, aside if replaced else None)
 
 
 @contextlib.contextmanager
@@ -172,3 +221,24 @@ def _backup(path: Path, why: str, made_ms: int) -> Backup:
 
 def _read_stamp(stamp: str) -> int:
     return int(datetime.strptime(stamp, STAMP).replace(tzinfo=UTC).timestamp() * 1000)
+
+
+def backup_path(settings: Settings, why: str, now_ms: int) -> Path:
+    """A name that no backup has yet, in the folder of backups, which is a folder and leads nowhere else."""
+    if settings.backups.is_symlink():
+        hint = "Put a folder in its place; `commonplace backup FILE` writes a copy anywhere."
+        raise StoreReadOnly(f"The folder {settings.backups} for backups is a link.", hint)
+    while True:
+        stamp = datetime.fromtimestamp(now_ms / 1000, UTC).strftime(STAMP)
+        path = settings.backups / f"{settings.database.stem}-{why}-{stamp}.db"
+        if not path.exists():
+            return path
+        now_ms += 1000
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make the folder that a copy is to be in, for its owner only."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreReadOnly(f"The folder {folder} for backups cannot be made: {error}.") from error

@@ -1,4 +1,4 @@
-"""Captured: what hooks told of sessions, each event kept once, with one summary and one checkpoint of each session."""
+"""Events that hooks captured: each stored once, with one summary and one checkpoint of each session."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 REJECTED = "unfit"
-"""The outcome of an event that cannot be kept as it is."""
+"""The outcome of an event that cannot be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +77,19 @@ def latest_session_key(memory: LocalMemory, source: str, project: str | None, *,
 
 
 def store_captured(
-    memory: LocalMemory, sessions: Sequence[StartedSession], happenings: Sequence[EventOutcome], told: Sequence[NewItem]
+    memory: LocalMemory,
+    sessions: Sequence[StartedSession],
+    happenings: Sequence[EventOutcome],
+    summaries: Sequence[NewItem],
 ) -> Counter[str]:
     """Keep what is new, all of it or nothing, and count what became of the events."""
     now = memory.clock()
     # Seen in all of them at once that there is no secret, each need not be searched.
     have_no_secrets(text for one in happenings if one.note for text in (one.note.content, *one.note.details.values()))
     events = [_captured(one, now) for one in happenings]
-    drafts = [mark_as_written(make_draft(note, now, identity=_hash(f"{note.kind} of {note.session}"))) for note in told]
+    drafts = [
+        mark_as_written(make_draft(note, now, identity=_hash(f"{note.kind} of {note.session}"))) for note in summaries
+    ]
     new = memory.maintenance.capture_events([_session(begun) for begun in sessions], events, drafts, now)
     memory.embeddings.wake()
     return Counter(event.outcome for event, is_new in zip(events, new, strict=True) if is_new)
@@ -105,9 +110,9 @@ def mark_as_written(draft: Draft) -> Draft:
     return replace(draft, meta={**draft.meta, HOOK_DIGEST: _mark(draft)})
 
 
-def _mark(told: Draft | Item) -> str:
-    said = [told.title, told.body, sorted(told.details.items())]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+def _mark(written: Draft | Item) -> str:
+    content = [written.title, written.body, sorted(written.details.items())]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
 def _captured(happening: EventOutcome, now_ms: int) -> CapturedEvent:
@@ -167,8 +172,8 @@ class CapturedAnswers:
 
     def replace_by(self, messages: Iterable[tuple[int, str]]) -> None:
         """Let each message, an id and what it says, replace the answers that it holds."""
-        for message_id, said in messages if self._open else ():
-            text = redact(said)
+        for message_id, message in messages if self._open else ():
+            text = redact(message)
             held = [answer for answer in self._open if _holds(text, answer.body)]
             for answer in held:
                 self._memory.store.supersede(answer.id, message_id, self._memory.clock())
@@ -191,7 +196,7 @@ CAPTURED, DROPPED, CONTINUED = "kept", "dropped", "led"
 class CaptureCounts:
     """What became of events: how many observations of each type, what was dropped and why, what led a session on.
 
-    `known` had been told before; `unfit` could not be kept.
+    `known` events had been captured before; `unfit` ones could not be stored.
     """
 
     kept: Mapping[str, int] = field(default_factory=dict)

@@ -143,16 +143,16 @@ def open_or_fault(settings: Settings, clock: Clock) -> tuple[LocalMemory | None,
 def check_newest(memory: LocalMemory) -> list[Fault]:
     """What can be seen in a moment: whether the last things that were written are whole."""
     found: list[Fault] = []
-    for kept in memory.maintenance.invariants():
-        if kept.newest:
-            found += _guarded(memory.settings, kept.part, partial(_breaches, memory, kept, _LAST))
+    for invariant in memory.maintenance.invariants():
+        if invariant.newest:
+            found += _guarded(memory.settings, invariant.part, partial(_breaches, memory, invariant, _LAST))
     return list(dict.fromkeys(found))
 
 
 def _faults(memory: LocalMemory, quick: bool, words: bool, advance: ReportProgress) -> Iterator[Fault]:
     settings = memory.settings
-    for kept in memory.maintenance.invariants():
-        yield from _guarded(settings, kept.part, partial(_breaches, memory, kept))
+    for invariant in memory.maintenance.invariants():
+        yield from _guarded(settings, invariant.part, partial(_breaches, memory, invariant))
     if quick:
         return
     yield from _guarded(settings, "rows", partial(_texts, memory, advance))
@@ -162,10 +162,10 @@ def _faults(memory: LocalMemory, quick: bool, words: bool, advance: ReportProgre
     yield from _guarded(settings, "counts", partial(_counts, memory))
 
 
-def _breaches(memory: LocalMemory, kept: Invariant, newest: int | None = None) -> Iterator[Fault]:
-    found = memory.maintenance.violations(kept, newest)
+def _breaches(memory: LocalMemory, invariant: Invariant, newest: int | None = None) -> Iterator[Fault]:
+    found = memory.maintenance.violations(invariant, newest)
     if found.count:
-        yield _fault(kept.part, kept.says, found.count, found.examples, kept.derived)
+        yield _fault(invariant.part, invariant.says, found.count, found.examples, invariant.derived)
 
 
 def _words(memory: LocalMemory, advance: ReportProgress) -> Iterator[Fault]:

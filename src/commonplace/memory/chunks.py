@@ -94,36 +94,36 @@ def recall_chunks(memory: LocalMemory, question: str, limit: int = 10, min_score
     if not found:
         raise NoResults("No matching chunks found")
     # Chosen by what was found best, told by how likely each answers.
-    told = sorted(found[:limit], key=lambda chunk: -chunk.score)
-    seeds = {chunk.passage_id: chunk.score for chunk in told}
+    chosen = sorted(found[:limit], key=lambda chunk: -chunk.score)
+    seeds = {chunk.passage_id: chunk.score for chunk in chosen}
     around = [
         one
         for one in walk_links(memory, seeds, depth=GRAPH_DEPTH, most=2 * GRAPH_MOST)
         if not is_small_talk_item(one.item)
     ]
-    return RecalledChunks(tuple(told), len(found), tuple(around[:GRAPH_MOST]), waiting)
+    return RecalledChunks(tuple(chosen), len(found), tuple(around[:GRAPH_MOST]), waiting)
 
 
 def parse_latest_question(memory: LocalMemory, question: str) -> LatestQuestion | None:
     """The period and project that a question asks for; None if it is about anything else."""
-    asked = parse_time_question(question, memory.clock())
-    if asked is None:
+    parsed = parse_time_question(question, memory.clock())
+    if parsed is None:
         return None
-    project = memory.store.find_project(asked.name) if asked.name else None
-    return None if asked.name and project is None else LatestQuestion(asked.period, project)
+    project = memory.store.find_project(parsed.name) if parsed.name else None
+    return None if parsed.name and project is None else LatestQuestion(parsed.period, project)
 
 
-def latest_chunks(memory: LocalMemory, asked: LatestQuestion, most: int) -> list[Chunk]:
+def latest_chunks(memory: LocalMemory, question: LatestQuestion, most: int) -> list[Chunk]:
     """What was said and done in a period, the latest first, each thing once."""
-    items = list(islice(latest_items(memory, asked), 2 * most))
+    items = list(islice(latest_items(memory, question), 2 * most))
     return one_chunk_per_item(
         memory, drop_near_duplicates(items, lambda item: f"{item.project} {item.title} {item.text}")[:most]
     )
 
 
-def latest_items(memory: LocalMemory, asked: LatestQuestion) -> Iterator[Item]:
+def latest_items(memory: LocalMemory, question: LatestQuestion) -> Iterator[Item]:
     """All items of a period, the latest first, read as they are asked for."""
-    scope, period = Scope(project=asked.project, kinds=CHUNK_KINDS), asked.period
+    scope, period = Scope(project=question.project, kinds=CHUNK_KINDS), question.period
     before = None if period.to_ms is None else (period.to_ms, 0)
     while page := memory.store.newest(scope, PAGE, before):
         for item in page:
@@ -137,8 +137,8 @@ def latest_items(memory: LocalMemory, asked: LatestQuestion) -> Iterator[Item]:
 def one_chunk_per_item(memory: LocalMemory, items: Sequence[Item]) -> list[Chunk]:
     """A passage of each item, the first item scored best: how an agent's turn ended, how anything else began."""
     parts = memory.store.passages_of([item.id for item in items])
-    told = [parts[item.id][-1 if item.details.get("role") == "assistant" else 0] for item in items]
-    scored = enumerate(zip(items, told, strict=True))
+    chosen = [parts[item.id][-1 if item.details.get("role") == "assistant" else 0] for item in items]
+    scored = enumerate(zip(items, chosen, strict=True))
     return chunks_of(memory, [(item, passage, LATEST_SCORE * LATEST_FALL**n) for n, (item, passage) in scored])
 
 

@@ -126,58 +126,76 @@ def build_context(
 
     With `files`, rules for certain paths only if they apply to one of them; with `limit`, so many items besides rules.
     """
-    asked = _understood(memory, project, query)
-    shares = WITH_QUERY if asked else WITHOUT_QUERY
+    question = _parse_query(memory, project, query)
     here, most = Scope.inside(project), max(RECENT, token_budget // LEAST_TOKENS)
 
     def read() -> tuple[list[ContextItem], list[int], list[Item], Item | None]:
         newest = memory.store.newest(replace(here, kinds=("checkpoint",)), 1)
-        return *_ranked(memory, project, asked, most), _summaries(memory, here, asked), next(iter(newest), None)
+        return *_ranked(memory, project, question, most), _summaries(memory, here, question), next(iter(newest), None)
 
     ranked, answers, summaries, checkpoint = memory.store.snapshot(read)
     ranked = [entry for entry in ranked if entry.item.type != RULE or applies_to(entry.item, files)]
     longest = max(80, int(token_budget * ITEM_SHARE) * 4)
     shown = [replace(entry, content=_within(entry.content, longest)) for entry in _limited(ranked, answers, limit)]
-    budget = TokenBudget(token_budget, spent=envelope)
-    taken: set[int] = set()
+    selection = _Selection(TokenBudget(token_budget, spent=envelope), measure)
+    answers, last, chosen = selection.select(shown, answers, checkpoint, summaries, question is not None)
 
-    def take(entry: ContextItem | Item, share: float = 1.0) -> bool:
-        id_ = entry.id if isinstance(entry, Item) else entry.item.id
-        if id_ not in taken and budget.spend(measure(entry), share):
-            taken.add(id_)
-        return id_ in taken
-
-    def take_short(item: Item, share: float) -> Item:
-        return next((short for short in _shorter(item) if take(short, share)), item)
-
-    # Rules before all: they are to be followed whatever else is known.
-    for entry in sorted((entry for entry in shown if entry.leads), key=lambda entry: entry.item.type != RULE):
-        take(entry, shares.leading)
-    by_id = {entry.item.id: entry for entry in shown}
-    answers = [id_ for id_ in answers if id_ in by_id]
-    for id_ in answers:
-        take(by_id[id_], shares.answers)
-    last = take_short(checkpoint, shares.checkpoint) if checkpoint else None
-    told = [*(take_short(summary, shares.summary) for summary in summaries[:1]), *summaries[1:]]
-    for entry in (*(by_id[id_] for id_ in answers), *shown):
-        take(entry)
-    for summary in told:
-        take(summary)
-
-    items = tuple(entry for entry in shown if entry.item.id in taken)
-    kept = tuple(summary for summary in told if summary.id in taken)
+    items = tuple(entry for entry in shown if entry.item.id in selection.taken)
     whole = {entry.item.id: entry.content for entry in ranked}
-    cut = any(entry.content != whole[entry.item.id] for entry in items) or last != checkpoint or told != summaries
+    cut = any(entry.content != whole[entry.item.id] for entry in items) or last != checkpoint or chosen != summaries
     return Context(
         project=project,
         items=items,
-        summaries=kept,
-        checkpoint=last if last and last.id in taken else None,
+        summaries=tuple(summary for summary in chosen if summary.id in selection.taken),
+        checkpoint=last if last and last.id in selection.taken else None,
         total=len(ranked),
-        truncated=cut or len(taken) < len(ranked) + len(summaries) + (last is not None),
-        answers=tuple(id_ for id_ in answers if id_ in taken),
-        waiting=asked.waiting if asked else 0,
+        truncated=cut or len(selection.taken) < len(ranked) + len(summaries) + (last is not None),
+        answers=tuple(id_ for id_ in answers if id_ in selection.taken),
+        waiting=question.waiting if question else 0,
     )
+
+
+class _Selection:
+    """What is taken into a context, part by part, as long as the budget lasts."""
+
+    def __init__(self, budget: TokenBudget, measure: Measure) -> None:
+        self._budget, self._measure = budget, measure
+        self.taken: set[int] = set()
+
+    def select(
+        self,
+        shown: Sequence[ContextItem],
+        answers: Sequence[int],
+        checkpoint: Item | None,
+        summaries: Sequence[Item],
+        with_query: bool,
+    ) -> tuple[list[int], Item | None, list[Item]]:
+        """Take what fits; returns the answers that are shown, and the checkpoint and summaries, perhaps shortened."""
+        shares = WITH_QUERY if with_query else WITHOUT_QUERY
+        # Rules before all: they are to be followed whatever else is known.
+        for entry in sorted((entry for entry in shown if entry.leads), key=lambda entry: entry.item.type != RULE):
+            self._take(entry, shares.leading)
+        by_id = {entry.item.id: entry for entry in shown}
+        answers = [id_ for id_ in answers if id_ in by_id]
+        for id_ in answers:
+            self._take(by_id[id_], shares.answers)
+        last = self._take_short(checkpoint, shares.checkpoint) if checkpoint else None
+        first = [self._take_short(summary, shares.summary) for summary in summaries[:1]]
+        chosen = [*first, *summaries[1:]]
+        for entry in (*(by_id[id_] for id_ in answers), *shown):
+            self._take(entry)
+        for summary in chosen:
+            self._take(summary)
+        return answers, last, chosen
+
+    def _take(self, entry: ContextItem | Item, share: float = 1.0) -> bool:
+        id_ = entry.id if isinstance(entry, Item) else entry.item.id
+        if id_ not in self.taken and self._budget.spend(self._measure(entry), share):
+            self.taken.add(id_)
+        return id_ in self.taken
+
+    def _take_short(self, item: Item, share: float) -> Item:
+        return next((short for short in _shorter(item) if self._take(short, share)), item)
 
 
 def _limited(ranked: Sequence[ContextItem], answers: Sequence[int], limit: int | None) -> Sequence[ContextItem]:
@@ -186,11 +204,11 @@ def _limited(ranked: Sequence[ContextItem], answers: Sequence[int], limit: int |
         return ranked
     others = [entry.item.id for entry in ranked if entry.item.type != RULE]
     chosen = [*(id_ for id_ in answers if id_ in others), *others]
-    kept = set(list(dict.fromkeys(chosen))[:limit])
-    return [entry for entry in ranked if entry.item.type == RULE or entry.item.id in kept]
+    first = set(list(dict.fromkeys(chosen))[:limit])
+    return [entry for entry in ranked if entry.item.type == RULE or entry.item.id in first]
 
 
-def _understood(memory: LocalMemory, project: str | None, query: str | None) -> ParsedQuestion | None:
+def _parse_query(memory: LocalMemory, project: str | None, query: str | None) -> ParsedQuestion | None:
     """The query, unless there is none: a session that starts does not load what looks for something."""
     if not (query and query.strip()):
         return None
@@ -202,7 +220,7 @@ def _understood(memory: LocalMemory, project: str | None, query: str | None) -> 
 
 
 def _ranked(
-    memory: LocalMemory, project: str | None, asked: ParsedQuestion | None, most: int
+    memory: LocalMemory, project: str | None, question: ParsedQuestion | None, most: int
 ) -> tuple[list[ContextItem], list[int]]:
     """Candidates in the order they should be shown, with whole contents; and the ids of those that answer the query."""
     now, canonical = memory.clock(), None if project is None else memory.store.find_project(project)
@@ -214,15 +232,15 @@ def _ranked(
         for item in memory.store.newest(replace(around, types=types), max(LEADING, most))
     ]
     recent = memory.store.newest(replace(here, kinds=EVENT_KINDS), most)
-    if asked is not None:
+    if question is not None:
         from commonplace.memory.recall import recall_scopes, score_items
 
         # A query orders what the project holds and adds what answers it; the budget decides where it ends.
-        inside, anywhere = recall_scopes(memory, asked, [around, Scope(kinds=EVENT_KINDS)], most)
+        inside, anywhere = recall_scopes(memory, question, [around, Scope(kinds=EVENT_KINDS)], most)
         hits: dict[int, Hit] = {hit.item.id: hit for hit in inside.hits}
         hits |= {hit.item.id: hit for hit in anywhere.hits if hit.relevance >= ELSEWHERE}
         others = {item.id: item for item in (*always, *recent) if item.id not in hits}
-        evidence = score_items(memory, asked, list(others.values()))
+        evidence = score_items(memory, question, list(others.values()))
         evidence |= {id_: (hit.semantic, hit.lexical) for id_, hit in hits.items()}
         items = others | {id_: hit.item for id_, hit in hits.items()}
     else:
@@ -235,7 +253,7 @@ def _ranked(
         signals = Signals(
             semantic, lexical, recency_score(item.created_ms, now), SAME_PROJECT if same else OTHER_PROJECT
         )
-        score = composite_score(signals, with_query=asked is not None)
+        score = composite_score(signals, with_query=question is not None)
         entries.append(ContextItem(item, _content(item), score, signals))
     best = sorted(hits.values(), key=lambda hit: -hit.relevance)
     answers = [hit.item.id for place, hit in enumerate(best) if place < BEST or hit.relevance >= ANSWERS]
@@ -247,14 +265,14 @@ def _order(entry: ContextItem) -> tuple[bool, float, int, int]:
     return (*context_order_key(entry.score, knowledge=entry.leads, stale=is_stale(item)), item.created_ms, item.id)
 
 
-def _summaries(memory: LocalMemory, here: Scope, asked: ParsedQuestion | None) -> list[Item]:
+def _summaries(memory: LocalMemory, here: Scope, question: ParsedQuestion | None) -> list[Item]:
     """The newest summaries of the project; with a query those that answer it first."""
     newest = memory.store.newest(replace(here, kinds=("summary",)), SUMMARIES)
-    if asked is None:
+    if question is None:
         return newest
     from commonplace.memory.recall import recall_scopes
 
-    (found,) = recall_scopes(memory, asked, [replace(here, kinds=("summary",))], SUMMARIES)
+    (found,) = recall_scopes(memory, question, [replace(here, kinds=("summary",))], SUMMARIES)
     together = {item.id: item for item in (*(hit.item for hit in found.hits), *newest)}
     return list(together.values())[:SUMMARIES]
 

@@ -34,14 +34,14 @@ def find_contradictions(memory: LocalMemory, item: Item) -> list[Contradiction]:
     """
     if item.kind != "memory" or item.type not in STATEMENT_TYPES:
         return []
-    said = statement_text(item)
+    text = statement_text(item)
     # As words, never as operators: a statement may say NOT and hold quotes.
-    query = plain_query(said)
+    query = plain_query(text)
     query = replace(query, words=tuple(sorted(query.words, key=lambda word: -len(word.surface))[:LONGEST_WORDS]))
     scope = Scope.inside(item.project, kinds=("memory",), types=STATEMENT_TYPES)
     hits = memory.store.search_text(query, scope, CANDIDATES, shares=False).hits
     items = memory.store.get(hit.item_id for hit in hits)
-    new = Statement(said)
+    new = Statement(text)
     found = []
     for id_ in dict.fromkeys(hit.item_id for hit in hits):
         if id_ == item.id or id_ not in items:

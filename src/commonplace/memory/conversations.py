@@ -267,8 +267,8 @@ def _drafts(memory: LocalMemory, conversation: NewConversation, now_ms: int) -> 
         # The same message in another conversation is another one.
         messages = [replace(m, content_hash=_digest([key, m.content_hash.hex()])) for m in messages]
         key = session_key_in_project(project and (memory.store.find_project(project) or project), key)
-    said = [message.at_ms for message in conversation.messages if message.at_ms is not None]
-    started = min([*said, now_ms]) if conversation.started_ms is None else checked_time(conversation.started_ms)
+    times = [message.at_ms for message in conversation.messages if message.at_ms is not None]
+    started = min([*times, now_ms]) if conversation.started_ms is None else checked_time(conversation.started_ms)
     draft = SessionDraft(
         key=key,
         label=label,
@@ -287,13 +287,13 @@ def _drafts(memory: LocalMemory, conversation: NewConversation, now_ms: int) -> 
     return draft, messages
 
 
-def _messages(said: Sequence[NewMessage], key: str, now_ms: int, after: str = "") -> list[Draft]:
-    """Messages as they will be stored, each told apart by its source's name for it or by its place among its like."""
+def _messages(messages: Sequence[NewMessage], key: str, now_ms: int, after: str = "") -> list[Draft]:
+    """Messages as they will be stored, each known by its source's name for it or by its place among equal ones."""
     drafts = []
     # Seen in all of them at once that there is no secret, each need not be searched.
-    have_no_secrets(message.content for message in said)
+    have_no_secrets(message.content for message in messages)
     seen: Counter[tuple[str, str, int | None]] = Counter()
-    for number, message in enumerate(said):
+    for number, message in enumerate(messages):
         if message.role not in ROLES:
             raise InvalidInput(
                 f"messages[{number}].role is {str(message.role)[:60]!r}.", f"Choose one of {', '.join(ROLES)}."

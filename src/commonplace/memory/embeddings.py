@@ -1,4 +1,7 @@
-"""When somebody asked last, in whichever space: work in the background stands back for a moment then."""
+"""Embeddings: vectors of questions at once, vectors of what was written a moment later.
+
+If the embedder cannot work, search by words goes on, and `state` says why.
+"""
 
 from __future__ import annotations
 
@@ -21,26 +24,6 @@ if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
-
-IDLE_SECONDS, MAX_IDLE_WAIT_SECONDS = 0.2, 1.0
-
-
-class IdleWait:
-    """One for all books of a process."""
-
-    def __init__(self) -> None:
-        self._asked = float("-inf")
-
-    def note_request(self) -> None:
-        self._asked = time.monotonic()
-
-    def wait(self, stop: threading.Event) -> None:
-        """Until nobody asked for a moment, but not for ever, and not when it is time to stop."""
-        latest = time.monotonic() + MAX_IDLE_WAIT_SECONDS
-        while (left := min(latest, self._asked + IDLE_SECONDS) - time.monotonic()) > 0 and not stop.is_set():
-            stop.wait(left)
-
-
 BATCH, BACKGROUND_BATCH = 16, 4
 LEASE_MS = MINUTE_MS
 # How often a living process looks for what others wrote without embedding it: vectors are to follow within a second.
@@ -57,21 +40,42 @@ EMBED_FIRST_WRITE_WAIT = 0.1
 STOP_SECONDS = 5.0
 OWNER_ENDED = "the process that had it ended"
 MODEL_REPLACED = "another process made this store use a different model"
+# A pause in the background after each request: this long without one, but no longer than this in all.
+IDLE_SECONDS, MAX_IDLE_WAIT_SECONDS = 0.2, 1.0
+
+
+class IdleWait:
+    """When somebody asked last, in whichever space: work in the background pauses for a moment then.
+
+    All memories of a process share one.
+    """
+
+    def __init__(self) -> None:
+        self._last_request = float("-inf")
+
+    def note_request(self) -> None:
+        self._last_request = time.monotonic()
+
+    def wait(self, stop: threading.Event) -> None:
+        """Wait until nobody asked for a moment, but not for ever, and not when it is time to stop."""
+        latest = time.monotonic() + MAX_IDLE_WAIT_SECONDS
+        while (left := min(latest, self._last_request + IDLE_SECONDS) - time.monotonic()) > 0 and not stop.is_set():
+            stop.wait(left)
 
 
 class Embeddings:
     """Turns text into vectors for one store. `start` runs the background worker; without it, `catch_up` does."""
 
     def __init__(
-        self, store: Store, embedder: Embedder | None, clock: Callable[[], int], quiet: IdleWait | None = None
+        self, store: Store, embedder: Embedder | None, clock: Callable[[], int], idle: IdleWait | None = None
     ) -> None:
         self._store, self._embedder, self._clock = store, embedder, clock
         # Whoever asks comes first: before each batch the worker waits until nobody asked for a moment.
-        self._quiet = quiet or IdleWait()
+        self._idle = idle or IdleWait()
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._questions: dict[str, NDArray[float32]] = {}
-        self._adopted = self._ousted = False
-        self._failure, self._told = "", False
+        self._adopted = self._model_replaced = False
+        self._failure, self._reported = "", False
         self._wake, self._stop = threading.Event(), threading.Event()
         self._worker: threading.Thread | None = None
         self._lock, self._before_answering = threading.Lock(), threading.Lock()
@@ -82,7 +86,7 @@ class Embeddings:
 
     def for_space(self, store: Store) -> Embeddings:
         """The same model for another store, whose passages somebody else has embedded."""
-        return Embeddings(store, self._embedder, self._clock, self._quiet)
+        return Embeddings(store, self._embedder, self._clock, self._idle)
 
     def lag(self) -> float:
         """Seconds since nothing waited; 0 if no vectors are made."""
@@ -93,27 +97,27 @@ class Embeddings:
         """ "off", "not loaded", "ready", or "failed: " and why."""
         if self._embedder is None:
             return "off"
-        if self._failure or self._ousted:
+        if self._failure or self._model_replaced:
             return f"failed: {self._failure or MODEL_REPLACED}"
         return self._embedder.state()
 
-    def news(self) -> str | None:
-        """Why meaning does not work, told once until it works again; None if there is nothing new to say."""
+    def new_failure(self) -> str | None:
+        """Why vectors cannot be made, said once until they can again; None if there is nothing new to say."""
         state = self.state
-        told, self._told = self._told, state.startswith("failed")
-        return state if self._told and not told else None
+        reported, self._reported = self._reported, state.startswith("failed")
+        return state if self._reported and not reported else None
 
     @property
     def model(self) -> str | None:
         return None if self._embedder is None else self._embedder.name
 
     def note_request(self) -> None:
-        """Somebody waits for an answer, whatever it is about: work in the background is to stand back."""
-        self._quiet.note_request()
+        """Somebody waits for an answer: work in the background pauses."""
+        self._idle.note_request()
 
     def wait_until_idle(self, stop: threading.Event) -> None:
         """Wait until nobody asked for a moment, but not for ever, and not when it is time to stop."""
-        self._quiet.wait(stop)
+        self._idle.wait(stop)
 
     @property
     def at_hand(self) -> bool:
@@ -122,7 +126,7 @@ class Embeddings:
         return embedder is None or (self._adopted and embedder.at_hand and embedder.state() == READY)
 
     def embed_query(self, text: str) -> NDArray[float32] | None:
-        """The vector of a question, or None when meaning is not available."""
+        """The vector of a question, or None if none can be made."""
         if self._embedder is None or not text.strip():
             return None
         self.note_request()
@@ -158,7 +162,7 @@ class Embeddings:
         while (limit is None or done < limit) and time.monotonic() < end and not self._stop.is_set():
             step = batch if limit is None else min(batch, limit - done)
             jobs = self._store.claim_jobs(self._owner, step, self._clock(), LEASE_MS, patience)
-            self._ousted = self._adopted and not self._store.uses_model(self._embedder.name)
+            self._model_replaced = self._adopted and not self._store.uses_model(self._embedder.name)
             if not jobs:
                 break
             self._leased |= {job.id: job for job in jobs}
@@ -245,7 +249,7 @@ class Embeddings:
         """Embed in the background from now on, for as long as the process lives."""
         if self._embedder is None or self._worker is not None:
             return
-        self._worker = threading.Thread(target=self._work, name="commonplace-meaning", daemon=True)
+        self._worker = threading.Thread(target=self._work, name="commonplace-embeddings", daemon=True)
         self._worker.start()
 
     def wake(self) -> None:
@@ -265,7 +269,7 @@ class Embeddings:
     def _work(self) -> None:
         while not self._stop.is_set():
             try:
-                # First of all: vectors of another model have to be made anew.
+                # First of all: vectors of another model have to be made again.
                 self._adopt()
                 while self.catch_up(limit=BACKGROUND_BATCH, batch=BACKGROUND_BATCH):
                     self.wait_until_idle(self._stop)

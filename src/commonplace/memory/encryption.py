@@ -11,7 +11,6 @@ from typing import Any
 
 from commonplace.config import Settings
 from commonplace.errors import Conflict, InvalidInput, NotFound, StoreLocked, StoreReadOnly
-from commonplace.memory.backup_files import backup_path, make_private_folder
 
 SERVICE = "commonplace"
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -25,12 +24,12 @@ def store_key(settings: Settings) -> str:
 
 def read_key(settings: Settings) -> str:
     """The key at hand, whether the store uses it or only its backups do."""
-    kept = _read_stored_key(settings)
-    if kept is None:
+    key = _read_stored_key(settings)
+    if key is None:
         raise StoreLocked(f"There is no key in {_where(settings)}.", _MISSING)
-    if not _KEY.fullmatch(kept):
+    if not _KEY.fullmatch(key):
         raise StoreLocked(f"What is in {_where(settings)} is no key of a store: that has 64 hexadecimal digits.")
-    return kept
+    return key
 
 
 def read_or_make_key(settings: Settings) -> str:
@@ -41,7 +40,7 @@ def read_or_make_key(settings: Settings) -> str:
 
 
 def encrypt_store(settings: Settings, now_ms: int) -> Path:
-    """Encrypt the store with the key that the settings name, made if there is none; where what it was is kept."""
+    """Encrypt the store with the key that the settings name, made if there is none; returns the plain copy."""
     if settings.encryption == "off":
         raise InvalidInput("Setting encryption is off.", "Set it to keyring, or to file with encryption_key_file.")
     return _turned(settings, "", read_or_make_key(settings), "plain", now_ms)
@@ -53,6 +52,7 @@ def decrypt_store(settings: Settings, now_ms: int) -> Path:
 
 
 def _turned(settings: Settings, key: str, to_key: str, was: str, now_ms: int) -> Path:
+    from commonplace.memory.backup import backup_path, make_private_folder
     from commonplace.store.sqlite.files import is_plain
     from commonplace.store.sqlite.restore import change_key
 

@@ -70,19 +70,19 @@ def explain(memory: LocalMemory, topic: str, depth: int = 20) -> Explanation:
     if latest is not None:
         about: frozenset[str] = frozenset()
         story = one_chunk_per_item(memory, _last_days(memory, latest))
-        key, beside = story, list[Chunk]()
+        key, nearby = story, list[Chunk]()
     else:
-        asked = _without_telling(topic)
-        about = content_stems(asked)
-        found = matching_chunks(memory, asked, POOL, FAIR)
+        question = _without_telling(topic)
+        about = content_stems(question)
+        found = matching_chunks(memory, question, POOL, FAIR)
         key = [chunk for chunk in found if chunk.score >= NEAR_THE_BEST * found[0].score]
-        story, beside = _followed(memory, key, depth, about)
+        story, nearby = _followed(memory, key, depth, about)
     if not key:
         raise NoResults("No matching chunks found")
-    timeline = tuple(_events(story, beside, about))
+    timeline = tuple(_events(story, nearby, about))
     best = sorted((chunk for chunk in key if not is_small_talk_item(chunk.item)), key=lambda chunk: -chunk.score)
     return Explanation(
-        _told(timeline, "Came up" if latest is None else "Work"),
+        _summary_text(timeline, "Came up" if latest is None else "Work"),
         timeline,
         _topics(story),
         tuple((best or key)[:KEY_CHUNKS]),
@@ -120,13 +120,13 @@ def _followed(
     return story, [by_id[one.passage_id] for one in near if one.passage_id in by_id]
 
 
-def _events(story: Sequence[Chunk], beside: Sequence[Chunk], about: frozenset[str]) -> list[TimelineEvent]:
+def _events(story: Sequence[Chunk], nearby: Sequence[Chunk], about: frozenset[str]) -> list[TimelineEvent]:
     """One for each session and day, oldest first: what its chunks, and those right beside them, tell best."""
     days: defaultdict[tuple[str, str], list[Chunk]] = defaultdict(list)
     for chunk in story:
         days[chunk.day, chunk.place].append(chunk)
     oldest = sorted(days, key=lambda key: min((c.item.created_ms, c.item.id) for c in days[key]))
-    for chunk in beside:
+    for chunk in nearby:
         if (chunk.day, chunk.place) in days:
             days[chunk.day, chunk.place].append(chunk)
     return [_event(day, days[day, place], about) for day, place in oldest]
@@ -152,7 +152,7 @@ def _line(chunk: Chunk, about: frozenset[str]) -> RankedSentence:
     return RankedSentence(line.text or item.title, line.worth + weight)
 
 
-def _told(timeline: Sequence[TimelineEvent], said: str) -> str:
+def _summary_text(timeline: Sequence[TimelineEvent], verb: str) -> str:
     """The events as one text: first, then, most recently."""
     phases = _phases(timeline)
     days, places = sorted({one.day for one in timeline}), list(dict.fromkeys(one.session for one in timeline))
@@ -163,7 +163,7 @@ def _told(timeline: Sequence[TimelineEvent], said: str) -> str:
     words = ["First", *["Then"] * (len(phases) - 2), "Most recently"]
     named = [f"{one.day}, {one.session}" if len(places) > 1 else one.day for one in phases]
     lines = [f"{word} ({name}): {_ended(one.event)}" for word, name, one in zip(words, named, phases, strict=True)]
-    return " ".join([f"{said} on {when}{where}.", *lines])
+    return " ".join([f"{verb} on {when}{where}.", *lines])
 
 
 def _phases(timeline: Sequence[TimelineEvent]) -> list[TimelineEvent]:

@@ -73,8 +73,8 @@ def conversation_markdown(session: Session, messages: Sequence[Item], *, metadat
         lines += ["  \n".join(f"**{name}:** {value}" for name, value in facts.items()), "", "---", ""]
     lines.append("## Conversation")
     for item in messages:
-        said = short_iso_time(item.created_ms)[:19].replace("T", " ")
-        lines += ["", f"**{_speaker(item)}** ({said}):  ", item.body]
+        when = short_iso_time(item.created_ms)[:19].replace("T", " ")
+        lines += ["", f"**{_speaker(item)}** ({when}):  ", item.body]
     return "\n".join(lines) + "\n"
 
 

@@ -51,8 +51,8 @@ def find_failed_commands(
             runs.setdefault(normalise_command(run.command), []).append(run)
             if run.passed:
                 passed.append(run)
-    told = [failure for same in runs.values() if (failure := _failure(same, passed)) is not None]
-    return sorted(told, key=lambda failure: failure.at_ms, reverse=True)
+    found = [failure for same in runs.values() if (failure := _failure(same, passed)) is not None]
+    return sorted(found, key=lambda failure: failure.at_ms, reverse=True)
 
 
 def passed_after(happened: Iterable[ItemHeader], command: str, at_ms: int) -> bool:
@@ -63,10 +63,10 @@ def passed_after(happened: Iterable[ItemHeader], command: str, at_ms: int) -> bo
 
 def command_runs(item: Item) -> list[CommandRun]:
     """The commands that one item tells of, in their order."""
-    told = ItemHeader(
+    found = ItemHeader(
         item.id, item.kind, item.type, item.title, item.details, item.meta, item.project, None, item.created_ms
     )
-    return list(_runs(told, item.body))
+    return list(_runs(found, item.body))
 
 
 def _failure(runs: Sequence[CommandRun], passed: Sequence[CommandRun]) -> FailedCommand | None:
@@ -77,9 +77,9 @@ def _failure(runs: Sequence[CommandRun], passed: Sequence[CommandRun]) -> Failed
     last = failed[-1]
     same = (run.at_ms for run in runs[runs.index(last) + 1 :])
     wider = (run.at_ms for run in passed if run.at_ms > last.at_ms and command_covers(run.command, last.command))
-    mended = min([*same, *wider], default=None)
+    fixed = min([*same, *wider], default=None)
     command, why = shorten(last.command, MAX_COMMAND), shorten(last.why, MAX_REASON)
-    return FailedCommand(command, why, last.at_ms, last.session_id, len(failed), mended)
+    return FailedCommand(command, why, last.at_ms, last.session_id, len(failed), fixed)
 
 
 def _runs(one: ItemHeader, body: str) -> Iterable[CommandRun]:

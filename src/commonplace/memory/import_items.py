@@ -38,12 +38,12 @@ class Replacement:
 
 
 def import_items(memory: LocalMemory, arrivals: Sequence[ImportedItem]) -> list[bool]:
-    """Keep what is new and follow what changed at its source; for each whether it was one of these."""
+    """Store what is new and follow what changed at its source; for each whether it was one of these."""
     now = memory.clock()
     drafts = [_marked(make_draft(arrival.note, now)) for arrival in arrivals]
     known = _known(memory, drafts)
     fresh = [draft for draft in drafts if draft.uid not in known]
-    stored = {draft.uid: kept for draft, kept in zip(fresh, memory.store.put(fresh, now), strict=True)}
+    stored = {draft.uid: one for draft, one in zip(fresh, memory.store.put(fresh, now), strict=True)}
     memory.embeddings.wake()
     took, gone = [], []
     for arrival, draft in zip(arrivals, drafts, strict=True):
@@ -84,12 +84,12 @@ def _marked(draft: Draft) -> Draft:
     return replace(draft, meta={**draft.meta, SOURCE_HASH: _source_hash(draft)})
 
 
-def _source_hash(told: Draft | Item) -> str:
-    return told.content_hash.hex()[:16]
+def _source_hash(written: Draft | Item) -> str:
+    return written.content_hash.hex()[:16]
 
 
 def _follow(memory: LocalMemory, item: Item, note: NewItem, draft: Draft) -> bool:
-    """Let an item say what its source says by now, unless somebody had a hand in it here.
+    """Let an item say what its source says by now, unless somebody changed it here.
 
     What the source does not mention stays: an export tells less than a database.
     """
@@ -103,10 +103,10 @@ def _follow(memory: LocalMemory, item: Item, note: NewItem, draft: Draft) -> boo
         project=item.project,
         session=draft.session or item.session,
     )
-    said = _marked(make_draft(more, memory.clock()))
-    if _source_hash(said) == before:
+    updated = _marked(make_draft(more, memory.clock()))
+    if _source_hash(updated) == before:
         return False
-    rewrite_item(memory, item, replace(more, meta={**item.meta, **said.meta}))
+    rewrite_item(memory, item, replace(more, meta={**item.meta, **updated.meta}))
     return True
 
 

@@ -74,7 +74,7 @@ def _item(name: str, version: int, fields: Mapping[str, Any], data: Mapping[str,
     )
     draft = replace(_draft(note, fields, now_ms), tokens=min(max(0, _number(fields, "tokens")), _MOST_TOKENS))
     was = {key: fields.get(key) for key in ("type", "title", "body", "details", "meta")}
-    told = {
+    checked = {
         **{key: getattr(draft, key) for key in ("kind", "type", "title", "body", "details", "meta", "project")},
         **{key: getattr(draft, key) for key in ("session", "importance", "tokens", "created_ms")},
         "tags": sorted(draft.tags),
@@ -85,9 +85,9 @@ def _item(name: str, version: int, fields: Mapping[str, Any], data: Mapping[str,
         "superseded_by": checked_uid(_text_or_none(fields, "superseded_by")),
     }
     # What was cleaned here is later than what it was made of.
-    cleaned = any(was[key] != told[key] for key in was)
+    cleaned = any(was[key] != checked[key] for key in was)
     assert draft.uid is not None
-    return Arrival(Record("item", draft.uid, version + cleaned, told, _history("item", data)), draft)
+    return Arrival(Record("item", draft.uid, version + cleaned, checked, _history("item", data)), draft)
 
 
 def _draft(note: NewItem, fields: Mapping[str, Any], now_ms: int) -> Draft:
@@ -101,8 +101,8 @@ def _draft(note: NewItem, fields: Mapping[str, Any], now_ms: int) -> Draft:
     if note.kind != "memory":
         return make_draft(note, now_ms, identity=identity)
     draft = make_draft(note, now_ms)
-    beside = separate_hash(draft.content_hash, str(draft.uid))
-    return replace(draft, content_hash=beside) if identity == beside else draft
+    separate = separate_hash(draft.content_hash, str(draft.uid))
+    return replace(draft, content_hash=separate) if identity == separate else draft
 
 
 def _session(name: str, version: int, fields: Mapping[str, Any], data: Mapping[str, Any], _now_ms: int) -> Arrival:
@@ -110,7 +110,7 @@ def _session(name: str, version: int, fields: Mapping[str, Any], data: Mapping[s
     if not 0 < len(key) <= MAX_KEY or len(label) > MAX_LABEL:
         raise TooLarge("The name or the label of a session is too long, or it has no name.", "Give it a shorter one.")
     project = _text_or_none(fields, "project")
-    told = {
+    checked = {
         "uid": checked_uid(_text(fields, "uid")),
         "source": clean_text(_text(fields, "source"), "source")[:100],
         "project": None if project is None else normalise_project(project),
@@ -125,7 +125,7 @@ def _session(name: str, version: int, fields: Mapping[str, Any], data: Mapping[s
         "rev": _rev(fields),
         "forgotten_ms": _time_or_none(fields, "forgotten_ms"),
     }
-    return Arrival(Record("session", key, version, told, _history("session", data)))
+    return Arrival(Record("session", key, version, checked, _history("session", data)))
 
 
 def _project(name: str, version: int, fields: Mapping[str, Any], _data: Mapping[str, Any], _now_ms: int) -> Arrival:
@@ -133,8 +133,8 @@ def _project(name: str, version: int, fields: Mapping[str, Any], _data: Mapping[
     if len(aliases) > MAX_ALIASES:
         raise TooLarge(f"{len(aliases)} names of a project are more than {MAX_ALIASES}.")
     names = sorted({normalise_project(alias).casefold() for alias in aliases})
-    told = {"aliases": names, "created_ms": checked_time(_number(fields, "created_ms"))}
-    return Arrival(Record("project", normalise_project(name), version, told))
+    checked = {"aliases": names, "created_ms": checked_time(_number(fields, "created_ms"))}
+    return Arrival(Record("project", normalise_project(name), version, checked))
 
 
 def _history(what: RecordKind, data: Mapping[str, Any]) -> tuple[Change, ...]:
@@ -153,10 +153,10 @@ def _line(what: RecordKind, line: Mapping[str, Any]) -> Change:
         _list(before, "tags")
         _texts(before, "details")
         _text_or_none(before, "superseded_by")
-    told = {"project": _text_or_none(before, "project"), "importance": _score_or_none(before, "importance")}
+    checked = {"project": _text_or_none(before, "project"), "importance": _score_or_none(before, "importance")}
     _time_or_none(before, "forgotten_ms")
     op = clean_text(_text(line, "op"), "op")[:40]
-    return Change(_rev(line), op, checked_time(_number(line, "at_ms")), {**before, **told})
+    return Change(_rev(line), op, checked_time(_number(line, "at_ms")), {**before, **checked})
 
 
 def _cleaned(value: Any, levels: int) -> Any:

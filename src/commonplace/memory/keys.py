@@ -65,10 +65,10 @@ def working_keys(memory: LocalMemory) -> list[Key]:
 def revoke_key(memory: LocalMemory, id_or_prefix: int | str) -> Key:
     """Let a key, named by its number or by how it begins, work no longer. That cannot be undone."""
     named = str(id_or_prefix).strip()
-    meant = [key for key in memory.maintenance.all_keys() if _is_named(key, named)]
-    if len(meant) > 1:
-        raise InvalidInput(f"{named[:60]!r} means {len(meant)} keys.", "Name one by its number.")
-    revoked = memory.maintenance.revoke_key(meant[0].id, memory.clock()) if meant else None
+    matching = [key for key in memory.maintenance.all_keys() if _is_named(key, named)]
+    if len(matching) > 1:
+        raise InvalidInput(f"{named[:60]!r} means {len(matching)} keys.", "Name one by its number.")
+    revoked = memory.maintenance.revoke_key(matching[0].id, memory.clock()) if matching else None
     if revoked is None:
         raise NotFound(f"There is no key {named[:_PREFIX]!r}.", "`commonplace keys` lists them.")
     return revoked
@@ -113,9 +113,9 @@ def record_key_use(memory: LocalMemory, key: Key) -> None:
 def _known(memory: LocalMemory, secret: str) -> Key | None:
     if not looks_like_key(secret):
         return None
-    kept = key_digest(secret)
+    digest = key_digest(secret)
     found = memory.maintenance.keys_with_prefix(key_prefix(secret))
-    return next((key for key, known in found if hmac.compare_digest(kept, known)), None)
+    return next((key for key, known in found if hmac.compare_digest(digest, known)), None)
 
 
 def require_working_key(key: Key, now_ms: int) -> Key:

@@ -1,7 +1,7 @@
-"""Where a server that lives long keeps its book: opened when first needed, and tried again as long as that fails.
+"""The memory of a server: opened when it is first needed, and tried again as long as that fails.
 
-A damaged or read-only store then does not keep the server from starting: whoever calls is told what is wrong, and
-the first call after it was mended works.
+So a damaged or read-only store does not keep the server from starting: each call says what is wrong, and the first call
+after that was repaired works.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from commonplace.memory.local_memory import Clock, LocalMemory, open_memory, wal
 
 
 class LazyMemory:
-    """Opens the book of these settings once; what is written in it is embedded and linked in the background then.
+    """Opens the memory of these settings once; from then on, what is written is embedded and linked in the background.
 
-    `tasks` are what a server does in the background besides, soon and on their own.
+    `tasks` are more work for the background, which somebody waits for.
     """
 
     def __init__(self, settings: Settings, clock: Clock = wall_clock, tasks: tuple[Task, ...] = ()) -> None:
@@ -28,19 +28,19 @@ class LazyMemory:
         self._background: tuple[BackgroundWorker, ...] = ()
         self._timer: threading.Timer | None = None
         self._closed = False
-        self._care = MaintenanceTask()
+        self._maintenance = MaintenanceTask()
 
     def memory(self) -> LocalMemory:
-        """The open book, or the error that keeps it shut."""
+        """The open memory; raises the error that keeps it from being opened."""
         with self._lock:
             if self._closed:
                 raise StoreError("The server is ending.", "Start it again.")
             if self._memory is None:
                 self._memory = open_memory(self._settings, self._clock)
                 self._memory.embeddings.start()
-                besides = BackgroundWorker(self._memory, self._tasks, SHORT_PAUSE_FACTOR)
-                care = BackgroundWorker(self._memory, (self._care,))
-                self._background = (BackgroundWorker(self._memory), care, *((besides,) if self._tasks else ()))
+                more_work = BackgroundWorker(self._memory, self._tasks, SHORT_PAUSE_FACTOR)
+                upkeep = BackgroundWorker(self._memory, (self._maintenance,))
+                self._background = (BackgroundWorker(self._memory), upkeep, *((more_work,) if self._tasks else ()))
                 for work in self._background:
                     work.start()
             return self._memory
@@ -52,7 +52,7 @@ class LazyMemory:
         self._timer.start()
 
     def close(self) -> None:
-        """For good: a thread that opened it now would be cut off with the process, in the midst of anything."""
+        """Close it for good: a thread that opened it again would be cut off when the process ends."""
         if self._timer is not None:
             self._timer.cancel()
         with self._lock:
@@ -61,7 +61,7 @@ class LazyMemory:
                 work.stop()
             if self._memory is not None:
                 self._memory.close()
-                self._care.leave(self._settings)
+                self._maintenance.mark_clean_end(self._settings)
 
     def _try(self) -> None:
         with contextlib.suppress(CommonplaceError):

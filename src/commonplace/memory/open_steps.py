@@ -16,7 +16,7 @@ from commonplace.model import Item, Scope
 STILL_FAILING = "Still failing: "
 # How many summaries and checkpoints of a project are looked at, the newest.
 MAX_NOTES = 100
-HEARD, LEFT = "heard", "left"
+HOOK_NOTES, LEFT = "heard", "left"
 
 
 class SessionNotes(Protocol):
@@ -71,6 +71,6 @@ def failing_command(step: str) -> str:
 
 
 def _written(notes: SessionNotes) -> Iterator[str]:
-    heard = notes.meta.get(HEARD)
-    left = heard.get(LEFT) if isinstance(heard, Mapping) else None
+    noted = notes.meta.get(HOOK_NOTES)
+    left = noted.get(LEFT) if isinstance(noted, Mapping) else None
     yield from (step for step in left if isinstance(step, str)) if isinstance(left, list) else ()

@@ -52,7 +52,7 @@ class Fix:
     """The item that tells most of a cure, what it says, and what was changed and run."""
 
     item: Item
-    said: str
+    text: str
     how: str
 
 
@@ -115,14 +115,14 @@ def _fixed_in_later_session(memory: LocalMemory, failed: Item, command: str) -> 
     return None
 
 
-def _fix(told: Sequence[Item], failed: Item, passed: Item, command: str) -> Fix:
-    ids = [item.id for item in told]
-    between = told[ids.index(failed.id) : ids.index(passed.id) + 1]
+def _fix(items: Sequence[Item], failed: Item, passed: Item, command: str) -> Fix:
+    ids = [item.id for item in items]
+    between = items[ids.index(failed.id) : ids.index(passed.id) + 1]
     files = [file for item in between for file in item.details.get("files_modified", "").split(", ") if file]
     changed = ", ".join(dict.fromkeys(reversed(files[-MOST_FILES:])))
     ran = f"`{shorten(command, COMMAND)}` passed afterwards."
     how = f"Changed {changed}; {ran}" if changed else ran
-    answer = next((item for item in told[ids.index(passed.id) :] if _is_answer(item)), None)
+    answer = next((item for item in items[ids.index(passed.id) :] if _is_answer(item)), None)
     return Fix(answer or passed, text_before_steps(answer.text) if answer else "", how)
 
 
@@ -145,7 +145,7 @@ STEPS = 4
 # For so many errors it is looked up in which sessions they were met.
 ERRORS = 6
 # What a context says already in this share of its words is not news.
-SAID_ALREADY = 0.8
+KNOWN_SHARE = 0.8
 # What came of a situation is told in its place, unless it has far less to do with this one.
 IN_PLACE = 0.4
 TITLE, SUMMARY, ERROR = 100, 240, 120
@@ -241,37 +241,37 @@ def _message_of(error: str) -> str:
 def _of_error(memory: LocalMemory, error: str, where: Sequence[_Candidate], *, now: bool) -> list[_Candidate]:
     endings = [(one, _ending(memory, one.item, error)) for one in where]
     repeated = len({one.item.session for one in where}) > 1
-    if cures := [(one, ending) for one, ending in endings if ending and ending.cured]:
+    if fixes := [(one, ending) for one, ending in endings if ending and ending.fixed]:
         way: Way = "Repeated error, fixed before" if repeated else "Fixed before"
         worth = FIX_WEIGHT if now else 1.0
-        return [_Candidate(end.item, 0, one.worth * worth, way, error, end.said, end.how) for one, end in cures]
-    if outcomes := [(one, ending) for one, ending in endings if ending and _came_of(ending.said)]:
-        return [_Candidate(end.item, 0, one.worth, after=end.said) for one, end in outcomes]
+        return [_Candidate(end.item, 0, one.worth * worth, way, error, end.text, end.how) for one, end in fixes]
+    if outcomes := [(one, ending) for one, ending in endings if ending and _came_of(ending.text)]:
+        return [_Candidate(end.item, 0, one.worth, after=end.text) for one, end in outcomes]
     last, ending = max(endings, key=lambda pair: (pair[0].item.created_ms, pair[0].item.id))
-    worth, said = last.worth * (UNRESOLVED_WEIGHT if now else 1.0), ending.said if ending else ""
+    worth, text = last.worth * (UNRESOLVED_WEIGHT if now else 1.0), ending.text if ending else ""
     way = "Repeated error, unresolved" if repeated else "Unresolved"
-    return [_Candidate(last.item, last.passage, worth, way, error, said)]
+    return [_Candidate(last.item, last.passage, worth, way, error, text)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
     item: Item
-    said: str
+    text: str
     how: str = ""
-    cured: bool = False
+    fixed: bool = False
 
 
 def _ending(memory: LocalMemory, item: Item, error: str) -> _Ending | None:
     """How an error ended in its session: what put it right, else what came of it, or was said."""
     after = session_items_after(memory, item)
-    if cure := find_fix_by_rerun(memory, after, error):
-        return _Ending(cure.item, cure.said, cure.how, cured=True)
+    if fix := find_fix_by_rerun(memory, after, error):
+        return _Ending(fix.item, fix.text, fix.how, fixed=True)
     replies = [one for one in after if not _asks(one) and not is_small_talk_item(one)]
     # A turn of an agent may hold both the error and its cure.
-    said = [(one, text_from_error(one.text, error) if one.id == item.id else one.text) for one in replies]
-    for told in (describes_fix, _came_of, _says_something):
-        if found := next((pair for pair in said if told(pair[1])), None):
-            return _Ending(*found, cured=told is describes_fix)
+    texts = [(one, text_from_error(one.text, error) if one.id == item.id else one.text) for one in replies]
+    for tells in (describes_fix, _came_of, _says_something):
+        if found := next((pair for pair in texts if tells(pair[1])), None):
+            return _Ending(*found, fixed=tells is describes_fix)
     return None
 
 
@@ -291,22 +291,22 @@ def _says_something(text: str) -> bool:
 
 def _predictions(memory: LocalMemory, found: Iterable[_Candidate], context: str, limit: int) -> list[Prediction]:
     """One for each session, and for each thing that belongs to none."""
-    said, about = content_stems(context), content_stems(context[-CONTEXT_CHARACTERS:])
+    known, about = content_stems(context), content_stems(context[-CONTEXT_CHARACTERS:])
     groups: defaultdict[str, list[_Candidate]] = defaultdict(list)
     for one in found:
         groups[one.item.session or one.item.uid].append(one)
-    chosen = [one for group in groups.values() for one in [_chosen(group, said)] if one is not None]
+    chosen = [one for group in groups.values() for one in [_chosen(group, known)] if one is not None]
     chosen.sort(key=lambda one: (-one.worth, -one.item.created_ms, one.item.id))
     parts = memory.store.passages_of([one.item.id for one in chosen if not one.passage])
     scored = [
         (one.item, one.passage or _part(memory, parts[one.item.id], one, about), min(1.0, one.worth)) for one in chosen
     ]
     chosen_as = {one.item.id: one for one in chosen}
-    told: dict[str, Prediction] = {}
+    found_once: dict[str, Prediction] = {}
     for chunk in chunks_of(memory, scored):
         suggestion = _suggestion(chunk, chosen_as[chunk.item.id], about)
-        told.setdefault(suggestion.summary.casefold(), suggestion)
-    return list(told.values())[:limit]
+        found_once.setdefault(suggestion.summary.casefold(), suggestion)
+    return list(found_once.values())[:limit]
 
 
 def _part(memory: LocalMemory, parts: Sequence[int], one: _Candidate, about: frozenset[str]) -> int:
@@ -315,23 +315,23 @@ def _part(memory: LocalMemory, parts: Sequence[int], one: _Candidate, about: fro
         return parts[0]
     last = parts[-LAST_PASSAGES:]
     texts = {passage: found.text for passage, found in memory.store.passage_texts(last).items()}
-    cures = [passage for passage in last if one.way and describes_fix(texts[passage])]
-    return max(cures or last, key=lambda passage: key_sentence(texts[passage], about, SUMMARY).worth)
+    fixes = [passage for passage in last if one.way and describes_fix(texts[passage])]
+    return max(fixes or last, key=lambda passage: key_sentence(texts[passage], about, SUMMARY).worth)
 
 
-def _chosen(group: Sequence[_Candidate], said: frozenset[str]) -> _Candidate | None:
+def _chosen(group: Sequence[_Candidate], known: frozenset[str]) -> _Candidate | None:
     """What a session has to say: about an error, else what came of the situation, else the situation itself."""
     best = max(one.worth for one in group)
-    news = [one for one in group if one.way or not (is_small_talk_item(one.item) or _is_known(one.item, said))]
+    news = [one for one in group if one.way or not (is_small_talk_item(one.item) or _is_known(one.item, known))]
     replies = [one for one in news if not _asks(one.item) and one.worth >= IN_PLACE * best]
-    told = [one for one in news if one.way] or replies or news
-    return replace(max(told, key=lambda one: (one.worth, one.item.created_ms)), worth=best) if told else None
+    best_ones = [one for one in news if one.way] or replies or news
+    return replace(max(best_ones, key=lambda one: (one.worth, one.item.created_ms)), worth=best) if best_ones else None
 
 
-def _is_known(item: Item, said: frozenset[str]) -> bool:
+def _is_known(item: Item, known: frozenset[str]) -> bool:
     """Whether the context says it itself; what a tool printed says nothing."""
     words = content_stems(item.text or item.title)
-    return item.details.get("role") == "tool" or (bool(words) and len(words & said) >= SAID_ALREADY * len(words))
+    return item.details.get("role") == "tool" or (bool(words) and len(words & known) >= KNOWN_SHARE * len(words))
 
 
 def _suggestion(chunk: Chunk, one: _Candidate, about: frozenset[str]) -> Prediction:

@@ -146,8 +146,8 @@ def recall(memory: LocalMemory, question: str, scope: Scope, limit: int = 10) ->
 
 def recall_by_words(memory: LocalMemory, question: str, scope: Scope, limit: int) -> RecallResult:
     """The best hits by their words alone."""
-    asked = parse_question(memory, question, by_meaning=False)
-    return memory.store.snapshot(lambda: _recall(memory, asked, scope, limit))
+    parsed = parse_question(memory, question, by_meaning=False)
+    return memory.store.snapshot(lambda: _recall(memory, parsed, scope, limit))
 
 
 def recall_in_sessions(
@@ -176,25 +176,25 @@ def recall_scopes(
 ) -> list[RecallResult]:
     """The same question asked of several scopes, understood once; what waits there for a vector gets one first."""
 
-    def answers(asked: ParsedQuestion) -> list[RecallResult]:
-        return memory.store.snapshot(lambda: [_recall(memory, asked, scope, limit) for scope in scopes])
+    def answers(parsed: ParsedQuestion) -> list[RecallResult]:
+        return memory.store.snapshot(lambda: [_recall(memory, parsed, scope, limit) for scope in scopes])
 
     if isinstance(question, ParsedQuestion):
         return answers(question)
 
     def unless_something_waits() -> tuple[ParsedQuestion, list[RecallResult] | None]:
-        asked = parse_question(memory, question)
-        return asked, None if _something_waits(memory, asked) else answers(asked)
+        parsed = parse_question(memory, question)
+        return parsed, None if _something_waits(memory, parsed) else answers(parsed)
 
     # Who speaks there is part of what is understood: one moment for both, unless it would wait for somebody.
     at_hand = memory.embeddings.at_hand
-    asked, found = memory.store.snapshot(unless_something_waits) if at_hand else unless_something_waits()
-    return answers(embed_waiting(memory, asked, scopes)) if found is None else found
+    parsed, found = memory.store.snapshot(unless_something_waits) if at_hand else unless_something_waits()
+    return answers(embed_waiting(memory, parsed, scopes)) if found is None else found
 
 
 def embed_waiting(
     memory: LocalMemory,
-    asked: ParsedQuestion,
+    parsed: ParsedQuestion,
     scopes: Sequence[Scope],
     most: int = EMBED_FIRST_PASSAGES,
     seconds: float = EMBED_FIRST_SECONDS,
@@ -203,11 +203,11 @@ def embed_waiting(
 
     Not inside a moment of the store, because vectors are stored. What did not fit the time is counted in the question.
     """
-    if not _something_waits(memory, asked):
-        return asked
+    if not _something_waits(memory, parsed):
+        return parsed
 
     def waiting() -> list[Job]:
-        found = [memory.store.search_text(asked.query, scope, most, shares=False).hits for scope in scopes]
+        found = [memory.store.search_text(parsed.query, scope, most, shares=False).hits for scope in scopes]
         by_rank = [hit.passage_id for rank in zip_longest(*found) for hit in rank if hit is not None]
         jobs = {job.id: job for job in memory.store.pending_jobs(by_rank)[:most]}
         for scope in scopes:
@@ -216,22 +216,22 @@ def embed_waiting(
         return list(jobs.values())[:most]
 
     memory.embeddings.embed_now(waiting, seconds)
-    return replace(asked, waiting=sum(memory.store.pending(scope) for scope in scopes))
+    return replace(parsed, waiting=sum(memory.store.pending(scope) for scope in scopes))
 
 
-def _something_waits(memory: LocalMemory, asked: ParsedQuestion) -> bool:
-    return asked.vector is not None and memory.store.pending() > 0
+def _something_waits(memory: LocalMemory, parsed: ParsedQuestion) -> bool:
+    return parsed.vector is not None and memory.store.pending() > 0
 
 
 def score_items(
     memory: LocalMemory, question: str | ParsedQuestion, items: Sequence[Item]
 ) -> dict[int, tuple[float, float]]:
     """(semantic, lexical) of given items towards a question, found by it or not."""
-    asked = question if isinstance(question, ParsedQuestion) else parse_question(memory, question)
+    parsed = question if isinstance(question, ParsedQuestion) else parse_question(memory, question)
     passages = memory.store.passages_of([item.id for item in items])
-    sought = [passage for group in passages.values() for passage in group]
-    answer = memory.store.search_text(asked.query, Scope(), CANDIDATES, also=sought)
-    cosines = {} if asked.vector is None else memory.store.cosines(asked.vector, sought)
+    passage_ids = [passage for group in passages.values() for passage in group]
+    answer = memory.store.search_text(parsed.query, Scope(), CANDIDATES, also=passage_ids)
+    cosines = {} if parsed.vector is None else memory.store.cosines(parsed.vector, passage_ids)
     scores = {hit.passage_id: hit.score for hit in answer.hits}
     best = max(scores.values(), default=0.0)
     signals = {}
@@ -259,35 +259,35 @@ def parse_question(memory: LocalMemory, question: str, *, by_meaning: bool = Tru
     return ParsedQuestion(query, vector, names, answer_type(query.text), speaker_role(query.text), time)
 
 
-def _recall(memory: LocalMemory, asked: ParsedQuestion, scope: Scope, limit: int) -> RecallResult:
+def _recall(memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: int) -> RecallResult:
     most = max(CANDIDATES, 2 * limit)
-    evidence, owner, total = _candidates(memory, asked, scope, most)
+    evidence, owner, total = _candidates(memory, parsed, scope, most)
     best = max((e.bm25 for e in evidence.values()), default=0.0)
     expected = expected_cosines(evidence, best)
     own = {passage: fused_score(e, best, expected.get(passage, 0.0)) for passage, e in evidence.items()}
     chosen: dict[int, int] = {}
     for passage in best_first(own, newest=owner):
         chosen.setdefault(owner[passage], passage)
-    scores = _in_company(memory, asked, {item_id: own[passage] for item_id, passage in chosen.items()})
-    if not asked.query.strict:
+    scores = _boost_by_context(memory, parsed, {item_id: own[passage] for item_id, passage in chosen.items()})
+    if not parsed.query.strict:
         scores = {id_: x for id_, x in scores.items() if not _is_noise(x, evidence[chosen[id_]], len(evidence))}
     # Twice as many as asked for, so that dropping near-duplicates and the stale does not leave gaps.
     enough = 2 * limit
     first = best_first(scores, newest={})[: max(enough, RERANKED)]
     items = memory.store.get(first)
     read = [items[item_id] for item_id in first[:RERANKED] if item_id in items]
-    repeats = _repeating(asked, read)
+    repeats = _repeating(parsed, read)
     replies = _replies(memory, scope, repeats)
     for item, _question in replies:
         if item.id not in chosen:
             (chosen[item.id],) = _first_passages(memory, [item.id])
-            evidence |= _by_meaning(memory, asked, [chosen[item.id]])
+            evidence |= _by_meaning(memory, parsed, [chosen[item.id]])
         scores.setdefault(item.id, fused_score(evidence[chosen[item.id]], best))
         if item.id not in items:
             items[item.id] = item
             first.append(item.id)
             read.append(item)
-    scores |= _looked_at(asked, scores, read)
+    scores |= _rerank_read(parsed, scores, read)
     answered = {question.id: reply.id for reply, question in replies}
     scores |= prefer_answers(scores, [item.id for item in repeats], answered)
     found = sorted(
@@ -300,25 +300,25 @@ def _recall(memory: LocalMemory, asked: ParsedQuestion, scope: Scope, limit: int
         for item in first_per_key(drop_near_duplicates(found, _words_of), _session_title)
         for passage, e in [(chosen[item.id], evidence[chosen[item.id]])]
     ]
-    told = len(scores) - (len(found) - len(hits))
+    shown = len(scores) - (len(found) - len(hits))
     counted = len(evidence) < most
-    total = told if counted else max(total, told)
-    return RecallResult(tuple(hits[:limit]), total, asked.vector is not None, asked.waiting)
+    total = shown if counted else max(total, shown)
+    return RecallResult(tuple(hits[:limit]), total, parsed.vector is not None, parsed.waiting)
 
 
 def _is_noise(x: float, evidence: Evidence, among: int) -> bool:
     return is_noise(x, worded=evidence.bm25 > 0.0, meant=evidence.cosine is not None, among=among)
 
 
-def _in_company(memory: LocalMemory, asked: ParsedQuestion, own: Mapping[int, float]) -> dict[int, float]:
+def _boost_by_context(memory: LocalMemory, parsed: ParsedQuestion, own: Mapping[int, float]) -> dict[int, float]:
     """The likeness of items, with what is said around the best of them, and by whom."""
     turns = memory.store.turns(list(own)[:CONTEXT_BOOSTED])
-    if asked.names:
-        named = [id_ for id_, turn in turns.items() if not asked.names.isdisjoint(index_text(turn.speaker).split())]
+    if parsed.names:
+        named = [id_ for id_, turn in turns.items() if not parsed.names.isdisjoint(index_text(turn.speaker).split())]
         own = boost_by_speaker(own, named)
-    if asked.role:
+    if parsed.role:
         roles = {id_: turn.role for id_, turn in turns.items() if turn.role in ("user", "assistant")}
-        theirs = {id_ for id_, role in roles.items() if role == asked.role}
+        theirs = {id_ for id_, role in roles.items() if role == parsed.role}
         own = boost_by_role(own, theirs, roles.keys() - theirs)
     following = {id_: turn.next_id for id_, turn in turns.items() if turn.next_id is not None}
     scores = boost_by_context(own, {id_: turn.session_id for id_, turn in turns.items()}, following)
@@ -326,23 +326,23 @@ def _in_company(memory: LocalMemory, asked: ParsedQuestion, own: Mapping[int, fl
     return {id_: score - brief.get(id_, 0.0) for id_, score in scores.items()}
 
 
-def _repeating(asked: ParsedQuestion, items: Sequence[Item]) -> list[Item]:
+def _repeating(parsed: ParsedQuestion, items: Sequence[Item]) -> list[Item]:
     """Those of the items that only ask what the question asks, unless it is about what was asked."""
-    if asked.query.strict or is_about_questions(asked.query.text):
+    if parsed.query.strict or is_about_questions(parsed.query.text):
         return []
-    tokens = {word.token for word in asked.query.words}
-    longest = 2 * len(asked.query.text) + REPEATED_MORE
-    return [item for item in items if len(said := _said(item)) <= longest and repeats_question(said, tokens)]
+    tokens = {word.token for word in parsed.query.words}
+    longest = 2 * len(parsed.query.text) + REPEATED_MORE
+    return [item for item in items if len(text := _own_text(item)) <= longest and repeats_question(text, tokens)]
 
 
 def _replies(memory: LocalMemory, scope: Scope, questions: Sequence[Item]) -> list[tuple[Item, Item]]:
     """The next message of somebody else after each message that asks the same, if it says something; with that one."""
-    asked = {item.id: item for item in questions if item.kind == "message"}
-    if not asked or scope.types or scope.tag or (scope.kinds and "message" not in scope.kinds):
+    parsed = {item.id: item for item in questions if item.kind == "message"}
+    if not parsed or scope.types or scope.tag or (scope.kinds and "message" not in scope.kinds):
         return []
-    turns = memory.store.turns(list(asked))
+    turns = memory.store.turns(list(parsed))
     after = memory.store.get(turn.next_id for turn in turns.values() if turn.next_id is not None)
-    pairs = [(after[turn.next_id], asked[id_]) for id_, turn in turns.items() if turn.next_id in after]
+    pairs = [(after[turn.next_id], parsed[id_]) for id_, turn in turns.items() if turn.next_id in after]
     return [(reply, question) for reply, question in pairs if _inside(scope, reply) and _answers(reply, question)]
 
 
@@ -353,8 +353,8 @@ def _inside(scope: Scope, reply: Item) -> bool:
 
 
 def _answers(reply: Item, question: Item) -> bool:
-    said = reply.text[:READ_CHARACTERS]
-    return _who(reply) != _who(question) and not is_only_question(said) and not is_small_talk(said)
+    text = reply.text[:READ_CHARACTERS]
+    return _who(reply) != _who(question) and not is_only_question(text) and not is_small_talk(text)
 
 
 def _who(item: Item) -> tuple[str, str]:
@@ -366,16 +366,16 @@ def _first_passages(memory: LocalMemory, item_ids: Sequence[int]) -> dict[int, i
     return {passages[0]: item_id for item_id, passages in memory.store.passages_of(item_ids).items()}
 
 
-def _by_meaning(memory: LocalMemory, asked: ParsedQuestion, passages: Sequence[int]) -> dict[int, Evidence]:
+def _by_meaning(memory: LocalMemory, parsed: ParsedQuestion, passages: Sequence[int]) -> dict[int, Evidence]:
     """What is known of passages that no word of the question found: their nearness to it, if they have vectors."""
-    cosines = {} if asked.vector is None else memory.store.cosines(asked.vector, passages)
+    cosines = {} if parsed.vector is None else memory.store.cosines(parsed.vector, passages)
     return {passage: Evidence(cosine=cosines.get(passage)) for passage in passages}
 
 
-def _titled(memory: LocalMemory, asked: ParsedQuestion, scope: Scope) -> dict[int, float]:
+def _conversations_named(memory: LocalMemory, parsed: ParsedQuestion, scope: Scope) -> dict[int, float]:
     """The first messages of conversations whose title the question names, with the share of its words in the title."""
-    words = asked.query.words
-    if asked.query.strict or not asked.query.telling or not 0 < len(words) <= TITLE_WORDS:
+    words = parsed.query.words
+    if parsed.query.strict or not parsed.query.telling or not 0 < len(words) <= TITLE_WORDS:
         return {}
     patterns = [like_pattern(word.surface, word.token) for word in words]
     labels = memory.store.conversations_by_title(patterns, math.ceil(TITLE_SHARE * len(words)), scope, LABELS_READ)
@@ -419,22 +419,22 @@ def _session_title(item: Item) -> tuple[str, str] | None:
     return item.session, " ".join(item.title.casefold().split()).rstrip(" .?!…")
 
 
-def _said(item: Item) -> str:
+def _own_text(item: Item) -> str:
     """What an item says itself, without what it was about if it tells more than that."""
     if item.kind in ("summary", "checkpoint"):
         return item.told("request", "task", "snapshot", "relevant_files") or item.text or item.title
     return item.text or item.title
 
 
-def _looked_at(asked: ParsedQuestion, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
+def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
     """The likeness of items once they were read: what they tell, when that was, and whether they only ask."""
-    if asked.query.strict:
+    if parsed.query.strict:
         return {}
     return {
         item.id: rerank_score(
             scores[item.id],
-            tells=asked.sort is not None and has_answer_type(item.text[:READ_CHARACTERS], asked.sort),
-            nearness=asked.time.nearness(item.created_ms) if asked.time else 0.0,
+            tells=parsed.sort is not None and has_answer_type(item.text[:READ_CHARACTERS], parsed.sort),
+            nearness=parsed.time.nearness(item.created_ms) if parsed.time else 0.0,
             # What a user asks an assistant tells what they were about; what people ask each other does not.
             asks=question_ratio(item.text[:READ_CHARACTERS]) if item.details.get("speaker", "") not in _NOBODY else 0.0,
         )
@@ -443,15 +443,17 @@ def _looked_at(asked: ParsedQuestion, scores: Mapping[int, float], items: Sequen
 
 
 def _candidates(
-    memory: LocalMemory, asked: ParsedQuestion, scope: Scope, k: int
+    memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, k: int
 ) -> tuple[dict[int, Evidence], dict[int, int], int]:
     """Evidence by passage, the item each passage belongs to, and how many matched."""
-    query, vector = asked.query, asked.vector
+    query, vector = parsed.query, parsed.vector
     # The nearest neighbours of a lone asterisk answer nothing.
-    meant = not query.strict and any(map(str.isalnum, query.text))
-    near = [] if vector is None or not meant else memory.store.search_vectors(vector, scope, k)
-    if asked.time is not None and vector is not None:
-        near = list({hit.passage_id: hit for hit in [*near, *_of_the_time(memory, asked.time, vector, scope)]}.values())
+    has_words = not query.strict and any(map(str.isalnum, query.text))
+    near = [] if vector is None or not has_words else memory.store.search_vectors(vector, scope, k)
+    if parsed.time is not None and vector is not None:
+        near = list(
+            {hit.passage_id: hit for hit in [*near, *_of_the_time(memory, parsed.time, vector, scope)]}.values()
+        )
     answer = memory.store.search_text(query, scope, k, also=[hit.passage_id for hit in near])
     cosines = {hit.passage_id: hit.cosine for hit in near}
     unknown = [hit.passage_id for hit in answer.hits if hit.passage_id not in cosines]
@@ -461,11 +463,11 @@ def _candidates(
     owner = {hit.passage_id: hit.item_id for hit in near} | {hit.passage_id: hit.item_id for hit in answer.hits}
     share = 1.0 if query.strict or query.telling else EMPTY_WORDS
     evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), share * answer.found.get(p, 0.0)) for p in owner}
-    if titled := _titled(memory, asked, scope):
+    if titled := _conversations_named(memory, parsed, scope):
         # A conversation with this title answers as if its first message held most of the words of its title.
         best = max(scores.values(), default=1.0)
         for passage, item_id in _first_passages(memory, list(titled)).items():
-            known = evidence.get(passage) or _by_meaning(memory, asked, [passage])[passage]
+            known = evidence.get(passage) or _by_meaning(memory, parsed, [passage])[passage]
             lexical = max(known.bm25, TITLE_SCORE * best)
             evidence[passage] = Evidence(lexical, known.cosine, max(known.found, TITLE_SCORE * titled[item_id]))
             owner[passage] = item_id

@@ -138,10 +138,10 @@ def _find_same_statement(memory: LocalMemory, note: NewItem) -> Item | None:
     return None if any(item.body.strip() == text for item in alike) else next(iter(alike), None)
 
 
-def _plain_form(told: Draft | Item) -> tuple[str, Mapping[str, str]]:
+def _plain_form(written: Draft | Item) -> tuple[str, Mapping[str, str]]:
     """A statement without spacing and a final full stop, ordinary words in lower case, but not userId."""
-    text = " ".join(told.body.split()).rstrip(" .")
-    fields = {name: value for name, value in told.details.items() if value}
+    text = " ".join(written.body.split()).rstrip(" .")
+    fields = {name: value for name, value in written.details.items() if value}
     return _CAPITAL.sub(lambda word: word[0].lower(), text), fields
 
 
@@ -155,11 +155,11 @@ def make_draft(note: NewItem, now_ms: int, *, dated: bool = True, identity: byte
     details = _details(note)
     content = clean_text(note.content, "content")
     title = clean_text(note.title, "title").strip() or title_of(_first(content, *details.values()))
-    told = [part for part in (title, content, *details.values()) if part.strip()]
-    if not told:
+    written = [part for part in (title, content, *details.values()) if part.strip()]
+    if not written:
         raise NothingToRemember("There is nothing to remember: content and title are empty.", "Give some content.")
     # A turn of a conversation was there, whatever it said.
-    if note.kind != "message" and all(map(only_private, told)):
+    if note.kind != "message" and all(map(only_private, written)):
         raise NothingToRemember("There is nothing to remember: all of it is private.", "There is nothing to do.")
     if len(title) > MAX_TITLE:
         raise TooLarge(f"The title has {len(title)} characters, more than {MAX_TITLE}.", "Put the rest in the content.")
@@ -241,13 +241,14 @@ def make_passages(
     return (Passage(0),) if len(pieces) < 2 else tuple(Passage(n, piece.text) for n, piece in enumerate(pieces))
 
 
-def _hash(told: Draft | Item, when_ms: int | None) -> bytes:
+def _hash(written: Draft | Item, when_ms: int | None) -> bytes:
     """What makes it the same thing. A statement is the same whenever it is made; an event only within its session.
 
     `when_ms` tells events that repeat apart.
     """
-    place = [told.kind, told.session if told.kind != "memory" else None, when_ms]
-    content = [told.type, told.title, told.body.strip(), sorted((k, v) for k, v in told.details.items() if v)]
+    place = [written.kind, written.session if written.kind != "memory" else None, when_ms]
+    details = sorted((name, value) for name, value in written.details.items() if value)
+    content = [written.type, written.title, written.body.strip(), details]
     return hashlib.sha256(json.dumps([place, content], ensure_ascii=False).encode()).digest()
 
 
@@ -357,8 +358,8 @@ def checked_meta(meta: Mapping[str, object]) -> Mapping[str, object]:
         text = json.dumps(_storable(meta, MAX_META_DEPTH), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"metadata cannot be written as JSON: {error}.") from error
-    kept: Mapping[str, object] = json.loads(clean_text(text, "metadata"))
-    return kept
+    cleaned: Mapping[str, object] = json.loads(clean_text(text, "metadata"))
+    return cleaned
 
 
 def _storable(value: object, levels: int) -> object:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.config import Settings
-from commonplace.memory.backup import copy_before_change
-from commonplace.memory.backup_files import backup_path, make_private_folder
+from commonplace.memory.backup import backup_path, copy_before_change, make_private_folder
 from commonplace.memory.check import (
     DISALLOWED,
     NOT_DAMAGE,
@@ -47,14 +46,14 @@ def index_state(memory: LocalMemory, seconds: float) -> IndexState:
     return memory.maintenance.index_state(seconds)
 
 
-def index_missing_words(memory: LocalMemory, *, anew: bool = False) -> int:
-    """Index what cannot be found by words, `anew` everything; how many rows were written or taken away."""
-    if anew:
+def index_missing_words(memory: LocalMemory, *, rebuild: bool = False) -> int:
+    """Index what cannot be found by words, with `rebuild` everything; how many rows were written or taken away."""
+    if rebuild:
         memory.maintenance.clear_text_index()
-    mended = 0
+    done = 0
     while step := memory.maintenance.repair_text_index(_WORDS_STEP):
-        mended += step
-    return mended
+        done += step
+    return done
 
 
 # Rows in one transaction, so that others who write do not wait for long.
@@ -63,13 +62,13 @@ _STEP = 500
 
 @dataclass(frozen=True, slots=True)
 class RepairResult:
-    """What was wrong, where the store as it was is kept, what was done, and what is wrong even so.
+    """What was wrong, where the old store was copied to, what was done, and what is wrong even so.
 
     `saved` tells of a file whose pages were damaged what could be read of it, and what could not.
     """
 
     found: tuple[Fault, ...]
-    kept: Path | None
+    old_copy: Path | None
     saved: Recovered | None
     done: tuple[str, ...]
     left: tuple[Fault, ...]
@@ -86,10 +85,10 @@ def repair_store(
         pages = any(_is_lost(fault) for fault in found) and not settings.database_url
         if dry_run or not (pages or any(fault.derived for fault in found)):
             return RepairResult(tuple(found), None, None, (), tuple(found))
-        kept, saved, done = None, None, list[str]()
+        old_copy, saved, done = None, None, list[str]()
         if memory is not None and not pages:
             try:
-                kept = copy_before_change(memory, "repair")
+                old_copy = copy_before_change(memory, "repair")
                 done = _repair_all_spaces(memory, advance, last_try=bool(settings.database_url))
             except NOT_DAMAGE:
                 raise
@@ -99,13 +98,13 @@ def repair_store(
         if pages:
             if memory is not None:
                 memory.close()
-            kept, saved = _recover(settings, clock())
+            old_copy, saved = _recover(settings, clock())
             memory = open_memory(settings, clock)
             done = _repair_all_spaces(memory, advance, last_try=True)
         assert memory is not None
         left = check_store(memory, advance=advance)
         save_check_result(settings, "all", left, clock())
-        return RepairResult(tuple(found), kept, saved, tuple(done), tuple(left))
+        return RepairResult(tuple(found), old_copy, saved, tuple(done), tuple(left))
     finally:
         if memory is not None:
             memory.close()
@@ -139,7 +138,7 @@ def _repair_space(memory: LocalMemory, advance: ReportProgress, last_try: bool) 
     steps: list[Callable[[], Iterable[str]]] = [
         lambda: _rebuilt_indexes(memory),
         lambda: _resplit_items(memory),
-        *(partial(_repair_invariant, memory, kept) for kept in memory.maintenance.invariants() if kept.repair),
+        *(partial(_repair_invariant, memory, one) for one in memory.maintenance.invariants() if one.repair),
         lambda: _reindex_words(memory, advance),
         lambda: _recount_sessions(memory),
     ]
@@ -158,34 +157,34 @@ def _rebuilt_indexes(memory: LocalMemory) -> Iterator[str]:
     for repair in {damage.repair for damage in memory.maintenance.file_damage(quick=False)}:
         if repair == "indexes":
             memory.maintenance.reindex()
-            yield "The indexes of the tables were made anew."
+            yield "The indexes of the tables were rebuilt."
         elif repair == "words":
-            yield f"The words of {index_missing_words(memory, anew=True):,} items were indexed anew."
+            yield f"The words of {index_missing_words(memory, rebuild=True):,} items were indexed again."
 
 
 def _reindex_words(memory: LocalMemory, advance: ReportProgress) -> Iterator[str]:
-    if mended := index_missing_words(memory):
-        yield f"{mended:,} rows of the index were written or taken away."
+    if done := index_missing_words(memory):
+        yield f"{done:,} rows of the index were written or taken away."
     try:
         wrong = memory.maintenance.stale_fts_items(advance)
     except NOT_DAMAGE:
         raise
     except Exception:  # noqa: BLE001 - whatever a damaged store makes of it
         # An index that cannot be read is written again from the items.
-        yield f"The words of {index_missing_words(memory, anew=True):,} items were indexed anew."
+        yield f"The words of {index_missing_words(memory, rebuild=True):,} items were indexed again."
         return
     if wrong:
         _in_steps(wrong, memory.maintenance.reindex_items)
         if memory.maintenance.stale_fts_items(advance):
             # Rows that the index does not list cannot be taken out of it.
-            index_missing_words(memory, anew=True)
-        yield f"{len(wrong):,} items were indexed anew by the words that they say."
+            index_missing_words(memory, rebuild=True)
+        yield f"{len(wrong):,} items were indexed again by the words that they hold."
 
 
 def _recount_sessions(memory: LocalMemory) -> Iterator[str]:
     if wrong := [id_ for some in miscounted_sessions(memory) for id_ in some]:
         _in_steps(wrong, memory.maintenance.recount_sessions)
-        yield f"{len(wrong):,} sessions were counted anew."
+        yield f"{len(wrong):,} sessions were counted again."
 
 
 def _in_steps(ids: Sequence[int], step: Callable[[Sequence[int]], None]) -> None:
@@ -201,16 +200,16 @@ def _resplit_items(memory: LocalMemory) -> Iterator[str]:
             memory.maintenance.resplit(item.id, passages)
         done += len(items)
     if done:
-        yield f"{done:,} items were cut into passages anew."
+        yield f"{done:,} items were split into passages again."
 
 
-def _repair_invariant(memory: LocalMemory, kept: Invariant) -> Iterator[str]:
-    """Put rows right; what a cure does not change is not tried for ever."""
-    cured = 0
-    for _turn in range(-(-memory.maintenance.violations(kept).count // _STEP)):
-        cured += memory.maintenance.repair(kept, _STEP)
-    if cured:
-        yield f"Mended: {cured:,} {kept.says}."
+def _repair_invariant(memory: LocalMemory, invariant: Invariant) -> Iterator[str]:
+    """Repair rows; what stays wrong is not tried for ever."""
+    repaired = 0
+    for _turn in range(-(-memory.maintenance.violations(invariant).count // _STEP)):
+        repaired += memory.maintenance.repair(invariant, _STEP)
+    if repaired:
+        yield f"Repaired: {repaired:,} {invariant.says}."
 
 
 def queue_all_embeddings(memory: LocalMemory) -> int:

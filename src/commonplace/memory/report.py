@@ -94,8 +94,8 @@ def report(memory: LocalMemory, scope: Scope, from_ms: int, to_ms: int) -> Repor
     happened = memory.store.item_headers(scope, from_ms, to_ms, MAX_EVENTS)
     during = memory.store.sessions_during(scope, from_ms, to_ms, MAX_SESSIONS)
     failed = find_failed_commands(happened, lambda ids: {id_: item.body for id_, item in memory.store.get(ids).items()})
-    sittings = _reported_sessions(during, happened)
-    busy = [sitting for sitting in sittings if sitting.happenings]
+    reported = _reported_sessions(during, happened)
+    busy = [one for one in reported if one.happenings]
     left: dict[str, int] = {}
 
     def most(name: str, rows: Sequence[T], number: int) -> tuple[T, ...]:
@@ -108,7 +108,7 @@ def report(memory: LocalMemory, scope: Scope, from_ms: int, to_ms: int) -> Repor
         to_ms,
         len(happened),
         most("sessions", busy, SESSIONS),
-        len(sittings) - len(busy),
+        len(reported) - len(busy),
         most("decisions", [one for one in happened if one.type in DECISION_TYPES], DECISIONS),
         most("files", _files(happened), FILES),
         most("failures", failed, FAILURES),
@@ -125,8 +125,8 @@ def _reported_sessions(sessions: Iterable[Session], happened: Sequence[ItemHeade
     # The newest come first, and what is told first stays.
     for kind, field_ in (("summary", "request"), ("checkpoint", "task")):
         for one in happened:
-            if one.kind == kind and (asked := one.details.get(field_) or one.title):
-                requests.setdefault(one.session_id, asked)
+            if one.kind == kind and (request := one.details.get(field_) or one.title):
+                requests.setdefault(one.session_id, request)
     first = {one.session_id: one.title for one in happened if one.title}
     return [
         ReportedSession(
@@ -200,15 +200,15 @@ def _left_to_do(happened: Iterable[ItemHeader]) -> Iterator[OpenEnd]:
     for one in happened:
         if one.kind in _NOTES:
             notes[one.session_id if one.session_id is not None else f"item {one.item_id}"].append(one)
-    told: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
     for of_session in notes.values():
         gone = dismissed_steps(of_session)
         for what, name in _LEFT_TO_DO:
             newest = next((one for one in of_session if one.details.get(name, "").strip()), None)
             lines = newest.details[name].splitlines() if newest else []
             for line in filter(None, map(str.strip, lines)):
-                if newest and line not in gone and (what, line.casefold()) not in told:
-                    told.add((what, line.casefold()))
+                if newest and line not in gone and (what, line.casefold()) not in seen:
+                    seen.add((what, line.casefold()))
                     yield OpenEnd(what, shorten(line, LEFT), newest.session_id, newest.at_ms)
 
 

@@ -48,17 +48,17 @@ def active_rules(
 
 def rules_within(active: ActiveRules, characters: int) -> ActiveRules:
     """As many rules as can be told in about so many characters: the project's first, and of those the newest."""
-    kept: set[int] = set()
+    chosen: set[int] = set()
     for item in (*reversed(active.project), *reversed(active.everywhere)):
         characters -= _LABEL + min(len(item.body), _LONGEST)
         if characters < 0:
             break
-        kept.add(item.id)
+        chosen.add(item.id)
     return ActiveRules(
-        project=tuple(item for item in active.project if item.id in kept),
-        everywhere=tuple(item for item in active.everywhere if item.id in kept),
+        project=tuple(item for item in active.project if item.id in chosen),
+        everywhere=tuple(item for item in active.everywhere if item.id in chosen),
         elsewhere=active.elsewhere,
-        left_out=len(active.project) + len(active.everywhere) - len(kept),
+        left_out=len(active.project) + len(active.everywhere) - len(chosen),
     )
 
 
@@ -182,8 +182,8 @@ def _rule(item: Item) -> Rule:
 
 
 def _skill(item: Item) -> Skill:
-    told = item.meta.get("description")
-    description = told if isinstance(told, str) and told.strip() else item.title
+    given = item.meta.get("description")
+    description = given if isinstance(given, str) and given.strip() else item.title
     description = _SPACE.sub(" ", redact(description)).strip()
     return Skill(item.id, item.details.get("category", "").strip(), _text(item), description)
 

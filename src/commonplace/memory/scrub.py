@@ -86,9 +86,9 @@ def copies_of_store(memory: LocalMemory) -> list[Path]:
 
 def files_holding(memory: LocalMemory, named: str) -> list[Path]:
     """Files of the data folder that the named text can be read in."""
-    sought = {named.encode(), named.casefold().encode()}
+    forms = {named.encode(), named.casefold().encode()}
     files = (path for path in memory.settings.database.parent.rglob("*") if path.is_file())
-    return sorted(path for path in files if any(_holds(path, form) for form in sought))
+    return sorted(path for path in files if any(_holds(path, form) for form in forms))
 
 
 class Cleaner:
@@ -195,15 +195,15 @@ def _meta(value: Mapping[str, object], clean: Cleaner) -> Mapping[str, object]:
     return {clean(name): cleaned(entry) for name, entry in value.items()}
 
 
-def _holds(path: Path, sought: bytes) -> bool:
+def _holds(path: Path, wanted: bytes) -> bool:
     """Whether a file holds these bytes, read piece by piece."""
-    kept = b""
+    tail = b""
     try:
         with path.open("rb") as file:
             while piece := file.read(1 << 20):
-                if sought in kept + piece:
+                if wanted in tail + piece:
                     return True
-                kept = piece[-len(sought) :]
+                tail = piece[-len(wanted) :]
     except OSError:
         return False
     return False

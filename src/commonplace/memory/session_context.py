@@ -30,7 +30,7 @@ _STEPS = "## Left to do"
 _LONGEST, _LONGEST_RULE, _LONGEST_FIELD = 240, 500, 400
 # A session that goes on is told of itself first; this much of the budget may go there.
 _THREAD_SHARE = 0.5
-_NOT_TOLD = ("snapshot", "relevant_files")
+_LEFT_OUT = ("snapshot", "relevant_files")
 # How many open steps are told, and what of the budget they may take.
 _MOST_STEPS, _LONGEST_STEP, _STEPS_SHARE = 12, 160, 0.25
 
@@ -41,23 +41,23 @@ def session_context(memory: LocalMemory, project: str | None, tokens: int, sessi
     head = [heading, _INTRODUCTION]
     envelope = _cost(["", *head, *(f"\n{title}" for title in _titles())])
     thread = _thread(memory, session, int(tokens * _THREAD_SHARE) - envelope) if session else ()
-    said = {item.id for item in thread}
-    told = [line for item in thread for line in _fields(item)]
+    shown = {item.id for item in thread}
+    thread_lines = [line for item in thread for line in _fields(item)]
     steps = _steps(memory, project, int(tokens * _STEPS_SHARE))
 
     def measure(entry: ContextItem | Item) -> int:
         if isinstance(entry, Item):
-            return 0 if entry.id in said else _cost(_fields(entry))
+            return 0 if entry.id in shown else _cost(_fields(entry))
         return _cost([_line(entry)])
 
-    found = build_context(memory, project, None, tokens, measure, envelope + _cost([*told, *steps]))
+    found = build_context(memory, project, None, tokens, measure, envelope + _cost([*thread_lines, *steps]))
     sections = (
         (_RULES, [_line(entry) for entry in found.items if entry.item.type == RULE]),
         (_KNOWN, [_line(entry) for entry in found.items if entry.leads and entry.item.type != RULE]),
-        (_THREAD, told),
-        (_CHECKPOINT, _of(said, [found.checkpoint] if found.checkpoint else [])),
+        (_THREAD, thread_lines),
+        (_CHECKPOINT, _of(shown, [found.checkpoint] if found.checkpoint else [])),
         (_STEPS, steps),
-        (_SUMMARY, _of(said, found.summaries)),
+        (_SUMMARY, _of(shown, found.summaries)),
         (_LATELY, [_line(entry) for entry in found.items if not entry.leads]),
     )
     lines = [line for title, body in sections if body for line in ("", title, *body)]
@@ -71,13 +71,13 @@ def _titles() -> tuple[str, ...]:
 def _thread(memory: LocalMemory, key: str, room: int) -> list[Item]:
     """The checkpoint and the summary of a session as far as it came, if they fit."""
     thread = memory.maintenance.session_progress(key, 0, 0)
-    kept = []
+    chosen = []
     for item in (thread.checkpoint, thread.summary) if thread else ():
         cost = _cost(_fields(item)) if item else room + 1
         if item and cost <= room:
-            kept.append(item)
+            chosen.append(item)
             room -= cost
-    return kept
+    return chosen
 
 
 def _steps(memory: LocalMemory, project: str | None, room: int) -> list[str]:
@@ -91,16 +91,16 @@ def _steps(memory: LocalMemory, project: str | None, room: int) -> list[str]:
     return lines
 
 
-def _of(said: Iterable[int], items: Iterable[Item]) -> list[str]:
-    return [line for item in items if item.id not in said for line in _fields(item)]
+def _of(shown: Iterable[int], items: Iterable[Item]) -> list[str]:
+    return [line for item in items if item.id not in shown for line in _fields(item)]
 
 
 def _line(entry: ContextItem) -> str:
     """`- [decision] Title: content (id)`; rules need no type, and what happened lately says when."""
     item = entry.item
     # What happened is told best by its narrative; its body holds what went in and out of a tool.
-    said = item.details.get("narrative", "").strip() or entry.content
-    text = f"{item.title}: {said}" if item.title not in ("", said, title_of(said)) else said
+    content = item.details.get("narrative", "").strip() or entry.content
+    text = f"{item.title}: {content}" if item.title not in ("", content, title_of(content)) else content
     mark = "" if item.type == RULE else f"[{item.type}] "
     when = "" if entry.leads else f"{_day(item)} "
     return f"- {when}{mark}{shorten(redact(text), _LONGEST_RULE if item.type == RULE else _LONGEST)} ({item.short_id})"
@@ -109,17 +109,17 @@ def _line(entry: ContextItem) -> str:
 def _fields(item: Item) -> list[str]:
     """A summary or a checkpoint: when it was, then a line for each thing it tells."""
     # What is left to do has a section of its own, for all sessions.
-    names = [name for name in DETAIL_FIELDS[item.kind] if name not in (*_NOT_TOLD, "next_steps")]
-    told = {name: item.details.get(name, "").strip() for name in names}
-    fields = [f"  {n.replace('_', ' ')}: {shorten(redact(text), _LONGEST_FIELD)}" for n, text in told.items() if text]
+    names = [name for name in DETAIL_FIELDS[item.kind] if name not in (*_LEFT_OUT, "next_steps")]
+    texts = {name: item.details.get(name, "").strip() for name in names}
+    fields = [f"  {n.replace('_', ' ')}: {shorten(redact(text), _LONGEST_FIELD)}" for n, text in texts.items() if text]
     title = shorten(redact(item.title or item.text), _LONGEST)
     return [f"- {_day(item)} {title} ({item.short_id})", *fields]
 
 
 def _day(item: Item) -> str:
     """When it happened. What hooks wrote of a session has the time of its last stop, however often it is corrected."""
-    told_later = item.kind in ("summary", "checkpoint") and HOOK_DIGEST not in item.meta
-    return iso_time(item.updated_ms if told_later else item.created_ms)[:10]
+    written_later = item.kind in ("summary", "checkpoint") and HOOK_DIGEST not in item.meta
+    return iso_time(item.updated_ms if written_later else item.created_ms)[:10]
 
 
 def _cost(lines: Iterable[str]) -> int:

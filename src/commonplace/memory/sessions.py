@@ -168,10 +168,10 @@ class ShownMessage:
 
 @dataclass(frozen=True, slots=True)
 class Reconstruction:
-    """A session, what is told of it, oldest first, and how many earlier messages were left out."""
+    """A session, the messages that are shown, oldest first, and how many earlier ones were left out."""
 
     session: Session
-    told: tuple[ShownMessage, ...]
+    messages: tuple[ShownMessage, ...]
     left_out: int
 
 
@@ -191,8 +191,8 @@ def reconstruct(
     session = newest_session(memory, project) if id_ is None else find_session(memory, id_)
     messages = memory.store.messages_of(session.id)
     wanted = messages[-last:] if last else messages
-    told = _fitting(wanted, budget)
-    return Reconstruction(session, told, len(messages) - len(told))
+    shown = _fitting(wanted, budget)
+    return Reconstruction(session, shown, len(messages) - len(shown))
 
 
 def newest_session(memory: LocalMemory, project: str | None) -> Session:
@@ -217,17 +217,17 @@ def _fitting(messages: Sequence[Item], budget: int) -> tuple[ShownMessage, ...]:
         lambda item: shorten_message(item, _SHORTEST),
     )
     for way in ways:
-        told = [_show_message(item, way) for item in messages]
-        if sum(map(_cost, told)) <= budget:
-            return tuple(told)
-    kept: list[ShownMessage] = []
+        shown = [_show_message(item, way) for item in messages]
+        if sum(map(_cost, shown)) <= budget:
+            return tuple(shown)
+    chosen: list[ShownMessage] = []
     spent = 0
-    for one in reversed(told):
+    for one in reversed(shown):
         spent += _cost(one)
-        if kept and spent > budget:
+        if chosen and spent > budget:
             break
-        kept.append(one)
-    return tuple(reversed(kept))
+        chosen.append(one)
+    return tuple(reversed(chosen))
 
 
 def collapse_code_blocks(text: str) -> str:
@@ -246,11 +246,11 @@ def shorten_message(item: Item, limit: int) -> str:
     if item.details.get("role") != "assistant":
         return truncate(text, limit)
     paragraphs = text.split("\n\n")
-    said = [paragraph for paragraph in paragraphs if not paragraph.startswith(_NO_OUTCOME)] or paragraphs
-    kept = [truncate(said.pop(), limit)]
-    while said and sum(map(len, kept)) + len(said[-1]) <= limit:
-        kept.insert(0, said.pop())
-    return "\n\n".join(["…", *kept] if said else kept)
+    outcome = [paragraph for paragraph in paragraphs if not paragraph.startswith(_NO_OUTCOME)] or paragraphs
+    chosen = [truncate(outcome.pop(), limit)]
+    while outcome and sum(map(len, chosen)) + len(outcome[-1]) <= limit:
+        chosen.insert(0, outcome.pop())
+    return "\n\n".join(["…", *chosen] if outcome else chosen)
 
 
 def _show_message(item: Item, way: Callable[[Item], str]) -> ShownMessage:
@@ -258,8 +258,8 @@ def _show_message(item: Item, way: Callable[[Item], str]) -> ShownMessage:
     return ShownMessage(item, text, text == item.text.strip())
 
 
-def _cost(told: ShownMessage) -> int:
-    return _HEAD + estimate_tokens(len(told.text))
+def _cost(shown: ShownMessage) -> int:
+    return _HEAD + estimate_tokens(len(shown.text))
 
 
 # Whoever said nothing for longer has left.

@@ -67,8 +67,8 @@ def message_activity(memory: LocalMemory, folder: str | None = None) -> MessageA
     starts = weeks if weekly else _months_to(newest)
     messages = dict.fromkeys(starts, 0)
     for day, count in memory.store.activity(scope, (starts[0] - _EPOCH).days * DAY_MS).items():
-        said = _date(int(day) * DAY_MS)
-        start = _monday(said) if weekly else said.replace(day=1)
+        day_of_message = _date(int(day) * DAY_MS)
+        start = _monday(day_of_message) if weekly else day_of_message.replace(day=1)
         messages[start] = messages.get(start, 0) + count
     return MessageActivity("week" if weekly else "month", messages, counts.messages - sum(messages.values()))
 

@@ -40,11 +40,11 @@ def save_check_result(settings: Settings, how: str, faults: Sequence[Fault], now
     """Keep what a check found, in the place of what one found before. A folder that takes no file is told elsewhere."""
     path = settings.data_dir / HEALTH_FILE
     partial = path.with_name(f"{HEALTH_FILE}.{os.getpid()}")
-    told = {"checked_ms": now_ms, "how": how, "faults": [asdict(fault) for fault in faults]}
+    data = {"checked_ms": now_ms, "how": how, "faults": [asdict(fault) for fault in faults]}
     try:
         partial.unlink(missing_ok=True)
         with os.fdopen(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
-            json.dump(told, file, ensure_ascii=False)
+            json.dump(data, file, ensure_ascii=False)
         partial.replace(path)
     except OSError:
         partial.unlink(missing_ok=True)
@@ -53,9 +53,9 @@ def save_check_result(settings: Settings, how: str, faults: Sequence[Fault], now
 def last_check_result(settings: Settings) -> CheckResult | None:
     """What the last check found; None if there was none, or nobody can tell."""
     try:
-        told = json.loads((settings.data_dir / HEALTH_FILE).read_text(encoding="utf-8"))
-        faults = tuple(Fault(**{**fault, "examples": tuple(fault["examples"])}) for fault in told["faults"])
-        return CheckResult(int(told["checked_ms"]), str(told["how"]), faults)
+        data = json.loads((settings.data_dir / HEALTH_FILE).read_text(encoding="utf-8"))
+        faults = tuple(Fault(**{**fault, "examples": tuple(fault["examples"])}) for fault in data["faults"])
+        return CheckResult(int(data["checked_ms"]), str(data["how"]), faults)
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

@@ -47,11 +47,11 @@ def digest_conversation(memory: LocalMemory, id_: int | str, level: str) -> Conv
         raise InvalidInput(f"level is {level[:60]!r}.", f"Choose one of {', '.join(DIGEST_LEVELS)}.")
     session = find_session(memory, id_)
     back, tokens = DIGEST_LEVELS[level]
-    said = [item for item in memory.store.messages_of(session.id) if item.created_ms > session.ended_ms - back]
-    bodies = [item.body for item in said]
+    recent = [item for item in memory.store.messages_of(session.id) if item.created_ms > session.ended_ms - back]
+    bodies = [item.body for item in recent]
     chosen = main_sentences(bodies, tokens * 4) or [shorten(body, tokens * 4) for body in bodies[:1]]
     text = " ".join(chosen)
-    return ConversationDigest(session, level, text, len(said), count_tokens(text), memory.clock())
+    return ConversationDigest(session, level, text, len(recent), count_tokens(text), memory.clock())
 
 
 MAX_LABELS = 5
@@ -163,12 +163,12 @@ def estimate_importance(memory: LocalMemory, id_: int | str) -> ImportanceEstima
     item = get_item(memory, id_)
     if item.importance is not None:
         return ImportanceEstimate(item, item.importance, {"base": item.importance})
-    weighty = _IMPORTANT_WORDS.intersection(words_of(item.text))
+    important = _IMPORTANT_WORDS.intersection(words_of(item.text))
     factors = {
         "base": DEFAULT_IMPORTANCE,
         "length": 0.5 if len(item.text) > _LONG else 0.0,
         "code": 1.0 if _CODE.search(item.text) else 0.0,
-        "weighty words": min(3.0, 1.0 * len(weighty)),
+        "weighty words": min(3.0, 1.0 * len(important)),
         "a question": 0.5 if item.text.rstrip().endswith("?") else 0.0,
         "small talk": -2.0 if len(words_of(item.text)) < 4 else 0.0,
     }

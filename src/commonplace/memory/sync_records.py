@@ -128,10 +128,10 @@ def all_records(memory: LocalMemory, what: RecordKind, extent: SyncScope) -> Ite
 
 
 def sessions_of_items(memory: LocalMemory, chosen: Sequence[Record], extent: SyncScope) -> list[Record]:
-    """The sessions of some items, which whoever takes them in has to know before them."""
+    """The sessions of some items, which the other store has to know before them."""
     keys = {one.fields["session"] for one in chosen if one.what == "item" and one.fields["session"] is not None}
-    told = {one.name for one in chosen if one.what == "session"}
-    return named_records(memory, [("session", key) for key in sorted(keys - told)], extent)
+    included = {one.name for one in chosen if one.what == "session"}
+    return named_records(memory, [("session", key) for key in sorted(keys - included)], extent)
 
 
 def differing_records(memory: LocalMemory, digests: Mapping[Name, str], extent: SyncScope) -> list[Name]:

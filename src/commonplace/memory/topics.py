@@ -46,12 +46,13 @@ def rebuild_topics(memory: LocalMemory, place: int, owner: str) -> None:
     centres = cluster(points.rows, before)
     labels, scores = assign(points.rows, centres)
     same = same_topics(before, _rows(old, points.rows.shape[1]), labels, centres.rows)
-    kept = [old[same[number]] if number in same else None for number in range(len(centres.rows))]
-    names = _name_topics(memory, points, labels, [was.name if was else "" for was in kept])
+    old_topics = [old[same[number]] if number in same else None for number in range(len(centres.rows))]
+    names = _name_topics(memory, points, labels, [was.name if was else "" for was in old_topics])
     # A group that no word tells from the others is no topic: tables, drawings, "yeah".
     named = [number for number, name in enumerate(names) if name]
     built = [
-        TopicCentre(was.id if (was := kept[number]) else None, names[number], centres.rows[number]) for number in named
+        TopicCentre(was.id if (was := old_topics[number]) else None, names[number], centres.rows[number])
+        for number in named
     ]
     memory.maintenance.replace_topics(
         place,
@@ -92,14 +93,16 @@ def _before(memory: LocalMemory, place: int, points: TopicPoints, old: Sequence[
     return np.asarray(was, np.int64)
 
 
-def _name_topics(memory: LocalMemory, points: TopicPoints, labels: NDArray[int64], kept: Sequence[str]) -> list[str]:
+def _name_topics(
+    memory: LocalMemory, points: TopicPoints, labels: NDArray[int64], old_topics: Sequence[str]
+) -> list[str]:
     """Names made of some passages of each topic, spread over all of its time."""
     import numpy as np
 
-    each = min(MOST_EACH, max(FEWEST_EACH, READ // max(1, len(kept))))
-    groups = [_spread(points.passages[np.flatnonzero(labels == n)], each) for n in range(len(kept))]
+    each = min(MOST_EACH, max(FEWEST_EACH, READ // max(1, len(old_topics))))
+    groups = [_spread(points.passages[np.flatnonzero(labels == n)], each) for n in range(len(old_topics))]
     rest = _spread(points.passages[np.flatnonzero(labels == NO_TOPIC)], READ_OF_REST)
-    return name_topics([_texts(memory, group) for group in groups], _texts(memory, rest), kept)
+    return name_topics([_texts(memory, group) for group in groups], _texts(memory, rest), old_topics)
 
 
 def _texts(memory: LocalMemory, passages: Sequence[int]) -> list[str]:
@@ -163,13 +166,13 @@ def topics_of_passages(memory: LocalMemory, passage_ids: Sequence[int]) -> dict[
 
 def find_topic(memory: LocalMemory, name_or_id: str | int, limit: int = CENTRAL) -> tuple[Topic, list[CentralPassage]]:
     """One topic and its most central passages."""
-    asked = str(name_or_id).strip()
+    wanted = str(name_or_id).strip()
     all_ = memory.store.topics()
-    found = [one for one in all_ if str(one.id) == asked] or [
-        one for one in all_ if one.name.casefold() == asked.casefold()
+    found = [one for one in all_ if str(one.id) == wanted] or [
+        one for one in all_ if one.name.casefold() == wanted.casefold()
     ]
     if not found:
-        raise NotFound(f"There is no topic {asked!r}.", "`commonplace clusters` lists them.")
+        raise NotFound(f"There is no topic {wanted!r}.", "`commonplace clusters` lists them.")
     if len(found) > 1:
         ids = ", ".join(f"{one.id} ({one.project or 'no project'})" for one in found)
         raise Conflict(f"{len(found)} topics are called {found[0].name!r}.", f"Use an id: {ids}.")

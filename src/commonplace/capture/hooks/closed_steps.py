@@ -14,7 +14,13 @@ from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
 from commonplace.memory.captured_events import HOOK_DIGEST, StartedSession, is_edited_by_person
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.open_steps import HEARD, STILL_FAILING, failing_command, steps_in, summaries_and_checkpoints
+from commonplace.memory.open_steps import (
+    HOOK_NOTES,
+    STILL_FAILING,
+    failing_command,
+    steps_in,
+    summaries_and_checkpoints,
+)
 from commonplace.memory.remember import NewItem, as_new_item
 from commonplace.model import Item
 from commonplace.text.next_steps import completed_steps, is_same_step
@@ -171,8 +177,8 @@ def close_steps_elsewhere(
 def _without(note: Note, closed: set[str]) -> Note:
     left = "\n".join(step for step in steps_in(note) if step not in closed)
     details = {name: text for name, text in note.details.items() if name != "next_steps"}
-    answers = AnswerNotes.from_json(note.meta.get(HEARD)).without(closed)
-    meta = {**note.meta, HEARD: answers.as_json()} if HEARD in note.meta else note.meta
+    answers = AnswerNotes.from_json(note.meta.get(HOOK_NOTES)).without(closed)
+    meta = {**note.meta, HOOK_NOTES: answers.as_json()} if HOOK_NOTES in note.meta else note.meta
     return replace(note, details={**details, "next_steps": left} if left else details, meta=meta)
 
 

@@ -15,7 +15,7 @@ from commonplace.capture.hooks.observations import ANSWER, COMPACTION, DELEGATIO
 from commonplace.capture.hooks.prompts_and_answers import AnswerNotes, is_reply
 from commonplace.capture.hooks.session_state import Action, SessionState
 from commonplace.memory.captured_events import is_edited_by_person
-from commonplace.memory.open_steps import HEARD, STILL_FAILING, dismissed_steps
+from commonplace.memory.open_steps import HOOK_NOTES, STILL_FAILING, dismissed_steps
 from commonplace.memory.remember import NewItem
 from commonplace.text.shell_commands import command_covers, normalise_command
 from commonplace.text.titles import shorten
@@ -49,14 +49,14 @@ def session_notes(state: SessionState) -> Iterator[NewItem]:
     edited = [item for item in stored if is_edited_by_person(item)]
     # An edited one is not updated any more, so the other one says how far the hooks were.
     latest = next((item for item in stored if item not in edited), stored[0] if stored else None)
-    before = AnswerNotes.from_json(latest.meta.get(HEARD) if latest else None).without(dismissed_steps(stored))
+    before = AnswerNotes.from_json(latest.meta.get(HOOK_NOTES) if latest else None).without(dismissed_steps(stored))
     notes = update_answer_notes(state, before)
     actions = [action for action in state.actions if action.type not in (PROMPT, ANSWER, COMPACTION)]
     if not (actions or (state.first_prompts and notes != AnswerNotes())):
         return
     known = _texts(state.summary.meta.get("written")) if state.summary else []
     written = _recent_first([*known, *(file for action in actions for file in action.modified)])
-    meta = {HEARD: notes.as_json()} if notes != AnswerNotes() else {}
+    meta = {HOOK_NOTES: notes.as_json()} if notes != AnswerNotes() else {}
     summary = _summary(state, actions, notes, written)
     if state.summary not in edited:
         files: dict[str, object] = {"written": list(reversed(written[:MAX_KNOWN_FILES]))} if written else {}
