@@ -99,7 +99,7 @@ def test_no_row_is_lost_where_no_row_is_damaged(whole: Settings, settings: Setti
     done = repair_store(settings, Clock())
     assert done.left == () and truth(settings) == truth(whole)
     assert done.saved is None or (done.saved.lost == [] and done.saved.changed == [])
-    assert done.old_copy is not None and (done.saved is None or done.kept.read_bytes() == data)
+    assert done.old_copy is not None and (done.saved is None or done.old_copy.read_bytes() == data)
 
 
 def test_a_page_that_leads_to_others_is_not_needed(whole: Settings, settings: Settings) -> None:
