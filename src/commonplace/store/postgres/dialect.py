@@ -14,7 +14,7 @@ _RULES = tuple(
         (r"%", "%%"),
         # Joins in the order in which they are written, indexes that have to be used or left alone.
         (r"\bCROSS JOIN\b", "JOIN"),
-        (r" INDEXED BY \w+", ""),
+        (r" (?:INDEXED BY \w+|NOT INDEXED)", ""),
         (r"(?<=[\s(])\+(?=[a-z])", ""),
         # Lists.
         (rf"\bNOT IN \(SELECT value FROM json_each\({_PARAMETER}\)\)", r"<> ALL(\1)"),

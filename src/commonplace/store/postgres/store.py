@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from commonplace.store.postgres.captures import Captures
-from commonplace.store.postgres.conversations import Conversations
 from commonplace.store.postgres.fulltext import FullText
-from commonplace.store.postgres.integrity import Integrity
-from commonplace.store.postgres.periods import Periods
-from commonplace.store.postgres.records import Records
-from commonplace.store.postgres.scrubbing import Scrubbing
+from commonplace.store.postgres.integrity import PostgresIntegrity
 from commonplace.store.postgres.space import use_replicas
-from commonplace.store.postgres.streams import Streams
-from commonplace.store.postgres.upkeep import Upkeep
 from commonplace.store.postgres.vector_search import Vectors
 from commonplace.store.sql.shared_store import SharedStore
 
@@ -23,14 +16,7 @@ class PostgresStore(
     SharedStore,
     FullText,
     Vectors,
-    Captures,
-    Conversations,
-    Periods,
-    Records,
-    Scrubbing,
-    Integrity,
-    Streams,
-    Upkeep,
+    PostgresIntegrity,
 ):
     """One space of one PostgreSQL database, shared with any number of other servers."""
 

@@ -7,7 +7,7 @@ there. 16 bytes a row are kept in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ import apsw
 from commonplace.store.indexed_text import COLUMNS
 from commonplace.store.invariants import LIVE
 from commonplace.store.maintenance import ReportProgress
-from commonplace.store.sqlite import index, items
+from commonplace.store.sql import indexing, items
 from commonplace.store.sqlite.connection import SqliteConnection
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ def differing(connection: SqliteConnection, space_id: int, advance: ReportProgre
     while rows := connection.rows(question, (space_id, after, _ITEMS)):
         after = rows[-1][0]
         read = items.get(connection, space_id, [id_ for id_, _project in rows])
-        for id_, project_id in rows:
-            wanted = index.rows_of(connection, space_id, project_id, read[id_])
-            if any(held.sum_of(rowid) != _sum(columns, tokens) for rowid, columns in wanted.items()):
-                found.append(id_)
+        located = [(project_id, read[id_]) for id_, project_id in rows]
+        for item, wanted in indexing.wanted_rows(connection, space_id, located):
+            if any(held.sum_of(rowid) != _sum(columns, tokens) for rowid, *columns in wanted.rows):
+                found.append(item.id)
         advance(len(rows))
     return found
 
@@ -97,14 +97,15 @@ def _mixed(hashes: NDArray[np.uint64], spots: NDArray[np.uint64]) -> NDArray[np.
     return mixed ^ (mixed >> np.uint64(29))
 
 
-def _sum(columns: Mapping[str, str], tokens: Tokens) -> int:
+def _sum(columns: Sequence[str], tokens: Tokens) -> int:
+    """The sum of the hashes of a row, given its columns in the order of the table."""
     import numpy as np
 
     hashes, spots = [], []
-    for name, text in columns.items():
+    for number, text in enumerate(columns):
         for offset, token in enumerate(tokens(text)):
             hashes.append(_hash(token))
-            spots.append((_NUMBER[name] << _SHIFT) + offset)
+            spots.append((number << _SHIFT) + offset)
     return int(_mixed(np.array(hashes, np.uint64), np.array(spots, np.uint64)).sum(dtype=np.uint64))
 
 

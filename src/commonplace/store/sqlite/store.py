@@ -7,15 +7,8 @@ from collections.abc import Mapping
 import apsw
 
 from commonplace.store.sql.shared_store import SharedStore
-from commonplace.store.sqlite.captures import Captures
-from commonplace.store.sqlite.conversations import Conversations
 from commonplace.store.sqlite.fulltext import FullText
-from commonplace.store.sqlite.integrity import Integrity
-from commonplace.store.sqlite.periods import Periods
-from commonplace.store.sqlite.records import Records
-from commonplace.store.sqlite.scrubbing import Scrubbing
-from commonplace.store.sqlite.streams import Streams
-from commonplace.store.sqlite.upkeep import Upkeep
+from commonplace.store.sqlite.integrity import SqliteIntegrity
 from commonplace.store.sqlite.vectors import Vectors
 
 
@@ -23,14 +16,7 @@ class SqliteStore(
     SharedStore,
     FullText,
     Vectors,
-    Captures,
-    Conversations,
-    Periods,
-    Records,
-    Scrubbing,
-    Integrity,
-    Streams,
-    Upkeep,
+    SqliteIntegrity,
 ):
     """One space of one SQLite file, shared with any number of other processes."""
 

@@ -1,6 +1,6 @@
-"""The engine's part about records: walked in the order of their changes, read by name, and joined with others.
+"""Records of a space for sync: listed in the order of their changes, read by name, and merged with those of others.
 
-The writers of a space take turns (database.py), so that no change appears behind one that was read.
+Writers of a space take turns, so no change appears before one that was already read.
 """
 
 from __future__ import annotations
@@ -11,11 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from commonplace.model import Change
+from commonplace.store.damage import list_of
 from commonplace.store.merge import FoundRecord, merge_arrivals
-from commonplace.store.postgres import items, sessions, sql
-from commonplace.store.postgres.merge import PostgresRowWriter
-from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.records import (
     Arrival,
     Name,
@@ -29,8 +26,13 @@ from commonplace.store.records import (
     session_record,
 )
 from commonplace.store.rows import change_of, refused_of
+from commonplace.store.sql import items, sessions
+from commonplace.store.sql.connection import IN_LIST, Connection
+from commonplace.store.sql.record_writer import RecordWriter
+from commonplace.store.sql.space import Space
 
-_ROW = "SELECT what, id, seq, version, awaits FROM records"
+_ROW = "SELECT r.what, r.id, r.seq, r.version, r.awaits"
+_OF_TABLE = "{table} t CROSS JOIN records r ON r.space_id = t.space_id AND r.what = '{what}' AND r.id = t.id"
 # Where the names of records are.
 _NAMED = {"item": ("items", "uid"), "session": ("sessions", "key"), "project": ("projects", "name")}
 _HISTORY = {"item": ("history", "item_id"), "session": ("session_history", "session_id")}
@@ -38,85 +40,80 @@ _HISTORY = {"item": ("history", "item_id"), "session": ("session_history", "sess
 Row = tuple[RecordKind, int, int, int, str | None]
 
 
-class Records(PostgresSpace):
-    """Records of one space."""
+class Records(Space):
+    """The records of one space."""
 
     def space_uid(self) -> str:
         with self._database.read() as connection:
-            return str(sql.value(connection, "SELECT uid FROM spaces WHERE id = %s", (self._space_id,)))
+            return str(connection.value("SELECT uid FROM spaces WHERE id = ?", (self._space_id,)))
 
     def last_change(self) -> int:
         with self._database.read() as connection:
-            question = "SELECT coalesce(max(seq), 0) FROM records WHERE space_id = %s"
-            return int(sql.value(connection, question, (self._space_id,)))
+            select = "SELECT coalesce(max(seq), 0) FROM records WHERE space_id = ?"
+            return int(connection.value(select, (self._space_id,)))
 
     def records_since(self, after: int, limit: int) -> tuple[list[Record], int]:
         with self._database.read() as connection:
-            walk = f"{_ROW} WHERE space_id = %s AND seq > %s ORDER BY seq LIMIT %s"
-            rows = sql.rows(connection, walk, (self._space_id, after, limit))
-            records = [one.record for one in read(connection, self._space_id, rows)]
+            select = f"{_ROW} FROM records r WHERE r.space_id = ? AND r.seq > ? ORDER BY r.seq LIMIT ?"
+            rows = connection.rows(select, (self._space_id, after, limit))
+            records = [one.record for one in _read(connection, self._space_id, rows)]
             return sorted(records, key=lambda record: record.seq), rows[-1][2] if rows else after
 
     def records_of(self, what: RecordKind, after: str, limit: int) -> tuple[list[Record], str | None]:
         table, column = _NAMED[what]
-        walk = (
-            f"SELECT r.what, r.id, r.seq, r.version, r.awaits FROM {table} t"
-            f" JOIN records r ON r.space_id = t.space_id AND r.what = '{what}' AND r.id = t.id"
-            f" WHERE t.space_id = %s AND t.{column} > %s ORDER BY t.{column} LIMIT %s"
+        select = (
+            f"{_ROW} FROM {_OF_TABLE.format(table=table, what=what)}"
+            f" WHERE t.space_id = ? AND t.{column} > ? ORDER BY t.{column} LIMIT ?"
         )
         with self._database.read() as connection:
-            rows = sql.rows(connection, walk, (self._space_id, after, limit))
-            records = [one.record for one in read(connection, self._space_id, rows)]
+            rows = connection.rows(select, (self._space_id, after, limit))
+            records = [one.record for one in _read(connection, self._space_id, rows)]
         records.sort(key=lambda record: record.name)
         return records, records[-1].name if len(rows) == limit else None
 
     def records_named(self, names: Sequence[Name]) -> list[Record]:
         with self._database.read() as connection:
-            return [one.record for one in find(connection, self._space_id, names).values()]
+            return [one.record for one in _find(connection, self._space_id, names).values()]
 
     def merge_records(self, arrivals: Sequence[Arrival], now_ms: int) -> list[Outcome]:
         with self._database.write() as connection:
-            hands = PostgresRowWriter(
-                connection, self._space_id, now_ms, lambda names: find(connection, self._space_id, names)
+            writer = RecordWriter(
+                connection, self._space_id, now_ms, lambda names: _find(connection, self._space_id, names)
             )
-            outcomes = merge_arrivals(hands, arrivals, now_ms)
+            outcomes = merge_arrivals(writer, arrivals, now_ms)
         self._database.wrote(len(outcomes))
         return outcomes
 
     def peer(self, uid: str, extent: str) -> Peer:
-        question = "SELECT pulled, pushed, refused FROM peers WHERE space_id = %s AND peer = %s AND extent = %s"
+        select = "SELECT pulled, pushed, refused FROM peers WHERE space_id = ? AND peer = ? AND extent = ?"
         with self._database.read() as connection:
-            row = sql.first(connection, question, (self._space_id, uid, extent))
+            row = connection.first(select, (self._space_id, uid, extent))
         return Peer() if row is None else Peer(row[0], row[1], refused_of(row[2]))
 
     def note_peer(self, uid: str, extent: str, peer: Peer) -> None:
         with self._database.write() as connection:
-            sql.run(
-                connection,
-                "INSERT INTO peers (space_id, peer, extent, pulled, pushed, refused) VALUES (%s, %s, %s, %s, %s, %s)"
+            connection.run(
+                "INSERT INTO peers (space_id, peer, extent, pulled, pushed, refused) VALUES (?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (space_id, peer, extent) DO UPDATE SET pulled = excluded.pulled,"
                 " pushed = excluded.pushed, refused = excluded.refused",
                 (self._space_id, uid, extent, peer.pulled, peer.pushed, json.dumps(peer.refused)),
             )
 
 
-def find(connection: Connection, space_id: int, names: Sequence[Name]) -> dict[Name, FoundRecord]:
+def _find(connection: Connection, space_id: int, names: Sequence[Name]) -> dict[Name, FoundRecord]:
     """The records of these names that are there."""
     rows: list[Row] = []
     for what, (table, column) in _NAMED.items():
-        asked = [name for kind, name in names if kind == what]
-        if asked:
-            rows += sql.rows(
-                connection,
-                f"SELECT r.what, r.id, r.seq, r.version, r.awaits FROM {table} t"
-                f" JOIN records r ON r.space_id = t.space_id AND r.what = '{what}' AND r.id = t.id"
-                f" WHERE t.space_id = %s AND t.{column} = ANY(%s::text[])",
-                (space_id, asked),
+        wanted = [name for kind, name in names if kind == what]
+        if wanted:
+            rows += connection.rows(
+                f"{_ROW} FROM {_OF_TABLE.format(table=table, what=what)} WHERE t.space_id = ? AND t.{column} {IN_LIST}",
+                (space_id, connection.array(wanted)),
             )
-    return {(one.record.what, one.record.name): one for one in read(connection, space_id, rows)}
+    return {(one.record.what, one.record.name): one for one in _read(connection, space_id, rows)}
 
 
-def read(connection: Connection, space_id: int, rows: Sequence[Row]) -> list[FoundRecord]:
+def _read(connection: Connection, space_id: int, rows: Sequence[Row]) -> list[FoundRecord]:
     """Records of their rows, with all that belongs to them."""
     of: defaultdict[str, dict[int, tuple[Any, ...]]] = defaultdict(dict)
     for what, id_, *row in rows:
@@ -131,9 +128,9 @@ def read(connection: Connection, space_id: int, rows: Sequence[Row]) -> list[Fou
 def _items(connection: Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[FoundRecord]:
     found = items.get(connection, space_id, rows)
     histories = _histories(connection, space_id, "item", rows)
-    numbers = sorted(replacement_ids([*found.values()], histories))
-    question = "SELECT id, uid FROM items WHERE space_id = %s AND id = ANY(%s::bigint[])"
-    uids = dict(sql.rows(connection, question, (space_id, numbers))) if numbers else {}
+    ids = sorted(replacement_ids([*found.values()], histories))
+    select = f"SELECT id, uid FROM items WHERE +space_id = ? AND id {IN_LIST}"
+    uids = dict(connection.rows(select, (space_id, connection.array(ids)))) if ids else {}
     return [FoundRecord(id_, item_record(item, histories[id_], uids, rows[id_])) for id_, item in found.items()]
 
 
@@ -144,15 +141,14 @@ def _sessions(connection: Connection, space_id: int, rows: dict[int, tuple[Any, 
 
 
 def _projects(connection: Connection, space_id: int, rows: dict[int, tuple[Any, ...]]) -> list[FoundRecord]:
-    found = sql.rows(
-        connection,
-        "SELECT p.id, p.name, p.created_ms, ARRAY(SELECT alias FROM project_aliases a"
+    found = connection.rows(
+        "SELECT p.id, p.name, p.created_ms, (SELECT json_group_array(a.alias) FROM project_aliases a"
         " WHERE a.space_id = p.space_id AND a.project_id = p.id)"
-        "  FROM projects p WHERE p.space_id = %s AND p.id = ANY(%s::bigint[])",
-        (space_id, [*rows]),
+        f" FROM projects p WHERE +p.space_id = ? AND p.id {IN_LIST}",
+        (space_id, connection.array(rows)),
     )
     return [
-        FoundRecord(id_, project_record(name, aliases, created_ms, rows[id_]))
+        FoundRecord(id_, project_record(name, list_of(aliases), created_ms, rows[id_]))
         for id_, name, created_ms, aliases in found
     ]
 
@@ -162,11 +158,10 @@ def _histories(
 ) -> defaultdict[int, list[Change]]:
     table, column = _HISTORY[what]
     histories: defaultdict[int, list[Change]] = defaultdict(list)
-    rows = sql.rows(
-        connection,
+    rows = connection.rows(
         f"SELECT {column}, rev, op, at_ms, before FROM {table}"
-        f" WHERE space_id = %s AND {column} = ANY(%s::bigint[]) ORDER BY rev, id",
-        (space_id, [*ids]),
+        f" WHERE +space_id = ? AND {column} {IN_LIST} ORDER BY rev, id",
+        (space_id, connection.array(ids)),
     )
     for id_, rev, op, at_ms, before in rows:
         histories[id_].append(change_of(rev, op, at_ms, before))

@@ -1,0 +1,141 @@
+"""Checking and repairing: rows compared with what always holds, and derived data rebuilt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from commonplace.model import Item, Passage
+from commonplace.store.damage import DamagedRow
+from commonplace.store.invariants import SEARCHED, STRAY_VECTORS, UNCUT, VECTORLESS, Invariant
+from commonplace.store.maintenance import IndexState, RowKey, Violations
+from commonplace.store.sql import indexing, item_changes, items, sessions
+from commonplace.store.sql.connection import Connection
+from commonplace.store.sql.scrubbing import table_rows
+from commonplace.store.sql.space import Space
+from commonplace.store.sql.vectors import current_model
+from commonplace.store.text_tables import TEXT_TABLES, damaged_row
+from commonplace.store.types import MAX_EMBED_TRIES
+
+EXAMPLES = 5
+_LAST = {"p.id": "passages", "i.id": "items"}
+_GIVEN_UP = f"FROM jobs WHERE space_id = {{space}} AND kind = 'embed' AND tries >= {MAX_EMBED_TRIES}"
+_WAITING = f"FROM jobs WHERE space_id = {{space}} AND kind = 'embed' AND tries < {MAX_EMBED_TRIES}"
+
+
+class Integrity(Space):
+    """Checking one space. An engine adds its own invariants, and what it knows of its files."""
+
+    # Searched passages without a row in the full-text index, rows of it that belong to nothing, and how those are named.
+    _WORDLESS: str
+    _STRAY_WORDS: str
+    _STRAY_ROW: str
+
+    def violations(self, invariant: Invariant, newest: int | None = None) -> Violations:
+        rows = filled(invariant.rows)
+        if newest is not None and invariant.newest:
+            # Along the ids of the rows, where SQLite would rather read all of a space.
+            rows = rows.replace("FROM items i WHERE", "FROM items i NOT INDEXED WHERE", 1)
+            last = f"SELECT max(id) FROM {_LAST[invariant.newest]} /*pg WHERE space_id = :space */"
+            rows += f" AND {invariant.newest} > ({last}) - :newest"
+        with self._database.read() as connection:
+            bindings = {**self._bindings(connection), "newest": newest}
+            count = int(connection.value(f"SELECT count(*) {rows}", bindings))
+            some = connection.rows(f"SELECT {invariant.key} {rows} LIMIT {EXAMPLES}", bindings) if count else ()
+        return Violations(count, tuple(invariant.named.format(row[0]) for row in some))
+
+    def repair(self, invariant: Invariant, limit: int) -> int:
+        with self._database.write() as connection:
+            return connection.run(filled(invariant.repair), self._bindings(connection, limit))
+
+    def damaged_rows(self, part: str, after: RowKey | None, limit: int) -> tuple[list[DamagedRow], RowKey | None]:
+        with self._database.read() as connection:
+            rows = table_rows(connection, self._space_id, TEXT_TABLES[part], after, limit)
+        found = [damage for damage in (damaged_row(part, row) for row in rows) if damage is not None]
+        return found, tuple(rows[-1][: len(TEXT_TABLES[part].keys)]) if rows else None
+
+    def items_by_id(self, after: int, limit: int) -> list[Item]:
+        select = "SELECT id FROM items WHERE +space_id = ? AND id > ? ORDER BY id LIMIT ?"
+        with self._database.read() as connection:
+            ids = [row[0] for row in connection.rows(select, (self._space_id, after, limit))]
+            found = items.get(connection, self._space_id, ids)
+        return [found[id_] for id_ in ids]
+
+    def unsplit_items(self, limit: int) -> list[Item]:
+        with self._database.read() as connection:
+            rows = connection.rows(filled(f"SELECT i.id {UNCUT} LIMIT {{limit}}"), self._bindings(connection, limit))
+            return [*items.get(connection, self._space_id, [row[0] for row in rows]).values()]
+
+    def resplit(self, item_id: int, passages: Sequence[Passage]) -> None:
+        with self._database.write() as connection:
+            item = items.get_one(connection, self._space_id, item_id)
+            project_id = item_changes.location_of(connection, self._space_id, item_id).project_id
+            indexing.delete_passages(connection, self._space_id, item_id)
+            indexing.add_passages(connection, self._space_id, item_id, passages)
+            if item_changes.is_live(item):
+                indexing.show(connection, self._space_id, [(project_id, item)])
+
+    def reindex_items(self, item_ids: Sequence[int]) -> None:
+        with self._database.write() as connection:
+            locations = item_changes.locations_of(connection, self._space_id, item_ids)
+            for item in items.get(connection, self._space_id, item_ids).values():
+                if item_changes.is_live(item):
+                    indexing.reindex(connection, self._space_id, locations[item.id].project_id, item)
+
+    def miscounted_sessions(self, after: int, limit: int) -> tuple[list[int], int | None]:
+        select = "SELECT id, messages, words, bytes, sketch FROM sessions WHERE +space_id = ? AND id > ?"
+        with self._database.read() as connection:
+            rows = connection.rows(f"{select} ORDER BY id LIMIT ?", (self._space_id, after, limit))
+            wrong = [
+                id_
+                for id_, *sums, sketch in rows
+                if not sessions.is_counted(connection, self._space_id, id_, tuple(sums), bytes(sketch))
+            ]
+        return wrong, rows[-1][0] if rows else None
+
+    def recount_sessions(self, session_ids: Sequence[int]) -> None:
+        # The sketch is made of the messages when somebody asks for it.
+        change = "UPDATE sessions SET messages = ?, words = ?, bytes = ?, sketch = ? WHERE space_id = ? AND id = ?"
+        with self._database.write() as connection:
+            for id_ in session_ids:
+                counted = sessions.count_anew(connection, self._space_id, id_)
+                connection.run(change, (*counted, b"", self._space_id, id_))
+
+    def index_state(self, seconds: float) -> IndexState:
+        with self._database.read(seconds) as connection:
+            bindings = self._bindings(connection)
+
+            def count(rows: str) -> int:
+                return int(connection.value(filled(f"SELECT count(*) {rows}"), bindings))
+
+            return IndexState(
+                passages=count(SEARCHED),
+                wordless=count(self._WORDLESS),
+                vectorless=count(VECTORLESS),
+                waiting=count(_WAITING),
+                given_up=count(_GIVEN_UP),
+                stray=count(self._STRAY_WORDS) + count(STRAY_VECTORS),
+            )
+
+    def repair_text_index(self, limit: int) -> int:
+        with self._database.write() as connection:
+            bindings = self._bindings(connection, limit)
+            select = filled(f"SELECT DISTINCT i.id, i.project_id {self._WORDLESS} LIMIT {{limit}}")
+            missing = dict(connection.rows(select, bindings))
+            found = items.get(connection, self._space_id, missing)
+            for item_id, project_id in missing.items():
+                indexing.reindex(connection, self._space_id, project_id, found[item_id])
+            select = filled(f"SELECT {self._STRAY_ROW} {self._STRAY_WORDS} LIMIT {{limit}}")
+            stray = [row[0] for row in connection.rows(select, bindings)]
+            connection.delete_fulltext(self._space_id, stray)
+            stray_vectors = f"SELECT v.seq {STRAY_VECTORS} LIMIT {{limit}}"
+            delete = f"DELETE FROM vectors WHERE +space_id = {{space}} AND seq IN ({stray_vectors})"
+            gone = connection.run(filled(delete), bindings)
+        return len(missing) + len(stray) + gone
+
+    def _bindings(self, connection: Connection, limit: int = 0) -> Mapping[str, object]:
+        return {"space": self._space_id, "model": current_model(connection, self._space_id), "limit": limit}
+
+
+def filled(statement: str) -> str:
+    """A statement about invariants with its parameters."""
+    return statement.format(space=":space", model=":model", limit=":limit")

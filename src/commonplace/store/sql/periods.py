@@ -1,0 +1,137 @@
+"""Items and sessions by time: items along an index in the order of time, sessions by their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from commonplace.model import KINDS, Item, Kind, Scope, Session
+from commonplace.store.damage import object_of, texts_of
+from commonplace.store.rows import kind_of
+from commonplace.store.sql import items, sessions
+from commonplace.store.sql.connection import IN_LIST, json_field
+from commonplace.store.sql.items import NO_PROJECT, filter_of, index_walks
+from commonplace.store.sql.space import Space, allow_replica
+from commonplace.store.types import ItemHeader
+
+_DAY, _SHIFT = 86_400_000, 1_000_000
+_HEADERS = """
+SELECT i.id, i.kind, i.type, i.title, i.details, i.meta, p.name, i.session_id, i.created_ms
+  FROM items i LEFT JOIN projects p ON p.space_id = i.space_id AND p.id = i.project_id
+ WHERE i.space_id = ? AND {condition} AND i.created_ms >= ? AND i.created_ms < ?
+ ORDER BY i.created_ms DESC, i.id DESC LIMIT ?
+"""
+# From one day with items to the next along the index: grouping everything would sort everything. Shifted, because
+# integer division rounds towards zero and days before 1970 have to be rounded down.
+_DAYS = f"""
+WITH RECURSIVE days (day) AS (
+    SELECT CAST(? AS bigint)
+    UNION ALL
+    SELECT (
+        SELECT (i.created_ms + {_SHIFT * _DAY}) / {_DAY} - {_SHIFT} FROM items i
+         WHERE i.space_id = ? AND {{condition}} AND i.created_ms >= ? AND i.created_ms < ?
+           AND i.created_ms >= (day + 1) * {_DAY}
+         ORDER BY i.created_ms LIMIT 1
+    ) FROM days WHERE day IS NOT NULL
+)
+SELECT day, items FROM (
+    SELECT day, (
+        SELECT count(*) FROM items i
+         WHERE i.space_id = ? AND {{condition}} AND i.created_ms >= ? AND i.created_ms < ?
+           AND i.created_ms >= day * {_DAY} AND i.created_ms < (day + 1) * {_DAY}
+    ) AS items FROM days
+) counted WHERE items > 0
+"""
+
+
+class Periods(Space):
+    """What happened when, in one space."""
+
+    @allow_replica
+    def item_headers(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[ItemHeader]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope)
+            found: list[ItemHeader] = []
+            for walk in () if filter_ is None else index_walks(filter_):
+                condition, bindings = walk.sql(connection)
+                select = _HEADERS.format(condition=condition)
+                for row in connection.rows(select, [self._space_id, *bindings, from_ms, to_ms, limit]):
+                    id_, kind, type_, title, details, meta, *rest = row
+                    header = (id_, kind_of(kind), type_, title, texts_of(details), object_of(meta))
+                    found.append(ItemHeader(*header, *rest))
+        return sorted(found, key=lambda one: (one.at_ms, one.item_id), reverse=True)[:limit]
+
+    @allow_replica
+    def items_per_day(self, scope: Scope, from_ms: int, to_ms: int) -> dict[int, dict[Kind, int]]:
+        days: dict[int, dict[Kind, int]] = {}
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope)
+            if filter_ is None:
+                return {}
+            for kind in filter_.kinds or KINDS:
+                for walk in index_walks(replace(filter_, kinds=(kind,))):
+                    condition, bindings = walk.sql(connection)
+                    part = [self._space_id, *bindings, from_ms, to_ms]
+                    before = from_ms // _DAY - 1
+                    for day, count in connection.rows(_DAYS.format(condition=condition), [before, *part, *part]):
+                        of_day = days.setdefault(day, {})
+                        of_day[kind] = of_day.get(kind, 0) + count
+        return days
+
+    @allow_replica
+    def items_between(
+        self,
+        scope: Scope,
+        from_ms: int,
+        to_ms: int,
+        limit: int,
+        beyond: tuple[int, int] | None = None,
+        *,
+        oldest_first: bool = False,
+    ) -> list[Item]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope)
+            if filter_ is None:
+                return []
+            return items.between(connection, self._space_id, filter_, (from_ms, to_ms), limit, beyond, oldest_first)
+
+    @allow_replica
+    def sessions_during(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Session]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope)
+            if filter_ is None:
+                return []
+            condition = "s.space_id = ? AND s.forgotten_ms IS NULL AND s.started_ms < ?"
+            condition += " AND coalesce(s.ended_ms, s.started_ms) >= ?"
+            bindings: list[object] = [self._space_id, to_ms, from_ms]
+            if filter_.projects:
+                condition += f" AND coalesce(s.project_id, {NO_PROJECT}) {IN_LIST}"
+                bindings.append(connection.array(filter_.projects))
+            order = "s.ended_ms DESC, s.id DESC LIMIT ?"
+            return sessions.select(connection, condition, [*bindings, limit], order)
+
+    @allow_replica
+    def kinds_per_session(self, session_ids: Sequence[int]) -> dict[int, dict[Kind, int]]:
+        with self._database.read(self._query_timeout) as connection:
+            rows = connection.rows(
+                f"SELECT session_id, kind, count(*) FROM items WHERE +space_id = ? AND session_id {IN_LIST}"
+                " AND forgotten_ms IS NULL AND superseded_by IS NULL GROUP BY 1, 2",
+                (self._space_id, connection.array(session_ids)),
+            )
+        kinds: dict[int, dict[Kind, int]] = {}
+        for session_id, kind, count in rows:
+            kinds.setdefault(session_id, {})[kind] = count
+        return kinds
+
+    @allow_replica
+    def follow_up_sessions(self, session_id: int) -> list[Session]:
+        with self._database.read(self._query_timeout) as connection:
+            found: dict[int, Session] = {}
+            for name in ("continued_from", "parent_session"):
+                condition = (
+                    f"s.space_id = ? AND s.forgotten_ms IS NULL AND {json_field('s.meta', name)} ="
+                    " (SELECT key FROM sessions WHERE space_id = ? AND id = ?)"
+                )
+                bindings = (self._space_id, self._space_id, session_id)
+                found |= {one.id: one for one in sessions.select(connection, condition, bindings)}
+        return sorted(found.values(), key=lambda one: (one.started_ms, one.id))
