@@ -33,10 +33,7 @@ _HANGING = (
     "cluster_passages WHERE /*pg space_id = ?1 AND */ passage_id IN (SELECT value FROM json_each(?2))",
     f"passages WHERE +space_id = ? AND id {IN_LIST}",
 )
-_QUEUE = """
-INSERT INTO jobs (space_id, kind, passage_id)
-SELECT CAST(? AS integer), 'embed', j.value FROM json_each(?) j WHERE 1 = 1 ON CONFLICT DO NOTHING
-"""
+_JOB_COLUMNS = {"space_id": "integer", "kind": "text", "passage_id": "bigint"}
 
 
 def add(connection: Connection, space_id: int, item_id: int, project_id: int | None, draft: Draft) -> None:
@@ -176,8 +173,8 @@ def _ids_of(connection: Connection, space_id: int, item_ids: Sequence[int]) -> l
 
 def _queue(connection: Connection, space_id: int, passages: Sequence[int]) -> None:
     """Let passages wait for their vectors."""
-    if passages:
-        connection.run(_QUEUE, (space_id, connection.array(passages)))
+    rows = [(space_id, "embed", passage_id) for passage_id in passages]
+    connection.insert_all("jobs", _JOB_COLUMNS, rows, key=("passage_id",), conflict="ON CONFLICT DO NOTHING")
 
 
 def _delete(connection: Connection, space_id: int, passages: Sequence[int], rows: Sequence[str]) -> None:

@@ -78,7 +78,7 @@ def put_all(connection: Connection, space_id: int, drafts: Sequence[Draft], now_
     known_projects: dict[str, int] = {}
     known_sessions: dict[tuple[str, bool], int] = {}
     keys = {draft.session for draft in drafts if draft.session is not None}
-    complete = sessions.with_project(connection, space_id, keys)
+    complete = sessions.with_project(connection, space_id, keys) if len(keys) > 1 else {}
     located = []
     for draft in drafts:
         project_id = session_id = None

@@ -1,7 +1,10 @@
-"""A connection to a SQLite file that runs the shared statements (`store/sql/`), and the border where types end.
+"""Connections to a SQLite file: what they run, one for each thread, and none that a fork inherits.
 
-Text that is not valid UTF-8 (a damaged page, a flipped bit) does not make a query fail: the query is repeated with its
-texts as bytes, and what cannot be decoded arrives as `DamagedText`.
+They run the shared statements (`store/sql/`). Text that is not valid UTF-8 (a damaged page, a flipped bit) does not
+make a query fail: it is repeated with its texts as bytes, and what cannot be decoded arrives as `DamagedText`.
+
+A connection that a child process inherited would, even unused, make SQLite believe that the child holds the parent's
+locks, and lose its writes. So a fork happens only between transactions, with every connection closed.
 """
 
 from __future__ import annotations
@@ -9,14 +12,19 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 import apsw
 
+from commonplace.errors import StoreError
 from commonplace.identity import new_uid
 from commonplace.model import Item, Session
 from commonplace.store.damage import DamagedText, content_checksum
@@ -248,3 +256,170 @@ def _text(value: bytes) -> str:
         return value.decode("utf-8")
     except UnicodeDecodeError:
         return DamagedText(value)
+
+
+class Connections:
+    """One connection per thread, known by thread so that closing reaches every one of them."""
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+        self._lock = threading.Lock()
+        self._of: dict[threading.Thread, SqliteConnection] = {}
+
+    def mine(self) -> SqliteConnection | None:
+        return getattr(self._local, "connection", None)
+
+    def keep(self, connection: SqliteConnection) -> None:
+        """Remember this thread's connection, and close those of threads that have ended."""
+        self._local.connection = connection
+        with self._lock:
+            for thread in [thread for thread in self._of if not thread.is_alive()]:
+                close_quietly(self._of.pop(thread))
+            self._of[threading.current_thread()] = connection
+
+    def any(self) -> SqliteConnection | None:
+        """One that is not in use; there may be none."""
+        with self._lock:
+            return next((one for one in self._of.values() if not one.in_transaction), None)
+
+    def close(self, *, fold: bool) -> None:
+        with self._lock:
+            while self._of:
+                connection = self._of.popitem()[1]
+                with contextlib.suppress(apsw.Error):
+                    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, not fold)
+                close_quietly(connection)
+
+
+def set_up(connection: SqliteConnection) -> None:
+    """What every connection has, also one that only reads."""
+    connection.pragma("foreign_keys", True)
+    connection.pragma("recursive_triggers", True)
+    connection.pragma("trusted_schema", False)
+    connection.pragma("temp_store", 2)
+    connection.pragma("cache_size", -8192)
+    # The full-text rows that a question is limited to (fulltext.py).
+    connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
+
+
+def roll_back(connection: SqliteConnection) -> None:
+    """End a transaction without it, unless an error ended it already, such as a full disk."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+
+def close_quietly(connection: SqliteConnection) -> None:
+    with contextlib.suppress(apsw.Error):
+        connection.close()
+
+
+def patiently(step: Callable[[], object], seconds: float) -> None:
+    """Repeat a step that may meet a lock which SQLite itself would not wait for."""
+    end = time.monotonic() + seconds
+    pause = threading.Event()
+    while True:
+        try:
+            step()
+            return
+        except apsw.BusyError:
+            if time.monotonic() > end:
+                raise
+            pause.wait(0.01)
+
+
+class Forks:
+    """Lets a fork happen only between transactions, with every connection closed."""
+
+    everywhere: ClassVar[weakref.WeakSet[Forks]] = weakref.WeakSet()
+
+    def __init__(self, close: Callable[[], None], patience: float) -> None:
+        self._close, self._patience = close, patience
+        # In a child: whether there was a transaction open at the fork. Its connections must not be touched.
+        self.torn = False
+        self._reset()
+        self.everywhere.add(self)
+
+    def _reset(self) -> None:
+        self._gate = threading.Condition()
+        self._coming = self._alone = False
+        self._inside: dict[int, int] = {}
+
+    @contextlib.contextmanager
+    def kept_out(self) -> Iterator[None]:
+        """While inside, a fork by another thread waits."""
+        me = threading.get_ident()
+        with self._gate:
+            if me not in self._inside:
+                self._gate.wait_for(lambda: not (self._coming or self._alone))
+            self._inside[me] = self._inside.get(me, 0) + 1
+        try:
+            yield
+        finally:
+            with self._gate:
+                depth = self._inside.pop(me, 1) - 1
+                if depth:
+                    self._inside[me] = depth
+                self._gate.notify_all()
+
+    def is_inside(self) -> bool:
+        """Whether this thread is in a transaction."""
+        return threading.get_ident() in self._inside
+
+    @contextlib.contextmanager
+    def alone(self, patience: float) -> Iterator[bool]:
+        """Wait until no thread of this process is in a transaction, and let none begin one meanwhile.
+
+        False if they did not end in time.
+        """
+        me = threading.get_ident()
+        with self._gate:
+            self._gate.wait_for(lambda: not self._alone)
+            self._alone = True
+            left = self._gate.wait_for(lambda: not (self._inside or self._coming), patience)
+            self._inside[me] = 1
+        try:
+            yield left
+        finally:
+            with self._gate:
+                self._inside.pop(me, None)
+                self._alone = False
+                self._gate.notify_all()
+
+    def check(self) -> None:
+        if self.torn:
+            raise StoreError(
+                "This process was forked in the middle of a transaction.", "Open the store in the new process."
+            )
+
+    def before(self) -> None:
+        self._gate.acquire()
+        self._coming = True
+        if threading.get_ident() not in self._inside:
+            self._gate.wait_for(lambda: not self._inside, self._patience)
+        if not self._inside:
+            self._close()
+
+    def after_in_parent(self) -> None:
+        self._coming = False
+        self._gate.notify_all()
+        self._gate.release()
+
+    def after_in_child(self) -> None:
+        self.torn = self.torn or bool(self._inside)
+        self._reset()
+
+
+def _at_each(step: Callable[[Forks], None]) -> Callable[[], None]:
+    def at_each() -> None:
+        for forks in list(Forks.everywhere):
+            step(forks)
+
+    return at_each
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_at_each(Forks.before),
+        after_in_parent=_at_each(Forks.after_in_parent),
+        after_in_child=_at_each(Forks.after_in_child),
+    )

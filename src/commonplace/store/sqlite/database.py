@@ -1,99 +1,41 @@
-"""One SQLite file, opened by many processes and threads: connections, transactions, errors.
+"""Transactions on one SQLite file, opened by many processes and threads.
 
-A connection belongs to one thread of one process. Writes go through `write()`, one at a time per process, each a
-`BEGIN IMMEDIATE` transaction, so a busy file means waiting, never an upgrade that cannot succeed. A fork inherits no
-connection (see `forks.py`).
-
-Before and after each write the files at the path are compared with those that are open (see `file_watch.py`). If they
-are others, no write is acknowledged, and the next transaction moves on to what is at the path, once that is sound.
+Writes go through `write()`, one at a time per process, each a `BEGIN IMMEDIATE` transaction, so a busy file means
+waiting, never an upgrade that cannot succeed. Which file that is, `open_file.py` knows.
 """
 
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import apsw
 
-from commonplace.errors import StoreBusy, StoreCorrupt, StoreError, StoreMissing, StoreReplaced, StoreTooNew
+from commonplace.errors import StoreBusy, StoreCorrupt, StoreReplaced, StoreTooNew
 from commonplace.store.sql.connection import Connection
-from commonplace.store.sqlite.connection import SqliteConnection
-from commonplace.store.sqlite.connections import Connections, close_quietly, patiently, roll_back, set_up
-from commonplace.store.sqlite.file_recovery import missing, save_open_files, settle_content, sort_out, unsound
-from commonplace.store.sqlite.file_watch import Files, FileWatch, Record, State, files_at
-from commonplace.store.sqlite.files import READ_ONLY, connect, create_folder, create_private, locked
-from commonplace.store.sqlite.fork_safety import Forks
+from commonplace.store.sqlite.connection import (
+    SqliteConnection,
+    close_quietly,
+    roll_back,
+)
+from commonplace.store.sqlite.file_watch import State
+from commonplace.store.sqlite.files import connect
 from commonplace.store.sqlite.online_backup import make_copy
-from commonplace.store.sqlite.refusals import full, has_no_room, translated
+from commonplace.store.sqlite.open_file import MOVE_SECONDS, TRY_AGAIN, OpenFile
+from commonplace.store.sqlite.refusals import full, refusal
 
-# Below this, two processes that write one WAL file can corrupt it (the WAL-reset bug).
-OLDEST_SAFE_SQLITE = 3051003
 PROGRESS_STEPS = 5000
 # So many pages in the log are folded into the database.
 CHECKPOINT_PAGES = 1000
-# How long another process is waited for that has to fold in its log first, or threads of this one in a transaction.
-MOVE_SECONDS = 5.0
-# How long whoever has the write lock waits to learn why the database has changed.
-COMPARE_SECONDS = 0.05
-# How long a process that moves on to another file waits for others to close it.
-SWITCH_SECONDS = 0.5
-_TRY_AGAIN = "Nothing was written. Try again: the file that is there now is used from now on."
-_UNSURE = "It may not have been kept. Look whether it is there, and write it again if not."
 
 _T = TypeVar("_T")
-Recognise = Callable[[SqliteConnection], None]
-"""Looks at a file before anything is done to it, and raises if it is not for us."""
 
 
-class Reader(Protocol):
-    """Keeps something in memory that was read from the file."""
-
-    def reread(self) -> None:
-        """Another file has taken its place."""
-
-
-class Database:
-    """The file and this process's connections to it."""
-
-    def __init__(
-        self,
-        path: Path,
-        *,
-        durability: str = "full",
-        busy_timeout: float = 30.0,
-        key: str = "",
-        recognise: Recognise = lambda _connection: None,
-        newest: int | None = None,
-        watched: bool = True,
-    ) -> None:
-        if apsw.SQLITE_VERSION_NUMBER < OLDEST_SAFE_SQLITE:
-            raise StoreError(f"SQLite {apsw.sqlite_lib_version()} is too old to share a file safely.", "Upgrade apsw.")
-        self.path = path
-        self._key = key
-        self._synchronous = {"full": "FULL", "normal": "NORMAL"}[durability]
-        self._busy_ms = int(busy_timeout * 1000)
-        self._recognise, self._newest = recognise, newest
-        self._connections = Connections()
-        self._writing = threading.Lock()
-        self._forks = Forks(self._close_all, busy_timeout)
-        self._watch = FileWatch(path, busy_timeout) if watched else None
-        # Whether this process has ever had the store open: from then on a file that is gone is not made anew.
-        self._had = False
-        # Whether what was read from the file is of the one that is open now.
-        self._settled = True
-        self._refused: tuple[Files, StoreReplaced] | None = None
-        self._attaching = threading.Lock()
-        self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
-        self._log_pages = 0
-
-    def tell(self, reader: Reader) -> None:
-        """Tell this one when another file has taken the place of the one that it was read from."""
-        self._readers.add(reader)
+class Database(OpenFile):
+    """Transactions on the file at a path."""
 
     def connection(self) -> SqliteConnection:
         """This thread's connection, opened on first use."""
@@ -109,114 +51,23 @@ class Database:
             self._connections.keep(connection)
         return connection
 
-    def _another(self) -> SqliteConnection:
-        """One more connection of this process, to the same file."""
-        self._require_current()
-        connection = self._open()
-        if self._watch and self._watch.state() is not State.CURRENT:
-            close_quietly(connection)
-            raise StoreReplaced(f"The store {self.path} was replaced while it was being opened.", _TRY_AGAIN)
-        return connection
-
-    def _first(self) -> SqliteConnection:
-        """The first connection of this process, while no other process opens or closes the store."""
-        assert self._watch is not None
-        end, pause = time.monotonic() + MOVE_SECONDS, threading.Event()
-        while True:
-            if not self._had:
-                create_folder(self.path)
-            try:
-                with self._watch.lock(shared=True):
-                    joined = self._join(self._watch)
-                if joined is not None:
-                    return joined
-                with self._watch.lock():
-                    return self._attach(self._watch)
-            except StoreReplaced:
-                # Another process has to fold its log in first, and does so in a moment.
-                if self._had or time.monotonic() > end:
-                    raise
-            pause.wait(0.05)
-
-    def _join(self, watch: FileWatch) -> SqliteConnection | None:
-        """Open what other processes have open; None if there is anything to be done first."""
-        known = watch.join()
-        if known is None:
-            return None
-        files, record = known
-        try:
-            connection = self._open()
-        except BaseException:
-            watch.release()
-            raise
-        opened = files_at(self.path)
-        if (opened.main, opened.log, opened.stamp) != (files.main, files.log, files.stamp):
-            close_quietly(connection)
-            watch.release()
-            return None
-        watch.start(opened, record.epoch, joined=True)
-        self._had = True
-        return connection
-
-    def _attach(self, watch: FileWatch) -> SqliteConnection:
-        """Open what is at the path, after a look whether its files belong together."""
-        files = files_at(self.path)
-        if self._had and (files.main is None or not files.stamp[0]):
-            raise missing(self.path)
-        if self._refused is not None and self._refused[0] == files:
-            raise self._refused[1]
-        try:
-            known, others = watch.hold()
-            if files.main is None and known is not None and others:
-                # Whoever has it open refuses too: two stores would go apart.
-                raise missing(self.path)
-            epoch = 0 if known is None else known.epoch + self._sorted_out(files, known, others=others)
-            connection = self._open()
-            try:
-                # From the first transaction on SQLite has the log open.
-                connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
-                opened = files_at(self.path)
-                if files.main is not None and opened.main != files.main:
-                    raise StoreReplaced(f"The store {self.path} was replaced while it was being opened.", _TRY_AGAIN)
-            except BaseException:
-                connection.close()
-                raise
-        except BaseException as error:
-            watch.release(clean=not self._had)
-            if self._had and isinstance(error, apsw.CorruptError | apsw.NotADBError):
-                raise self._refuse(files) from error
-            raise
-        watch.start(opened, epoch)
-        self._had, self._refused = True, None
-        return connection
-
-    def _sorted_out(self, files: Files, known: Record, *, others: bool) -> int:
-        """1 if the database was overwritten by others, and what was read from it before is not valid any more."""
-        overwritten = sort_out(self.path, files, known, others=others)
-        if overwritten is None:
-            if not settle_content(self.path, self._key, self._busy_ms) and (others or self._had):
-                raise self._refuse(files)
-            return 1
-        return int(overwritten)
-
-    def _refuse(self, files: Files) -> StoreReplaced:
-        """These files are not sound: they are not looked at again until they have changed."""
-        error = unsound(self.path)
-        self._refused = (files, error)
-        return error
-
     @contextlib.contextmanager
     def _used(self) -> Iterator[None]:
         """Use the file that is at the path; what SQLite says of it is raised as ours."""
-        with translated(self.path):
-            self._enter()
         try:
-            with translated(self.path), self._forks.kept_out():
+            self._enter()
+        except (apsw.Error, UnicodeDecodeError) as error:
+            raise refusal(self.path, error) from error
+        try:
+            with self._forks.kept_out():
                 yield
-        except StoreCorrupt as error:
-            if self._watch is None or self._watch.state() is State.CURRENT:
+        except (apsw.Error, UnicodeDecodeError, StoreCorrupt) as error:
+            refused = error if isinstance(error, StoreCorrupt) else refusal(self.path, error)
+            if isinstance(refused, StoreCorrupt) and self._watch and self._watch.state() is not State.CURRENT:
+                raise StoreReplaced(f"The store {self.path} was replaced while it was in use.", TRY_AGAIN) from error
+            if refused is error:
                 raise
-            raise StoreReplaced(f"The store {self.path} was replaced while it was in use.", _TRY_AGAIN) from error
+            raise refused from error
 
     def _enter(self) -> None:
         """Before a transaction: if other files are at the path, move on to them. An error if that cannot be done."""
@@ -229,37 +80,8 @@ class Database:
                 return
         with self._forks.alone(MOVE_SECONDS) as left:
             if not left:
-                raise StoreReplaced(f"The store {self.path} was replaced, and is still being read.", _TRY_AGAIN)
+                raise StoreReplaced(f"The store {self.path} was replaced, and is still being read.", TRY_AGAIN)
             self._move_on(watch)
-
-    def _move_on(self, watch: FileWatch) -> None:
-        """Close what is open, open what is at the path, and read again what was kept in memory of it."""
-        with watch.lock():
-            state = watch.state(locked=True) if watch.attached else State.REPLACED
-            if state is not State.CURRENT:
-                self._settled = False
-                kept = save_open_files(watch, state, self._connections.any(), self._key, self._busy_ms)
-                if state is State.MISSING:
-                    # Left open: it may be moved back.
-                    raise missing(self.path, kept)
-                self._close_connections(fold=False)
-                self._connections.keep(self._attach(watch))
-        if not self._settled:
-            for reader in list(self._readers):
-                reader.reread()
-            self._settled = True
-
-    def _require_current(self, *, locked: bool = False) -> None:
-        """While the write lock is held: a process that folds in a removed log waits until it is released."""
-        if self._watch and (state := self._watch.state(locked=locked, patience=COMPARE_SECONDS)) is not State.CURRENT:
-            kind = StoreMissing if state is State.MISSING else StoreReplaced
-            raise kind(f"The store {self.path} was replaced while it was in use: {state.value}.", _TRY_AGAIN)
-
-    def _confirm(self) -> None:
-        """After a write: it counts only if it is in the file that is at the path."""
-        if self._watch and (state := self._watch.state()) is not State.CURRENT:
-            kind = StoreMissing if state is State.MISSING else StoreReplaced
-            raise kind(f"The store {self.path} was replaced while it was being written: {state.value}.", _UNSURE)
 
     def _checkpoint(self, connection: SqliteConnection) -> None:
         """Fold the log into the database, unless another process is at it. What was written is safe either way."""
@@ -399,118 +221,3 @@ class Database:
             finally:
                 connection.close()
             return not busy
-
-    def close(self) -> None:
-        """Close this process's connections; the last process to close folds the WAL into the file."""
-        with self._forks.kept_out():
-            self._close_all()
-
-    def _close_all(self) -> None:
-        watch = self._watch
-        if watch is None or not watch.attached:
-            self._close_connections(fold=True)
-            return
-        if self._forks.torn or (not watch.is_alone() and watch.state() is State.CURRENT):
-            self._close_connections(fold=False)
-        else:
-            self._close_last(watch)
-        self._settled = False
-        if not self._forks.torn:
-            self._fold_what_is_left(watch)
-
-    def _close_last(self, watch: FileWatch) -> None:
-        """Fold the log in, and leave nothing beside the database; what was replaced meanwhile is saved instead."""
-        with contextlib.ExitStack() as stack:
-            current = False
-            with contextlib.suppress(StoreError, apsw.Error):
-                stack.enter_context(watch.lock())
-                state = watch.state(locked=True)
-                current = state is State.CURRENT
-                save_open_files(watch, state, self._connections.any(), self._key, self._busy_ms)
-            # Only the last of all processes writes to the database.
-            last = current and watch.is_alone()
-            if last:
-                watch.record(checkpointing=True)
-            connections, self._connections = self._connections, Connections()
-            connections.close(fold=current)
-            if last:
-                watch.record_closed()
-            watch.release(clean=current)
-
-    def _fold_what_is_left(self, watch: FileWatch) -> None:
-        """Two that close at the same moment each take the other for the last one."""
-        if not files_at(self.path).log:
-            return
-        with contextlib.suppress(StoreError, apsw.Error, OSError), watch.lock(wait=False) as mine:
-            if not mine:
-                return
-            known, others = watch.hold()
-            if known is None or others:
-                watch.release()
-                return
-            watch.release()
-            self._connections.keep(self._attach(watch))
-            watch.record(checkpointing=True)
-            connections, self._connections = self._connections, Connections()
-            connections.close(fold=True)
-            watch.record_closed()
-            watch.release(clean=True)
-
-    def _close_connections(self, *, fold: bool) -> None:
-        """`fold`: the last one of all processes folds the log in. Else nothing is touched that lies at the path."""
-        connections, self._connections = self._connections, Connections()
-        connections.close(fold=fold)
-        if not fold and self._watch is not None:
-            self._watch.release()
-
-    def _open(self) -> SqliteConnection:
-        if not self._had:
-            create_private(self.path)
-        connection = connect(self.path, self._key)
-        try:
-            self._prepare(connection)
-        except BaseException as error:
-            connection.close()
-            if self._key and isinstance(error, apsw.NotADBError):
-                raise locked(self.path) from error
-            if has_no_room(error) and self._is_settled():
-                return self._open_as_it_lies()
-            raise
-        return connection
-
-    def _is_settled(self) -> bool:
-        """Whether everything is in the file itself, and nothing in its log."""
-        log = self.path.with_name(self.path.name + "-wal")
-        return not log.exists() or not log.stat().st_size
-
-    def _open_as_it_lies(self) -> SqliteConnection:
-        """For reading only, on a disk that has no room for what readers share. Nobody else can write there either."""
-        connection = connect(self.path, self._key, READ_ONLY, "immutable=1")
-        try:
-            self._recognise(connection)
-            set_up(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _prepare(self, connection: SqliteConnection) -> None:
-        connection.set_busy_timeout(self._busy_ms)
-        self._recognise(connection)
-        self._watch_log(connection)
-        # Switching a file to WAL needs a moment alone, for which SQLite does not call the busy handler. Who moves on to
-        # another file has the lock that others need to let go of theirs, and must not keep them waiting for long.
-        patience = min(self._busy_ms / 1000, SWITCH_SECONDS) if self._had else self._busy_ms / 1000
-        patiently(lambda: connection.pragma("journal_mode", "wal"), patience)
-        connection.pragma("synchronous", self._synchronous)
-        connection.pragma("journal_size_limit", 64 * 1024 * 1024)
-        set_up(connection)
-
-    def _watch_log(self, connection: SqliteConnection) -> None:
-        """Let nothing be written to the database but by `_checkpoint`, and by `close`."""
-        connection.set_wal_hook(self._note_pages)
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-
-    def _note_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
-        self._log_pages = pages
-        return apsw.SQLITE_OK

@@ -79,6 +79,12 @@ def is_plain(path: Path) -> bool:
         return True
 
 
+def is_log_empty(path: Path) -> bool:
+    """Whether everything is in the file itself, and nothing in its log."""
+    log = path.with_name(path.name + "-wal")
+    return not log.exists() or not log.stat().st_size
+
+
 def locked(path: Path) -> StoreLocked:
     """Why a key does not open a file: to SQLite neither is a database then."""
     if is_plain(path):

@@ -13,8 +13,7 @@ import apsw
 
 from commonplace.errors import StoreCorrupt, StoreReadOnly, StoreTooNew
 from commonplace.store.damage import content_checksum
-from commonplace.store.sqlite.connection import SqliteConnection
-from commonplace.store.sqlite.connections import roll_back
+from commonplace.store.sqlite.connection import SqliteConnection, roll_back
 from commonplace.store.sqlite.database import Database
 from commonplace.text.tokens import count_words
 

@@ -28,32 +28,35 @@ def translated(path: Path) -> Iterator[None]:
     """Raise what SQLite raises about a file as ours."""
     try:
         yield
-    except CommonplaceError:
-        raise
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise StoreBusy(f"The store {path} is locked by another process.") from error
-    except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError) as error:
-        raise StoreReadOnly(f"The store {path} cannot be written: {error}.") from error
-    except apsw.FullError as error:
-        raise full(path) from error
-    except apsw.ConstraintError as error:
-        if getattr(error, "extendedresult", 0) == apsw.SQLITE_CONSTRAINT_TRIGGER:
-            # The only one that refuses is `space_full`, in words for people.
-            raise QuotaExceeded(str(error)) from error
-        raise StoreConstraint from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise StoreCorrupt(f"The file {path} is damaged or is not a Commonplace store: {error}.") from error
-    except UnicodeDecodeError as error:
-        raise StoreCorrupt(f"The file {path} has text that is not UTF-8.", "Run `commonplace check`.") from error
-    except apsw.InterruptError as error:
-        raise TimedOut("The query took longer than its deadline and was interrupted.") from error
-    except apsw.IOError as error:
-        if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
-            raise full(path) from error
-        kind = StoreFull if has_no_room(error) else StoreError
-        raise kind(f"The disk that holds {path} refused a write or a read: {error}.") from error
-    except apsw.Error as error:
-        raise StoreError(f"The store refused: {error}.") from error
+    except (apsw.Error, UnicodeDecodeError) as error:
+        raise refusal(path, error) from error
+
+
+def refusal(path: Path, error: Exception) -> CommonplaceError:
+    """Our error for what SQLite raised about a file."""
+    extended = getattr(error, "extendedresult", 0)
+    match error:
+        case apsw.BusyError() | apsw.LockedError():
+            return StoreBusy(f"The store {path} is locked by another process.")
+        case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.CantOpenError():
+            return StoreReadOnly(f"The store {path} cannot be written: {error}.")
+        case apsw.FullError():
+            return full(path)
+        case apsw.ConstraintError():
+            # The only trigger that refuses is `space_full`, in words for people.
+            return QuotaExceeded(str(error)) if extended == apsw.SQLITE_CONSTRAINT_TRIGGER else StoreConstraint()
+        case apsw.CorruptError() | apsw.NotADBError():
+            return StoreCorrupt(f"The file {path} is damaged or is not a Commonplace store: {error}.")
+        case UnicodeDecodeError():
+            return StoreCorrupt(f"The file {path} has text that is not UTF-8.", "Run `commonplace check`.")
+        case apsw.InterruptError():
+            return TimedOut("The query took longer than its deadline and was interrupted.")
+        case apsw.IOError() if extended == apsw.SQLITE_IOERR_SHMSIZE:
+            return full(path)
+        case apsw.IOError():
+            kind = StoreFull if has_no_room(error) else StoreError
+            return kind(f"The disk that holds {path} refused a write or a read: {error}.")
+    return StoreError(f"The store refused: {error}.")
 
 
 def has_no_room(error: BaseException) -> bool:
