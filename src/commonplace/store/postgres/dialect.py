@@ -26,6 +26,9 @@ _RULES = tuple(
         (r"\bjson_extract\(iif\(json_valid\(([\w.]+)\), \1, '{}'\), '\$\.(\w+)'\)", r"(\1::json ->> '\2')"),
         (r"\bsubstr\(([\w.]+), -(\d+)\)", r"right(\1, \2)"),
         (r"\binstr\(", "strpos("),
+        # SQLite's LIKE does not tell capital letters from small ones.
+        (r"\bLIKE\b", "ILIKE"),
+        (r"\bGLOB '\*\[\^ -~\]\*'", "~ '[^ -~]'"),
         # Comparisons.
         (r"\bLIKE\b", "ILIKE"),
         (r"\bGLOB '\*(\[[^\]]*\])\*'", r"~ '\1'"),
