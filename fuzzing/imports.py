@@ -41,7 +41,7 @@ def _stream(format_: str, data: bytes) -> None:
     must(detect_format(data, name) in (*FORMATS, None), "a file has one of the known formats, or none")
     importing = ImportRun(workspace.memory(), format_=format_)
     importing.add_stream(io.BytesIO(data), name)
-    json.dumps(importing.finish().told(dry_run=False)).encode()
+    json.dumps(importing.finish().as_json(dry_run=False)).encode()
 
 
 def take_any(data: bytes) -> None:
@@ -51,7 +51,7 @@ def take_any(data: bytes) -> None:
     try:
         importing = ImportRun(workspace.memory())
         importing.add(path)
-        json.dumps(importing.finish().told(dry_run=False)).encode()
+        json.dumps(importing.finish().as_json(dry_run=False)).encode()
     finally:
         path.unlink()
 
@@ -75,7 +75,7 @@ def take_archive(data: bytes) -> None:
     path = workspace.file(f"archive/{MANIFEST}", json.dumps(manifest).encode())
     importing = ImportRun(workspace.memory())
     importing.add(path.parent)
-    json.dumps(importing.finish().told(dry_run=False)).encode()
+    json.dumps(importing.finish().as_json(dry_run=False)).encode()
 
 
 def take_database(data: bytes) -> None:
@@ -89,7 +89,7 @@ def take_database(data: bytes) -> None:
         connection.close()
     importing = ImportRun(workspace.memory())
     importing.add(path)
-    json.dumps(importing.finish().told(dry_run=False)).encode()
+    json.dumps(importing.finish().as_json(dry_run=False)).encode()
 
 
 def _fill(connection: apsw.Connection, lines: list[str]) -> None:

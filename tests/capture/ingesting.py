@@ -25,7 +25,7 @@ def place(folder: Path) -> Path:
 def ingest(memory: LocalMemory, *paths: Path, **more: Any) -> IngestReport:
     reading = IngestRun(memory, **more)
     reading.add(paths, named=True)
-    return reading.summary
+    return reading.report
 
 
 def session(memory: LocalMemory, key: str = KEY) -> Session:

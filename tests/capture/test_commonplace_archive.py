@@ -195,7 +195,7 @@ def test_what_both_have_is_joined_and_conflicts_are_told(
     edit_item(there, uid, Changes(content="Said there, later"))
     summary = import_path(there, written(archived(full), tmp_path / "after"))
     assert (summary.conflicts, summary.items.added) == (1, 1)
-    assert summary.told(dry_run=False)["conflicts"] == {
+    assert summary.as_json(dry_run=False)["conflicts"] == {
         "count": 1,
         "named": [{"what": "item", "name": uid, "stands": "here"}],
     }
@@ -207,7 +207,7 @@ def test_what_both_have_is_joined_and_conflicts_are_told(
 def test_a_dry_run_reads_all_of_it_and_keeps_nothing(full: LocalMemory, tmp_path: Path) -> None:
     dry = ImportRun(None)
     dry.add(written(archived(full), tmp_path / "archive"))
-    told = dry.finish().told(dry_run=True)
+    told = dry.finish().as_json(dry_run=True)
     assert [told[name]["added"] for name in ("conversations", "messages", "items")] == [4, 5, 9]
 
 
@@ -367,7 +367,7 @@ def test_a_line_without_an_end_is_not_read_to_its_end(
     importing = ImportRun(mostly_empty, advance=read.append)
     importing.add(path)
     assert "a line without an end" in importing.finish().examples[0].why
-    assert importing.summary.nothing_read and sum(read) < path.stat().st_size
+    assert importing.report.nothing_read and sum(read) < path.stat().st_size
 
 
 def test_a_part_of_an_archive_is_none(full: LocalMemory, mostly_empty: LocalMemory, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_many_conversations_come_in_batches(memory: LocalMemory, put: Put) -> No
     count = BATCH_MESSAGES + 7
     told: list[int] = []
     path = put("conversations.json", [chatgpt(key=f"c{n}") for n in range(count)])
-    summary = import_path(memory, path, report=told.append)
+    summary = import_path(memory, path, advance=told.append)
     assert summary.conversations.added == count and sum(told) == path.stat().st_size
     assert len(latest_conversations(memory, SessionScope(), limit=100).sessions) == 100
 
@@ -80,13 +80,13 @@ def test_what_was_kept_before_an_interruption_stays_and_the_rest_follows(memory:
     path = put("conversations.json", many)
 
     def interrupt(_bytes: int) -> None:
-        if importing.summary.messages.added:
+        if importing.report.messages.added:
             raise KeyboardInterrupt
 
     importing = ImportRun(memory, advance=interrupt)
     with pytest.raises(KeyboardInterrupt):
         importing.add(path)
-    kept = importing.summary.conversations.added
+    kept = importing.report.conversations.added
     assert 0 < kept < len(many)
     rest = import_path(memory, path)
     assert (rest.conversations.known, rest.conversations.added) == (kept, len(many) - kept)
@@ -194,7 +194,7 @@ def test_of_an_unpacked_export_only_the_conversations_are_read(memory: LocalMemo
     ("name", "data", "why"),
     [
         ("empty.json", b"", "it is empty"),
-        ("user.json", b'{"email": "a@b.c"}', "holds nothing that is known"),
+        ("user.json", b'{"email": "a@b.c"}', "its JSON is in no known format"),
         ("photo.jpg", b"\xff\xd8\0", "it is no text"),
         ("latin.txt", "Grüße".encode("latin-1"), "not UTF-8 text: see byte 2"),
         ("broken.zip", b"PK\x03\x04 nonsense", "a damaged zip"),
@@ -264,10 +264,10 @@ def test_a_folder_or_project_that_cannot_be_is_refused_at_once(memory: LocalMemo
 
 def test_an_import_ends_when_it_is_cancelled_and_what_was_kept_stays(memory: LocalMemory, put: Put) -> None:
     path = put("conversations.json", [chatgpt(key=f"c{n}") for n in range(3 * BATCH_MESSAGES)])
-    importing = ImportRun(memory, cancelled=lambda: importing.summary.conversations.added > 0)
+    importing = ImportRun(memory, cancelled=lambda: importing.report.conversations.added > 0)
     with pytest.raises(Cancelled):
         importing.add(path)
-    kept = importing.summary.conversations.added
+    kept = importing.report.conversations.added
     assert (
         0 < kept < 3 * BATCH_MESSAGES and len(latest_conversations(memory, SessionScope(), limit=1000).sessions) == kept
     )

@@ -32,7 +32,7 @@ def test_a_settled_file_is_imported_and_put_aside(inbox: Inbox, folder: Path) ->
     zipped(folder / "export.zip", {"conversations.json": as_bytes([chatgpt()])})
     assert inbox.step() == []
     (handled,) = inbox.step()
-    assert (handled.name, handled.summary.messages.added) == ("export.zip", 2)
+    assert (handled.name, handled.report.messages.added) == ("export.zip", 2)
     assert handled.moved_to == folder / "imported" / "20250315T143000-export.zip"
     assert handled.moved_to.exists() and not (folder / "export.zip").exists()
     assert inbox.step() == [] and not list(folder.glob("**/*.txt"))
@@ -44,7 +44,7 @@ def test_a_growing_file_is_left_alone(inbox: Inbox, folder: Path) -> None:
         file.write_text(text, encoding="utf-8")
         assert inbox.step() == []
     (handled,) = inbox.step()
-    assert handled.summary.messages.added == 3
+    assert handled.report.messages.added == 3
 
 
 def test_what_cannot_be_read_goes_to_failed_with_the_reason(inbox: Inbox, folder: Path) -> None:

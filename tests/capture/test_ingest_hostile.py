@@ -104,4 +104,4 @@ def test_a_file_that_vanishes_before_it_is_read_is_told(memory: LocalMemory, pat
     files = reading.find([write(path, talk().records)])
     path.unlink()
     reading.read(files)
-    assert reading.summary.files.skipped == 1 and source_mark(memory, str(path)) is None
+    assert reading.report.files.skipped == 1 and source_mark(memory, str(path)) is None

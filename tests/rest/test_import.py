@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import httpx2
-from tests.capture.move_in.databases import MEMORIES, make, memory_row
+from tests.capture.importers.databases import MEMORIES, make, memory_row
 
 from .conftest import conforms
 

@@ -1,4 +1,7 @@
-"""Messages longer than one item may be, cut into several at the ends of lines, so that nothing of them is lost."""
+"""Importing: the conversations and memories of other products, read from their files and stored a batch at a time.
+
+What was stored stays when an import is interrupted; the same call continues it, because nothing known is stored twice.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,11 @@ from commonplace.capture.files_and_zips import (
     files_to_read,
     open_file,
 )
-from commonplace.capture.import_report import MAX_HELD, Entry, ImportReport, Skipped, Stream
+from commonplace.capture.import_report import MAX_HELD, Advance, Entry, ImportReport, Skipped, Stream
 from commonplace.capture.importers import commonplace_export
 from commonplace.capture.importers.commonplace_export import Archive
 from commonplace.capture.importers.foreign_database import SQLITE_MAGIC
-from commonplace.capture.importers.formats import FORMATS, HEAD, ZIP, detect_format, read_database, why_unknown
+from commonplace.capture.importers.formats import HEAD, ZIP, detect_format, find_format, read_database, why_unknown
 from commonplace.capture.importers.text_files import follow_file
 from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
 from commonplace.memory.conversations import (
@@ -39,52 +42,13 @@ from commonplace.text.paths import normalise_folder
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact
 
-# A border is looked for in the last tenth of a part.
-_SEARCHED = MAX_TEXT // 10
-
-
-def split_long_messages(conversation: NewConversation) -> NewConversation:
-    """The conversation with messages that all can be kept."""
-    if all(len(said.content) <= MAX_TEXT for said in conversation.messages):
-        return conversation
-    return replace(conversation, messages=[part for said in conversation.messages for part in _parts(said)])
-
-
-def _parts(said: NewMessage) -> Iterator[NewMessage]:
-    if len(said.content) <= MAX_TEXT:
-        yield said
-        return
-    # Redacted first: half a secret in one part, and half in the next, would be told for none.
-    pieces = [piece for piece in _pieces(redact(said.content)) if piece.strip()]
-    if len(pieces) == 1:
-        yield replace(said, content=pieces[0])
-        return
-    for number, piece in enumerate(pieces, 1):
-        yield replace(
-            said,
-            content=piece,
-            meta={**said.meta, "part": number, "parts": len(pieces)},
-            identity=f"{said.identity}#{number}" if said.identity else "",
-            uid=said.uid if number == 1 else None,
-        )
-
-
-def _pieces(text: str) -> Iterator[str]:
-    start = 0
-    while len(text) - start > MAX_TEXT:
-        end = start + MAX_TEXT
-        border = text.rfind("\n", end - _SEARCHED, end) + 1
-        yield text[start : border or end]
-        start = border or end
-    yield text[start:]
-
-
 BATCH_MESSAGES = 400
 BATCH_ITEMS = 200
 BATCH_CHARACTERS = 4_000_000
-
-Advance = Callable[[int], object]
-_ELSEWHERE = "import it with `commonplace import`, on the machine of the store"
+_NOTHING_IN_IT = "no file in it that could hold conversations"
+_USE_COMMAND = "import it with `commonplace import`, on the machine of the store"
+# A long message is split at the last line break in the last tenth of a part.
+_SEARCHED_FOR_BREAK = MAX_TEXT // 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +64,16 @@ class ImportLimits:
 
 
 def limits_for_upload(size: int) -> ImportLimits:
-    """Limits for an upload of so many bytes: what it holds may be larger than itself, but not by any factor."""
+    """Limits for an upload of `size` bytes: its content may be larger than the file itself, but not without limit."""
     return ImportLimits(max_held=(6 << 20) + 4 * size, max_entries=50_000 + size // 40)
 
 
 class Cancelled(Exception):
-    """Whoever wanted the import is gone. What was kept so far stays."""
+    """Nobody waits for the import any more. What was stored so far stays."""
 
 
 class ImportRun:
-    """One import under way. Without a book it is a dry run: everything is read, nothing is kept."""
+    """One import of any number of paths and streams. Without a memory it is a dry run, which stores nothing."""
 
     def __init__(
         self,
@@ -122,77 +86,76 @@ class ImportRun:
         limits: ImportLimits = ImportLimits(),  # noqa: B008 (it is frozen)
         cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`cancelled` is asked whenever something was read; if it says so, Cancelled is raised."""
-        self.summary = ImportReport()
+        """`advance` is told how many bytes were read; as soon as `cancelled` says so, Cancelled is raised."""
+        self.report = ImportReport()
+        self._memory, self._format, self._advance_by = memory, format_, advance
         self._limits, self._cancelled, self._entries = limits, cancelled, 0
-        self._report = advance
-        self._memory, self._format = memory, format_
         self._folder = None if folder is None else normalise_folder(folder)
         self._project = None if project is None else normalise_project(project)
-        self._waiting: list[NewConversation] = []
-        self._arriving: list[ImportedItem] = []
+        self._conversations: list[NewConversation] = []
+        self._items: list[ImportedItem] = []
         self._messages = self._characters = 0
 
     def add(self, path: Path) -> None:
-        """Everything in a file, a folder or a zip."""
-        if path.is_dir() and self._whole(lambda: commonplace_export.archive_in_folder(path), path.name):
+        """Import everything in a file, a folder or a zip."""
+        if path.is_dir() and self._add_archive(lambda: commonplace_export.archive_in_folder(path), path.name):
             return
-        found = files_to_read(path)
-        if not found:
-            self.summary.skip(Skipped(path.name, "no file in it that could hold conversations", "file"))
-        for member in found:
-            self._member(member, packed=False)
+        files = files_to_read(path)
+        if not files:
+            self.report.skip(Skipped(path.name, _NOTHING_IN_IT, "file"))
+        for file in files:
+            self._add_file(file, in_zip=False)
 
     def add_stream(self, stream: Stream, name: str) -> None:
-        """Everything in a stream that is not a zip."""
+        """Import everything in a stream that is not a zip."""
         self._read(LimitedStream(stream, MAX_MEMBER, self._advance, self._limits.max_held), name)
 
     def finish(self) -> ImportReport:
-        """Keep what still waits, conversations first, since other things belong to them."""
-        if self._waiting and self._memory:
-            for kept in self._kept(self._memory, self._waiting):
-                self.summary.keep(kept)
-        if self._arriving and self._memory:
-            for took in self._took(self._memory, self._arriving):
-                self.summary.items.added += took
-                self.summary.items.known += not took
-        self._waiting, self._arriving = [], []
+        """Store what still waits, conversations first, since items belong to them."""
+        if self._conversations and self._memory:
+            for stored in self._store_conversations(self._memory, self._conversations):
+                self.report.count_stored(stored)
+        if self._items and self._memory:
+            for is_new in self._store_items(self._memory, self._items):
+                self.report.items.added += is_new
+                self.report.items.known += not is_new
+        self._conversations, self._items = [], []
         self._messages = self._characters = 0
-        return self.summary
+        return self.report
 
-    def _member(self, member: SourceFile, *, packed: bool) -> None:
-        stream = open_file(member)
+    def _add_file(self, file: SourceFile, *, in_zip: bool) -> None:
+        stream = open_file(file)
         if isinstance(stream, Skipped):
-            self.summary.skip(stream)
+            self.report.skip(stream)
             return
         with stream:
-            if not packed and stream.read(4) in ZIP:
-                self._zip(stream, member.name)
+            if not in_zip and stream.read(4) in ZIP:
+                self._add_zip(stream, file.name)
                 return
-            if not packed:
+            if not in_zip:
                 stream.seek(0)
-            advance = self._advance
-            measured = LimitedStream(
-                stream, member.limit, lambda n: advance(round(n * member.density)), self._limits.max_held
-            )
-            self._read(measured, member.name, member.path)
 
-    def _zip(self, stream: IO[bytes], name: str) -> None:
+            def advance(size: int) -> None:
+                self._advance(round(size * file.density))
+
+            self._read(LimitedStream(stream, file.limit, advance, self._limits.max_held), file.name, file.path)
+
+    def _add_zip(self, stream: IO[bytes], name: str) -> None:
         try:
             check_zip_directory(stream)
             with zipfile.ZipFile(stream) as archive:
-                if self._whole(lambda: commonplace_export.archive_in_zip(archive), name):
+                if self._add_archive(lambda: commonplace_export.archive_in_zip(archive), name):
                     return
-                found = files_in_zip(archive)
-                if not found:
-                    self.summary.skip(Skipped(name, "no file in it that could hold conversations", "file"))
-                for member in found:
-                    self._member(replace(member, name=f"{name}/{member.name}"), packed=True)
+                files = files_in_zip(archive)
+                if not files:
+                    self.report.skip(Skipped(name, _NOTHING_IN_IT, "file"))
+                for file in files:
+                    self._add_file(replace(file, name=f"{name}/{file.name}"), in_zip=True)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-            self.summary.skip(Skipped(name, f"a damaged zip: {error}", "file"))
+            self.report.skip(Skipped(name, f"a damaged zip: {error}", "file"))
 
-    def _whole(self, find: Callable[[], Archive | None], name: str) -> bool:
-        """Keep a whole archive of our own, if it is one and sound. It says itself where everything belongs."""
+    def _add_archive(self, find: Callable[[], Archive | None], name: str) -> bool:
+        """Import an archive of Commonplace, if it is one and valid. It says itself where everything belongs."""
         if self._format not in (None, "archive"):
             return False
         try:
@@ -205,122 +168,125 @@ class ImportRun:
             archive.check(self._advance)
         except (InvalidInput, OSError) as error:
             hint = error.hint if isinstance(error, InvalidInput) else ""
-            self.summary.skip(Skipped(name, f"{error} {hint}".strip(), "file"))
+            self.report.skip(Skipped(name, f"{error} {hint}".strip(), "file"))
             return True
-        self.summary.files.added += 1
+        self.report.files.added += 1
         self.finish()
-        for unit, told in archive.taken(self._memory, self._advance):
-            self.summary.settle(unit, told)
+        for unit, outcome in archive.store_records(self._memory, self._advance):
+            self.report.count_record(unit, outcome)
         return True
 
     def _advance(self, size: int) -> None:
         if self._cancelled():
             raise Cancelled
-        self._report(size)
+        self._advance_by(size)
 
     def _read(self, stream: LimitedStream, name: str, path: Path | None = None) -> None:
         if self._entries > self._limits.max_entries:
-            self.summary.skip(Skipped(name, self._too_many(), "file"))
+            self.report.skip(Skipped(name, self._too_many(), "file"))
             return
         head = stream.peek(HEAD)
         if head.startswith(SQLITE_MAGIC):
-            self.summary.files.added += 1
-            self._take_all(read_database(path or stream, name, self._format, self._limits.max_held), name)
+            self.report.files.added += 1
+            self._add_entries(read_database(path or stream, name, self._format, self._limits.max_held), name)
             if path:
                 self._advance(max(0, path.stat().st_size - len(head)))
             return
-        format_ = self._format or detect_format(head, name)
-        if format_ is None or format_ not in FORMATS:
-            self.summary.skip(Skipped(name, stream.fault or why_unknown(head, name, format_), "file"))
+        format_name = self._format or detect_format(head, name)
+        format_ = find_format(format_name) if format_name else None
+        if format_ is None:
+            self.report.skip(Skipped(name, stream.fault or why_unknown(head, name, format_name), "file"))
             return
-        self.summary.files.added += 1
-        found = FORMATS[format_].read(stream, name)
-        self._take_all(found if path is None else (self._followed(one, path) for one in found), name)
+        self.report.files.added += 1
+        entries = format_.read(stream, name)
+        self._add_entries(entries if path is None else (self._followed(entry, path) for entry in entries), name)
         if stream.fault:
-            self.summary.skip(Skipped(name, stream.fault, "file"))
+            self.report.skip(Skipped(name, stream.fault, "file"))
 
-    def _followed(self, found: Entry, path: Path) -> Entry:
-        """A document of a file that follows it, unless it was kept before such files were followed."""
-        if not isinstance(found, NewConversation) or not found.key:
-            return found
+    def _followed(self, entry: Entry, path: Path) -> Entry:
+        """A document that follows its file, unless it was stored before documents did that."""
+        if not isinstance(entry, NewConversation) or not entry.key:
+            return entry
         with contextlib.suppress(NotFound):
-            if self._memory is not None and find_session(self._memory, found.key, forgotten=True):
-                return found
-        return follow_file(found, path)
+            if self._memory is not None and find_session(self._memory, entry.key, forgotten=True):
+                return entry
+        return follow_file(entry, path)
 
-    def _take_all(self, found: Iterator[Entry], name: str) -> None:
+    def _add_entries(self, entries: Iterator[Entry], name: str) -> None:
         with contextlib.ExitStack() as stack:
-            if isinstance(found, Generator):
-                # What it opened is closed at once, even if somebody interrupts.
-                stack.callback(found.close)
-            self._take_each(found, name)
+            if isinstance(entries, Generator):
+                # Whatever it has open is closed at once, even after an interruption.
+                stack.callback(entries.close)
+            for entry in entries:
+                self._advance(0)
+                self._entries += len(entry.messages) if isinstance(entry, NewConversation) else 1
+                if self._entries > self._limits.max_entries:
+                    self.report.skip(Skipped(f"{name}: the rest of it", self._too_many(), "file"))
+                    return
+                self._add_entry(entry, name)
 
-    def _take_each(self, found: Iterator[Entry], name: str) -> None:
-        for one in found:
-            self._advance(0)
-            self._entries += len(one.messages) if isinstance(one, NewConversation) else 1
-            if self._entries > self._limits.max_entries:
-                self.summary.skip(Skipped(f"{name}: the rest of it", self._too_many(), "file"))
-                return
-            if isinstance(one, Skipped):
-                self.summary.skip(one if one.what == name else replace(one, what=f"{name}: {one.what}"))
-            elif isinstance(one, Replacement):
-                self._replace(one, name)
-            elif isinstance(one, ImportedItem):
-                self._arrive(one)
-            else:
-                self._take(one)
+    def _add_entry(self, entry: Entry, name: str) -> None:
+        if isinstance(entry, Skipped):
+            self.report.skip(entry if entry.what == name else replace(entry, what=f"{name}: {entry.what}"))
+        elif isinstance(entry, Replacement):
+            self._replace(entry, name)
+        elif isinstance(entry, ImportedItem):
+            self._add_item(entry)
+        else:
+            self._add_conversation(entry)
 
     def _too_many(self) -> str:
-        return f"more than {self._limits.max_entries:,} messages or items in an upload of this size; {_ELSEWHERE}"
+        return f"more than {self._limits.max_entries:,} messages or items in an upload of this size; {_USE_COMMAND}"
 
-    def _take(self, found: NewConversation) -> None:
+    def _add_conversation(self, entry: NewConversation) -> None:
         conversation = split_long_messages(
-            replace(found, folder=self._folder or found.folder, project=self._project or found.project)
+            replace(entry, folder=self._folder or entry.folder, project=self._project or entry.project)
         )
         if self._memory is None:
-            self.summary.find(conversation)
+            self.report.count_found(conversation)
             return
-        self._waiting.append(conversation)
+        self._conversations.append(conversation)
         self._messages += len(conversation.messages)
-        self._characters += sum(len(said.content) for said in conversation.messages)
+        self._characters += sum(len(message.content) for message in conversation.messages)
         if self._messages >= BATCH_MESSAGES or self._characters >= BATCH_CHARACTERS:
             self.finish()
 
-    def _arrive(self, found: ImportedItem) -> None:
+    def _add_item(self, entry: ImportedItem) -> None:
         if self._memory is None:
-            self.summary.find(found)
+            self.report.count_found(entry)
             return
-        self._arriving.append(replace(found, note=replace(found.note, project=self._project or found.note.project)))
-        self._characters += len(found.note.content)
-        if len(self._arriving) >= BATCH_ITEMS or self._characters >= BATCH_CHARACTERS:
+        self._items.append(replace(entry, note=replace(entry.note, project=self._project or entry.note.project)))
+        self._characters += len(entry.note.content)
+        if len(self._items) >= BATCH_ITEMS or self._characters >= BATCH_CHARACTERS:
             self.finish()
 
-    def _replace(self, found: Replacement, name: str) -> None:
+    def _replace(self, entry: Replacement, name: str) -> None:
         if self._memory is not None:
             self.finish()
-            if why := import_replacement(self._memory, found):
-                self.summary.skip(Skipped(f"{name}: {found.old} by {found.new}", why, "link"))
+            if why := import_replacement(self._memory, entry):
+                self.report.skip(Skipped(f"{name}: {entry.old} by {entry.new}", why, "link"))
 
-    def _took(self, memory: LocalMemory, arrivals: list[ImportedItem]) -> list[bool]:
-        """For each that was kept whether it is new. If one is refused, the others are kept without it."""
+    def _store_items(self, memory: LocalMemory, items: list[ImportedItem]) -> list[bool]:
+        """For each stored item whether it is new. If one is refused, the others are stored without it."""
         try:
-            return import_items(memory, arrivals)
+            return import_items(memory, items)
         except (InvalidInput, TooLarge, Conflict) as error:
-            if len(arrivals) == 1:
-                self.summary.skip(Skipped(f"item {arrivals[0].note.meta.get('source_id')}", error.message, "item"))
+            if len(items) == 1:
+                self.report.skip(Skipped(f"item {items[0].note.meta.get('source_id')}", error.message, "item"))
                 return []
-        return [took for one in arrivals for took in self._took(memory, [one])]
+        return [is_new for item in items for is_new in self._store_items(memory, [item])]
 
-    def _kept(self, memory: LocalMemory, conversations: list[NewConversation]) -> list[StoredConversation]:
-        """What was kept of them. If one is refused, the others are kept without it."""
+    def _store_conversations(
+        self, memory: LocalMemory, conversations: list[NewConversation]
+    ) -> list[StoredConversation]:
+        """The stored conversations. If one is refused, the others are stored without it."""
         try:
             return store_conversations(memory, conversations)
         except (InvalidInput, TooLarge, Conflict) as error:
             if len(conversations) == 1:
-                self.summary.skip(Skipped(conversations[0].label, error.message))
+                self.report.skip(Skipped(conversations[0].label, error.message))
                 return []
-        return [kept for one in conversations for kept in self._kept(memory, [one])]
+        return [stored for one in conversations for stored in self._store_conversations(memory, [one])]
 
 
 def import_path(
@@ -329,9 +295,45 @@ def import_path(
     *,
     folder: str | None = None,
     project: str | None = None,
-    report: Advance = lambda _bytes: None,
+    advance: Advance = lambda _bytes: None,
 ) -> ImportReport:
-    """Keep every conversation in a file, a folder or a zip. `report` is told how many bytes were read."""
-    importing = ImportRun(memory, folder=folder, project=project, advance=report)
-    importing.add(path)
-    return importing.finish()
+    """Import everything in a file, a folder or a zip. `advance` is told how many bytes were read."""
+    run = ImportRun(memory, folder=folder, project=project, advance=advance)
+    run.add(path)
+    return run.finish()
+
+
+def split_long_messages(conversation: NewConversation) -> NewConversation:
+    """The conversation with messages longer than an item split into several, so that nothing is lost."""
+    if all(len(message.content) <= MAX_TEXT for message in conversation.messages):
+        return conversation
+    return replace(conversation, messages=[part for message in conversation.messages for part in _split(message)])
+
+
+def _split(message: NewMessage) -> Iterator[NewMessage]:
+    if len(message.content) <= MAX_TEXT:
+        yield message
+        return
+    # Redacted first: a secret torn between two parts would not be recognised.
+    parts = [part for part in _text_parts(redact(message.content)) if part.strip()]
+    if len(parts) == 1:
+        yield replace(message, content=parts[0])
+        return
+    for number, part in enumerate(parts, 1):
+        yield replace(
+            message,
+            content=part,
+            meta={**message.meta, "part": number, "parts": len(parts)},
+            identity=f"{message.identity}#{number}" if message.identity else "",
+            uid=message.uid if number == 1 else None,
+        )
+
+
+def _text_parts(text: str) -> Iterator[str]:
+    start = 0
+    while len(text) - start > MAX_TEXT:
+        end = start + MAX_TEXT
+        after_break = text.rfind("\n", end - _SEARCHED_FOR_BREAK, end) + 1
+        yield text[start : after_break or end]
+        start = after_break or end
+    yield text[start:]

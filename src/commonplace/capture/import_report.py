@@ -1,9 +1,10 @@
-"""What other products wrote, read without trust: its fields may be missing, of another type or nonsense."""
+"""What importers yield, and the report of an import: what was added, known already, skipped and why, and conflicts."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Protocol
 
@@ -15,15 +16,21 @@ from commonplace.text.redact import redact
 from commonplace.text.titles import title_of
 
 UNTITLED = "Untitled conversation"
-# A name is taken from how a text begins, and this much of it is looked at.
-_LOOKED_AT = 20_000
+MAX_HELD = 1 << 28
+"""Bytes of memory that the text of one value may take while it is read."""
+MAX_EXAMPLES, MAX_ALIKE = 100, 10
+"""Skipped things that are named one by one, in all and per reason; the others are only counted."""
+# How much of a text is read to name a conversation after it.
+_TITLE_SOURCE = 20_000
 
 Unit = Literal["file", "project", "conversation", "message", "item", "link", "table", "column"]
+Advance = Callable[[int], object]
+"""Is called with the number of bytes that were read since the last call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something that was not taken over: what it is, where it stands, and why."""
+    """Something that was not imported: what it is, and why."""
 
     what: str
     why: str
@@ -32,8 +39,7 @@ class Skipped:
 
 
 Entry = NewConversation | ImportedItem | Replacement | Skipped
-MAX_HELD = 1 << 28
-"""Bytes of memory that the text of one value may take while it is read."""
+"""What a reader of a format yields."""
 
 
 class Stream(Protocol):
@@ -43,27 +49,23 @@ class Stream(Protocol):
 
 
 def max_held(stream: Stream) -> int:
-    """How many bytes of memory a text from this stream may take: less for an upload that is small itself."""
+    """How many bytes of memory a text from this stream may take: less for a small upload."""
     return int(getattr(stream, "max_held", MAX_HELD))
 
 
-def conversation_label(title: str, first_words: str) -> str:
-    """One line that names a conversation: its title, else how it begins. Secrets go before either is cut."""
-    return redact(" ".join(title.split()))[:MAX_TITLE] or title_of(redact(first_words[:_LOOKED_AT])) or UNTITLED
+def conversation_label(title: str, first_text: str) -> str:
+    """One line that names a conversation: its title, else its beginning. Secrets are redacted before either is cut."""
+    return redact(" ".join(title.split()))[:MAX_TITLE] or title_of(redact(first_text[:_TITLE_SOURCE])) or UNTITLED
 
 
 def stable_key(*parts: object) -> str:
-    """A short name for something that its source gave none."""
+    """A short key for something that has none at its source."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
-
-
-EXAMPLES, ALIKE = 100, 10
-"""Skipped things that are named one by one, and those for one reason; the others are only counted."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """How many of something came in, were known already, and were left out."""
+    """How many of something were added, known already, and skipped."""
 
     added: int = 0
     known: int = 0
@@ -72,10 +74,10 @@ class Tally:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What became of everything that was read so far. What only grew or changed counts as added.
+    """What became of everything that was read so far. What grew or changed counts as added.
 
-    Items are all that is remembered besides conversations: memories, observations, summaries, checkpoints. What had
-    changed both here and there is a conflict, and some of them are `disputed` by name.
+    Items are everything besides conversations: memories, observations, summaries, checkpoints. What had changed both
+    here and at the source is a conflict; some of them are named in `disputed`.
     """
 
     conversations: Tally = field(default_factory=Tally)
@@ -87,30 +89,30 @@ class ImportReport:
     conflicts: int = 0
     disputed: list[RecordOutcome] = field(default_factory=list)
 
-    def keep(self, kept: StoredConversation) -> None:
-        self.conversations.added += bool(kept.added)
-        self.conversations.known += not kept.added
-        self.messages.added += kept.added
-        self.messages.known += kept.known
+    def count_stored(self, stored: StoredConversation) -> None:
+        self.conversations.added += bool(stored.added)
+        self.conversations.known += not stored.added
+        self.messages.added += stored.added
+        self.messages.known += stored.known
 
-    def find(self, found: NewConversation | ImportedItem) -> None:
-        """Count what a dry run would keep."""
+    def count_found(self, found: NewConversation | ImportedItem) -> None:
+        """Count what a dry run would store."""
         if isinstance(found, ImportedItem):
             self.items.added += 1
         else:
             self.conversations.added += 1
             self.messages.added += len(found.messages)
 
-    def settle(self, unit: Unit, told: RecordOutcome) -> None:
-        """Count what became of a record."""
-        if told.result == "failed":
-            self.skip(Skipped(f"{unit} {told.name}", told.why, unit))
+    def count_record(self, unit: Unit, outcome: RecordOutcome) -> None:
+        """Count what became of a record of an archive."""
+        if outcome.result == "failed":
+            self.skip(Skipped(f"{unit} {outcome.name}", outcome.why, unit))
         elif tally := self._tally(unit):
-            tally.known += told.result == "unchanged"
-            tally.added += told.result != "unchanged"
-        if told.result == "conflict":
+            tally.known += outcome.result == "unchanged"
+            tally.added += outcome.result != "unchanged"
+        if outcome.result == "conflict":
             self.conflicts += 1
-            self.disputed += [told] * (len(self.disputed) < EXAMPLES)
+            self.disputed += [outcome] * (len(self.disputed) < MAX_EXAMPLES)
 
     def skip(self, skipped: Skipped) -> None:
         skipped = replace(skipped, what=UNSTORABLE.sub("\ufffd", skipped.what))
@@ -119,21 +121,18 @@ class ImportReport:
         reason = (skipped.unit, skipped.why)
         self.reasons[reason] = self.reasons.get(reason, 0) + skipped.count
         alike = sum(one.why == skipped.why for one in self.examples)
-        if alike < ALIKE and len(self.examples) < EXAMPLES and skipped.unit != "message":
+        if alike < MAX_ALIKE and len(self.examples) < MAX_EXAMPLES and skipped.unit != "message":
             self.examples.append(skipped)
 
-    def told(self, *, dry_run: bool) -> dict[str, Any]:
-        """The same for programs, the commonest reasons first."""
+    def as_json(self, *, dry_run: bool) -> dict[str, Any]:
+        """The report for programs, the commonest reasons first."""
         return {
             "dry_run": dry_run,
             "conversations": asdict(self.conversations),
             "messages": asdict(self.messages),
             "items": asdict(self.items),
             "files": {"read": self.files.added, "skipped": self.files.skipped},
-            "skipped": [
-                {"unit": unit, "why": why, "count": count}
-                for (unit, why), count in sorted(self.reasons.items(), key=lambda entry: -entry[1])
-            ],
+            "skipped": self.skipped_by_reason(),
             "examples": [{"what": one.what, "why": one.why} for one in self.examples],
             "conflicts": {
                 "count": self.conflicts,
@@ -143,6 +142,11 @@ class ImportReport:
                 ],
             },
         }
+
+    def skipped_by_reason(self) -> list[dict[str, Any]]:
+        """How many of what were skipped for which reason, the commonest first."""
+        reasons = sorted(self.reasons.items(), key=lambda entry: -entry[1])
+        return [{"unit": unit, "why": why, "count": count} for (unit, why), count in reasons]
 
     @property
     def nothing_read(self) -> bool:

@@ -1,6 +1,7 @@
-"""A folder that is watched: files put into it are imported once they have settled, and put aside.
+"""A watched folder: files put into it are imported once they have stopped growing, and moved away.
 
-What was read goes to `imported/`, what could not be read to `failed/`; a text file beside it says what was skipped.
+Imported files go to `imported/`, those that could not be read to `failed/`; a text file next to one says what was
+skipped.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from commonplace.text.dates import iso_time
 
 IMPORTED, FAILED = "imported", "failed"
 EVERY_SECONDS = 2.0
-# Names that programs give to what is not finished yet.
+# Endings that programs give to unfinished files.
 UNFINISHED = (".part", ".partial", ".crdownload", ".download", ".tmp")
 
 Stamp = tuple[int, int]
@@ -27,30 +28,30 @@ Stamp = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class InboxFile:
-    """One file that was read: where it is now, and what came of it."""
+    """One file that was imported: where it is now, and the report."""
 
     name: str
     moved_to: Path
-    summary: ImportReport
+    report: ImportReport
 
 
 class _Interrupted(Exception):
-    """The watch ends in the middle of a file, which stays where it is."""
+    """The watch ended in the middle of a file, which stays where it is."""
 
 
 class Inbox:
-    """The watched folder. `reach` gives the memory; `complain` is told, once for each, of troubles that may pass."""
+    """The watched folder. `open_memory` gives the memory; `warn` gets each problem that may pass, once."""
 
     def __init__(
-        self, reach: Callable[[], LocalMemory], folder: Path, complain: Callable[[str], object] = lambda _words: None
+        self, open_memory: Callable[[], LocalMemory], folder: Path, warn: Callable[[str], object] = lambda _text: None
     ) -> None:
-        self._reach, self._folder, self._complain = reach, folder, complain
+        self._open_memory, self._folder, self._warn = open_memory, folder, warn
         self._seen: dict[str, Stamp] = {}
-        self._told: set[str] = set()
+        self._warnings: set[str] = set()
         self._stop = threading.Event()
 
     def run(self, stop: threading.Event, every: float = EVERY_SECONDS) -> None:
-        """Look again and again until `stop` is set, even in the middle of a file."""
+        """Watch until `stop` is set, even in the middle of a file."""
         self._stop = stop
         with contextlib.suppress(_Interrupted):
             while not stop.is_set():
@@ -59,40 +60,40 @@ class Inbox:
 
     def step(self) -> list[InboxFile]:
         """Import the files that have not changed since the last look."""
-        handled = []
-        for name in self._settled():
+        imported = []
+        for name in self._complete_files():
             try:
-                handled.append(self._handle(self._folder / name))
+                imported.append(self._import(self._folder / name))
             except (CommonplaceError, OSError) as error:
-                # The file stays where it is and is tried again with the next look.
-                self._tell(f"{name} in {self._folder} waits: {error}")
-        return handled
+                # The file stays where it is and is tried again next time.
+                self._warn_once(f"{name} in {self._folder} waits: {error}")
+        return imported
 
-    def _settled(self) -> list[str]:
+    def _complete_files(self) -> list[str]:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             found = {path.name: _stamp(path) for path in sorted(self._folder.iterdir()) if _wanted(path)}
         except OSError as error:
-            self._tell(f"{self._folder} cannot be watched: {error}")
+            self._warn_once(f"{self._folder} cannot be watched: {error}")
             return []
-        settled = [name for name, stamp in found.items() if self._seen.get(name) == stamp]
+        complete = [name for name, stamp in found.items() if self._seen.get(name) == stamp]
         self._seen = found
-        return settled
+        return complete
 
-    def _handle(self, path: Path) -> InboxFile:
-        memory = self._reach()
-        summary = import_path(memory, path, report=self._go_on)
-        moved = self._aside(path, FAILED if summary.nothing_read else IMPORTED, iso_time(memory.clock()))
-        if summary.examples:
-            lines = [f"{one.what}: {one.why}" for one in summary.examples]
+    def _import(self, path: Path) -> InboxFile:
+        memory = self._open_memory()
+        report = import_path(memory, path, advance=self._check_stop)
+        moved = self._move_away(path, FAILED if report.nothing_read else IMPORTED, iso_time(memory.clock()))
+        if report.examples:
+            lines = [f"{one.what}: {one.why}" for one in report.examples]
             moved.with_name(f"{moved.name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return InboxFile(path.name, moved, summary)
+        return InboxFile(path.name, moved, report)
 
-    def _go_on(self, _bytes: int) -> None:
+    def _check_stop(self, _bytes: int) -> None:
         if self._stop.is_set():
             raise _Interrupted
 
-    def _aside(self, path: Path, where: str, now: str) -> Path:
+    def _move_away(self, path: Path, where: str, now: str) -> Path:
         """Move a file away under a name that begins with the time and is not taken."""
         folder = self._folder / where
         folder.mkdir(exist_ok=True)
@@ -105,14 +106,14 @@ class Inbox:
             moved = folder / f"{time}-{number}-{path.name}"
         return path.rename(moved)
 
-    def _tell(self, words: str) -> None:
-        if words not in self._told:
-            self._told.add(words)
-            self._complain(words)
+    def _warn_once(self, text: str) -> None:
+        if text not in self._warnings:
+            self._warnings.add(text)
+            self._warn(text)
 
 
 def _wanted(path: Path) -> bool:
-    # A link may lead to what whoever put it here could not read.
+    # A link may lead to a file that its maker could not read.
     return (
         path.is_file()
         and not path.is_symlink()
@@ -128,13 +129,13 @@ def _stamp(path: Path) -> Stamp:
 
 @contextlib.contextmanager
 def watch_inbox(
-    reach: Callable[[], LocalMemory], folder: str, complain: Callable[[str], object], every: float = EVERY_SECONDS
+    open_memory: Callable[[], LocalMemory], folder: str, warn: Callable[[str], object], every: float = EVERY_SECONDS
 ) -> Iterator[None]:
     """Watch a folder for the length of the block; without one, do nothing."""
     if not folder:
         yield
         return
-    inbox, stop = Inbox(reach, Path(folder).expanduser(), complain), threading.Event()
+    inbox, stop = Inbox(open_memory, Path(folder).expanduser(), warn), threading.Event()
     thread = threading.Thread(target=inbox.run, args=(stop, every), name="inbox", daemon=True)
     thread.start()
     try:

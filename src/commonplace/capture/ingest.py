@@ -1,6 +1,6 @@
-"""Ingest: the sessions of coding agents, read where they lie and kept as conversations that follow their files.
+"""Ingesting: the sessions that coding agents left on this machine become conversations that follow their files.
 
-Reading goes on where it ended; what was kept stays when it is interrupted, and doing it twice changes nothing.
+Reading continues where it ended; what was stored stays when it is interrupted, and ingesting twice changes nothing.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from commonplace.capture.import_report import UNTITLED, ImportReport, Skipped, Tally
+from commonplace.capture.import_report import UNTITLED, Advance, ImportReport, Skipped, Tally
 from commonplace.capture.transcript_files import ReadMark, changed_since, file_stamp, mark_of_file, plain_name
 from commonplace.capture.transcript_messages import session_title, turn_messages
 from commonplace.capture.transcript_reading import (
@@ -32,9 +33,9 @@ from commonplace.memory.conversations import (
     NewConversation,
     NewMessage,
     StoredConversation,
+    find_session,
     store_conversation,
 )
-from commonplace.memory.conversations import find_session as session_of
 from commonplace.memory.import_items import (
     link_sub_agents,
     mark_abandoned_turns,
@@ -47,28 +48,42 @@ from commonplace.text.project_names import normalise_project
 
 BATCH_MESSAGES = 200
 BATCH_CHARACTERS = 2_000_000
-
-Advance = Callable[[int], object]
+# A database changes all the time while its editor runs, and is read whole.
+DATABASE_SECONDS = 60.0
+# Between two looks at least this long, and this many times as long as the look took.
+REST_SECONDS, REST_FACTOR = 2.0, 20.0
 
 
 @dataclass(slots=True)
 class IngestReport(ImportReport):
-    """What became of the sessions, by product too, and what in them was of no known kind. Files may be unchanged."""
+    """What became of the sessions, also by product, and record types that are unknown. A known file is unchanged."""
 
     by_source: defaultdict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
     unknown: Counter[str] = field(default_factory=Counter)
 
+    def as_json(self, *, dry_run: bool = False) -> dict[str, Any]:
+        """The report for programs, the commonest reasons first."""
+        return {
+            "sessions": {"added": self.conversations.added, "known": self.conversations.known},
+            "messages": {"added": self.messages.added, "known": self.messages.known},
+            "files": {"read": self.files.added, "unchanged": self.files.known, "skipped": self.files.skipped},
+            "by_source": {source: tally.added + tally.known for source, tally in sorted(self.by_source.items())},
+            "skipped": self.skipped_by_reason(),
+            "examples": [{"what": one.what, "why": one.why} for one in self.examples],
+            "unknown_records": dict(self.unknown),
+        }
+
 
 class IngestRun:
-    """One ingestion under way, of any number of paths."""
+    """One ingestion of any number of paths."""
 
     def __init__(self, memory: LocalMemory, *, project: str | None = None) -> None:
-        self.summary = IngestReport()
+        self.report = IngestReport()
         self._memory = memory
         self._project = None if project is None else normalise_project(project)
 
     def add(self, paths: Iterable[Path], *, named: bool = False) -> None:
-        """Every session at and under these paths."""
+        """Ingest every session at and below these paths."""
         self.read(self.find(paths, named=named))
 
     def find(self, paths: Iterable[Path], *, named: bool = False) -> list[TranscriptFile]:
@@ -76,72 +91,72 @@ class IngestRun:
         files: list[TranscriptFile] = []
         for found in find_transcripts(paths, named=named):
             if isinstance(found, Skipped):
-                self.summary.skip(found)
+                self.report.skip(found)
             else:
                 files.append(found)
         return sorted(files, key=lambda found: "subagents" in found.path.parts)
 
     def read(self, files: Iterable[TranscriptFile], advance: Advance = lambda _bytes: None) -> None:
-        """Keep what is new in these files. `advance` is told how many of their bytes are done."""
+        """Store what is new in these files. `advance` is told how many of their bytes were read."""
         for found in files:
             try:
-                self._file(found, advance)
+                self._read_file(found, advance)
             except (OSError, InvalidInput) as error:
                 why = error.message if isinstance(error, CommonplaceError) else error.strerror or "It cannot be read."
-                self.summary.skip(Skipped(str(found.path), why, "file"))
+                self.report.skip(Skipped(str(found.path), why, "file"))
 
-    def _file(self, found: TranscriptFile, advance: Advance) -> None:
+    def _read_file(self, found: TranscriptFile, advance: Advance) -> None:
         name = plain_name(found.path)
         now, mark = mark_of_file(found.path), self._mark(name)
         change = changed_since(mark, found.path) if mark else "rewritten"
         if change == "same":
-            self.summary.files.known += 1
+            self.report.files.known += 1
             advance(now.size)
             return
         position = mark.position if mark and change in ("grew", "compressed") else None
-        done = _Done(advance, now.size)
-        done.reach(position.offset if position else 0)
-        self.summary.files.added += 1
+        progress = _FileProgress(advance, now.size)
+        progress.reach(position.offset if position else 0)
+        self.report.files.added += 1
         for reading in read_sessions(found.path, found.source, position):
-            _Session(self._memory, self._project, self.summary, reading, position).read(done)
+            _Session(self._memory, self._project, self.report, reading, position).read(progress)
             now = now.after(reading.position)
         save_source_mark(self._memory, name, now.as_json())
-        done.reach(now.size)
+        progress.reach(now.size)
 
     def _mark(self, name: str) -> ReadMark | None:
         known = source_mark(self._memory, name)
         try:
             return ReadMark.from_json(dict(known)) if known else None
         except (KeyError, TypeError, ValueError):
-            # Of another version of ours: the file is read from its start, and what is known changes nothing.
+            # Written by another version: the file is read from its start, and what is known is not stored again.
             return None
 
 
-class _Done:
-    """How much of a file is read, told as it goes on. Offsets in packed files go beyond their size."""
+class _FileProgress:
+    """Reports how much of a file was read. Offsets in compressed files go beyond their size."""
 
     def __init__(self, advance: Advance, size: int) -> None:
-        self._advance, self._size, self._told = advance, size, 0
+        self._advance, self._size, self._reached = advance, size, 0
 
     def reach(self, offset: int) -> None:
         reached = min(offset, self._size)
-        if reached > self._told:
-            self._advance(reached - self._told)
-            self._told = reached
+        if reached > self._reached:
+            self._advance(reached - self._reached)
+            self._reached = reached
 
 
 class _Session:
-    """One session while it is read, kept a batch at a time."""
+    """One session while it is read, stored a batch at a time."""
 
     def __init__(
         self,
         memory: LocalMemory,
         project: str | None,
-        summary: IngestReport,
+        report: IngestReport,
         reading: Reading,
         position: Position | None,
     ) -> None:
-        self._memory, self._project, self._summary, self._reading = memory, project, summary, reading
+        self._memory, self._project, self._report, self._reading = memory, project, report, reading
         self._resumed = position is not None
         self._before = position.trail[-1] if position and position.trail else None
         self._title = ""
@@ -153,66 +168,66 @@ class _Session:
         self._added = self._known = 0
         self._answers: CapturedAnswers | None = None
 
-    def read(self, done: _Done) -> None:
+    def read(self, progress: _FileProgress) -> None:
         for turn in self._reading:
-            self._take(turn)
+            self._add(turn)
             if len(self._waiting) >= BATCH_MESSAGES or self._characters >= BATCH_CHARACTERS:
-                self._keep()
-                done.reach(self._reading.position.offset)
-        self._keep()
-        self._tie()
-        self._tell()
+                self._store()
+                progress.reach(self._reading.position.offset)
+        self._store()
+        self._link()
+        self._count()
 
-    def _take(self, turn: Turn) -> None:
+    def _add(self, turn: Turn) -> None:
         if not turn.sidechain:
-            # A turn without a link begins no branch: its product lost the thread, not the person.
+            # A turn without a parent starts no branch: the product lost the link, the person did not go back.
             self._branched |= None not in (turn.parent, self._before) and turn.parent != self._before
             self._before = turn.identity
         self._spawned |= bool(turn.spawned)
         turn = self._dated(turn)
-        said = list(turn_messages(turn))
-        self._title = self._title or session_title(self._reading.transcript, said)
-        self._waiting += said
-        self._characters += sum(len(one.content) for one in said)
+        messages = list(turn_messages(turn))
+        self._title = self._title or session_title(self._reading.transcript, messages)
+        self._waiting += messages
+        self._characters += sum(len(message.content) for message in messages)
 
     def _dated(self, turn: Turn) -> Turn:
-        """A turn without a time gets that of the one before; the first the session's, else the file's."""
+        """A turn without a time gets that of the one before; the first that of the session, else of the file."""
         transcript = self._reading.transcript
         known = (turn.at_ms, turn.until_ms, self._at, transcript.started_ms)
         at = next((moment for moment in known if moment is not None), None)
-        at = _changed_ms(transcript.path) if at is None else at
+        at = _modified_ms(transcript.path) if at is None else at
         self._at = at if turn.until_ms is None else turn.until_ms
         self._started = at if self._started is None else self._started
         return replace(turn, at_ms=at)
 
-    def _keep(self) -> None:
-        said, self._waiting, self._characters = self._waiting, [], 0
-        if not said:
+    def _store(self) -> None:
+        messages, self._waiting, self._characters = self._waiting, [], 0
+        if not messages:
             return
         try:
-            kept = store_conversation(self._memory, self._conversation(said))
-            self._added, self._known = self._added + kept.added, self._known + kept.known
-            self._link_answers(kept, said)
+            stored = store_conversation(self._memory, self._conversation(messages))
+            self._added, self._known = self._added + stored.added, self._known + stored.known
+            self._replace_answers(stored, messages)
         except (InvalidInput, TooLarge) as error:
-            if len(said) == 1:
-                self._summary.skip(Skipped(self._reading.transcript.path, error.message, "message"))
+            if len(messages) == 1:
+                self._report.skip(Skipped(self._reading.transcript.path, error.message, "message"))
                 return
-            for one in said:
-                self._waiting = [one]
-                self._keep()
+            for message in messages:
+                self._waiting = [message]
+                self._store()
 
-    def _link_answers(self, kept: StoredConversation, said: list[NewMessage]) -> None:
-        """Let the messages stand for the answers that hooks captured of the same turns."""
+    def _replace_answers(self, stored: StoredConversation, messages: list[NewMessage]) -> None:
+        """Let the messages replace the answers that hooks captured from the same turns."""
         if self._answers is None:
-            self._answers = CapturedAnswers(self._memory, kept.session.id)
-        pairs = zip(kept.ids, said, strict=False)
+            self._answers = CapturedAnswers(self._memory, stored.session.id)
+        pairs = zip(stored.ids, messages, strict=False)
         self._answers.replace_by((id_, one.content) for id_, one in pairs if one.role == "assistant")
 
-    def _conversation(self, said: list[NewMessage]) -> NewConversation:
+    def _conversation(self, messages: list[NewMessage]) -> NewConversation:
         transcript = self._reading.transcript
         return NewConversation(
             label=self._label(transcript),
-            messages=said,
+            messages=messages,
             folder=f"/sessions/{transcript.source}",
             project=self._project or transcript_project(transcript),
             source=transcript.source,
@@ -223,48 +238,47 @@ class _Session:
         )
 
     def _label(self, transcript: Transcript) -> str:
-        """Its title, else the question that it began with, which is known already if reading went on."""
+        """The session's title, else its first question, which is in the store already if reading continued."""
         title = session_title(transcript, ())
         if not title and self._resumed:
             with contextlib.suppress(NotFound):
-                title = session_of(self._memory, session_key(transcript), forgotten=True).label
+                title = find_session(self._memory, session_key(transcript), forgotten=True).label
         return title or self._title or UNTITLED
 
-    def _tie(self) -> None:
-        """Tell how this session hangs together, in itself and with its sub-agents."""
+    def _link(self) -> None:
+        """Record abandoned branches of this session, and its links with sub-agents."""
         transcript = self._reading.transcript
         key = session_key(transcript)
         if self._branched:
             turns = session_turns(self._memory, key)
             before = [None, *(turn for turn, _follows in turns)]
-            mark_abandoned_turns(
-                self._memory, key, off_path((turn, f or b) for (turn, f), b in zip(turns, before, strict=False))
-            )
+            links = ((turn, parent or previous) for (turn, parent), previous in zip(turns, before, strict=False))
+            mark_abandoned_turns(self._memory, key, off_path(links))
         if self._spawned:
             link_sub_agents(self._memory, key)
         if transcript.parent_session:
             link_sub_agents(self._memory, f"{transcript.source}:{transcript.parent_session}")
 
-    def _tell(self) -> None:
-        """Count what came in, and what was met and not taken."""
-        summary, counts, transcript = self._summary, self._reading.counts, self._reading.transcript
-        for tally in (summary.conversations, summary.by_source[transcript.source]):
+    def _count(self) -> None:
+        """Count what was stored, and what could not be read."""
+        report, counts, transcript = self._report, self._reading.counts, self._reading.transcript
+        for tally in (report.conversations, report.by_source[transcript.source]):
             tally.added += bool(self._added)
             tally.known += bool(self._known and not self._added)
-        summary.messages.added += self._added
-        summary.messages.known += self._known
-        summary.unknown.update(counts.unknown)
+        report.messages.added += self._added
+        report.messages.known += self._known
+        report.unknown.update(counts.unknown)
         for number, why in (
             (counts.malformed, "malformed lines"),
             (counts.oversize, "lines too long to be read"),
             (sum(counts.unknown.values()), "records of unknown types"),
         ):
             if number:
-                summary.skip(Skipped(transcript.path, why, "message", number))
+                report.skip(Skipped(transcript.path, why, "message", number))
 
 
 def session_key(transcript: Transcript) -> str:
-    """What a session is called here: its product, its id there, and the sub-agent's if it is one."""
+    """The name of a session: its product, its id there, and that of the sub-agent if it is one's."""
     session = transcript.session or Path(transcript.path).stem
     if transcript.agent_id and transcript.parent_session:
         return f"{transcript.source}:{transcript.parent_session}/{transcript.agent_id}"[:MAX_KEY]
@@ -272,7 +286,7 @@ def session_key(transcript: Transcript) -> str:
 
 
 def session_metadata(transcript: Transcript) -> Mapping[str, object]:
-    """What is known about a session besides what was said in it; its links to others for the graph."""
+    """What is known about a session besides its messages, with its links to other sessions."""
     source = transcript.source
     known = {
         "folder": transcript.folder,
@@ -287,31 +301,25 @@ def session_metadata(transcript: Transcript) -> Mapping[str, object]:
     return {name: value for name, value in known.items() if value}
 
 
-def _changed_ms(path: str) -> int | None:
+def _modified_ms(path: str) -> int | None:
     try:
         return Path(path).stat().st_mtime_ns // 1_000_000
     except OSError:
         return None
 
 
-# A database changes all the time while its editor runs, and is read whole.
-DATABASE_SECONDS = 60.0
-# After a look it rests at least this long, and this many times as long as the look took.
-REST_SECONDS, REST_FACTOR = 2.0, 20.0
-
-
 class SessionWatcher:
-    """Looks again and again at what lies at and under some paths. A file that vanished is no matter."""
+    """Watches the sessions at and below some paths. Files may disappear meanwhile."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths
         self._seen: dict[Path, tuple[int, int]] = {}
         self._read_at: dict[Path, float] = {}
         self.rest = REST_SECONDS
-        """Seconds to wait before the next look, so that looking costs little however much there is to look at."""
+        """Seconds to wait before the next look, so that watching costs little however many files there are."""
 
     def changed(self) -> list[TranscriptFile]:
-        """The sessions that are new or changed; at the first look all."""
+        """The sessions that are new or changed; all of them the first time."""
         began = time.monotonic()
         seen: dict[Path, tuple[int, int]] = {}
         files: list[TranscriptFile] = []

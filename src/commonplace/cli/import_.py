@@ -91,7 +91,7 @@ def import_(
     else:
         with call.memory() as memory, private_temporary_files(memory.settings.data_dir):
             summary = _import_paths(call, memory, paths, folder, project, format_)
-    reply = summary.told(dry_run=dry_run)
+    reply = summary.as_json(dry_run=dry_run)
     if summary.nothing_read:
         why = "; ".join(f"{one.what}: {one.why}" for one in summary.examples[:3]) or "there is nothing in it"
         raise StoppedEarly(f"Nothing could be read: {why}.", _hint(), reply)
@@ -128,7 +128,7 @@ def _import_paths(
                     importing.add(Path(path))
             return importing.finish()
         except KeyboardInterrupt:
-            done = importing.summary
+            done = importing.report
             call.note(
                 f"Interrupted. {done.conversations.added:,} conversations with {done.messages.added:,} new messages"
                 f" and {done.items.added:,} other items are stored; the same command goes on from there."

@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import click
 
@@ -51,9 +50,9 @@ def ingest(call: Call, paths: Sequence[str], project: str | None, watch: bool) -
         summary = _ingest_paths(call, memory, chosen, project, named=bool(paths))
         waiting = 0 if memory.embeddings.state == "off" else status(memory)["pending"]
         if paths and not watch and summary.nothing_read and not summary.files.known:
-            raise StoppedEarly(f"No session could be read: {_why(summary)}.", _hint(), _reply(summary))
+            raise StoppedEarly(f"No session could be read: {_why(summary)}.", _hint(), summary.as_json())
         if call.json:
-            call.reply(_reply(summary) | {"waiting_for_vectors": waiting})
+            call.reply(summary.as_json() | {"waiting_for_vectors": waiting})
             return
         _show(call, summary)
         if waiting:
@@ -75,10 +74,10 @@ def _ingest_paths(
             reading.read(files, advance)
         _link(memory)
     except KeyboardInterrupt:
-        done = reading.summary.messages.added
+        done = reading.report.messages.added
         call.note(f"Interrupted. {done:,} messages are stored; the same command goes on from there.")
         raise
-    return reading.summary
+    return reading.report
 
 
 def _follow(call: Call, memory: LocalMemory, paths: Sequence[Path], project: str | None) -> None:
@@ -94,7 +93,7 @@ def _follow(call: Call, memory: LocalMemory, paths: Sequence[Path], project: str
                 _link(memory)
             except StoreBusy:
                 following = SessionWatcher(paths)
-            told = reading.summary
+            told = reading.report
             if told.messages.added:
                 call.say(f"{told.messages.added:,} new messages in {told.conversations.added:,} sessions.")
             time.sleep(following.rest)
@@ -150,22 +149,3 @@ def _show(call: Call, summary: IngestReport) -> None:
         call.note(f"{one.what}: {one.why}")
     if not (summary.files.added or summary.files.known):
         call.note("No sessions were found. Name a file or folder, or run an agent first.")
-
-
-def _reply(summary: IngestReport) -> dict[str, Any]:
-    return {
-        "sessions": {"added": summary.conversations.added, "known": summary.conversations.known},
-        "messages": {"added": summary.messages.added, "known": summary.messages.known},
-        "files": {
-            "read": summary.files.added,
-            "unchanged": summary.files.known,
-            "skipped": summary.files.skipped,
-        },
-        "by_source": {source: tally.added + tally.known for source, tally in sorted(summary.by_source.items())},
-        "skipped": [
-            {"unit": unit, "why": why, "count": count}
-            for (unit, why), count in sorted(summary.reasons.items(), key=lambda entry: -entry[1])
-        ],
-        "examples": [{"what": one.what, "why": one.why} for one in summary.examples],
-        "unknown_records": dict(summary.unknown),
-    }

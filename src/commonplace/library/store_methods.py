@@ -63,7 +63,7 @@ class StoreMethods(BoundMethods):
         run = IngestRun(self._local, project=project)
         run.add(found, named=bool(paths))
         link_pending(self._local)
-        return run.summary
+        return run.report
 
     def export(
         self,

@@ -74,7 +74,7 @@ def import_files(memory: LocalMemory, request: ApiRequest[Placed, None]) -> Answ
         why = "; ".join(f"{one.what}: {one.why}" for one in summary.examples[:3]) or "there is nothing in it"
         known = "; ".join(f"{name} ({format_.what})" for name, format_ in FORMATS.items())
         raise InvalidInput(f"Nothing could be read: {why}.", f"These can be read: {known}.")
-    return Answer(summary.told(dry_run=wanted.dry_run))
+    return Answer(summary.as_json(dry_run=wanted.dry_run))
 
 
 def _document(memory: LocalMemory, scope: SessionScope, format_: Format, *, metadata: bool) -> Iterator[str]:

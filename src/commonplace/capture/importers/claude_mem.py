@@ -1,6 +1,6 @@
-"""claude-mem: what its worker observed and summed up, and what was asked, from its database or its JSON export.
+"""claude-mem: its observations, summaries and prompts, from its database or its JSON export.
 
-Written against the schemas 4 to 40 or so; the first ones called sessions by other names.
+Written against the schemas 4 to 40 or so; the first ones used other names for sessions.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from commonplace.capture.importers.foreign_database import ForeignDatabase, Row,
 from commonplace.capture.importers.row_mapping import (
     BOOKKEEPING,
     REBUILT_HERE,
+    SELF_DESCRIPTION,
     TableMapping,
-    field_list,
-    field_text,
+    created_ms,
+    first_prompt,
     fit_item,
     project_name,
-    row_created_ms,
     split_conversation,
 )
-from commonplace.memory.conversations import NewConversation, NewMessage
+from commonplace.memory.conversations import NewConversation
 from commonplace.memory.remember import NewItem
 from commonplace.model import KNOWLEDGE_TYPES
 
@@ -54,14 +54,17 @@ TABLES = TableMapping(
         "user_prompts.sync_rev": _SYNC,
         "sdk_sessions.worker_port": BOOKKEEPING,
         "sdk_sessions.prompt_counter": REBUILT_HERE,
-        "tool_uses": "raw calls of tools; what they came to is in the observations",
+        "tool_uses": "raw tool calls; their results are in the observations",
         "pending_messages": BOOKKEEPING,
         "schema_versions": BOOKKEEPING,
-        "export": "what the export says of itself",
+        "export": SELF_DESCRIPTION,
     },
 )
 _DETAILS = {"facts": "\n", "concepts": ", ", "files_read": ", ", "files_modified": ", "}
 _SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+# The names of a session in the agent and in claude-mem itself, the new one first.
+_AGENT_IDS = ("content_session_id", "claude_session_id")
+_OWN_IDS = ("memory_session_id", "sdk_session_id")
 
 _EXPORTED = {
     "observations": "observations",
@@ -72,8 +75,8 @@ _EXPORTED = {
 
 
 def read(database: ForeignDatabase) -> Iterator[Entry]:
-    """Sessions with what was asked in them, then what was observed and summed up."""
-    keys = _keys(database)
+    """Sessions with their prompts, then observations and summaries."""
+    keys = _session_keys(database)
     yield from _sessions(database, keys)
     for row in TABLES.rows(database, "observations", "ORDER BY rowid"):
         yield _observation(keys, row)
@@ -83,111 +86,91 @@ def read(database: ForeignDatabase) -> Iterator[Entry]:
 
 
 def read_export(stream: Stream, _name: str) -> Iterator[Entry]:
-    return read_export_tables(stream, _EXPORTED, read, TABLES.taken)
+    return read_export_tables(stream, _EXPORTED, read, TABLES.columns)
 
 
-def _keys(database: ForeignDatabase) -> dict[str, str]:
-    """The keys of sessions by the names that rows call them by."""
+def _session_keys(database: ForeignDatabase) -> dict[str, str]:
+    """The keys of sessions by the names that rows use for them."""
     keys: dict[str, str] = {}
     for row in TABLES.rows(database, "sdk_sessions"):
-        key = TABLES.key(_outer(row) or field_text(row, "memory_session_id", "sdk_session_id"))
-        for name in ("memory_session_id", "sdk_session_id", "content_session_id", "claude_session_id"):
-            keys.setdefault(field_text(row, name), key)
+        key = TABLES.key(row.text(*_AGENT_IDS) or row.text(*_OWN_IDS))
+        for name in (*_OWN_IDS, *_AGENT_IDS):
+            keys.setdefault(row.text(name), key)
         keys.setdefault(f"row {row['id']}", key)
     keys.pop("", None)
     return keys
 
 
 def _sessions(database: ForeignDatabase, keys: Mapping[str, str]) -> Iterator[Entry]:
-    names = [name for name in ("content_session_id", "claude_session_id") if database.has("user_prompts", name)]
-    order = f"ORDER BY {names[0]}, created_at_epoch, id" if names else "ORDER BY session_db_id, created_at_epoch, id"
-    told: set[str] = set()
+    names = [name for name in _AGENT_IDS if database.has("user_prompts", name)]
+    order = f"ORDER BY {names[0] if names else 'session_db_id'}, created_at_epoch, id"
+    seen: set[str] = set()
     for key, rows in groupby(TABLES.rows(database, "user_prompts", order), key=lambda row: _key(keys, row)):
-        prompts = [row for row in rows if field_text(row, "prompt_text")]
+        prompts = [row for row in rows if row.text("prompt_text")]
         if prompts and key:
-            told.add(key)
-            yield from split_conversation(_conversation(database, key, prompts[0]), map(_prompt, prompts))
+            seen.add(key)
+            messages = (TABLES.message("prompt", row, "user", row.text("prompt_text")) for row in prompts)
+            yield from split_conversation(_conversation(database, key, prompts[0]), messages)
     for row in TABLES.rows(database, "sdk_sessions", "ORDER BY rowid"):
         key = keys.get(f"row {row['id']}")
-        if key and key not in told and field_text(row, "user_prompt"):
-            said = NewMessage(
-                "user", field_text(row, "user_prompt"), row_created_ms(row), identity=f"session {row['id']}"
-            )
-            yield from split_conversation(_conversation(database, key, row), [said])
+        if key and key not in seen and row.text("user_prompt"):
+            yield from split_conversation(_conversation(database, key, row), [first_prompt(row)])
 
 
 def _conversation(database: ForeignDatabase, key: str, row: Row) -> NewConversation:
     session = key.partition(":")[2]
-    column = "content_session_id" if database.has("sdk_sessions", "content_session_id") else "claude_session_id"
-    known = database.has("sdk_sessions", column)
-    found = TABLES.rows(database, "sdk_sessions", f"WHERE {column} = ?", (session,)) if known else iter(())
+    column = next((name for name in _AGENT_IDS if database.has("sdk_sessions", name)), "")
+    found = TABLES.rows(database, "sdk_sessions", f"WHERE {column} = ?", (session,)) if column else iter(())
     about = next(found, row)
     return NewConversation(
-        label=conversation_label(
-            field_text(about, "custom_title"), field_text(about, "user_prompt") or field_text(row, "prompt_text")
-        ),
+        label=conversation_label(about.text("custom_title"), about.text("user_prompt") or row.text("prompt_text")),
         messages=(),
         folder="/imports/claude-mem",
-        project=project_name(field_text(about, "project") or field_text(row, "project")),
+        project=project_name(about.text("project") or row.text("project")),
         source=TABLES.source,
         key=key,
         meta=TABLES.meta(session, about, "status", "completed_at", "platform_source", "observed_model"),
-        started_ms=row_created_ms(about),
-    )
-
-
-def _prompt(row: Row) -> NewMessage:
-    uid = TABLES.numbered("prompt", row)
-    return NewMessage(
-        "user", field_text(row, "prompt_text"), row_created_ms(row), TABLES.meta(row["id"], row), f"prompt {uid}", uid
+        started_ms=created_ms(about),
     )
 
 
 def _observation(keys: Mapping[str, str], row: Row) -> Entry:
-    key = _key(keys, row)
+    meta = ("prompt_number", "generated_by_model", "agent_type", "agent_id", "metadata")
     return fit_item(
         NewItem(
-            content=field_text(row, "text"),
+            content=row.text("text"),
             kind="memory" if row.get("type") in KNOWLEDGE_TYPES else "observation",
-            type=field_text(row, "type"),
-            title=field_text(row, "title"),
-            details={"subtitle": field_text(row, "subtitle"), "narrative": field_text(row, "narrative")}
-            | {name: between.join(field_list(row.get(name))) for name, between in _DETAILS.items()},
-            meta=TABLES.meta(
-                *(row["id"], row, "prompt_number", "generated_by_model", "agent_type", "agent_id", "metadata"),
-                *("merged_into_project", "origin_device_id"),
-            ),
-            project=field_text(row, "merged_into_project", "project"),
-            session=key,
-            created_ms=row_created_ms(row),
-            uid=TABLES.numbered("observation", row),
+            type=row.text("type"),
+            title=row.text("title"),
+            details={"subtitle": row.text("subtitle"), "narrative": row.text("narrative")}
+            | {name: separator.join(row.texts(name)) for name, separator in _DETAILS.items()},
+            meta=TABLES.meta(row["id"], row, *meta, "merged_into_project", "origin_device_id"),
+            project=row.text("merged_into_project", "project"),
+            session=_key(keys, row),
+            created_ms=created_ms(row),
+            uid=TABLES.row_uid("observation", row),
         )
     )
 
 
 def _summary(keys: Mapping[str, str], row: Row) -> Entry:
-    files = {name: field_list(row.get(name)) for name in ("files_read", "files_edited")}
+    files = {name: row.texts(name) for name in ("files_read", "files_edited")}
     return fit_item(
         NewItem(
             kind="summary",
-            title=field_text(row, "request"),
-            details={name: field_text(row, name) for name in _SUMMARY},
+            title=row.text("request"),
+            details={name: row.text(name) for name in _SUMMARY},
             meta=TABLES.meta(row["id"], row, "prompt_number", "merged_into_project", "origin_device_id", **files),
-            project=field_text(row, "merged_into_project", "project"),
+            project=row.text("merged_into_project", "project"),
             session=_key(keys, row),
-            created_ms=row_created_ms(row),
-            uid=TABLES.numbered("summary", row),
+            created_ms=created_ms(row),
+            uid=TABLES.row_uid("summary", row),
         )
     )
 
 
 def _key(keys: Mapping[str, str], row: Row) -> str | None:
-    """The session a row belongs to; one that is written down nowhere still holds its rows together."""
-    inner = field_text(row, "memory_session_id", "sdk_session_id")
-    number = row.get("session_db_id")
-    known = keys.get(inner) or keys.get(_outer(row)) or keys.get(f"row {number}")
-    return known or (TABLES.key(_outer(row) or inner) if _outer(row) or inner else None)
-
-
-def _outer(row: Row) -> str:
-    return field_text(row, "content_session_id", "claude_session_id")
+    """The session that a row belongs to; one without a row of its own still holds its rows together."""
+    agent_id, own_id = row.text(*_AGENT_IDS), row.text(*_OWN_IDS)
+    known = keys.get(own_id) or keys.get(agent_id) or keys.get(f"row {row.get('session_db_id')}")
+    return known or (TABLES.key(agent_id or own_id) if agent_id or own_id else None)

@@ -1,7 +1,8 @@
-"""Read our own archive back without loss (memory/export_archive.py writes it). All of it is checked first.
+"""Commonplace's own exports, imported without loss: archives of everything, and conversations as JSON.
 
-Nothing in it is trusted. Only files of our own names are opened; each is read line by line in little memory, and has to
-be what the manifest says. What is kept of it comes in batches, each in one transaction, and the same again goes on.
+Nothing in an archive (memory/export_archive.py writes it) is trusted, and all of it is checked before any is stored.
+Only files with the right names are opened; each is read line by line in little memory and has to be what the manifest
+says. Records are stored in batches, each in one transaction; importing again continues.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from commonplace.capture.import_report import MAX_HELD, Entry, Skipped, Stream, Unit, conversation_label
-from commonplace.capture.importers.json_reader import read_conversations
+from commonplace.capture.import_report import MAX_HELD, Advance, Entry, Skipped, Stream, Unit, conversation_label
+from commonplace.capture.importers.json_reader import UnreadableMessage, read_conversations
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.identity import ref
 from commonplace.input_limits import check_json, values_for
@@ -31,40 +32,40 @@ from commonplace.text.json_fields import object_in, text_in, time_in
 BATCH_RECORDS = 500
 BATCH_BYTES = 8_000_000
 MAX_MANIFEST = 1 << 20
-# All projects are held at once: hundreds of thousands.
+# All projects are in memory at once: hundreds of thousands.
 MAX_PROJECTS = 1 << 26
-_HELD_BY_PROJECTS = 8
-_UNPACK = "Import it with `commonplace import`, on the machine of the store."
-_AGAIN = "Make the archive again, or fetch it again: nothing of it was kept."
+_PROJECTS_SHARE = 8
+_USE_COMMAND = "Import it with `commonplace import`, on the machine of the store."
+_AGAIN = "Make the archive again, or fetch it again: nothing of it was imported."
 _UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
-# What systems leave in folders and zips by themselves.
+# Files that operating systems add to folders and zips.
 _STRAY = re.compile(r"(?:.*/)?(?:\.(?!\.).*|__MACOSX/.*|Thumbs\.db|desktop\.ini)", re.DOTALL)
 
+LONGEST_ITEM = 5 << 20
+"""Bytes of a record whose text is as long as an item may be."""
+SOURCE = "json"
+"""The source of conversations that name none."""
+
 Record = Mapping[str, Any]
-Advance = Callable[[int], object]
 
 
 @dataclass(frozen=True, slots=True)
 class ManifestEntry:
-    """What the manifest says of a file."""
+    """What the manifest says about a file."""
 
     lines: Any
     bytes: Any
     sha256: Any
 
     @property
-    def told(self) -> bool:
+    def is_complete(self) -> bool:
         return all(isinstance(one, int) for one in (self.lines, self.bytes)) and isinstance(self.sha256, str)
 
 
-# Bytes of a record whose text has as many characters as an item may have.
-LONGEST_ITEM = 5 << 20
-
-
 class Archive:
-    """An archive, open for reading: `density` is its bytes on the disk for each of its own.
+    """An archive, open for reading: `density` is its bytes on the disk per byte of content.
 
-    InvalidInput tells what is wrong with it.
+    InvalidInput says what is wrong with it.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Archive:
     ) -> None:
         self._open, self._density = open_, density
         self._most_held = MAX_HELD
-        self._files = _promised(manifest)
+        self._files = _read_manifest_entries(manifest)
         if len({*names}) < len(names):
             raise InvalidInput("A file is in it twice.", _AGAIN)
         for name in names:
@@ -83,34 +84,33 @@ class Archive:
         """Hold no more than so many bytes of its text at once, and take no more records than that."""
         self._most_held = max_held
         if sum(one.lines for one in self._files.values()) > max_records:
-            raise InvalidInput("It has too many records for an upload of its size.", _UNPACK)
-        # A project takes many times its text in memory, and all of them are held together.
-        if self._files["project"].bytes > max_held // _HELD_BY_PROJECTS:
-            raise InvalidInput("It has too many projects for an upload of its size.", _UNPACK)
+            raise InvalidInput("It has too many records for an upload of its size.", _USE_COMMAND)
+        # A project takes many times its text in memory, and all projects are in memory at once.
+        if self._files["project"].bytes > max_held // _PROJECTS_SHARE:
+            raise InvalidInput("It has too many projects for an upload of its size.", _USE_COMMAND)
 
     def check(self, advance: Advance) -> None:
-        """Read all of it."""
+        """Read and check all of it."""
         for what in ARCHIVE_FILES:
             for _record, size in self._records(what):
                 advance(self._half(size))
 
-    def taken(self, memory: LocalMemory | None, advance: Advance) -> Iterator[tuple[Unit, RecordOutcome]]:
-        """Keep all of it, and tell what became of each record. Without a book, what there is."""
+    def store_records(self, memory: LocalMemory | None, advance: Advance) -> Iterator[tuple[Unit, RecordOutcome]]:
+        """Store all of it; yields what became of each record. Without a memory, nothing is stored."""
         for what in ARCHIVE_FILES:
             for batch in self._batches(what, advance):
-                done = (
-                    [_found(one) for one in batch]
-                    if memory is None
-                    else take_records(memory, batch, future_as_now=True)
-                )
-                yield from zip(map(_unit, batch), done, strict=True)
+                if memory is None:
+                    outcomes = [RecordOutcome(one["what"], one["name"], "added") for one in batch]
+                else:
+                    outcomes = take_records(memory, batch, future_as_now=True)
+                yield from zip(map(_unit, batch), outcomes, strict=True)
 
     def _half(self, size: int) -> int:
-        """So many bytes on the disk: all of it is read twice."""
+        """Half the bytes on the disk, since all of it is read twice."""
         return round(size * self._density / 2)
 
     def _longest_line(self) -> int:
-        """The longest text that an item may have fits into a line, however small the archive is packed."""
+        """Long enough for the longest item, however small the archive is."""
         return max(self._most_held // 4, LONGEST_ITEM)
 
     def _batches(self, what: RecordKind, advance: Advance) -> Iterator[list[Record]]:
@@ -128,22 +128,22 @@ class Archive:
             yield batch
 
     def _records(self, what: RecordKind) -> Iterator[tuple[Record, int]]:
-        """The records of a file with the length of each, which is what was promised once all of them are read."""
-        name, promised = ARCHIVE_FILES[what], self._files[what]
+        """The records of a file with the length of each; at its end the file is compared with its manifest entry."""
+        name, expected = ARCHIVE_FILES[what], self._files[what]
         digest, lines, size, last = hashlib.sha256(), 0, 0, ""
         for line in self._lines(name):
             lines, size = lines + 1, size + len(line)
-            if len(line) > MAX_ARCHIVE_LINE or size > promised.bytes:
+            if len(line) > MAX_ARCHIVE_LINE or size > expected.bytes:
                 raise InvalidInput(f"{name} is longer than its manifest says, or has a line without an end.", _AGAIN)
             if len(line) > self._longest_line():
-                raise InvalidInput(f"{name}, line {lines} is too long for an upload of its size.", _UNPACK)
+                raise InvalidInput(f"{name}, line {lines} is too long for an upload of its size.", _USE_COMMAND)
             digest.update(line)
             record = _record(what, line, f"{name}, line {lines}")
             if record["name"] <= last:
                 raise InvalidInput(f"{name}, line {lines}: a name comes twice, or out of order.", _AGAIN)
             last = record["name"]
             yield record, len(line)
-        if ManifestEntry(lines, size, digest.hexdigest()) != promised:
+        if ManifestEntry(lines, size, digest.hexdigest()) != expected:
             raise InvalidInput(f"{name} is not what its manifest says: it was cut off or changed.", _AGAIN)
 
     def _lines(self, name: str) -> Iterator[bytes]:
@@ -156,19 +156,19 @@ class Archive:
 
 
 def archive_in_folder(folder: Path) -> Archive | None:
-    """The archive that a folder is; None if it is none."""
-    manifest = _manifest(lambda: _file(folder / MANIFEST)) if (folder / MANIFEST).is_file() else None
+    """The archive in a folder; None if it is none."""
+    manifest = _read_manifest(lambda: _open_file(folder / MANIFEST)) if (folder / MANIFEST).is_file() else None
     if manifest is None:
         return None
     names = [one.name + "/" * one.is_dir() for one in folder.iterdir()]
-    return Archive(manifest, names, lambda name: _file(folder / name))
+    return Archive(manifest, names, lambda name: _open_file(folder / name))
 
 
 def archive_in_zip(archive: zipfile.ZipFile) -> Archive | None:
-    """The archive that a zip is, as long as that is open; None if it is none."""
+    """The archive in a zip, while that is open; None if it is none."""
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
-    manifest = _manifest(lambda: archive.open(MANIFEST)) if MANIFEST in names else None
+    manifest = _read_manifest(lambda: archive.open(MANIFEST)) if MANIFEST in names else None
     if manifest is None:
         return None
     packed, unpacked = sum(entry.compress_size for entry in entries), sum(entry.file_size for entry in entries)
@@ -176,17 +176,17 @@ def archive_in_zip(archive: zipfile.ZipFile) -> Archive | None:
 
 
 def read_archive_part(_stream: Stream, name: str) -> Iterator[Entry]:
-    """A part of an archive says too little of itself."""
+    """A single file of an archive cannot be imported."""
     yield Skipped(name, f"it is a part of an archive: import its folder or zip as a whole, with {MANIFEST}", "file")
 
 
-def _file(path: Path) -> IO[bytes]:
+def _open_file(path: Path) -> IO[bytes]:
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path.name}")
     return path.open("rb")
 
 
-def _manifest(open_: Callable[[], IO[bytes]]) -> Mapping[str, Any] | None:
+def _read_manifest(open_: Callable[[], IO[bytes]]) -> Mapping[str, Any] | None:
     try:
         with open_() as stream:
             data = json.loads(stream.read(MAX_MANIFEST).decode())
@@ -195,17 +195,14 @@ def _manifest(open_: Callable[[], IO[bytes]]) -> Mapping[str, Any] | None:
     return data if isinstance(data, dict) and data.get("format") == ARCHIVE_FORMAT else None
 
 
-def _promised(manifest: Mapping[str, Any]) -> dict[RecordKind, ManifestEntry]:
+def _read_manifest_entries(manifest: Mapping[str, Any]) -> dict[RecordKind, ManifestEntry]:
     version, files = manifest.get("version"), manifest.get("files")
     if isinstance(version, int) and version > ARCHIVE_VERSION:
         raise InvalidInput(f"It is of version {version}; only {ARCHIVE_VERSION} is known here.", "Upgrade Commonplace.")
     entries = [one for one in files if isinstance(one, dict)] if isinstance(files, list) else []
     found = {one.get("name"): ManifestEntry(one.get("lines"), one.get("bytes"), one.get("sha256")) for one in entries}
-    if (
-        version != ARCHIVE_VERSION
-        or {*found} != {*ARCHIVE_FILES.values()}
-        or not all(one.told for one in found.values())
-    ):
+    complete = {*found} == {*ARCHIVE_FILES.values()} and all(one.is_complete for one in found.values())
+    if version != ARCHIVE_VERSION or not complete:
         raise InvalidInput("Its manifest does not say what is in it.", _AGAIN)
     if found[ARCHIVE_FILES["project"]].bytes > MAX_PROJECTS:
         raise InvalidInput(f"Its projects have more than {MAX_PROJECTS >> 20} MB.", "Export them in parts: --project.")
@@ -225,26 +222,14 @@ def _record(what: RecordKind, line: bytes, where: str) -> Record:
     return record
 
 
-def _fields(record: Record) -> Mapping[str, Any]:
-    fields = record.get("fields")
-    return fields if isinstance(fields, dict) else {}
-
-
 def _unit(record: Record) -> Unit:
     if record["what"] == "item":
-        return "message" if _fields(record).get("kind") == "message" else "item"
+        return "message" if object_in(record, "fields").get("kind") == "message" else "item"
     return "conversation" if record["what"] == "session" else "project"
 
 
-def _found(record: Record) -> RecordOutcome:
-    return RecordOutcome(record["what"], record["name"], "added")
-
-
-SOURCE = "json"
-
-
 def read_json(stream: Stream, name: str) -> Iterator[Entry]:
-    """Every conversation of an export, and what could not be read of it."""
+    """Every conversation of a JSON export, and what could not be read of it."""
     return read_conversations(stream, lambda data, where: (_conversation(data, where),))
 
 
@@ -253,10 +238,10 @@ def _conversation(data: Any, where: str) -> Entry:
         return Skipped(where, "it has no list of messages")
     messages = []
     for number, entry in enumerate(data["messages"], 1):
-        said = _said(entry)
-        if isinstance(said, str):
-            return Skipped(where, f"message {number}: {said}")
-        messages.append(said)
+        try:
+            messages.append(_message(entry))
+        except UnreadableMessage as error:
+            return Skipped(where, f"message {number}: {error}")
     if not messages:
         return Skipped(where, "it has no messages")
     score = data.get("importance_score")
@@ -278,20 +263,18 @@ def _conversation(data: Any, where: str) -> Entry:
     )
 
 
-def _said(data: Any) -> NewMessage | str:
-    """The message, or what is wrong with it."""
+def _message(data: Any) -> NewMessage:
     if not isinstance(data, dict):
-        return "it is no object"
+        raise UnreadableMessage("it is no object")
     role, content, id_ = text_in(data, "role"), text_in(data, "content"), text_in(data, "id")
     if role not in ROLES:
-        return f"unknown role {role[:40]!r}" if role else "no role"
+        raise UnreadableMessage(f"unknown role {role[:40]!r}" if role else "no role")
     if not content:
-        return "no content"
-    return NewMessage(
-        role, content, time_in(data, "timestamp"), object_in(data, "metadata"), identity=id_, uid=_uid(id_)
-    )
+        raise UnreadableMessage("no content")
+    meta, at_ms = object_in(data, "metadata"), time_in(data, "timestamp")
+    return NewMessage(role, content, at_ms, meta, identity=id_, uid=_uid(id_))
 
 
 def _uid(id_: str) -> str | None:
-    """The id where it is one of ours; others only tell things apart."""
+    """The id, if it is a UUID; any other only identifies within the export."""
     return ref(id_).uid if id_ else None

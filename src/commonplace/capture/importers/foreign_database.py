@@ -1,7 +1,9 @@
-"""A database of another product: read from a copy of our own, so that theirs is never locked and never written.
+"""Databases of other products, read from a copy, so that theirs is never locked and never written.
 
-SQLite writes beside a file that it reads while that file has a write-ahead log, and waits for whoever writes. A copy
-of the file together with its log or journal does neither; it is taken again if something changed meanwhile.
+SQLite writes next to a file that it reads while that file has a write-ahead log, and waits for other writers. A copy of
+the file with its log or journal does neither; it is taken again if something changed meanwhile. A JSON export is laid
+out as the tables it was exported from: so there is one reader per product, and an export of any length needs little
+memory.
 """
 
 from __future__ import annotations
@@ -19,28 +21,70 @@ import apsw
 from commonplace.capture.import_report import MAX_HELD, Entry, Skipped, Stream
 from commonplace.capture.importers.json_reader import Element, records
 from commonplace.memory.remember import UNSTORABLE
+from commonplace.text.dates import EARLIEST_MS, LATEST_MS
+from commonplace.text.json_fields import parse_if_json, text_in, time_in
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 DATABASE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
+EXPORT_TABLE = "export"
+"""The table of what an export says about itself."""
 # What SQLite needs besides the file itself to know what was committed.
-_BESIDE = ("", "-wal", "-journal")
+_COMPANIONS = ("", "-wal", "-journal")
 _TRIES = 5
 _CHUNK = 1 << 20
-# What statements of our own need.
-_LEAST_CELL = 1 << 16
-# Tables that a full-text index keeps beside itself; they say nothing of their own.
+# The longest cell that our own statements need.
+_MIN_CELL = 1 << 16
+# Tables that belong to a full-text index; they hold nothing of their own.
 _SHADOWS = ("_data", "_idx", "_content", "_docsize", "_config")
-
-Row = Mapping[str, Any]
+# Times below this are seconds since 1970, others milliseconds.
+_SECONDS = 100_000_000_000
 
 
 class UnreadableDatabase(Exception):
     """Why a database, or the rest of it, cannot be read; a part of a sentence."""
 
 
+class Row(dict[str, Any]):
+    """A row of a table, or an object stored in one. A value may be of any type, and a missing column is None."""
+
+    def text(self, *names: str) -> str:
+        """The first of these columns that holds some text or a number."""
+        return text_in({n: str(self[n]) for n in names if isinstance(self.get(n), (str, int, float))}, *names)
+
+    def time(self, *names: str) -> int | None:
+        """The first of these columns that is a time: milliseconds or seconds since 1970, or ISO 8601."""
+        for name in names:
+            value = self.get(name)
+            if isinstance(value, (int, float)) and value and EARLIEST_MS <= value <= LATEST_MS:
+                return round(value * 1000) if abs(value) < _SECONDS else round(value)
+            if (ms := time_in(self, name)) is not None:
+                return ms
+        return None
+
+    def texts(self, name: str) -> list[str]:
+        """A list that is stored as JSON or separated by commas."""
+        value = parse_if_json(self.get(name))
+        if isinstance(value, str):
+            value = value.split(",")
+        if not isinstance(value, list):
+            return []
+        entries = (entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False) for entry in value)
+        return [entry.strip() for entry in entries if entry.strip()]
+
+    def nested(self, name: str) -> Row:
+        """An object that is stored as JSON; empty if it is anything else."""
+        return parse_object(self.get(name))
+
+
+def parse_object(value: Any) -> Row:
+    """An object, or the JSON of one, as a row; empty if it is anything else."""
+    found = parse_if_json(value)
+    return Row(found) if isinstance(found, dict) else Row()
+
+
 @contextmanager
 def open_copy(source: Path | Stream, max_held: int = MAX_HELD) -> Iterator[ForeignDatabase]:
-    """The database at a path or in a stream, for the length of the block. No cell may have more bytes than that."""
+    """The database at a path or in a stream, for the length of the block. `max_held` limits the length of a cell."""
     with TemporaryDirectory(prefix="commonplace-") as folder:
         copy = Path(folder) / "database"
         if isinstance(source, Path):
@@ -49,17 +93,17 @@ def open_copy(source: Path | Stream, max_held: int = MAX_HELD) -> Iterator[Forei
             with copy.open("wb") as file:
                 while part := source.read(_CHUNK):
                     file.write(part)
-        with _telling(), closing(apsw.Connection(str(copy))) as connection:
-            connection.limit(apsw.SQLITE_LIMIT_LENGTH, max(_LEAST_CELL, max_held // 4))
+        with _readable_errors(), closing(apsw.Connection(str(copy))) as connection:
+            connection.limit(apsw.SQLITE_LIMIT_LENGTH, max(_MIN_CELL, max_held // 4))
             yield ForeignDatabase(connection)
 
 
 @contextmanager
 def scratch_database() -> Iterator[apsw.Connection]:
-    """An empty database for the length of the block; nothing in it has to outlive a crash."""
+    """An empty database for the length of the block; nothing in it has to survive a crash."""
     with (
         TemporaryDirectory(prefix="commonplace-") as folder,
-        _telling(),
+        _readable_errors(),
         closing(apsw.Connection(str(Path(folder) / "scratch"))) as connection,
     ):
         connection.pragma("journal_mode", "OFF")
@@ -78,7 +122,7 @@ def _copy(path: Path, to: Path) -> None:
                 raise UnreadableDatabase(
                     f"a copy of it needs {size >> 20:,} MB in {gettempdir()}, which has {free >> 20:,}"
                 )
-            for end in _BESIDE:
+            for end in _COMPANIONS:
                 to.with_name(to.name + end).unlink(missing_ok=True)
             for end in before:
                 shutil.copyfile(path.with_name(path.name + end), to.with_name(to.name + end))
@@ -93,7 +137,7 @@ def _copy(path: Path, to: Path) -> None:
 
 def _stamps(path: Path) -> dict[str, tuple[int, int]]:
     found = {}
-    for end in _BESIDE:
+    for end in _COMPANIONS:
         file = path.with_name(path.name + end)
         if not end or file.exists():
             status = file.stat()
@@ -102,11 +146,11 @@ def _stamps(path: Path) -> dict[str, tuple[int, int]]:
 
 
 class ForeignDatabase:
-    """Tables of a foreign database, of whatever version: read by the columns that are there."""
+    """The tables of a foreign database of any version, read by the columns that exist."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        # Whatever functions its tables call: they are not to be run by us.
+        # Functions that its schema calls must not be run here.
         connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         virtual = "type = 'table' AND sql LIKE 'CREATE VIRTUAL%'"
         indexes = {name for (name,) in self._rows(f"SELECT name FROM sqlite_master WHERE {virtual}")}
@@ -122,17 +166,17 @@ class ForeignDatabase:
         return set(columns) <= set(self.tables.get(table, ())) if columns else table in self.tables
 
     def rows(self, table: str, columns: str, rest: str = "", bindings: Sequence[Any] = ()) -> Iterator[Row]:
-        """Rows of a table, as far as there is one. A column that it lacks is None in all of them; `rest` is SQL."""
+        """The rows of a table; none if it does not exist. A missing column is None; `rest` is SQL."""
         names = [name for name in columns.split() if name in self.tables.get(table, ())]
         if not names:
             return
-        blank: Row = dict.fromkeys(columns.split())
-        # Text that is no UTF-8 would end the reading.
+        blank = dict.fromkeys(columns.split())
+        # Text is read as bytes: reading would end at text that is not UTF-8.
         cells = ", ".join(
             f"iif(typeof({quote_name(n)}) = 'text', CAST({quote_name(n)} AS BLOB), {quote_name(n)})" for n in names
         )
         for values in self._rows(f"SELECT {cells} FROM {quote_name(table)} {rest}", bindings):
-            yield {**blank, **{name: _readable(value) for name, value in zip(names, values, strict=True)}}
+            yield Row({**blank, **{name: _decoded(value) for name, value in zip(names, values, strict=True)}})
 
     def count(self, table: str, condition: str = "1") -> int:
         ((found,),) = self._rows(f"SELECT count(*) FROM {quote_name(table)} WHERE {condition}")
@@ -141,22 +185,22 @@ class ForeignDatabase:
     def _columns(self, table: str) -> tuple[str, ...]:
         return tuple(row[1] for row in self._rows(f"PRAGMA table_info({quote_name(table)})"))
 
-    def _rows(self, question: str, bindings: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        with _telling():
-            yield from self._connection.execute(question, tuple(bindings))
+    def _rows(self, query: str, bindings: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        with _readable_errors():
+            yield from self._connection.execute(query, tuple(bindings))
 
 
 def quote_name(name: str) -> str:
-    """A name as SQL has it."""
+    """A name of a table or column in SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def _readable(value: Any) -> Any:
+def _decoded(value: Any) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 @contextmanager
-def _telling() -> Iterator[None]:
+def _readable_errors() -> Iterator[None]:
     try:
         yield
     except apsw.NotADBError as error:
@@ -167,28 +211,24 @@ def _telling() -> Iterator[None]:
         raise UnreadableDatabase(f"it cannot be read as a database: {error}") from error
 
 
-EXPORT_TABLE = "export"
-"""The table of what an export says of itself."""
-
-Read = Callable[[ForeignDatabase], Iterator[Entry]]
-
-
 def read_export_tables(
-    stream: Stream, tables: Mapping[str, str], read: Read, columns: Mapping[str, str] | None = None
+    stream: Stream,
+    tables: Mapping[str, str],
+    read: Callable[[ForeignDatabase], Iterator[Entry]],
+    columns: Mapping[str, str] | None = None,
 ) -> Iterator[Entry]:
-    """What `read` finds in an export, whose arrays, or whose `_type` of record, stand for these tables.
+    """What `read` finds in a JSON export, whose arrays, or whose `_type` of record, stand for these tables.
 
-    Records that say nothing of the kind belong to the table of the empty name. Tables have these `columns` even where
-    no record does.
+    Other records belong to the table of the empty name. Tables have these `columns` even if no record does.
     """
     try:
         with scratch_database() as connection:
-            layout = _Layout(connection, columns or {})
+            layout = _TableLayout(connection, columns or {})
             for element in records(stream, tables):
                 if isinstance(element, Skipped):
                     yield element
                 elif isinstance(element.value, dict):
-                    layout.add(_table(element, tables), element.value)
+                    layout.add(_table_of(element, tables), element.value)
                 else:
                     yield Skipped(f"record {element.number}", "it is no object", "item")
             layout.index()
@@ -197,22 +237,22 @@ def read_export_tables(
         yield Skipped("its records", str(error), "file")
 
 
-def _table(element: Element, tables: Mapping[str, str]) -> str:
+def _table_of(element: Element, tables: Mapping[str, str]) -> str:
     if "_meta" in element.value:
         return EXPORT_TABLE
     name = element.within or element.value.get("_type") or ""
     return tables.get(name, EXPORT_TABLE) if isinstance(name, str) else EXPORT_TABLE
 
 
-class _Layout:
-    """Tables that get a column whenever a record has a field they do not know yet."""
+class _TableLayout:
+    """Tables that get a new column whenever a record has an unknown field."""
 
     def __init__(self, connection: apsw.Connection, columns: Mapping[str, str]) -> None:
         self._connection, self._expected = connection, columns
         self._columns: dict[str, set[str]] = {}
 
     def add(self, table: str, record: Mapping[str, Any]) -> None:
-        # SQL knows no difference of case.
+        # SQL does not distinguish case.
         names = {_name(field).lower(): _name(field) for field in record if field != "_type"}
         cells = {_name(field).lower(): _cell(value) for field, value in record.items() if field != "_type"}
         known = self._columns.setdefault(table, set())
@@ -228,7 +268,7 @@ class _Layout:
         self._connection.execute(f"INSERT INTO {quote_name(table)} ({into}) VALUES ({marks})", tuple(cells.values()))
 
     def index(self) -> None:
-        """What rows are looked up by."""
+        """Index the columns by which rows are looked up."""
         for table, columns in self._columns.items():
             for column in sorted(columns):
                 if column.endswith("id") or column in ("source", "target"):

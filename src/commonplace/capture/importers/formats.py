@@ -1,4 +1,7 @@
-"""The formats that can be imported, in one table, and how a file is recognised by what is in it."""
+"""The formats and products that can be imported, in two tables, and how a file or database is recognised.
+
+Another package adds a format by an entry point of the group `commonplace.importers` that names a `Format`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from commonplace import plugins
 from commonplace.capture.import_report import MAX_HELD, Entry, Skipped, Stream
 from commonplace.capture.importers import (
     causantic,
@@ -15,22 +19,23 @@ from commonplace.capture.importers import (
     claude,
     claude_mem,
     commonplace_export,
-    foreign_database,
     kiro_memory,
     memories_sh,
     sekha,
     server_memory,
     text_files,
 )
-from commonplace.capture.importers.foreign_database import ForeignDatabase, UnreadableDatabase, open_copy
+from commonplace.capture.importers.foreign_database import (
+    DATABASE_SUFFIXES,
+    ForeignDatabase,
+    UnreadableDatabase,
+    open_copy,
+)
 
 HEAD = 1 << 18
-"""Bytes at the beginning of a file that tell its format."""
-
+"""Bytes at the beginning of a file from which its format is recognised."""
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-
-
-# Documents whose source is no text to read, though it may be ASCII.
+# Documents that are not readable text, though they may be ASCII.
 _DOCUMENTS: Mapping[bytes, str] = {
     b"%PDF-": "a PDF (`pdftotext` does that)",
     b"{\\rtf": "a document in RTF",
@@ -43,11 +48,15 @@ _PAGE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: its reader, and for JSON the field by which its conversations are known."""
+    """A format: its reader, what it is, and for JSON a pattern by which it is recognised.
+
+    `read` gets a stream and the name of the file. It trusts nothing, yields a `Skipped` for whatever it cannot import,
+    and holds little in memory.
+    """
 
     read: Callable[[Stream, str], Iterator[Entry]]
     what: str
-    field: str = ""
+    pattern: str = ""
 
 
 FORMATS: Mapping[str, Format] = {
@@ -76,55 +85,17 @@ FORMATS: Mapping[str, Format] = {
 }
 
 
-def detect_format(head: bytes, name: str) -> str | None:
-    """The name of the format that a file begins like; None if it is none of them."""
-    if b"\0" in head or head.lstrip().startswith(tuple(_DOCUMENTS)):
-        return None
-    text = head.decode("utf-8-sig", "replace").lstrip()
-    if text.startswith(("[", "{")):
-        fields = ((name, re.search(format_.field, text)) for name, format_ in FORMATS.items() if format_.field)
-        first = min(((found.start(), name) for name, found in fields if found), default=None)
-        if first:
-            return first[1]
-    if name.lower().endswith((".json", ".jsonl", *foreign_database.DATABASE_SUFFIXES)):
-        return None
-    if name.lower().endswith((".html", ".htm")) or _PAGE.match(text):
-        return "html"
-    if name.lower().endswith((".md", ".markdown")) or (not name.lower().endswith(".txt") and _marked(text)):
-        return "markdown"
-    return "text"
-
-
-def why_unknown(head: bytes, name: str, expected: str | None = None) -> str:
-    """What to say of a file that is in no format."""
-    if not head.strip():
-        return "it is empty"
-    if expected or name.lower().endswith(foreign_database.DATABASE_SUFFIXES):
-        return "it is no SQLite database, or an encrypted one, which its product has to decrypt first"
-    for beginning, what in _DOCUMENTS.items():
-        if head.lstrip().startswith(beginning):
-            return f"it is {what}: save it as text first"
-    if head[:4] in ZIP:
-        return "a zip inside another or in a pipe"
-    return "it is no text" if b"\0" in head else "its JSON holds nothing that is known here"
-
-
-def _marked(text: str) -> bool:
-    """Whether it is Markdown by its looks: a title first, or speakers in headings or in bold."""
-    return text.startswith("# ") or any(text_files.markdown_speaker(line) for line in text.splitlines())
-
-
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product with a database: tables that only it has together, and its places, as globs under the home.
+    """A product with a database: the tables and columns by which it is recognised, and its usual places.
 
-    A folder that one of its `settings` names comes before its places.
+    The places are below the home folder; a folder named by one of the `variables` comes first.
     """
 
     what: str
     read: Callable[[ForeignDatabase], Iterator[Entry]]
     known_by: Mapping[str, tuple[str, ...]]
-    settings: tuple[str, ...]
+    variables: tuple[str, ...]
     places: tuple[str, ...]
 
 
@@ -169,22 +140,81 @@ PRODUCTS: Mapping[str, Product] = {
         (".claude-mem/claude-mem.db",),
     ),
 }
-
-_SERVER_MEMORY = "node_modules/@modelcontextprotocol/server-memory/dist/memory.json*"
 PRODUCT_NAMES = (*PRODUCTS, "server-memory")
+_SERVER_MEMORY = "node_modules/@modelcontextprotocol/server-memory/dist/memory.json*"
+
+
+def find_format(name: str) -> Format | None:
+    """The format of a name, built in or of a plugin; None if there is none."""
+    return FORMATS.get(name) or plugins.find(plugins.IMPORTERS, name, _check_plugin)
+
+
+def is_format(name: str) -> bool:
+    """Whether there is a format of this name. Installed packages are searched only if none is built in."""
+    return name in FORMATS or name in plugins.names(plugins.IMPORTERS)
+
+
+def _check_plugin(name: str, found: object) -> str:
+    if name in FORMATS or name in PRODUCT_NAMES:
+        return "its name is that of a built-in format"
+    return "" if isinstance(found, Format) else "it is no Format"
+
+
+def detect_format(head: bytes, name: str) -> str | None:
+    """The name of the format in which a file begins; None if it is unknown."""
+    if b"\0" in head or head.lstrip().startswith(tuple(_DOCUMENTS)):
+        return None
+    text, ending = head.decode("utf-8-sig", "replace").lstrip(), name.lower()
+    if text.startswith(("[", "{")):
+        found = _match(FORMATS, text) or _match(plugins.find_all(plugins.IMPORTERS, _check_plugin).found, text)
+        if found:
+            return found
+    if ending.endswith((".json", ".jsonl", *DATABASE_SUFFIXES)):
+        return None
+    if ending.endswith((".html", ".htm")) or _PAGE.match(text):
+        return "html"
+    if ending.endswith((".md", ".markdown")) or (not ending.endswith(".txt") and _looks_like_markdown(text)):
+        return "markdown"
+    return "text"
+
+
+def _match(formats: Mapping[str, Format], text: str) -> str | None:
+    """The format whose pattern comes first in a text."""
+    found = ((name, re.search(format_.pattern, text)) for name, format_ in formats.items() if format_.pattern)
+    first = min(((match.start(), name) for name, match in found if match), default=None)
+    return first[1] if first else None
+
+
+def _looks_like_markdown(text: str) -> bool:
+    """Whether a text begins with a title, or has speakers in headings or in bold."""
+    return text.startswith("# ") or any(text_files.markdown_speaker(line) for line in text.splitlines())
+
+
+def why_unknown(head: bytes, name: str, expected: str | None = None) -> str:
+    """Why a file has no format that can be imported."""
+    if not head.strip():
+        return "it is empty"
+    if expected or name.lower().endswith(DATABASE_SUFFIXES):
+        return "it is no SQLite database, or an encrypted one, which its product has to decrypt first"
+    for beginning, what in _DOCUMENTS.items():
+        if head.lstrip().startswith(beginning):
+            return f"it is {what}: save it as text first"
+    if head[:4] in ZIP:
+        return "a zip inside another or in a pipe"
+    return "it is no text" if b"\0" in head else "its JSON is in no known format"
 
 
 def read_database(
     source: Path | Stream, name: str, expected: str | None = None, max_held: int = MAX_HELD
 ) -> Iterator[Entry]:
-    """Everything in a database, whichever product's it is. What cannot be read is told."""
+    """Everything in a database of any known product, and what cannot be read."""
     try:
         with open_copy(source, max_held) as database:
             product = detect_product(database)
             if product is None or product != (expected or product):
                 tables = ", ".join(database.tables) or "none"
-                of = f"of {PRODUCTS[expected].what}" if expected and expected in PRODUCTS else "that is known here"
-                yield Skipped(name, f"it is no database {of} (its tables: {tables[:200]})", "file")
+                whose = f"of {PRODUCTS[expected].what}" if expected and expected in PRODUCTS else "of a known product"
+                yield Skipped(name, f"it is no database {whose} (its tables: {tables[:200]})", "file")
             else:
                 yield from PRODUCTS[product].read(database)
     except UnreadableDatabase as error:
@@ -192,7 +222,7 @@ def read_database(
 
 
 def detect_product(database: ForeignDatabase) -> str | None:
-    """Whose database it is, by its tables and their columns; not by its name."""
+    """The product of a database, by its tables and their columns, not by its name."""
     for name, product in PRODUCTS.items():
         if all(database.has(table, *columns) for table, columns in product.known_by.items()):
             return name
@@ -200,19 +230,19 @@ def detect_product(database: ForeignDatabase) -> str | None:
 
 
 def default_locations(name: str, home: Path) -> list[Path]:
-    """Where a product's memory lies on this machine."""
+    """Where a product's memory is on this machine."""
     if name == "server-memory":
         return _server_memory(home)
     product = PRODUCTS[name]
-    folders = [Path(os.environ[setting]).expanduser() for setting in product.settings if os.environ.get(setting)]
+    folders = [Path(os.environ[variable]).expanduser() for variable in product.variables if os.environ.get(variable)]
     chosen = [folder / Path(place).name for folder in folders for place in product.places]
     candidates = [*chosen, *(home / place for place in product.places)]
     return [path for path in dict.fromkeys(candidates) if path.is_file()]
 
 
 def _server_memory(home: Path) -> list[Path]:
-    """The file it is told to use, else the one inside its package, wherever npx put that."""
-    told = os.environ.get("MEMORY_FILE_PATH")
+    """The file that the environment names, and the one inside its package, wherever npx put that."""
+    named = os.environ.get("MEMORY_FILE_PATH")
     caches = (home / ".npm" / "_npx", Path(os.environ.get("LOCALAPPDATA") or home) / "npm-cache" / "_npx")
     packaged = [path for cache in caches for path in sorted(cache.glob(f"*/{_SERVER_MEMORY}"))]
-    return [path for path in dict.fromkeys([Path(told), *packaged] if told else packaged) if path.is_file()]
+    return [path for path in dict.fromkeys([Path(named), *packaged] if named else packaged) if path.is_file()]

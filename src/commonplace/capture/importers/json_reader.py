@@ -1,4 +1,7 @@
-"""The elements of a JSON file one after the other, so that a file of any length is read in little memory."""
+"""Reading JSON of any length in little memory: element by element, or line by line.
+
+A line that cannot be read costs only itself; in other JSON, the rest of the file is skipped from there on.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +9,33 @@ import codecs
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 
 from commonplace.capture.import_report import Entry, Skipped, Stream, max_held
 from commonplace.errors import CommonplaceError
 from commonplace.input_limits import check_json, values_for
+from commonplace.memory.conversations import NewMessage
 
+T = TypeVar("T")
 CHUNK = 1 << 20
 MAX_ELEMENT = 1 << 26
 """Characters that one element may have; more is not a conversation."""
 
-# A decoder that runs out of text complains within this many characters of its end, or about an open string.
+# A decoder that runs out of text fails within this many characters of its end, or at an open string.
 _MARGIN = 64
-# What is left of a value whose end is missing.
-_STUMP = re.compile(r"\\?[\w.+-]*\s*")
+# The rest of a value whose end is missing.
+_INCOMPLETE = re.compile(r"\\?[\w.+-]*\s*")
 _SPACE = re.compile(r"[ \t\n\r]*")
+_BLANK = b" \t\r\n\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One value, which of them it is (from 1), the character at which it begins, and the array it stands in."""
+    """One value, its number (from 1), the character at which it begins, and the array it is in."""
 
     number: int
     at: int
@@ -44,15 +52,15 @@ class _Malformed(Exception):
 
 
 def elements(stream: Stream, within: str, chunk: int = CHUNK) -> Iterator[Element | Skipped]:
-    """What a top-level array holds, or the array named `within` in a top-level object, or that object itself.
+    """The elements of a top-level array, or of the array `within` in a top-level object, or that object itself.
 
-    Several values may follow each other, as in JSON lines. Where the text cannot be read, the rest is skipped.
+    Several values may follow each other, as in JSON lines. If the text cannot be read, the rest is skipped.
     """
     return _read(stream, (within,), chunk, rest=False)
 
 
 def records(stream: Stream, within: Collection[str], chunk: int = CHUNK) -> Iterator[Element | Skipped]:
-    """The same for several arrays of an object, and after them what else stands in that object."""
+    """The same for several arrays of an object, and after them its other fields."""
     return _read(stream, within, chunk, rest=True)
 
 
@@ -70,12 +78,45 @@ def _read(stream: Stream, within: Collection[str], chunk: int, *, rest: bool) ->
 
 
 def read_conversations(stream: Stream, read: Callable[[Any, str], Iterable[Entry]]) -> Iterator[Entry]:
-    """Every conversation of a `conversations.json` as `read` finds it, told where it stands, and what was skipped."""
+    """Every conversation of a `conversations.json`, made by `read` of a value and its place, and what was skipped."""
     for element in elements(stream, "conversations"):
         if isinstance(element, Skipped):
             yield element
         else:
             yield from read(element.value, f"conversation {element.number} at character {element.at:,}")
+
+
+class UnreadableMessage(Exception):
+    """Why a message cannot be imported."""
+
+
+def collect_messages(
+    sources: Iterable[T], read: Callable[[T, int | None], NewMessage | None], started_ms: int | None
+) -> tuple[list[NewMessage], Counter[str]]:
+    """The messages that `read` makes of each source and the time of the one before, and why others were skipped."""
+    messages: list[NewMessage] = []
+    skipped: Counter[str] = Counter()
+    latest = started_ms
+    for source in sources:
+        try:
+            message = read(source, latest)
+        except UnreadableMessage as error:
+            skipped[str(error)] += 1
+        except RecursionError:
+            skipped["nested too deep"] += 1
+        else:
+            if message is not None:
+                messages.append(message)
+                latest = message.at_ms
+    return messages, skipped
+
+
+def skipped_messages(where: str, messages: Sequence[NewMessage], skipped: Mapping[str, int]) -> Iterator[Skipped]:
+    """What to report of a conversation besides its messages."""
+    for why, count in skipped.items():
+        yield Skipped(where, why, "message", count)
+    if not messages:
+        yield Skipped(where, "it has no messages")
 
 
 def _values(window: _Window, within: Collection[str], rest: bool) -> Iterator[tuple[int, Any, str]]:
@@ -124,7 +165,7 @@ def _object(window: _Window, within: Collection[str], rest: bool) -> Iterator[tu
 
 
 class _Window:
-    """The part of the text that is looked at."""
+    """The part of the text that is being read."""
 
     def __init__(self, stream: Stream, chunk: int) -> None:
         self._stream, self._chunk = stream, chunk
@@ -156,7 +197,7 @@ class _Window:
         self._at += 1
 
     def value(self) -> tuple[int, Any]:
-        """The next value and where it begins. Each try reads twice as much, so that no length is read too often."""
+        """The next value and where it begins. Each try reads twice as much, so that nothing is parsed too often."""
         self.peek()
         at = self.position
         while True:
@@ -170,24 +211,24 @@ class _Window:
                 if open_end and self._more(max(self._chunk, wanted)):
                     continue
                 self.check()
-                short = error.msg.startswith("Unterminated string") or _STUMP.fullmatch(self._text, error.pos)
+                short = error.msg.startswith("Unterminated string") or _INCOMPLETE.fullmatch(self._text, error.pos)
                 why = "the file ends in the middle of a value that begins" if short else f"not JSON ({error.msg})"
                 raise _Malformed(why, at if short else self._passed + error.pos) from None
             except (ValueError, RecursionError):
                 raise _Malformed("a number too long or a nesting too deep, in the value that begins", at) from None
-            # A number may go on where the text that was read so far ends.
+            # A number may continue beyond the text that was read so far.
             if end == len(self._text) and self._more(self._chunk):
                 continue
             self._at = end
             return at, value
 
     def check(self) -> None:
-        """Complain if the text ended because it could not be read."""
+        """Fail if the text ended because it could not be read."""
         if self._fault:
             raise _Malformed(self._fault, self._passed + len(self._text))
 
     def _check_size(self, at: int) -> None:
-        """Refuse to read on in a value that would take too much memory; what was read so far is all part of it."""
+        """Refuse to continue with a value that would take too much memory; the text so far is all part of it."""
         self._text, self._at, self._passed = self._text[self._at :], 0, self._passed + self._at
         if len(self._text) > MAX_ELEMENT:
             raise _Malformed(f"a value of more than {MAX_ELEMENT:,} characters begins", at)
@@ -210,37 +251,29 @@ class _Window:
             new = error.object[: error.start].decode("utf-8", "ignore")
             self._fault, self._ended = "bytes that are not UTF-8", True
         rest, self._passed, self._at = self._text[self._at :], self._passed + self._at, 0
-        # Not both the old text and the new one at once.
+        # Released first, so that the old and the new text are not in memory at once.
         self._text = ""
         self._text = rest + new
         return bool(new) or not self._ended
 
 
-_BLANK = b" \t\r\n\xef\xbb\xbf"
-
-
 def lines_or_records(stream: Stream, name: str, chunk: int = CHUNK) -> Iterator[Element | Skipped]:
-    """The lines of a file whose first one is a value by itself, or whose name says so; else its records."""
+    """The lines of a file if the first is a whole value, or its name ends with .jsonl; else its records."""
     lines = _split_lines(stream, chunk)
     first = next(lines, b"")
     if name.lower().endswith(".jsonl") or not isinstance(_parse_line(first), Skipped):
-        yield from _line_elements(first, lines)
+        yield from _line_elements(chain((first,), lines))
     else:
-        yield from records(_Rejoined(first, lines), ())
+        yield from records(_LineStream(chain((first,), lines)), ())
 
 
-def _line_elements(first: bytes | None, rest: Iterator[bytes | None]) -> Iterator[Element | Skipped]:
-    number, at, line = 0, 0, first
-    while True:
-        number += 1
+def _line_elements(lines: Iterable[bytes | None]) -> Iterator[Element | Skipped]:
+    at = 0
+    for number, line in enumerate(lines, 1):
         if line is None or line.strip(_BLANK):
             value = _parse_line(line, f"line {number}")
             yield value if isinstance(value, Skipped) else Element(number, at, value)
         at += len(line or b"")
-        try:
-            line = next(rest)
-        except StopIteration:
-            return
 
 
 def _parse_line(line: bytes | None, where: str = "") -> object:
@@ -256,9 +289,9 @@ def _parse_line(line: bytes | None, where: str = "") -> object:
 
 
 def _split_lines(stream: Stream, chunk: int) -> Iterator[bytes | None]:
-    """Each line with its end; None for one that nobody could hold."""
+    """Each line with its end; None for one that is too long for the memory."""
     held, too_long = b"", False
-    # A letter of a line may take four bytes once it is text.
+    # A character takes up to four bytes in memory.
     most = min(MAX_ELEMENT, max_held(stream) // 4)
     while piece := stream.read(chunk):
         *whole, held = (held + piece).split(b"\n")
@@ -271,17 +304,11 @@ def _split_lines(stream: Stream, chunk: int) -> Iterator[bytes | None]:
         yield None if too_long else held
 
 
-class _Rejoined:
-    """Lines that were taken apart, as bytes again."""
+class _LineStream:
+    """Lines as a stream of bytes again."""
 
-    def __init__(self, first: bytes | None, rest: Iterator[bytes | None]) -> None:
-        self._next, self._rest = first, rest
+    def __init__(self, lines: Iterator[bytes | None]) -> None:
+        self._lines = lines
 
     def read(self, _size: int = -1, /) -> bytes:
-        now, self._next = self._next, None
-        while now is None:
-            try:
-                now = next(self._rest)
-            except StopIteration:
-                return b""
-        return now
+        return next((line for line in self._lines if line is not None), b"")

@@ -1,4 +1,4 @@
-"""Sekha: conversations with their messages, folders, labels, importance and status, which are the same here.
+"""Sekha: conversations with their messages, folders, labels, importance and status, as the same here.
 
 Written against the seven migrations of its controller 0.1.
 """
@@ -14,9 +14,6 @@ from commonplace.capture.importers.row_mapping import (
     BOOKKEEPING,
     REBUILT_HERE,
     TableMapping,
-    field_object,
-    field_text,
-    field_time,
     fit_item,
     merge_metadata,
     split_conversation,
@@ -48,17 +45,16 @@ _ORDER = "ORDER BY conversation_id, timestamp, rowid"
 
 
 def read(database: ForeignDatabase) -> Iterator[Entry]:
-    """Conversations, then what was made of them."""
-    for id_, group in groupby(
-        TABLES.rows(database, "messages", _ORDER), key=lambda row: field_text(row, "conversation_id")
-    ):
+    """Conversations, then the summaries and facts derived from them."""
+    for id_, group in groupby(TABLES.rows(database, "messages", _ORDER), key=lambda row: row.text("conversation_id")):
         about = next(TABLES.rows(database, "conversations", "WHERE id = ?", (id_,)), None)
         if about is None:
-            yield Skipped(f"conversation {id_}", "its conversation is not there any more", "message", len(list(group)))
+            why = "its conversation does not exist any more"
+            yield Skipped(f"conversation {id_}", why, "message", len(list(group)))
             continue
-        said = [row for row in group if field_text(row, "content")]
-        if said:
-            yield from split_conversation(_conversation(database, id_, about, said[0]), map(_said, said))
+        rows = [row for row in group if row.text("content")]
+        if rows:
+            yield from split_conversation(_conversation(database, id_, about, rows[0]), map(_message, rows))
     if database.has("conversations") and database.has("messages"):
         empty = database.count("conversations", "id NOT IN (SELECT conversation_id FROM messages)")
         if empty:
@@ -71,65 +67,57 @@ def read(database: ForeignDatabase) -> Iterator[Entry]:
 
 
 def _conversation(database: ForeignDatabase, id_: str, about: Row, first: Row) -> NewConversation:
-    status, importance = field_text(about, "status"), about.get("importance_score")
-    tags = [
-        field_text(row, "tag") for row in TABLES.rows(database, "semantic_tags", "WHERE conversation_id = ?", (id_,))
-    ]
+    status, importance = about.text("status"), about.get("importance_score")
+    tags = [row.text("tag") for row in TABLES.rows(database, "semantic_tags", "WHERE conversation_id = ?", (id_,))]
     known = status in STATUSES
     return NewConversation(
-        label=conversation_label(field_text(about, "label"), field_text(first, "content")),
+        label=conversation_label(about.text("label"), first.text("content")),
         messages=(),
-        folder=field_text(about, "folder") or "/imports/sekha",
+        folder=about.text("folder") or "/imports/sekha",
         importance=min(10.0, max(0.0, float(importance))) if isinstance(importance, (int, float)) else None,
         status=status if known else None,
         source=TABLES.source,
         key=TABLES.key(id_),
         meta=TABLES.meta(id_, about, tags=tags, status="" if known else status),
-        started_ms=field_time(about, "created_at"),
-        updated_ms=field_time(about, "updated_at"),
-        uid=_own(id_),
+        started_ms=about.time("created_at"),
+        updated_ms=about.time("updated_at"),
+        uid=ref(id_).uid if id_ else None,
     )
 
 
-def _said(row: Row) -> NewMessage:
-    id_, told = field_text(row, "id"), field_text(row, "role")
-    role = told.lower()
-    known = role in ROLES
-    meta = merge_metadata(TABLES.meta(id_, row, role="" if known else told), field_object(row.get("metadata")))
-    at_ms = field_time(row, "timestamp")
-    return NewMessage(
-        role if known else "assistant", field_text(row, "content"), at_ms, meta, id_, TABLES.uid("message", id_)
-    )
+def _message(row: Row) -> NewMessage:
+    id_, role = row.text("id"), row.text("role")
+    known = role.lower() in ROLES
+    meta = merge_metadata(TABLES.meta(id_, row, role="" if known else role), row.nested("metadata"))
+    uid = TABLES.uid("message", id_)
+    role = role.lower() if known else "assistant"
+    return NewMessage(role, row.text("content"), row.time("timestamp"), meta, id_, uid)
 
 
 def _summary(row: Row) -> Entry:
     return fit_item(
         NewItem(
-            content=field_text(row, "summary_text"),
+            content=row.text("summary_text"),
             kind="summary",
-            type=field_text(row, "level"),
-            meta=TABLES.meta(field_text(row, "id"), row, "timestamp_range", "model_used"),
-            session=TABLES.key(field_text(row, "conversation_id")),
-            created_ms=field_time(row, "generated_at"),
-            uid=TABLES.uid("summary", field_text(row, "id")),
+            type=row.text("level"),
+            meta=TABLES.meta(row.text("id"), row, "timestamp_range", "model_used"),
+            session=TABLES.key(row.text("conversation_id")),
+            created_ms=row.time("generated_at"),
+            uid=TABLES.uid("summary", row.text("id")),
         )
     )
 
 
 def _fact(row: Row) -> Entry:
-    """An edge of the knowledge graph, as a fact that can be read."""
-    parts = [field_text(row, name) for name in ("subject_id", "predicate", "object_id")]
+    """An edge of the knowledge graph, as a readable fact."""
+    parts = [row.text(name) for name in ("subject_id", "predicate", "object_id")]
     return fit_item(
         NewItem(
             content=" ".join(part.replace("_", " ") for part in parts),
             type="fact",
             meta=TABLES.meta(" ".join(parts), row),
-            session=TABLES.key(field_text(row, "conversation_id")),
-            created_ms=field_time(row, "extracted_at"),
-            uid=TABLES.uid("fact", *parts, field_text(row, "conversation_id")),
+            session=TABLES.key(row.text("conversation_id")),
+            created_ms=row.time("extracted_at"),
+            uid=TABLES.uid("fact", *parts, row.text("conversation_id")),
         )
     )
-
-
-def _own(id_: str) -> str | None:
-    return ref(id_).uid if id_ else None

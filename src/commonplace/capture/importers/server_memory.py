@@ -1,7 +1,7 @@
 """The reference memory server: a graph of entities with observations and relations, a line of JSON each.
 
-Every observation becomes a fact of its own that names its entity, since that is what is asked for, found and
-corrected; every relation becomes a fact that can be read, linked to what is known about both its ends.
+Every observation becomes a fact of its own that names its entity, since facts are searched for and corrected one by
+one; every relation becomes a readable fact, linked to both its ends.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from commonplace.capture.import_report import Entry, Skipped, Stream
+from commonplace.capture.importers.foreign_database import Row
 from commonplace.capture.importers.json_reader import lines_or_records
 from commonplace.capture.importers.row_mapping import TableMapping, fit_item, link_to
 from commonplace.memory.remember import NewItem
 from commonplace.text.json_fields import objects_in, text_in
 
-TABLES = TableMapping("server-memory", {})
+MAPPING = TableMapping("server-memory", {})
 _ENTITY, _RELATION = {"type", "name", "entityType", "observations"}, {"type", "from", "to", "relationType"}
 
 
 def read(stream: Stream, name: str) -> Iterator[Entry]:
-    """Every fact of `memory.jsonl`, or of a graph as the server's `read_graph` answers it."""
+    """Every fact of `memory.jsonl`, or of a graph as the server's `read_graph` returns it."""
     for element in lines_or_records(stream, name):
         if isinstance(element, Skipped):
             yield element
@@ -49,15 +50,16 @@ def _entity(data: Mapping[str, Any], where: str) -> Iterator[Entry]:
     if not name:
         yield Skipped(where, "an entity without a name", "item")
         return
-    told = data.get("observations")
-    facts = [fact for fact in told if isinstance(fact, str) and fact.strip()] if isinstance(told, list) else []
-    if isinstance(told, list) and len(facts) < len(told):
-        yield Skipped(f"{where}: {name}", "an observation that is no text", "item", len(told) - len(facts))
-    yield from _unknown(data, _ENTITY, where)
+    observations = data.get("observations")
+    observations = observations if isinstance(observations, list) else []
+    facts = [fact for fact in observations if isinstance(fact, str) and fact.strip()]
+    if len(facts) < len(observations):
+        yield Skipped(f"{where}: {name}", "an observation that is no text", "item", len(observations) - len(facts))
+    yield from _unknown_fields(data, _ENTITY, where)
     yield _fact(name, kind, f"{name} ({kind})" if kind else name, _uid(name), [])
     for fact in facts:
         yield _fact(
-            name, kind, f"{name}: {fact}", TABLES.uid("observation", name, fact), [link_to(_uid(name), "about")]
+            name, kind, f"{name}: {fact}", MAPPING.uid("observation", name, fact), [link_to(_uid(name), "about")]
         )
 
 
@@ -66,24 +68,24 @@ def _relation(data: Mapping[str, Any], where: str) -> Iterator[Entry]:
     if not (one and rel and other):
         yield Skipped(where, "a relation without both ends and a name", "link")
         return
-    yield from _unknown(data, _RELATION, where)
+    yield from _unknown_fields(data, _RELATION, where)
     content = f"{one} {rel.replace('_', ' ')} {other}"
     links = [link_to(_uid(one), rel), link_to(_uid(other), rel)]
-    uid = TABLES.uid("relation", one, rel, other)
-    meta = {**TABLES.meta(content, {}), "relation": rel, "links": links}
+    uid = MAPPING.uid("relation", one, rel, other)
+    meta = {**MAPPING.meta(content, Row()), "relation": rel, "links": links}
     yield fit_item(NewItem(content, type="fact", meta=meta, tags=[one, other], uid=uid))
 
 
 def _fact(name: str, kind: str, content: str, uid: str, links: list[dict[str, object]]) -> Entry:
-    meta = TABLES.meta(name, {}, entity_type=kind, links=links)
+    meta = MAPPING.meta(name, Row(), entity_type=kind, links=links)
     return fit_item(NewItem(content, type="fact", meta=meta, tags=[name, kind], uid=uid))
 
 
-def _unknown(data: Mapping[str, Any], known: set[str], where: str) -> Iterator[Skipped]:
+def _unknown_fields(data: Mapping[str, Any], known: set[str], where: str) -> Iterator[Skipped]:
     for field in sorted(set(data) - known):
-        yield Skipped(f"{where}: {field}", "a field that is not known here", "column")
+        yield Skipped(f"{where}: {field}", "an unknown field", "column")
 
 
 def _uid(entity: str) -> str:
-    """The identity of what an entity is: what else is known about it is linked to that."""
-    return TABLES.uid("entity", "entity", entity)
+    """The id of an entity, to which its observations and relations are linked."""
+    return MAPPING.uid("entity", "entity", entity)

@@ -1,4 +1,7 @@
-"""Who speaks in a text: the names that chats are written with, and the text cut into turns at its speakers."""
+"""Text files: conversations as Markdown, plain text or a web page, split into turns at the names of their speakers.
+
+A text in which nobody speaks is a document: one message, which follows its file when that is imported again.
+"""
 
 from __future__ import annotations
 
@@ -33,28 +36,31 @@ _SPEAKER = re.compile(
 )
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})(.*)")
 _BREAKS = dict.fromkeys(map(ord, "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), "\n")
-# Characters that are taken apart into lines at once.
+# Characters that are split into lines at once.
 _PIECE = 1 << 16
-# A text from an upload takes up to this part of what may be held: it is copied several times on its way.
-_HELD_BY_TEXT = 2
+# A text from an upload may take this part of the memory: it is copied several times on its way.
+_TEXT_SHARE = 2
+_BOTH_SIDES = {"user", "assistant"}
+DOCUMENT = "document"
+"""In the metadata of the one message of a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A line that says who speaks: in which shape, whose role, when, and the words that follow on the same line."""
+    """A line that names a speaker: in which style, whose role, when, and the words that follow on the same line."""
 
-    shape: str
+    style: str
     role: str
     at_ms: int | None
     rest: str = ""
 
 
-Mark = Callable[[str], Marker | None]
+FindMarker = Callable[[str], Marker | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker said before the next."""
+    """The words of one speaker up to the next."""
 
     role: str
     at_ms: int | None
@@ -68,25 +74,25 @@ def parse_speaker(text: str) -> tuple[str, int | None] | None:
     return (role, time_in({"at": found["time"]}, "at")) if found and role else None
 
 
-def split_turns(text: str, mark: Mark) -> tuple[str, list[Turn]]:
-    """What stands before the first speaker, and the turns; none unless both sides of a conversation speak.
+def split_turns(text: str, find_marker: FindMarker) -> tuple[str, list[Turn]]:
+    """The text before the first speaker, and the turns; none unless both sides of a conversation speak.
 
-    Speakers are those of the shape that comes first: an answer may hold another chat, in another shape or in a fence.
-    TooLarge if there are more turns than a conversation may have, or more lines than can be looked at in time.
+    Only speakers in the style that comes first count: an answer may quote another chat, in another style or in a fence.
+    TooLarge if there are more turns than a conversation may have, or too many lines.
     """
-    found = _Marks()
+    found = _Markers()
     for line in _lines(text):
-        found.take(line, mark)
-    return _cut_at(text, found.of_first_shape())
+        found.add(line, find_marker)
+    return _split_at(text, found.of_first_style())
 
 
-# A line: where it begins and ends in its text, and its words.
+# Where a line begins and ends in its text, and its content.
 _Line = tuple[int, int, str]
-_Mark = tuple[int, int, Marker]
+_PlacedMarker = tuple[int, int, Marker]
 
 
 def _lines(text: str) -> Iterator[_Line]:
-    """The lines of a text, of which only a few are held at once."""
+    """The lines of a text, of which only a few are in memory at once."""
     at = count = 0
     while at < len(text):
         border = text.find("\n", at + _PIECE) + 1
@@ -100,24 +106,24 @@ def _lines(text: str) -> Iterator[_Line]:
             at += len(line)
 
 
-class _Marks:
-    """The lines that say who speaks, by their shapes, without those between fences.
+class _Markers:
+    """The lines that name a speaker, by their style, without those inside code fences.
 
-    A fence that nothing closes is none.
+    A fence that is never closed is none.
     """
 
     def __init__(self) -> None:
-        self._found: dict[str, list[_Mark]] = {}
+        self._found: dict[str, list[_PlacedMarker]] = {}
         self._roles: dict[str, set[str]] = {}
         self._fence = ""
         # Found since the fence was opened: they count if it is never closed.
-        self._fenced: list[_Mark] = []
+        self._fenced: list[_PlacedMarker] = []
 
-    def take(self, line: _Line, mark: Mark) -> None:
-        start, end, words = line
-        if self._is_border(words):
+    def add(self, line: _Line, find_marker: FindMarker) -> None:
+        start, end, content = line
+        if self._closes_fence(content):
             return
-        marker = mark(words)
+        marker = find_marker(content)
         if marker is None:
             return
         if not self._fence:
@@ -125,16 +131,16 @@ class _Marks:
         elif len(self._fenced) <= MAX_MESSAGES:
             self._fenced.append((start, end, marker))
 
-    def of_first_shape(self) -> list[_Mark]:
-        """The marks of the shape that comes first, of those in which both sides of a conversation speak."""
+    def of_first_style(self) -> list[_PlacedMarker]:
+        """The markers of the first style in which both sides of a conversation speak."""
         for one in self._fenced:
             self._add(one)
         self._fenced = []
-        return next((self._found[shape] for shape, roles in self._roles.items() if roles >= _BOTH), [])
+        return next((self._found[style] for style, roles in self._roles.items() if roles >= _BOTH_SIDES), [])
 
-    def _is_border(self, words: str) -> bool:
-        """Whether a line opens or closes a fence. An opening one may still be a mark, if nothing closes it."""
-        found = _FENCE.fullmatch(words)
+    def _closes_fence(self, content: str) -> bool:
+        """Whether a line closes a fence. One that opens a fence may still be a marker, if nothing closes it."""
+        found = _FENCE.fullmatch(content)
         if found is None:
             return False
         if not self._fence:
@@ -145,40 +151,37 @@ class _Marks:
             return True
         return False
 
-    def _add(self, one: _Mark) -> None:
-        shape, role = one[2].shape, one[2].role
-        found = self._found.setdefault(shape, [])
-        self._roles.setdefault(shape, set()).add(role)
+    def _add(self, one: _PlacedMarker) -> None:
+        style, role = one[2].style, one[2].role
+        found = self._found.setdefault(style, [])
+        self._roles.setdefault(style, set()).add(role)
         if len(found) < MAX_MESSAGES:
             found.append(one)
-        elif next((other for other, roles in self._roles.items() if roles >= _BOTH), "") == shape:
+        elif next((other for other, roles in self._roles.items() if roles >= _BOTH_SIDES), "") == style:
             raise TooLarge(f"it has more than {MAX_MESSAGES:,} messages; split it into several files")
 
 
-_BOTH = {"user", "assistant"}
-
-
-def _cut_at(text: str, marks: Sequence[_Mark]) -> tuple[str, list[Turn]]:
-    """What stands before the first mark, and a turn from each mark to the next."""
-    if not marks:
+def _split_at(text: str, markers: Sequence[_PlacedMarker]) -> tuple[str, list[Turn]]:
+    """The text before the first marker, and a turn from each marker to the next."""
+    if not markers:
         return "", []
-    borders = [start for start, _end, _marker in marks] + [len(text)]
+    borders = [start for start, _end, _marker in markers] + [len(text)]
     turns = []
-    for (_start, after, marker), end in zip(marks, borders[1:], strict=True):
-        content = f"{marker.rest}\n{_same_breaks(text[after:end])}".strip()
+    for (_start, after, marker), end in zip(markers, borders[1:], strict=True):
+        content = f"{marker.rest}\n{_normalise_breaks(text[after:end])}".strip()
         if content:
             turns.append(Turn(marker.role, marker.at_ms, content))
-    return _same_breaks(text[: borders[0]]), turns
+    return _normalise_breaks(text[: borders[0]]), turns
 
 
-def _same_breaks(text: str) -> str:
-    """The lines of a text joined by newlines, whatever parted them, without ever being a list of lines."""
+def _normalise_breaks(text: str) -> str:
+    """The text with every kind of line break as a newline, without ever being a list of lines in memory."""
     return text.replace("\r\n", "\n").translate(_BREAKS).removesuffix("\n")
 
 
 def read_text(stream: Stream, name: str) -> str | Skipped:
     """The text of a file, or why it has none."""
-    most = min(MAX_TEXT_BYTES, max_held(stream) // _HELD_BY_TEXT)
+    most = min(MAX_TEXT_BYTES, max_held(stream) // _TEXT_SHARE)
     raw = stream.read(most + 1)
     if len(raw) > most:
         split = "; unpack it first, or split it" if most < MAX_TEXT_BYTES else "; split it"
@@ -193,7 +196,7 @@ def read_text(stream: Stream, name: str) -> str | Skipped:
 def conversation_of(
     turns: Sequence[Turn], *, source: str, name: str, title: str, folder: str = "", importance: float | None = None
 ) -> NewConversation:
-    """Turns as a conversation. One that begins the same way, in a file of the same name, is the same one grown."""
+    """Turns as a conversation. With the same beginning, in a file of the same name, it is the same one grown."""
     first = turns[0]
     return NewConversation(
         label=conversation_label(title, first.content),
@@ -210,10 +213,6 @@ def conversation_of(
     )
 
 
-DOCUMENT = "document"
-"""In the metadata of the one message of a document: text in which nobody speaks."""
-
-
 def document_of(text: str, *, source: str, name: str, title: str) -> NewConversation:
     """A text without speakers, as one message."""
     made = conversation_of([Turn("user", None, text)], source=source, name=name, title=title)
@@ -222,7 +221,7 @@ def document_of(text: str, *, source: str, name: str, title: str) -> NewConversa
 
 
 def follow_file(conversation: NewConversation, path: Path) -> NewConversation:
-    """A document as its file's: when the file is imported again, it says what the file says by then."""
+    """A document that follows its file: when that is imported again, the document is updated."""
     messages = conversation.messages
     if len(messages) != 1 or not messages[0].meta.get(DOCUMENT):
         return conversation
@@ -231,14 +230,14 @@ def follow_file(conversation: NewConversation, path: Path) -> NewConversation:
 
 
 def _identities(turns: Sequence[Turn]) -> list[str]:
-    """The same words by the same speaker are told apart by how often they were said before."""
+    """A key for each turn; equal words of the same speaker are numbered."""
     before: Counter[tuple[str, str]] = Counter()
-    made = []
+    keys = []
     for turn in turns:
-        said = (turn.role, turn.content)
-        made.append(stable_key(*said, before[said]))
-        before[said] += 1
-    return made
+        words = (turn.role, turn.content)
+        keys.append(stable_key(*words, before[words]))
+        before[words] += 1
+    return keys
 
 
 MARKDOWN = "markdown"
@@ -268,13 +267,13 @@ def read_markdown(stream: Stream, name: str) -> Iterator[Entry]:
     title = titled[1].strip() if titled else PurePath(name).stem
     own = _OWN.match(text)
     if own:
-        yield _own(text[own.end() :], own["head"], title, name)
+        yield _own_export(text[own.end() :], own["head"], title, name)
         return
     yield markdown_conversation(text, name, source=MARKDOWN, title=title)
 
 
 def markdown_conversation(text: str, name: str, *, source: str, title: str) -> NewConversation | Skipped:
-    """The conversation that a Markdown text is; one without speakers is a document."""
+    """The conversation in a Markdown text; without speakers, a document."""
     titled = _MARKDOWN_TITLE.match(text)
     if titled and titled[1].strip() != title:
         titled = None
@@ -283,7 +282,7 @@ def markdown_conversation(text: str, name: str, *, source: str, title: str) -> N
     except TooLarge as error:
         return Skipped(name, error.message)
     if not turns:
-        # The title stands above it; without one there is nothing but the text.
+        # A title is not part of the document.
         content = text[titled.end() if titled else 0 :].strip() or title
         return document_of(content, source=source, name=name, title=title)
     before = _RULE.sub("", before[titled.end() :] if titled else before).strip()
@@ -302,8 +301,8 @@ def markdown_speaker(line: str) -> Marker | None:
     return Marker("**", *who, bold["rest"] or "") if bold and who else None
 
 
-def _own(body: str, head: str, title: str, name: str) -> Entry:
-    """Our own layout, where words are kept as they are: only an empty line stands between two turns."""
+def _own_export(body: str, head: str, title: str, name: str) -> Entry:
+    """Commonplace's own export, with the exact words of each turn: only an empty line separates two turns."""
     borders = [found.span() for found in islice(_OWN_TURN.finditer(body), MAX_MESSAGES + 1)]
     if len(borders) > MAX_MESSAGES:
         return Skipped(name, f"it has more than {MAX_MESSAGES:,} messages; split it into several files")
@@ -328,7 +327,7 @@ def _own(body: str, head: str, title: str, name: str) -> Entry:
 
 
 def _without_rule(turn: Turn) -> Turn:
-    """A turn without the line that parts it from the next."""
+    """A turn without the rule that separates it from the next."""
     lines = turn.content.split("\n")
     if len(lines) > 1 and _RULE.fullmatch(lines[-1]):
         return Turn(turn.role, turn.at_ms, "\n".join(lines[:-1]).rstrip())
@@ -368,16 +367,16 @@ def plain_text_speaker(line: str) -> Marker | None:
 
 HTML = "html"
 _UNSEEN = frozenset("script style title template noscript svg iframe object nav".split())
-# The title stands near the beginning, and is short.
+# The title is near the beginning, and short.
 _HEAD, _HTML_TITLE = 100_000, re.compile(r"<title[^>]{0,200}>([^<]{1,500})", re.IGNORECASE)
 _BLOCKS = frozenset(
     "p div section article main header footer aside table tr ul ol dl dt dd blockquote pre hr figure h1 h2 h3 h4 h5 h6"
     " form fieldset li br".split()
 )
-# What begins a line of its own and needs none after it.
+# Elements that begin a new line and need none after it.
 _LINE_STARTS = frozenset("li br tr dt dd".split())
 _DECLARATION = re.compile(r"<[!?][^<>]{0,2000}>")
-# What begins like a tag and is none.
+# Characters that look like the beginning of a tag.
 _NO_TAG = re.compile(r"<(?!/?[A-Za-z][^<>]{0,2000}>)")
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _SPACE = re.compile(r"[ \t\r\n\f]+")
@@ -398,14 +397,14 @@ def read_html(stream: Stream, name: str) -> Iterator[Entry]:
     if not text:
         yield Skipped(name, "a page without any text", "file")
         return
-    called = _SPACE.sub(" ", unescape(title[1])).strip() if title else ""
-    yield markdown_conversation(text, name, source=HTML, title=called or PurePath(name).stem)
+    label = _SPACE.sub(" ", unescape(title[1])).strip() if title else ""
+    yield markdown_conversation(text, name, source=HTML, title=label or PurePath(name).stem)
 
 
 def _well_formed(source: str) -> str:
     """The page without comments, in which every `<` begins a tag that ends.
 
-    For broken tags the parser of the standard library would take quadratic time.
+    The parser of the standard library takes quadratic time for broken tags.
     """
     pieces, at = [], 0
     while (begin := source.find("<!--", at)) >= 0:

@@ -128,7 +128,7 @@ def test_an_interrupted_import_goes_on(memory: LocalMemory, tmp_path: Path) -> N
     importing = ImportRun(memory, advance=advance)
     with pytest.raises(_Stop):
         importing.add(path)
-    kept = importing.summary.items.added
+    kept = importing.report.items.added
     assert 0 < kept < 700
     again = import_path(memory, path)
     assert (again.items.added, again.items.known) == (1000 - kept, kept)

@@ -71,7 +71,7 @@ def test_ten_is_pinned_and_an_unknown_status_is_kept_as_such(memory: LocalMemory
 
 def test_what_had_no_place_is_told(move_in: MoveIn) -> None:
     assert move_in(SEKHA, ROWS).reasons == {
-        ("message", "its conversation is not there any more"): 1,
+        ("message", "its conversation does not exist any more"): 1,
         ("conversation", "it has no messages"): 1,
-        ("column", "it is worked out anew here"): 3,
+        ("column", "it is rebuilt here"): 3,
     }

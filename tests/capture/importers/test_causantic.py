@@ -93,9 +93,9 @@ def test_edges_are_links_that_are_walked_with_their_weights(memory: LocalMemory,
 
 def test_what_had_no_place_is_told(move_in: MoveIn) -> None:
     assert move_in(CAUSANTIC, ROWS).reasons == {
-        ("link", "one of its ends is not there any more"): 1,
-        ("column", "it is worked out anew here"): 2,
-        ("table", "it is worked out anew here"): 1,
+        ("link", "one of its ends does not exist any more"): 1,
+        ("column", "it is rebuilt here"): 2,
+        ("table", "it is rebuilt here"): 1,
     }
 
 

@@ -99,8 +99,8 @@ def test_what_had_no_place_is_counted_by_reason(move_in: MoveIn) -> None:
     assert summary.reasons == {
         ("item", "it says nothing"): 1,
         ("column", "whether a file changed since is looked at whenever it is read"): 1,
-        ("column", "it is worked out anew here"): 1,
-        ("table", "it is worked out anew here"): 1,
+        ("column", "it is rebuilt here"): 1,
+        ("table", "it is rebuilt here"): 1,
     }
     named = {one.what for one in summary.examples}
     assert named >= {"theirs.db: observations.is_stale", "theirs.db: observation_embeddings"}
@@ -111,8 +111,8 @@ def test_a_table_and_a_column_that_nobody_knows_are_named(move_in: MoveIn) -> No
     rows = {"dreams": [{"id": 1}, {"id": 2}], "summaries": [{"id": 1, "request": "Sleep", "mood": "calm"}]}
     reasons = move_in(tables, rows).reasons
     assert reasons == {
-        ("table", "a table that is not known here"): 2,
-        ("column", "a column that is not known here"): 1,
+        ("table", "an unknown table"): 2,
+        ("column", "an unknown column"): 1,
     }
 
 
@@ -164,7 +164,7 @@ def test_an_export_that_tells_less_is_read_as_well_as_it_can_be(memory: LocalMem
     path.write_text("\n".join(map(json.dumps, told)), encoding="utf-8")
     summary = import_path(memory, path)
     assert (summary.messages.added, summary.items.added) == (1, 1)
-    assert summary.reasons == {("table", "what the export says of itself"): 1}
+    assert summary.reasons == {("table", "what the export says about itself"): 1}
 
 
 def test_two_machines_that_both_counted_from_one_are_both_kept(move_in: MoveIn) -> None:

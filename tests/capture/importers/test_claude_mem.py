@@ -90,8 +90,8 @@ def test_everything_comes_in_in_its_session(memory: LocalMemory, move_in: MoveIn
     assert [message.body for message in messages] == ["Fix the login", "And test"]
     assert session.meta["platform_source"] == "claude"
     assert summary.reasons == {
-        ("column", "it is worked out anew here"): 1,
-        ("table", "raw calls of tools; what they came to is in the observations"): 1,
+        ("column", "it is rebuilt here"): 1,
+        ("table", "raw tool calls; their results are in the observations"): 1,
     }
 
 
