@@ -30,16 +30,16 @@ Change = tuple[ModuleType, str, Any]
 # A step, and what has to be otherwise so that it is not taken.
 STEPS: tuple[tuple[str, tuple[Change, ...]], ...] = (
     ("all of it", ()),
-    ("without the words", ((fusion, "WORDS", 0.0),)),
-    ("without more for who said it", ((rerank, "NAMED", 0.0),)),
+    ("without the words", ((fusion, "LEXICAL_WEIGHT", 0.0),)),
+    ("without more for who said it", ((rerank, "SPEAKER_BOOST", 0.0),)),
     ("with the names in the question", ((recall, "without_names", lambda text, _names: text),)),
-    ("without whose words are meant", ((rerank, "THEIRS", 0.0), (rerank, "OTHERS", 0.0))),
-    ("without what was said beside it", ((rerank, "BESIDE", 0.0),)),
-    ("without its session", ((rerank, "SESSION", 0.0),)),
-    ("without less for what says little", ((rerank, "BRIEF", 0.0),)),
-    ("without the time that is named", ((rerank, "WHEN", 0.0), (recall, "_of_the_time", lambda *_: []))),
-    ("without what an answer has to tell", ((rerank, "TELLS", 0.0),)),
-    ("without less for what only asks", ((rerank, "ASKS", 0.0),)),
+    ("without whose words are meant", ((rerank, "ROLE_BOOST", 0.0), (rerank, "OTHER_ROLE_PENALTY", 0.0))),
+    ("without what was said beside it", ((rerank, "NEIGHBOUR_BOOST", 0.0),)),
+    ("without its session", ((rerank, "SESSION_BOOST", 0.0),)),
+    ("without less for what says little", ((rerank, "BREVITY_PENALTY", 0.0),)),
+    ("without the time that is named", ((rerank, "TIME_BOOST", 0.0), (recall, "_of_the_time", lambda *_: []))),
+    ("without what an answer has to tell", ((rerank, "ANSWER_TYPE_BOOST", 0.0),)),
+    ("without less for what only asks", ((rerank, "QUESTION_PENALTY", 0.0),)),
     ("with quoted titles as filters", ((query_grammar, "_is_prose", lambda lexemes: _no_quotes(lexemes)),)),
 )
 

@@ -13,7 +13,7 @@ from commonplace.errors import InvalidInput, NoResults, NotFound
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.sessions import collapse_code_blocks, newest_session, reconstruct, shorten_message
-from commonplace.ranking.context import estimate_tokens
+from commonplace.text.tokens import estimate_tokens
 
 LONG = "\n\n".join(
     [

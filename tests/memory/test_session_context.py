@@ -13,7 +13,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.session_context import session_context
 from commonplace.model import Kind
-from commonplace.ranking.context import estimate_tokens
+from commonplace.text.tokens import estimate_tokens
 
 WORDS = st.text(alphabet="abc é漢\n#-*`<>", min_size=1, max_size=400).filter(lambda text: bool(text.strip()))
 

@@ -14,7 +14,6 @@ from commonplace.ranking.context import (
     TokenBudget,
     composite_score,
     context_order_key,
-    estimate_tokens,
     recency_score,
 )
 from commonplace.ranking.fusion import (
@@ -29,6 +28,7 @@ from commonplace.ranking.fusion import (
     relevance,
 )
 from commonplace.ranking.rerank import drop_near_duplicates, first_per_key, group_near_duplicates
+from commonplace.text.tokens import estimate_tokens
 
 DAY = 86_400_000
 NOW = 1_742_049_000_000
@@ -48,7 +48,7 @@ steps = st.integers(0, 1000).map(lambda n: n / 1000)
 def noise(evidence: Evidence, among: int = 40) -> bool:
     """As recall asks it, of the only candidate that words may have found."""
     x = fused_score(evidence, evidence.bm25)
-    return is_noise(x, worded=evidence.bm25 > 0.0, meant=evidence.cosine is not None, among=among)
+    return is_noise(x, has_words=evidence.bm25 > 0.0, has_cosine=evidence.cosine is not None, among=among)
 
 
 def likely(evidence: Evidence) -> float:

@@ -88,13 +88,13 @@ def test_a_topic_with_two_sides_shows_both() -> None:
 
 
 def test_a_name_stays_while_it_is_true() -> None:
-    assert name_topics([LIMITS, LOGIN], kept=["", "OAuth"])[1] == "Authentication"
-    assert name_topics([LIMITS, LOGIN], kept=["Limiting", "authentication"]) == ["Limiting", "authentication"]
-    assert name_topics([LIMITS, LOGIN], kept=["Zebras", ""]) == ["Rate Limiting", "Authentication"]
+    assert name_topics([LIMITS, LOGIN], previous_names=["", "OAuth"])[1] == "Authentication"
+    assert name_topics([LIMITS, LOGIN], previous_names=["Limiting", "authentication"]) == ["Limiting", "authentication"]
+    assert name_topics([LIMITS, LOGIN], previous_names=["Zebras", ""]) == ["Rate Limiting", "Authentication"]
 
 
 def test_of_two_kept_names_that_are_the_same_one_stays() -> None:
-    names = name_topics([LOGIN, LOGIN], kept=["Authentication", "Authentication"])
+    names = name_topics([LOGIN, LOGIN], previous_names=["Authentication", "Authentication"])
     assert names[0] == "Authentication" != names[1]
 
 
@@ -121,5 +121,5 @@ def test_any_texts_get_short_names_that_differ(groups: list[list[str]], others: 
     assert len(names) == len(groups) and len(set(given_)) == len(given_)
     assert all(len(name) <= MAX_TOPIC_NAME and name == name.strip() and "\n" not in name for name in names)
     assert names == name_topics(groups, others)
-    again = name_topics(groups, others, kept=names)
+    again = name_topics(groups, others, previous_names=names)
     assert len({name.casefold() for name in again if name}) == len([name for name in again if name])

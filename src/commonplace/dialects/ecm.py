@@ -19,11 +19,11 @@ from commonplace.memory.explain import TimelineEvent
 from commonplace.memory.explain import explain as explained
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.predict import predict as predicted
-from commonplace.ranking.context import estimate_tokens
 from commonplace.text.query import plain_words
 from commonplace.text.redact import redact_data
 from commonplace.text.sentences import excerpt
 from commonplace.text.titles import truncate
+from commonplace.text.tokens import estimate_tokens
 
 
 class Chunk(TypedDict):

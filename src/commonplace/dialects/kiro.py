@@ -42,7 +42,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall_scopes
 from commonplace.memory.timeline import EVENT_KINDS, timeline
 from commonplace.model import Item, Scope
-from commonplace.ranking.context import estimate_tokens
+from commonplace.text.tokens import estimate_tokens
 from commonplace.text.redact import redact_data
 
 MAX_LIMIT = 50

@@ -232,8 +232,8 @@ def _reason(error: Exception) -> str:
 def _detail(body: bytes) -> str:
     """What an OpenAI-like error says about itself, if it says anything short."""
     try:
-        said = json.loads(body[:REPLY_BYTES])["error"]
-        text = said["message"] if isinstance(said, dict) else said
+        detail = json.loads(body[:REPLY_BYTES])["error"]
+        text = detail["message"] if isinstance(detail, dict) else detail
     except (ValueError, TypeError, KeyError, RecursionError):
         return ""
     return f" ({' '.join(str(text).split())[:200]})"

@@ -307,7 +307,7 @@ def _recall(memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: in
 
 
 def _is_noise(x: float, evidence: Evidence, among: int) -> bool:
-    return is_noise(x, worded=evidence.bm25 > 0.0, meant=evidence.cosine is not None, among=among)
+    return is_noise(x, has_words=evidence.bm25 > 0.0, has_cosine=evidence.cosine is not None, among=among)
 
 
 def _boost_by_context(memory: LocalMemory, parsed: ParsedQuestion, own: Mapping[int, float]) -> dict[int, float]:
@@ -375,7 +375,7 @@ def _by_meaning(memory: LocalMemory, parsed: ParsedQuestion, passages: Sequence[
 def _conversations_named(memory: LocalMemory, parsed: ParsedQuestion, scope: Scope) -> dict[int, float]:
     """The first messages of conversations whose title the question names, with the share of its words in the title."""
     words = parsed.query.words
-    if parsed.query.strict or not parsed.query.telling or not 0 < len(words) <= TITLE_WORDS:
+    if parsed.query.strict or not parsed.query.has_content_words or not 0 < len(words) <= TITLE_WORDS:
         return {}
     patterns = [like_pattern(word.surface, word.token) for word in words]
     labels = memory.store.conversations_by_title(patterns, math.ceil(TITLE_SHARE * len(words)), scope, LABELS_READ)
@@ -433,10 +433,12 @@ def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Seq
     return {
         item.id: rerank_score(
             scores[item.id],
-            tells=parsed.sort is not None and has_answer_type(item.text[:READ_CHARACTERS], parsed.sort),
+            has_answer=parsed.sort is not None and has_answer_type(item.text[:READ_CHARACTERS], parsed.sort),
             nearness=parsed.time.nearness(item.created_ms) if parsed.time else 0.0,
             # What a user asks an assistant tells what they were about; what people ask each other does not.
-            asks=question_ratio(item.text[:READ_CHARACTERS]) if item.details.get("speaker", "") not in _NOBODY else 0.0,
+            question_ratio=question_ratio(item.text[:READ_CHARACTERS])
+            if item.details.get("speaker", "") not in _NOBODY
+            else 0.0,
         )
         for item in items
     }
@@ -461,7 +463,7 @@ def _candidates(
         cosines |= memory.store.cosines(vector, unknown)
     scores = {hit.passage_id: hit.score for hit in answer.hits}
     owner = {hit.passage_id: hit.item_id for hit in near} | {hit.passage_id: hit.item_id for hit in answer.hits}
-    share = 1.0 if query.strict or query.telling else EMPTY_WORDS
+    share = 1.0 if query.strict or query.has_content_words else EMPTY_WORDS
     evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), share * answer.found.get(p, 0.0)) for p in owner}
     if titled := _conversations_named(memory, parsed, scope):
         # A conversation with this title answers as if its first message held most of the words of its title.

@@ -12,11 +12,11 @@ from commonplace.memory.items import get_item, make_cursor, parse_cursor
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import EARLIEST_MS, LATEST_MS
 from commonplace.model import Item, Kind, Scope, Session, SessionScope
-from commonplace.ranking.context import estimate_tokens
 from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.text.dates import HOUR_MS
 from commonplace.text.query import parse_query
 from commonplace.text.titles import truncate
+from commonplace.text.tokens import estimate_tokens
 
 SESSION_PAGE = 40
 # Characters that a page is cut after: nobody waits for more, and a single item may have a million.

@@ -1,4 +1,4 @@
-"""The four signals of a context and their composite, with the weights of the Kiro reference."""
+"""Scoring a context: four signals and their composite, with the weights of the Kiro reference, and the token budget."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Signals:
 
 
 def recency_score(created_ms: int, now_ms: int, half_life_days: float = HALF_LIFE_DAYS) -> float:
-    """1 now, 1/2 after a half-life, towards 0; what lies in the future counts as now."""
+    """1 now, 1/2 after a half-life, towards 0; a time in the future counts as now."""
     age_days = max(0, now_ms - created_ms) / DAY_MS
     return math.exp2(-age_days / half_life_days)
 
@@ -37,17 +37,12 @@ def composite_score(signals: Signals, *, with_query: bool) -> float:
 
 
 def context_order_key(score: float, *, knowledge: bool, stale: bool = False) -> tuple[bool, float]:
-    """Larger comes first. Knowledge counts three times its score and stands before everything else; the stale sinks."""
+    """Larger comes first. Knowledge counts three times its score and precedes everything else; what is stale sinks."""
     return (knowledge, score * (KNOWLEDGE_BOOST if knowledge else 1.0) * (STALE_FACTOR if stale else 1.0))
 
 
-def estimate_tokens(characters: int) -> int:
-    """A token for every four characters, rounded up."""
-    return math.ceil(characters / 4)
-
-
 class TokenBudget:
-    """A number of tokens, spent entry by entry. What does not fit is left out; smaller things may still follow."""
+    """A number of tokens, spent entry by entry. What does not fit is left out; smaller entries may still follow."""
 
     def __init__(self, tokens: int, spent: int = 0) -> None:
         self.tokens, self.spent = tokens, spent

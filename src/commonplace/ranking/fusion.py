@@ -1,4 +1,4 @@
-"""Two kinds of evidence into one number: what the words say and what the meaning says of a passage."""
+"""Score fusion: BM25 and cosine into one score, the score into a calibrated relevance, and the border of noise."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# What all the words of a question are worth beside a cosine of 1. Measured best between 0.3 and 0.6.
+# What all the words of a question are worth, compared with a cosine of 1. Measured best between 0.3 and 0.6.
 LEXICAL_WEIGHT = 0.4
-# What a passage without a vector may be expected to mean is judged by so many that are like it.
+# The cosine of a passage without a vector is estimated from this many similar ones.
 SIMILAR_PASSAGES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of one passage: BM25 (0 if the words did not find it), cosine (None if unknown), found share."""
+    """What is known of one passage: BM25 (0 if no word matched), cosine (None if unknown), share of the words found."""
 
     bm25: float = 0.0
     cosine: float | None = None
@@ -22,15 +22,15 @@ class Evidence:
 
     @property
     def semantic(self) -> float:
-        """Nearness in meaning as a signal: 0 where it is unknown or opposite."""
+        """The cosine as a signal: 0 where it is unknown or negative."""
         return max(0.0, self.cosine or 0.0)
 
 
 def fused_score(evidence: Evidence, best_bm25: float, expected: float = 0.0) -> float:
-    """How much speaks for a passage, on a scale that is the same for every question.
+    """The score of a passage, on a scale that is the same for every question.
 
-    Where no cosine is known the words say how large it may be expected to be, and `expected` what passages like it
-    have: what was just written has no vector yet, and must not stand behind strangers that have one.
+    Without a vector, the cosine is estimated from the words, or is `expected` from similar passages: what was just
+    written has no vector yet, and must not rank behind unrelated passages that have one.
     """
     words = lexical_signal(evidence, best_bm25)
     cosine = max(expected, (1.0 - LEXICAL_WEIGHT) * words) if evidence.cosine is None else evidence.cosine
@@ -38,9 +38,9 @@ def fused_score(evidence: Evidence, best_bm25: float, expected: float = 0.0) -> 
 
 
 def expected_cosines(evidence: Mapping[int, Evidence], best_bm25: float) -> dict[int, float]:
-    """The cosine to expect of each passage that has no vector: that of the nearest few that hold no more of the words.
+    """An estimated cosine for each passage without a vector: that of the nearest few that match no more of the words.
 
-    Nothing is expected where only passages are known that hold more of the question's words.
+    It is 0 where all known passages match more of the question's words.
     """
     unknown = [key for key, e in evidence.items() if e.cosine is None]
     if not unknown:
@@ -56,7 +56,7 @@ def expected_cosines(evidence: Mapping[int, Evidence], best_bm25: float) -> dict
 
 
 def best_first(scores: Mapping[int, float], newest: Mapping[int, int]) -> list[int]:
-    """Keys by falling score; equals by falling age, then by key, so that an order never depends on chance."""
+    """Keys by falling score; equal ones newest first, then by key, so that the order is always the same."""
     return sorted(scores, key=lambda key: (-scores[key], -newest.get(key, 0), -key))
 
 
@@ -71,24 +71,24 @@ def lexical_signal(evidence: Evidence, best_bm25: float) -> float:
 # Chosen by benchmarks/calibration.py: at BORDER the odds are even, and a tenth more makes them e times better.
 RELEVANCE_MIDPOINT, RELEVANCE_STEEPNESS = 0.45, 10.0
 
-# Below these something is noise, not an answer: found by meaning alone, or by a stray word.
+# Below these a hit is noise, not an answer: found by meaning alone, or by a stray word.
 NOISE_BORDER, LEXICAL_NOISE_BORDER = 0.15, 0.05
-# Among few passages even the nearest stranger is far away: the border of noise rises until there are this many.
+# Among few passages even the nearest unrelated one is far away: the border rises until there are this many.
 NOISE_SAMPLE = 40
 
 
-def relevance(likeness: float) -> float:
-    """The probability that something answers, from all that speaks for it."""
-    x = RELEVANCE_STEEPNESS * (likeness - RELEVANCE_MIDPOINT)
+def relevance(score: float) -> float:
+    """The probability that a hit with this score answers the question."""
+    x = RELEVANCE_STEEPNESS * (score - RELEVANCE_MIDPOINT)
     return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else math.exp(x) / (1.0 + math.exp(x))
 
 
-def is_noise(likeness: float, *, worded: bool, meant: bool, among: int = NOISE_SAMPLE) -> bool:
-    """Whether to leave one of `among` candidates out: too far in meaning for the words it shares with the question.
+def is_noise(score: float, *, has_words: bool, has_cosine: bool, among: int = NOISE_SAMPLE) -> bool:
+    """Whether to drop one of `among` candidates: too far in meaning for the words it shares with the question.
 
-    `worded` tells that words of the question found it, `meant` that its nearness in meaning is known.
+    `has_words`: words of the question found it. `has_cosine`: its cosine is known.
     """
-    if not meant:
-        return not worded
+    if not has_cosine:
+        return not has_words
     border = NOISE_BORDER * min(1.0, 0.3 + 0.7 * among / NOISE_SAMPLE)
-    return relevance(likeness) < (LEXICAL_NOISE_BORDER if worded else border)
+    return relevance(score) < (LEXICAL_NOISE_BORDER if has_words else border)

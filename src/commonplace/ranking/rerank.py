@@ -1,6 +1,7 @@
-"""The company a hit keeps: what was said just before and after it, and elsewhere in its session, speaks for it too.
+"""Reranking: boosts and penalties for what surrounds a hit and what it says, and dropping near-duplicates.
 
-An answer is often a few words long, and what it is about stands in the question before it.
+An answer is often a few words long, and what it is about stands in the question before it: so the turns around a hit
+and the rest of its session count for it too. The best hits are then read: does one answer, or does it only ask?
 """
 
 from __future__ import annotations
@@ -9,89 +10,85 @@ import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-# The part of a neighbour's likeness, and of the best in the session, that counts for a hit: only what is above the
-# noise, and no more than this, so that nothing becomes an answer by standing beside one.
+Scores = Mapping[int, float]
+
+# The part of a neighbour's score, and of the best one in the session, that counts for a hit: only what is above the
+# floor, and at most the cap, so that nothing becomes an answer just by standing next to one.
 NEIGHBOUR_BOOST, SESSION_BOOST = 0.1, 0.2
 CONTEXT_FLOOR, CONTEXT_CAP = 0.3, 0.5
-# What it is worth that somebody whom the question names said it.
+# For what was said by somebody whom the question names.
 SPEAKER_BOOST = 0.2
-# What it is worth that it is the words of whoever is asked about, and what it costs to be the other's.
+# For messages of the role that the question is about ("did I", "you suggested"), and against those of the other.
 ROLE_BOOST, OTHER_ROLE_PENALTY = 0.1, 0.2
-# What a turn loses that says hardly anything, and from how many bytes on it loses nothing.
+# Against turns of a few words, and the length in bytes from which there is none.
 BREVITY_PENALTY, BREVITY_BYTES = 0.1, 80
-
-
-def boost_by_context(
-    own: Mapping[int, float], sessions: Mapping[int, int], following: Mapping[int, int]
-) -> dict[int, float]:
-    """The likeness of each hit with that of its company: its session, and what follows what, by the same keys.
-
-    What is part of no session is its own best company, so that it stands behind nobody for being alone.
-    """
-    spare = {key: min(max(score - CONTEXT_FLOOR, 0.0), CONTEXT_CAP) for key, score in own.items()}
-    scores = dict(own)
-    for key, after in following.items():
-        if key in spare and after in spare:
-            scores[key] += NEIGHBOUR_BOOST * spare[after]
-            scores[after] += NEIGHBOUR_BOOST * spare[key]
-    best: dict[int, float] = {}
-    for key, session in sessions.items():
-        best[session] = max(best.get(session, 0.0), spare.get(key, 0.0))
-    for key in own:
-        scores[key] += SESSION_BOOST * (best[sessions[key]] if key in sessions else spare[key])
-    return scores
-
-
-def boost_by_role(own: Mapping[int, float], theirs: Collection[int], others: Collection[int]) -> dict[int, float]:
-    """The same, with more for the words of those whom a question is about, and less for those of the others."""
-    more = dict.fromkeys(theirs, ROLE_BOOST) | dict.fromkeys(others, -OTHER_ROLE_PENALTY)
-    return {key: score + more.get(key, 0.0) for key, score in own.items()}
-
-
-def brevity_penalty(size: int) -> float:
-    """What a turn of so many bytes loses: a few words are near to much, and answer little."""
-    return BREVITY_PENALTY * max(0.0, 1.0 - size / BREVITY_BYTES)
-
-
-def boost_by_speaker(own: Mapping[int, float], by_named: Collection[int]) -> dict[int, float]:
-    """The same, with more for what those said whom the question names; if they said everything, that tells nothing."""
-    named = own.keys() & set(by_named)
-    more = SPEAKER_BOOST if len(named) < len(own) else 0.0
-    return {key: score + (more if key in named else 0.0) for key, score in own.items()}
-
-
-# What it is worth to tell the sort of thing that is sought: a time to "when", a number to "how many".
+# For an answer of the right type: a time to "when", a number to "how many".
 ANSWER_TYPE_BOOST = 0.08
-# What it is worth to be of the time that the question names, or shortly after.
+# For what happened at the time that the question names, or shortly after.
 TIME_BOOST = 0.15
-# What somebody's question to somebody loses: it has the words of the answer, and not the answer.
+# Against a question to somebody else: it has the words of the answer, but not the answer.
 QUESTION_PENALTY = 0.1
-# What a text without a reply loses that only repeats the question, and what is left to it at most: it answers nothing.
+# Against a text that only repeats the question and has no reply, and the most that it can score.
 REPEATED_QUESTION_PENALTY, REPEATED_QUESTION_CAP = 0.4, 0.55
-# What it is worth to be the reply to such a text, which then stands this far behind it.
+# For the reply to such a text, which then ranks this far behind it.
 REPLY_BOOST, REPLY_MARGIN = 0.15, 0.01
 
 
-def rerank_score(likeness: float, *, tells: bool, nearness: float, asks: float) -> float:
-    """The likeness of a hit once it was read: `nearness` in time and the share that `asks` are from 0 to 1."""
-    return likeness + ANSWER_TYPE_BOOST * tells + TIME_BOOST * nearness - QUESTION_PENALTY * asks
+def boost_by_context(scores: Scores, session_of: Mapping[int, int], next_turn: Mapping[int, int]) -> dict[int, float]:
+    """Add part of the scores of neighbouring turns and of the best hit in the same session.
+
+    What is in no session counts as its own session, so that it does not fall behind for being alone.
+    """
+    spare = {key: min(max(score - CONTEXT_FLOOR, 0.0), CONTEXT_CAP) for key, score in scores.items()}
+    boosted = dict(scores)
+    for key, after in next_turn.items():
+        if key in spare and after in spare:
+            boosted[key] += NEIGHBOUR_BOOST * spare[after]
+            boosted[after] += NEIGHBOUR_BOOST * spare[key]
+    best: dict[int, float] = {}
+    for key, session in session_of.items():
+        best[session] = max(best.get(session, 0.0), spare.get(key, 0.0))
+    for key in scores:
+        boosted[key] += SESSION_BOOST * (best[session_of[key]] if key in session_of else spare[key])
+    return boosted
 
 
-def prefer_answers(
-    likeness: Mapping[int, float], repeats: Iterable[int], replies: Mapping[int, int]
-) -> dict[int, float]:
-    """What changes if `repeats` only repeat the question, and some of them have `replies`.
+def boost_by_role(scores: Scores, same_role: Collection[int], other_role: Collection[int]) -> dict[int, float]:
+    """Raise messages of the role that the question is about, and lower those of the other."""
+    boost = dict.fromkeys(same_role, ROLE_BOOST) | dict.fromkeys(other_role, -OTHER_ROLE_PENALTY)
+    return {key: score + boost.get(key, 0.0) for key, score in scores.items()}
 
-    A reply is about what it replies to: at least as much speaks for it, and the repeated question comes after it.
+
+def boost_by_speaker(scores: Scores, by_named: Collection[int]) -> dict[int, float]:
+    """Raise what was said by those whom the question names, unless they said everything."""
+    named = scores.keys() & set(by_named)
+    boost = SPEAKER_BOOST if len(named) < len(scores) else 0.0
+    return {key: score + (boost if key in named else 0.0) for key, score in scores.items()}
+
+
+def brevity_penalty(size: int) -> float:
+    """What a turn of so many bytes loses: a few words resemble much, and answer little."""
+    return BREVITY_PENALTY * max(0.0, 1.0 - size / BREVITY_BYTES)
+
+
+def rerank_score(score: float, *, has_answer: bool, nearness: float, question_ratio: float) -> float:
+    """The score of a hit once it was read; `nearness` in time and the share that is questions are from 0 to 1."""
+    return score + ANSWER_TYPE_BOOST * has_answer + TIME_BOOST * nearness - QUESTION_PENALTY * question_ratio
+
+
+def prefer_answers(scores: Scores, repeats: Iterable[int], replies: Mapping[int, int]) -> dict[int, float]:
+    """The scores that change if `repeats` only repeat the question, and some of them have `replies`.
+
+    A reply scores at least as much as the question that it answers, and the repeated question ranks behind it.
     """
     changed: dict[int, float] = {}
     for question in repeats:
-        own = likeness[question]
+        own = scores[question]
         reply = replies.get(question)
         if reply is None:
             changed[question] = min(own - REPEATED_QUESTION_PENALTY, REPEATED_QUESTION_CAP)
         else:
-            changed[reply] = max(changed.get(reply, likeness[reply] + REPLY_BOOST), own)
+            changed[reply] = max(changed.get(reply, scores[reply] + REPLY_BOOST), own)
             changed[question] = own - REPLY_MARGIN
     return changed
 
@@ -105,27 +102,27 @@ _WORD = re.compile(r"\w+")
 
 def drop_near_duplicates(items: Iterable[_T], text: Callable[[_T], str], same: float = SAME_TEXT) -> list[_T]:
     """Items in order, without those whose words are almost those of an earlier one."""
-    kept: list[_T] = []
+    distinct_items: list[_T] = []
     seen: list[frozenset[Hashable]] = []
     for item in items:
         words = frozenset(_WORD.findall(text(item).lower()))
         if not any(_alike(words, other, same) for other in seen):
-            kept.append(item)
+            distinct_items.append(item)
             seen.append(words)
-    return kept
+    return distinct_items
 
 
 def first_per_key(items: Iterable[_T], key: Callable[[_T], Hashable | None]) -> list[_T]:
     """Items in order, the first of each key; those without a key all stay."""
-    kept: list[_T] = []
+    distinct_items: list[_T] = []
     seen: set[Hashable] = set()
     for item in items:
         name = key(item)
         if name is None or name not in seen:
-            kept.append(item)
+            distinct_items.append(item)
         if name is not None:
             seen.add(name)
-    return kept
+    return distinct_items
 
 
 def group_near_duplicates(items: Sequence[_T], text: Callable[[_T], str], same: float = SIMILAR_TEXT) -> list[list[_T]]:

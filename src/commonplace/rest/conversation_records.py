@@ -13,7 +13,7 @@ from commonplace.memory.prune import PruneCandidate
 from commonplace.memory.recall import Hit
 from commonplace.memory.summarise_and_label import LabelSuggestion
 from commonplace.model import Session
-from commonplace.ranking.context import estimate_tokens
+from commonplace.text.tokens import estimate_tokens
 from commonplace.text.dates import DAY_MS, short_iso_time
 from commonplace.text.paths import ROOT_FOLDER
 

@@ -1,4 +1,4 @@
-"""What differs between two texts, as people read it: words within changed lines, and a little around them."""
+"""The difference between two texts for people to read: changed words within changed lines, with a few lines around."""
 
 from __future__ import annotations
 

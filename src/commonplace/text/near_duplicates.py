@@ -1,4 +1,4 @@
-"""A sketch of a text: a few hashes of its lines, enough to see that two texts say much the same.
+"""Near-duplicates of long texts: a sketch is a few hashes of a text's lines, enough to see that two are much the same.
 
 The smallest hashes of a set stay the smallest when it grows, so sketches are merged without the text (bottom-k).
 """

@@ -1,4 +1,4 @@
-"""Next steps in text: whether two say the same, and whether a sentence says that one is done or no longer wanted.
+"""Next steps: whether two are the same, and whether a sentence says that one is done or no longer wanted.
 
 Matching is by words and conservative: a step that stays open too long is a nuisance, one that vanishes is a loss.
 """
@@ -110,8 +110,8 @@ def merge_steps(older: Sequence[str], newer: Sequence[str], *, listed: bool) -> 
     A new list that repeats one of the old steps is the list as it stands now: what it leaves out is not open any more.
     """
     repeats = [step for step in older if any(is_same_step(step, new) for new in newer)]
-    kept = [] if listed and repeats else [step for step in older if step not in repeats]
-    return list(dict.fromkeys([*kept, *newer]))
+    still_open = [] if listed and repeats else [step for step in older if step not in repeats]
+    return list(dict.fromkeys([*still_open, *newer]))
 
 
 def text_before_steps(text: str) -> str:
@@ -132,18 +132,18 @@ def completed_steps(steps: Sequence[str], answer: str, request: str = "") -> set
     """
     if not steps or not answer.strip():
         return set()
-    told = [sentence for sentence in sentences(answer[-_LOOKED_AT:]) if not sentence.endswith(("?", "？"))]
-    if any(_ALL.search(one) and _DONE.search(one) and not _NOT_DONE.search(one) for one in told):
+    statements = [sentence for sentence in sentences(answer[-_LOOKED_AT:]) if not sentence.endswith(("?", "？"))]
+    if any(_ALL.search(one) and _DONE.search(one) and not _NOT_DONE.search(one) for one in statements):
         return set(steps)
     closed = {step for tick in ticked_off(answer) for step in steps if _names(tick, step, steps)}
-    for sentence in told:
+    for sentence in statements:
         wanted_no_more = bool(_DISMISSED.search(sentence)) and not _FOR_NOW.search(sentence)
         if not wanted_no_more and (not _DONE.search(sentence) or _NOT_DONE.search(sentence)):
             continue
         for clause in dict.fromkeys([sentence, *_CLAUSE.split(sentence)]):
             if wanted_no_more or _DONE.search(clause):
                 closed.update(step for step in steps if _names(clause, step, steps, verb=not wanted_no_more))
-    if request and _BRIEFLY_DONE.match(answer) and not _NOT_DONE.search(told[0] if told else ""):
+    if request and _BRIEFLY_DONE.match(answer) and not _NOT_DONE.search(statements[0] if statements else ""):
         if _THE_STEPS.search(request):
             return set(steps)
         closed.update(step for step in steps if _names(request, step, steps))
@@ -157,8 +157,8 @@ def _names(sentence: str, step: str, steps: Collection[str], *, verb: bool = Tru
     """
     wanted, named = step_words(step), set(step_words(sentence))
     objects = [word for word in wanted if word not in _VERBS]
-    asked = [word for word in wanted[:1] if word in _VERBS]
-    if not objects or (verb and asked and asked[0] not in named and not _only_done(sentence)):
+    verbs = [word for word in wanted[:1] if word in _VERBS]
+    if not objects or (verb and verbs and verbs[0] not in named and not _only_done(sentence)):
         return False
     met = [word for word in objects if word in named]
     if len(met) >= _NAMED * len(objects):

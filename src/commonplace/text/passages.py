@@ -49,8 +49,8 @@ def split_passages(text: str, target: int = 400, limit: int = 500) -> list[Piece
     while visible := _NOT_SPACE.search(text, position, last):
         start = _line_start(text, position, visible.start(), min(_LONGEST_INDENT, target // 4))
         end = last if last - start <= limit else _cut(text, start, target, limit, fences)
-        kept = len(text[start:end].rstrip()) + start
-        pieces.append(Piece(text[start:kept], start, kept))
+        last_visible = len(text[start:end].rstrip()) + start
+        pieces.append(Piece(text[start:last_visible], start, last_visible))
         position = end
     return pieces
 

@@ -1,4 +1,4 @@
-"""Folders: paths such as /work/engineering that form a tree, in any language."""
+"""Paths: folders of conversations such as /work/engineering, safe file names, and the globs of rules (`src/api/**`)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _FOLDER_HINT = "Write it like /work/engineering; names may hold spaces and lette
 
 
 def normalise_folder(text: str) -> str:
-    """A folder as it is kept: composed letters, one slash before each name, none at the end, no secret.
+    """A folder as it is stored: composed letters, one slash before each name, none at the end, no secret.
 
-    An address is known by its slashes, so secrets go before those are folded.
+    Secrets are removed first: a URL is recognised by its slashes.
     """
     text = redact(unicodedata.normalize("NFC", text))
     if _CONTROLS.search(text):
@@ -59,7 +59,7 @@ def safe_file_name(title: str) -> str:
 
 
 def file_name_key(name: str) -> str:
-    """What two names have in common that some file system takes for one."""
+    """The same key for two names that some file system takes for one."""
     return unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
 
 

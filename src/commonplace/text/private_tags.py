@@ -1,4 +1,4 @@
-"""What people mark as private, `<private>...</private>`, is never kept: a short mark says that something was left out.
+"""What people mark as private, `<private>...</private>`, is never stored: a short mark says that something is left out.
 
 The rule has no exceptions for code or quotes: tags nest, may have attributes, and one that is not closed goes to the
 end, as does one whose own end is missing. Only a tag that stands alone in backticks is a mention of the tag, and
@@ -49,15 +49,15 @@ def chunk_without_private(before: str, chunk: str) -> str:
     depth, torn = len(state[1]), state[2] or ""
     chunk = chunk.replace(_OPEN, "").replace(_WAS_TAG, "")
     pieces, inside = _outside(torn + chunk, depth)
-    kept = PRIVATE_MARK.join(pieces)
+    public = PRIVATE_MARK.join(pieces)
     if not depth and pieces[0].startswith(torn):
-        kept = kept[len(torn) :]
+        public = public[len(torn) :]
     elif torn or depth:
-        kept = _WAS_TAG + kept
+        public = _WAS_TAG + public
     if not inside:
-        return kept
+        return public
     cut_off = _CUT_OFF.search(torn + chunk)
-    return kept + _OPEN * min(inside, _DEEPEST) + (cut_off[0] if cut_off else "")
+    return public + _OPEN * min(inside, _DEEPEST) + (cut_off[0] if cut_off else "")
 
 
 def joined_chunks(text: str) -> str:

@@ -1,7 +1,8 @@
-"""What someone asks for: a strict query in the grammar that every hit must satisfy, or a plain question.
+"""Queries: a strict one in the query language that every hit must satisfy, or a plain question.
 
-`parse` never fails. `Query.strict` says which of the two it is; `to_fts5` and `words_to_fts5` compile either into a
-MATCH expression that SQLite always accepts.
+`parse_query` never fails. `Query.strict` says which of the two it is; `to_fts5` and `words_to_fts5` compile either into
+a MATCH expression that SQLite always accepts. Plain questions are examined further, in English only: whether the answer
+is a time or a number, whose words are meant, and whether a text answers or only asks the same.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 MAX_WORDS = 64
-"""Plain words kept of a query: the first distinct ones."""
+"""How many plain words of a query are used: the first distinct ones."""
 
 _MAX_PARTS = 16
 _COMPOUND = re.compile(r"\w+(?:[-./\\:@#~+&%$=]+\w+)*")
@@ -45,7 +46,7 @@ class Word:
     """A meaningful word of a query.
 
     `token` is the index token to look for: the stem, of an identifier the joined word's, of a path or version the stem
-    of its longest part. `phrase` (compounds only) is the whole as a token sequence, `parts` its telling stems.
+    of its longest part. `phrase` (compounds only) is the whole as a token sequence, `parts` the stems of its parts.
     """
 
     surface: str
@@ -63,11 +64,11 @@ class Query:
     inverted: bool
     words: tuple[Word, ...]
     text: str
-    """What was asked, for embedding: without operators, column names, quotes and excluded terms."""
+    """The query for embedding: without operators, column names, quotes and excluded terms."""
 
     @property
-    def telling(self) -> bool:
-        """Whether any of its words says what it is about; "how" and "the" alone do not."""
+    def has_content_words(self) -> bool:
+        """Whether any of its words says what it is about, unlike "how" and "the"."""
         return any(not STOP_WORDS.issuperset(words_of(word.surface)) or word.surface in ACRONYMS for word in self.words)
 
     def accepts(self, fields: Mapping[str, str]) -> bool:
@@ -88,34 +89,34 @@ def parse_query(query: str, columns: Mapping[str, str]) -> Query:
 
 
 def plain_query(question: str) -> Query:
-    """A question made of words, whatever operators they look like."""
+    """A query read as plain words, whatever operators they look like."""
     text = _tidy(question)
     return Query(strict=False, tree=None, inverted=False, words=plain_words(text), text=text)
 
 
 def plain_words(text: str) -> tuple[Word, ...]:
     """The distinct meaningful words of a text in order; function words only if there is nothing else."""
-    telling: dict[tuple[str, tuple[str, ...]], Word] = {}
+    content: dict[tuple[str, tuple[str, ...]], Word] = {}
     empty: dict[tuple[str, tuple[str, ...]], Word] = {}
     for found in _COMPOUND.finditer(strip_marks(text)):
         surface = found[0].strip("_")
         words = words_of(surface)
         stop = STOP_WORDS.issuperset(words) and surface not in ACRONYMS
-        kept = empty if stop else telling
-        if len(kept) < MAX_WORDS:
+        target = empty if stop else content
+        if len(target) < MAX_WORDS:
             for word in _words(surface, words):
-                kept.setdefault((word.token, word.phrase), word)
-        if len(telling) >= MAX_WORDS:
+                target.setdefault((word.token, word.phrase), word)
+        if len(content) >= MAX_WORDS:
             break
-    return tuple((telling or empty).values())[:MAX_WORDS]
+    return tuple((content or empty).values())[:MAX_WORDS]
 
 
 def like_pattern(surface: str, token: str) -> str:
     """A LIKE pattern for texts of ASCII letters that hold a word in any form: what its stem and itself begin with."""
     word = surface.casefold()
     begun = "".join(a for a, _b in takewhile(lambda pair: pair[0] == pair[1], zip(word, token, strict=False)))
-    told = begun if len(begun) > 1 else word
-    return "%" + "".join(char if char.isascii() and char.isalnum() else "_" for char in told) + "%"
+    start = begun if len(begun) > 1 else word
+    return "%" + "".join(char if char.isascii() and char.isalnum() else "_" for char in start) + "%"
 
 
 def to_fts5(tree: Node, columns: Sequence[str] = ()) -> str:
@@ -167,13 +168,13 @@ def _node(node: Node) -> str:
 
 
 def word_forms(word: Word, *, with_parts: bool) -> list[tuple[str, ...]]:
-    """The token sequences any of which will do for a word; with its parts, half a path helps."""
-    sought = [word.phrase] if word.phrase else [(word.token,)]
+    """The token sequences, any of which matches a word; with its parts, half a path helps."""
+    sequences = [word.phrase] if word.phrase else [(word.token,)]
     if word.phrase and word.token not in word.phrase:
-        sought.append((word.token,))
+        sequences.append((word.token,))
     if with_parts:
-        sought += [(part,) for part in word.parts]
-    return list(dict.fromkeys(sought))
+        sequences += [(part,) for part in word.parts]
+    return list(dict.fromkeys(sequences))
 
 
 def _word(word: Word, with_parts: bool) -> str:
@@ -207,8 +208,8 @@ _NUMBER = re.compile(
     r"\b(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|dozen|once|twice|couple|several)\b",
     re.IGNORECASE,
 )
-_I = re.compile(r"(?<![\w/.-])(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)(?![\w/-])")
-_YOU_SAID = re.compile(
+_USER_WORDS = re.compile(r"(?<![\w/.-])(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)(?![\w/-])")
+_ASSISTANT_WORDS = re.compile(
     r"\b(?:(?:did|had) you|you (?:recommended|suggested|said|told|mentioned|advised|proposed|explained|gave|wrote)"
     r"|your (?:advice|answer|reply|recommendation|suggestion|proposal|explanation)s?)\b",
     re.IGNORECASE,
@@ -216,46 +217,46 @@ _YOU_SAID = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _QUESTION = re.compile(r"\W*(?:who|whom|whose|what|which|when|where|why|how)\b", re.IGNORECASE)
 _ABOUT_QUESTIONS = re.compile(r"\b(?:ask(?:s|ed|ing)?|questions?)\b", re.IGNORECASE)
-# A text that asks for so much of its length only asks. It asks the same if it shares so many of its words with a
-# question, and those are so many of the question's.
+# A text is only a question if this share of it asks. It repeats a question if it shares this part of its own words with
+# it, and this part of the question's words.
 _ONLY, _SAME, _COVERED = 0.9, 0.6, 0.5
 
 _ANSWERS = {"time": _TIME, "number": _NUMBER}
 
 
 def answer_type(question: str) -> AnswerType | None:
-    """The sort of thing that an answer has to tell, if the question says so."""
+    """Whether the question asks for a time or a number, if it does."""
     if _WHEN.match(question):
         return "time"
     return "number" if _HOW_MANY.search(question) else None
 
 
-def has_answer_type(text: str, sort: AnswerType) -> bool:
-    """Whether a text tells anything of that sort."""
-    return _ANSWERS[sort].search(text) is not None
+def has_answer_type(text: str, type_: AnswerType) -> bool:
+    """Whether a text contains such an answer."""
+    return _ANSWERS[type_].search(text) is not None
 
 
 def speaker_role(question: str) -> Literal["user", "assistant"] | None:
-    """Who said what is asked about: "did I" is about what a user said, "you suggested" about what an assistant did."""
-    if _YOU_SAID.search(question):
+    """Whose words a question is about: "did I" is about the user's, "you suggested" about the assistant's."""
+    if _ASSISTANT_WORDS.search(question):
         return "assistant"
-    return "user" if _I.search(question) else None
+    return "user" if _USER_WORDS.search(question) else None
 
 
 def is_about_questions(question: str) -> bool:
-    """Whether a question is about what somebody asked."""
+    """Whether a question is about questions that somebody asked."""
     return _ABOUT_QUESTIONS.search(question) is not None
 
 
 def is_only_question(text: str) -> bool:
-    """Whether a text is a question and nothing else, with its question mark or without."""
+    """Whether a text is nothing but a question, with a question mark or without."""
     if "?" in text:
         return question_ratio(text) >= _ONLY
     return _QUESTION.match(text) is not None and len(_SENTENCE_END.split(text.strip())) == 1
 
 
 def repeats_question(text: str, tokens: Collection[str]) -> bool:
-    """Whether a text only asks, and with nearly the same words as a question of these tokens."""
+    """Whether a text is only a question, with nearly the same words as one of these tokens."""
     if not is_only_question(text):
         return False
     own = {word.token for word in plain_words(text)}
@@ -264,16 +265,16 @@ def repeats_question(text: str, tokens: Collection[str]) -> bool:
 
 
 def question_ratio(text: str) -> float:
-    """How much of a text asks something, from 0 to 1."""
+    """The share of a text that is questions, from 0 to 1."""
     if "?" not in text:
         return 0.0
     sentences = _SENTENCE_END.split(text)
-    asked = sum(len(sentence) for sentence in sentences if sentence.rstrip().endswith("?"))
-    return asked / max(1, sum(map(len, sentences)))
+    question_chars = sum(len(sentence) for sentence in sentences if sentence.rstrip().endswith("?"))
+    return question_chars / max(1, sum(map(len, sentences)))
 
 
 def without_names(text: str, names: Sequence[str]) -> str:
-    """The text without these words, in any case, and without the 's that makes one somebody's."""
+    """The text without these names, in upper or lower case, and without a possessive 's."""
     if not names:
         return text
     either = "|".join(map(re.escape, names))

@@ -1,7 +1,12 @@
-"""The syntax tree of a strict query, and what it means.
+"""The query language: AND OR NOT "phrase" prefix* column:term and parentheses, as in FTS5 but more forgiving.
 
-A tree is built of `Term`s under `And`, `Or` and `Not`; it never asks for "everything but", because negation floats to
-the root, where `Query.inverted` keeps it. `matches` is the meaning that every database engine has to reproduce.
+Operators are upper-case words. Terms side by side are an implicit AND, which binds tightest; then NOT, AND, OR.
+Beyond FTS5: `a AND NOT b` and a leading `NOT b` are allowed, parentheses may stand next to terms, and a bare word may
+hold punctuation (`src/auth.ts`, `v1.2`). `NEAR(a b, n)` asks for all its terms at any distance; `^` is ignored.
+
+`lex` cuts a query into lexemes, `parse_strict` makes a syntax tree of `Term`s under `And`, `Or` and `Not`. A tree never
+asks for "everything but", because negation floats to the root, where `Query.inverted` has it. `matches` is the meaning
+that every database engine has to reproduce.
 """
 
 from __future__ import annotations
@@ -309,9 +314,9 @@ def _is_question(query: str, lexemes: list[Lexeme]) -> bool:
         return True
     for i, lexeme in enumerate(lexemes):
         if lexeme.kind in ("AND", "OR", "NOT"):
-            beside = [*range(max(i - 1, 0), i), *range(i + 1, min(i + 2, len(lexemes)))]
+            adjacent = [*range(max(i - 1, 0), i), *range(i + 1, min(i + 2, len(lexemes)))]
             # Single letters stand for themselves here: `a AND b`.
-            if any(idle[j] and len(lexemes[j].text) > 1 for j in beside):
+            if any(idle[j] and len(lexemes[j].text) > 1 for j in adjacent):
                 return True
     return False
 

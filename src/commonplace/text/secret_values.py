@@ -1,4 +1,4 @@
-"""Does the right-hand side of `password = ...` look like a secret someone typed, or like code?
+"""Judging values: does the right-hand side of `password = ...` look like a secret that someone typed, or like code?
 
 Code must survive: `token = getToken()`, `password: str`, `secret = os.environ["X"]` hold no secret.
 """

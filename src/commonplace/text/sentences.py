@@ -1,4 +1,4 @@
-"""The sentences of a text that say most of it, chosen by their words; nothing is invented."""
+"""Choosing from a text, never inventing: its main sentences, the one that says most about a subject, an excerpt."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from commonplace.text.titles import shorten, title_of, truncate
 from commonplace.text.tokens import STOP_WORDS, index_text, stem, words_of
 
 MAX_SENTENCE = 400
-# A sentence of fewer words says too little by itself.
+# Shorter sentences say too little by themselves.
 _FEWEST = 3
-# What is read of one text, and how many sentences compete.
+# How many characters of a text are read, and how many sentences are compared.
 _READ, _MOST = 20_000, 2_000
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 _LEADER = re.compile(r"^\s*(?:#{1,6}\s+|>\s?|[-*+]\s+|\d{1,3}[.)]\s+)")
@@ -23,37 +23,37 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text in order, without code and the signs of Markdown."""
+    """The sentences of a text in order, without code and Markdown signs."""
     plain = _FENCE.sub("\n", text[:_READ])
     parts = (" ".join(_LEADER.sub("", part).split()) for part in _SENTENCE_END.split(plain))
     return [shorten(part, MAX_SENTENCE) for part in parts if part]
 
 
 def main_sentences(texts: Sequence[str], characters: int) -> list[str]:
-    """The sentences whose words come up most often in all the texts, in their order, within so many characters."""
-    told = list(dict.fromkeys(sentence for text in texts for sentence in sentences(text)))[-_MOST:]
-    meant = [{stem(word) for word in words_of(sentence) if word not in STOP_WORDS} for sentence in told]
-    spread = Counter(word for words in meant for word in words)
+    """The sentences whose words occur most often in all the texts, in order, within so many characters."""
+    candidates = list(dict.fromkeys(sentence for text in texts for sentence in sentences(text)))[-_MOST:]
+    stems = [{stem(word) for word in words_of(sentence) if word not in STOP_WORDS} for sentence in candidates]
+    spread = Counter(word for words in stems for word in words)
     weight = [
-        sum(spread[word] - 1 for word in words) / (len(words) + 3) if len(words) >= _FEWEST else -1.0 for words in meant
+        sum(spread[word] - 1 for word in words) / (len(words) + 3) if len(words) >= _FEWEST else -1.0 for words in stems
     ]
     chosen: list[int] = []
     room = characters
     covered: set[str] = set()
-    for place in sorted(range(len(told)), key=lambda place: (-weight[place], place)):
-        repeats = bool(meant[place]) and len(meant[place] & covered) > 0.8 * len(meant[place])
-        if len(told[place]) <= room and not (repeats and chosen):
+    for place in sorted(range(len(candidates)), key=lambda place: (-weight[place], place)):
+        repeats = bool(stems[place]) and len(stems[place] & covered) > 0.8 * len(stems[place])
+        if len(candidates[place]) <= room and not (repeats and chosen):
             chosen.append(place)
-            covered |= meant[place]
-            room -= len(told[place]) + 1
-    return [told[place] for place in sorted(chosen)]
+            covered |= stems[place]
+            room -= len(candidates[place]) + 1
+    return [candidates[place] for place in sorted(chosen)]
 
 
-# What is read of a long text: how it begins and, for what came of it, more of how it ends.
+# What is read of a long text: its beginning and, for the outcome, more of its end.
 _OPENING_CHARS, _ENDING_CHARS = 6_000, 12_000
 _FIRST, _LAST = 20, 40
 _FENCE_MARK = "```"
-# What is short and has less than this many telling words ("great, ship it") says nothing by itself.
+# A short text with fewer content words than this ("great, ship it") says nothing by itself.
 _LITTLE, _SHORT = 3, 80
 _LEAST_CLAUSE = 30
 _DID = (
@@ -88,7 +88,7 @@ _LOG = re.compile(
     r"\s*(?:[$%>+|]|at \S+ ?\(|PASS\b|FAIL\b|(?:npm|npx|yarn|pip|git|cargo) \w|\d+ (?:passed|failed)"
     r"|\[\w+\] |\w+_\w+: )"
 )
-# What an agent thought is less than what it said.
+# What an agent thought counts less than what it said.
 _THOUGHT = "Thought: "
 _ERROR = re.compile(
     r"(?:Error|Exception|Failure|\berror)(?:\[\w+\])?: |\bERROR\b|\bFAILED\b|npm ERR!|\b(?:fatal|panic): "
@@ -98,27 +98,27 @@ _OURSELVES = re.compile(rf"^(?:(?:I|We)(?:['’]ve| have)?(?: also| just| now)?|
 
 @dataclass(frozen=True, slots=True)
 class RankedSentence:
-    """A sentence, and how well it tells what it was chosen for."""
+    """A sentence, and how well it fits what it was chosen for."""
 
     text: str
     worth: float
 
     @property
     def is_outcome(self) -> bool:
-        """Whether it tells what came of something, rather than what was wanted."""
+        """Whether it states a result, rather than a wish or a question."""
         return not self.text.endswith(("?", "？")) and bool(_OUTCOME.search(self.text))
 
 
 def key_sentence(text: str, about: Collection[str], most: int) -> RankedSentence:
-    """The sentence that tells most of what `about` names (telling words), results before questions; code if all is."""
-    said = _outer_sentences(text)
-    lines = [RankedSentence(sentence, _worth(sentence, about) - 0.02 * place) for place, sentence in enumerate(said)]
+    """The sentence that says most about `about` (content stems), results before questions; code if there is nothing else."""
+    found = _outer_sentences(text)
+    lines = [RankedSentence(sentence, _worth(sentence, about) - 0.02 * place) for place, sentence in enumerate(found)]
     best = max(lines, key=lambda line: line.worth, default=RankedSentence(title_of(text, most), -3.0))
     return RankedSentence(_tidied(best.text, most), best.worth)
 
 
 def brief_summary(text: str, about: Collection[str], most: int, *, cure: bool = False) -> str:
-    """All that is said, if that is little; else the sentence that tells most, or most of what put it right."""
+    """The whole text if it is short, else its key sentence, or with `cure` the one that says what fixed it."""
     whole = " ".join(sentence for sentence in sentences(text[: 4 * most]) if not _LOG.match(sentence))
     if whole and len(text) <= 2 * most and len(whole) <= most:
         return whole
@@ -126,28 +126,28 @@ def brief_summary(text: str, about: Collection[str], most: int, *, cure: bool = 
 
 
 def error_line(text: str, error: str) -> str:
-    """The line in which an error stands, as it was printed."""
+    """The line with an error, as it was printed."""
     lines = (line.strip() for line in text.splitlines())
     return next((line for line in lines if error in errors_in(line)), error)
 
 
 def content_stems(text: str) -> frozenset[str]:
-    """The stems of a text's words that mean something by themselves."""
+    """The stems of the content words of a text."""
     return frozenset(stem(word) for word in words_of(text) if word not in STOP_WORDS)
 
 
 def is_small_talk(text: str) -> bool:
-    """Whether it is only talk beside the work: thanks, go on."""
+    """Whether it is only small talk: thanks, go on."""
     return len(text) < _SHORT and len(content_stems(text)) < _LITTLE
 
 
 def describes_fix(text: str) -> bool:
-    """Whether it says that or how something was put right."""
+    """Whether a text says that, or how, something was fixed."""
     return any(map(_is_fix, _outer_sentences(text)))
 
 
 def text_from_error(text: str, error: str) -> str:
-    """What a text says from the line on in which an error stands; nothing if it is not there."""
+    """A text from the line with an error on; empty if the error is not in it."""
     lines = text.splitlines()
     met = next((place for place, line in enumerate(lines) if error in errors_in(line)), len(lines))
     fenced = sum(line.startswith(_FENCE_MARK) for line in lines[:met]) % 2
@@ -155,8 +155,8 @@ def text_from_error(text: str, error: str) -> str:
 
 
 def _fix_sentence(text: str, about: Collection[str], most: int) -> str:
-    cures = filter(_is_fix, _outer_sentences(text))
-    return _tidied(max(cures, key=lambda sentence: _worth(sentence, about), default=""), most)
+    fixes = filter(_is_fix, _outer_sentences(text))
+    return _tidied(max(fixes, key=lambda sentence: _worth(sentence, about), default=""), most)
 
 
 def _is_fix(sentence: str) -> bool:
@@ -164,16 +164,16 @@ def _is_fix(sentence: str) -> bool:
 
 
 def _outer_sentences(text: str) -> list[str]:
-    """The sentences of a text, of a long one the first and the last."""
+    """The sentences of a text; of a long one the first and the last."""
     if len(text) <= _OPENING_CHARS + _ENDING_CHARS:
-        said = sentences(text)
+        found = sentences(text)
     else:
         end = text[-_ENDING_CHARS:]
         # The end may begin within code.
-        said = sentences(text[:_OPENING_CHARS]) + sentences(
+        found = sentences(text[:_OPENING_CHARS]) + sentences(
             f"{_FENCE_MARK}\n{end}" if end.count(_FENCE_MARK) % 2 else end
         )
-    return said if len(said) <= _FIRST + _LAST else said[:_FIRST] + said[-_LAST:]
+    return found if len(found) <= _FIRST + _LAST else found[:_FIRST] + found[-_LAST:]
 
 
 def _worth(sentence: str, about: Collection[str]) -> float:
@@ -191,7 +191,7 @@ def _worth(sentence: str, about: Collection[str]) -> float:
 
 
 def _tidied(sentence: str, most: int) -> str:
-    """As a line of a list: what was done first, cut where a clause ends if it is long."""
+    """A sentence as a line of a list: "I" and "we" removed, cut at the end of a clause if it is long."""
     line = _OURSELVES.sub("", sentence.removeprefix(_THOUGHT))
     line = line[:1].upper() + line[1:] if line != sentence else line
     if len(line) > most:
@@ -204,23 +204,23 @@ _BORDER = re.compile(r"\n+|(?<=[.!?])\s+")
 _CUT_MARK = "… "
 
 
-def excerpt(text: str, sought: Collection[str], limit: int) -> str:
-    """At most `limit` characters of a text, from the border on after which most of the words sought stand.
+def excerpt(text: str, wanted: Collection[str], limit: int) -> str:
+    """At most `limit` characters of a text, starting at the sentence after which most of the `wanted` words stand.
 
-    `sought` are index tokens. What holds none of them is told from its beginning, as is what begins with them.
+    `wanted` are index tokens. A text with none of them, or with them at its start, is shown from its beginning.
     """
     if len(text) <= limit:
         return text
     starts = [0, *(found.end() for found in _BORDER.finditer(text))]
     room = max(1, limit - len(_CUT_MARK))
     ends = [*starts[1:], len(text)]
-    found = [_words_found(text[start:end], sought) for start, end in zip(starts, ends, strict=True)]
+    found = [_words_found(text[start:end], wanted) for start, end in zip(starts, ends, strict=True)]
     worth = [len(found[n].union(*found[n : bisect_right(ends, start + room)])) for n, start in enumerate(starts)]
-    # The beginning is easiest to read; else it begins with what was sought, and is as long as it may be.
+    # The beginning is easiest to read; otherwise start with a wanted word, and use all the room.
     n = max(range(len(starts)), key=lambda n: (worth[n], n == 0, bool(found[n]), -n))
     best = min(starts[n], next((start for start in starts if start >= len(text) - room), starts[n]))
     return truncate(text, limit) if best == 0 else _CUT_MARK + truncate(text[best:], room)
 
 
-def _words_found(part: str, sought: Collection[str]) -> frozenset[str]:
-    return frozenset(index_text(part).split()).intersection(sought)
+def _words_found(part: str, wanted: Collection[str]) -> frozenset[str]:
+    return frozenset(index_text(part).split()).intersection(wanted)

@@ -1,4 +1,4 @@
-"""Command lines: the parts of one that do something, and what makes two of them the same command."""
+"""Shell command lines: which part does the work, and when two lines are the same command."""
 
 from __future__ import annotations
 
@@ -158,5 +158,5 @@ def _folded(line: str) -> str:
     line = line.replace("\\\n", " ")
     if "<<" not in line:
         return line
-    line = _HERE_TEXT.sub(lambda told: f'"{told["first"].strip()}"', line)
+    line = _HERE_TEXT.sub(lambda here: f'"{here["first"].strip()}"', line)
     return _PASSED_HERE.sub("", line) if "<<" in line else line

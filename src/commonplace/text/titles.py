@@ -1,4 +1,4 @@
-"""Short forms of long texts: a title, and a cut that does not tear a word."""
+"""Titles and short forms of long texts: a title, one shortened line, a truncated text."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def shorten(text: str, limit: int) -> str:
     if limit <= 1:
         return line[: max(0, limit)]
     border = line[:limit].rfind(" ")
-    kept = line[:border] if border >= limit // 2 else line[: limit - 1]
-    return kept.rstrip(" ,;:-–—") + "…"
+    head = line[:border] if border >= limit // 2 else line[: limit - 1]
+    return head.rstrip(" ,;:-–—") + "…"
 
 
 def truncate(text: str, limit: int) -> str:

@@ -86,13 +86,13 @@ def strip_marks(text: str) -> str:
         return text
     decomposed = unicodedata.normalize("NFKD", text)
     category = unicodedata.category
-    kept = [
+    letters = [
         char
         for char in decomposed
         if char.isascii() or char in _VOICED_MARKS or (category(char)[0] != "M" and char not in _EXTRA_MARKS)
     ]
     # Voiced marks tell Japanese letters apart: they survive where they compose, and go where they stand alone.
-    composed = unicodedata.normalize("NFC", "".join(kept))
+    composed = unicodedata.normalize("NFC", "".join(letters))
     for mark in _VOICED_MARKS:
         composed = composed.replace(mark, "")
     return composed
@@ -161,8 +161,13 @@ def is_paired(word: str) -> bool:
 
 
 def count_tokens(text: str) -> int:
-    """The cost of a text in a model's context, by the four-characters rule every budget here uses."""
-    return (len(text) + 3) // 4
+    """The cost of a text in a model's context, by the four-characters rule that every budget here uses."""
+    return estimate_tokens(len(text))
+
+
+def estimate_tokens(characters: int) -> int:
+    """One token for every four characters, rounded up."""
+    return (characters + 3) // 4
 
 
 def _chunks(text: str) -> list[str]:

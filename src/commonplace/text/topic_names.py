@@ -1,4 +1,4 @@
-"""Names for groups of texts, made of the words that tell each group from the others: "Rate Limiting", "Authentication".
+"""Names for topics, made of the words that tell one group of texts from the others: "Rate Limiting", "Authentication".
 
 A term is a stem, or two stems side by side. What counts is in how large a share of a group's texts a term stands, and
 how much larger that is than elsewhere; what is shown is the form it is mostly written in.
@@ -22,7 +22,7 @@ LEAST_SHARE = 0.06
 PHRASE_SHARE = 0.5
 # A name of one term that covers less than this share of the texts gets a second one beside it.
 COVERING = 0.3
-# A kept name is true as long as each of its terms tells this share of what the best term tells.
+# A previous name stays while each of its terms tells groups apart at least this well, compared with the best term.
 STILL_TRUE = 0.25
 # Added to the share elsewhere: being nowhere else is not enough, a word is to stand in many texts here.
 ELSEWHERE = 0.02
@@ -91,11 +91,13 @@ class _Counted:
             self.written.setdefault(term, Counter())[form] += 1
 
 
-def name_topics(groups: Sequence[Sequence[str]], others: Iterable[str] = (), kept: Sequence[str] = ()) -> list[str]:
+def name_topics(
+    groups: Sequence[Sequence[str]], others: Iterable[str] = (), previous_names: Sequence[str] = ()
+) -> list[str]:
     """A name for each group of texts, all different; "" for a group that no word tells from the others.
 
-    `others` are texts of no group. `kept` has the name that each group had so far, or "": it stays while it is true.
-    Of two groups that would have the same name the larger one gets it.
+    `others` are texts of no group. `previous_names` are those that the groups had so far, or "": each stays while it
+    is true. Of two groups that would have the same name the larger one gets it.
     """
     counted = [_counted(group) for group in groups]
     everything = _counted(others)
@@ -105,7 +107,7 @@ def name_topics(groups: Sequence[Sequence[str]], others: Iterable[str] = (), kep
     ranked = [_ranked(one, everything) for one in counted]
     names = [""] * len(groups)
     taken: set[str] = set()
-    for place, name in enumerate(kept):
+    for place, name in enumerate(previous_names):
         best = ranked[place][0][0] if ranked[place] else 0.0
         if name and fold(name) not in taken and _still_true(name, counted[place], everything, best):
             names[place] = name
