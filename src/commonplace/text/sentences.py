@@ -110,7 +110,7 @@ class RankedSentence:
 
 
 def key_sentence(text: str, about: Collection[str], most: int) -> RankedSentence:
-    """The sentence that says most about `about` (content stems), results before questions; code if there is nothing else."""
+    """The sentence that says most about `about` (content stems), results first; code if there is nothing else."""
     found = _outer_sentences(text)
     lines = [RankedSentence(sentence, _worth(sentence, about) - 0.02 * place) for place, sentence in enumerate(found)]
     best = max(lines, key=lambda line: line.worth, default=RankedSentence(title_of(text, most), -3.0))
