@@ -24,11 +24,11 @@ from commonplace.ranking.context import (
     TokenBudget,
     composite_score,
     context_order_key,
-    estimate_tokens,
     recency_score,
 )
 from commonplace.text.paths import is_in_folder, normalise_folder
 from commonplace.text.titles import shorten
+from commonplace.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from commonplace.memory.recall import Hit, ParsedQuestion

@@ -83,7 +83,7 @@ def application(
     lookups, notes, glances = Workers(1, most_waiting=sys.maxsize), Workers(1), Workers(1)
     agents = agents_of(settings, workers)
     callers = KeyCache(reach, lookups, notes)
-    pages = web(workers, ending, callers, tickets or LoginTickets())
+    pages = web(workers, callers, tickets or LoginTickets())
     routes = [
         Route("/", FrontPage(pages)),
         *pages,
@@ -103,7 +103,7 @@ def application(
         for threads in (workers, slow, lookups, notes, glances):
             threads.close()
 
-    handlers = {HTTPException: _http_error(not_found_handler(workers, ending)), Exception: _fault}
+    handlers = {HTTPException: _http_error(not_found_handler(workers)), Exception: _fault}
     site = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     who = Authentication(RateLimits(site, settings), callers, settings, is_page)
     return AccessLog(HealthProbes(HostCheck(who, settings), reach, ending, glances), routes, requests)
@@ -135,7 +135,7 @@ def _http_error(nowhere: PageHandler) -> Callable[[Request, Exception], Awaitabl
         absent = error.status_code == 404
         typed = request.method == "GET" and is_browser_request(request.url.path, request.headers.get("accept", ""))
         if absent and typed:
-            return await nowhere.response(request)
+            return await nowhere.respond(request)
         unknown = NotFound("There is nothing here.", "`/` tells what is where.") if absent else None
         response = error_response(unknown or InvalidInput(f"{error.detail}.", "Call it otherwise."), error.status_code)
         response.headers.update(error.headers or {})

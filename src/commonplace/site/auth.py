@@ -28,7 +28,7 @@ from commonplace.model import Key
 from commonplace.site.health_probes import without_details
 from commonplace.site.rate_limits import TokenBuckets, rate_limited
 from commonplace.site.request_origin import TrustedProxies
-from commonplace.web.cookies import visit_of
+from commonplace.web.forms import login_token
 from commonplace.workers import Workers
 
 # A revoked key, or a visit that was ended at another server, works at most this much longer.
@@ -38,7 +38,7 @@ MOST_CALLERS = 1_000
 WRONG_PER_SECOND, WRONG_BURST = 1.0, 20
 WRONG_PAUSE_SECONDS, MOST_PAUSED = 1.0, 32
 
-SecretKind = Literal["key", "visit"]
+SecretKind = Literal["key", "login"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class KeyCache:
     async def leave(self, token: str) -> None:
         """End a visit, also for whoever else has its token."""
         await self._lookups.do(lambda: self._end(token))
-        self._known.pop(("visit", hashlib.sha256(token.encode()).digest()), None)
+        self._known.pop(("login", hashlib.sha256(token.encode()).digest()), None)
 
     async def _found(self, secret: str, kind: SecretKind, line: Hashable) -> AuthenticatedCaller:
         if kind == "key" and not keys.looks_like_key(secret):
@@ -160,7 +160,7 @@ SERVICE_UNAVAILABLE = 503
 class Authentication:
     """Puts `key`, `book`, `address` and how to `recheck` the key into the state of each request, or refuses it.
 
-    `by_visit` says that the key is that of a visit, known by its cookie.
+    `by_login` says that the key is that of a visit, known by its cookie.
 
     `is_page` tells which paths are for people, also by what the caller can read: there a visit counts, and whoever has
     none is let through, to sign in.
@@ -181,9 +181,9 @@ class Authentication:
             page = self._is_page(scope["path"], headers.get("accept", ""))
             try:
                 secret = _secret(headers)
-                state["by_visit"] = page and not secret
-                if state["by_visit"]:
-                    caller = await self._callers.caller(visit_of(HTTPConnection(scope)), state["address"], "visit")
+                state["by_login"] = page and not secret
+                if state["by_login"]:
+                    caller = await self._callers.caller(login_token(HTTPConnection(scope)), state["address"], "login")
                 else:
                     caller = await self._callers.caller(secret, state["address"])
                 state["key"], state["memory"], state["recheck"] = caller.key, caller.memory, caller.recheck

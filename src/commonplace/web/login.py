@@ -1,4 +1,4 @@
-"""Signing in and out: a key opens a visit, and what was being sent when the last one ended is not lost."""
+"""Signing in and out with a key. What was being sent when a login expired is not lost."""
 
 from __future__ import annotations
 
@@ -13,18 +13,27 @@ from commonplace.errors import CommonplaceError, Unauthorized
 from commonplace.memory import keys
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Key
-from commonplace.web.cookies import set_cookie, theme_of, visit_cookie, visit_of
+from commonplace.web.forms import (
+    check_same_origin,
+    last_value,
+    login_cookie,
+    login_token,
+    read_form,
+    read_query,
+    set_cookie,
+    theme_of,
+)
 from commonplace.web.page import local_path
-from commonplace.web.page_handler import SECURITY_HEADERS, check_same_origin, read_form, read_query
+from commonplace.web.page_handler import SECURITY_HEADERS
 from commonplace.web.rendering import Templates
 
 PATH = "/login"
 TICKET_SECONDS = 600.0
-_AFTER = ("key", "who", "next", "form_mark")
+_OWN_FIELDS = ("key", "who", "next", "form_mark")
 
 
 class SignedIn(Protocol):
-    """Whoever has a good key."""
+    """Somebody with a key that works."""
 
     @property
     def key(self) -> Key: ...
@@ -33,17 +42,17 @@ class SignedIn(Protocol):
 
 
 class KeyCheck(Protocol):
-    """Where people come in and go out."""
+    """Checks keys, and ends logins."""
 
-    # Whom a secret lets in, or the error that keeps the door shut; wrong ones from an address are counted.
+    # Whose key this is, or an error; wrong ones from an address are counted.
     async def caller(self, secret: str, address: str) -> SignedIn: ...
 
-    # The visit with this token is over, whoever else has it.
+    # End the login with this token, whoever else has it.
     async def leave(self, token: str) -> None: ...
 
 
 class LoginTickets:
-    """Links that sign in whoever starts the server, each once and soon: a secret in an address is seen by many."""
+    """One-time tickets in links that sign in whoever starts the server; a key in a URL would be seen by many."""
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[str, float]] = {}
@@ -55,7 +64,7 @@ class LoginTickets:
         return ticket
 
     def redeem(self, ticket: str) -> str:
-        """The key that it stands for; the ticket is no good any more."""
+        """The key it stands for; the ticket cannot be used again."""
         secret, until = self._open.pop(ticket, ("", 0.0))
         if time.monotonic() >= until:
             raise Unauthorized("This link was used already, or is too old.", "Sign in with a key.")
@@ -63,15 +72,15 @@ class LoginTickets:
 
 
 class LoginPages:
-    """The pages at the door."""
+    """The pages for signing in and out."""
 
-    def __init__(self, door: KeyCheck, templates: Templates, tickets: LoginTickets) -> None:
-        self._door, self._templates, self._tickets = door, templates, tickets
+    def __init__(self, key_check: KeyCheck, templates: Templates, tickets: LoginTickets) -> None:
+        self._key_check, self._templates, self._tickets = key_check, templates, tickets
 
     async def form(self, request: Request) -> Response:
         """Ask for a key."""
         query = read_query(request)
-        target = local_path((query.get("next") or ["/"])[-1])
+        target = local_path(last_value(query, "next", "/"))
         return self._asking(request, target, over=bool(query.get("over")))
 
     async def enter(self, request: Request) -> Response:
@@ -81,9 +90,9 @@ class LoginPages:
             check_same_origin(request)
         except CommonplaceError as error:
             return self._asking(request, "/", wrong=error)
-        target = local_path((form.get("next") or ["/"])[-1])
-        carried = [(name, value) for name, values in form.items() if name not in _AFTER for value in values]
-        secret = (form.get("key") or [""])[-1].strip()
+        target = local_path(last_value(form, "next", "/"))
+        carried = [(name, value) for name, values in form.items() if name not in _OWN_FIELDS for value in values]
+        secret = last_value(form, "key").strip()
         try:
             token = await self._token(secret, request)
         except CommonplaceError as error:
@@ -95,9 +104,9 @@ class LoginPages:
         return self._let_in(HTMLResponse(page), request, token)
 
     async def ticket(self, request: Request) -> Response:
-        """Sign in by the link that the server told when it started."""
+        """Sign in by the link that the server printed when it started."""
         try:
-            secret = self._tickets.redeem((read_query(request).get("ticket") or [""])[-1])
+            secret = self._tickets.redeem(last_value(read_query(request), "ticket"))
             return self._let_in(RedirectResponse("/", 303), request, await self._token(secret, request))
         except CommonplaceError as error:
             return self._asking(request, "/", wrong=error)
@@ -110,21 +119,21 @@ class LoginPages:
             return self._asking(request, "/", wrong=error)
         wrong: CommonplaceError | None = None
         try:
-            await self._door.leave(visit_of(request))
+            await self._key_check.leave(login_token(request))
         except CommonplaceError as error:
             wrong = error
         response = RedirectResponse(PATH, 303) if wrong is None else self._asking(request, "/", wrong=wrong)
         response.headers.update(SECURITY_HEADERS)
-        set_cookie(response, request, visit_cookie(request), "")
+        set_cookie(response, request, login_cookie(request), "")
         return response
 
     async def _token(self, secret: str, request: Request) -> str:
-        caller = await self._door.caller(secret, request.state.address)
+        caller = await self._key_check.caller(secret, request.state.address)
         return keys.start_login(caller.key, secret, caller.memory.clock())
 
     def _let_in(self, response: Response, request: Request, token: str) -> Response:
         response.headers.update(SECURITY_HEADERS)
-        set_cookie(response, request, visit_cookie(request), token, keys.LOGIN_MS // 1000)
+        set_cookie(response, request, login_cookie(request), token, keys.LOGIN_MS // 1000)
         return response
 
     def _asking(

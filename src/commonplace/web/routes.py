@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NoReturn
 
 from starlette.middleware import Middleware
@@ -13,7 +12,7 @@ from commonplace.errors import NotFound
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.web import conversations, home, items, prune, rules, search, settings, static, timeline, topics
 from commonplace.web.login import KeyCheck, LoginPages, LoginTickets
-from commonplace.web.page import Page, PageRequest, ServerContext
+from commonplace.web.page import Page, PageRequest
 from commonplace.web.page_handler import PageHandler
 from commonplace.web.rendering import Templates
 from commonplace.workers import Workers
@@ -72,23 +71,22 @@ def is_browser_request(path: str, accept: str) -> bool:
     return "text/html" in accept and not any(path == door or path.startswith(f"{door}/") for door in _PROGRAMS)
 
 
-def _page_not_found(_memory: LocalMemory, _asked: PageRequest) -> NoReturn:
+def _page_not_found(_memory: LocalMemory, _request: PageRequest) -> NoReturn:
     raise NotFound("There is no page at this address.", "Look for it from the first page.")
 
 
 NOT_FOUND_PAGE = Page("GET", "/{anywhere}", "read", _page_not_found, "")
 
 _LOGIN_PATHS = ("/login", "/logout", "/enter")
-# The news of REST, which pages listen to: reading it takes no more than a visit.
+# The event stream of REST, which pages listen to: a login is enough to read it.
 _EVENTS = "/api/v1/events"
 _COMPRESSED = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=4)
 
 
-def routes(workers: Workers, ending: Callable[[], bool], door: KeyCheck, tickets: LoginTickets) -> list[BaseRoute]:
-    """Every page, the door to them, and the files they need."""
-    server = ServerContext(workers, ending)
+def routes(workers: Workers, key_check: KeyCheck, tickets: LoginTickets) -> list[BaseRoute]:
+    """Every page, signing in and out, and the static files."""
     templates = Templates()
-    login = LoginPages(door, templates, tickets)
+    login = LoginPages(key_check, templates, tickets)
     return [
         Route("/login", login.form, methods=["GET"]),
         Route("/login", login.enter, methods=["POST"]),
@@ -96,27 +94,25 @@ def routes(workers: Workers, ending: Callable[[], bool], door: KeyCheck, tickets
         Route("/enter", login.ticket, methods=["GET"]),
         Route(static.TREE + "/{name}", static.send, middleware=[_COMPRESSED]),
         *(
-            Route(path, PageHandler(path, behind, server, templates), middleware=[_COMPRESSED])
-            for path, behind in _by_path().items()
+            Route(path, PageHandler(path, pages, workers, templates), middleware=[_COMPRESSED])
+            for path, pages in _by_path().items()
         ),
     ]
 
 
-def not_found_handler(workers: Workers, ending: Callable[[], bool]) -> PageHandler:
-    """What is shown where nothing is."""
-    return PageHandler(
-        NOT_FOUND_PAGE.path, {NOT_FOUND_PAGE.method: NOT_FOUND_PAGE}, ServerContext(workers, ending), Templates()
-    )
+def not_found_handler(workers: Workers) -> PageHandler:
+    """The page shown at addresses where there is none."""
+    return PageHandler(NOT_FOUND_PAGE.path, {NOT_FOUND_PAGE.method: NOT_FOUND_PAGE}, workers, Templates())
 
 
 def is_page(path: str, accept: str) -> bool:
-    """Whether a path is for people, who sign in, rather than for programs, which show a key."""
+    """Whether a path is for people, who sign in, rather than for programs, which send a key."""
     known = path in (*_LOGIN_PATHS, _EVENTS) or any(pattern.match(path) for pattern in _PATTERNS)
     return known or is_browser_request(path, accept)
 
 
 def _by_path() -> dict[str, dict[str, Page]]:
-    """Pages by path and method; a path that says more comes before one with a gap in its place."""
+    """Pages by path and method; a literal path comes before one with a parameter in the same place."""
     found: dict[str, dict[str, Page]] = {}
     for page in sorted(PAGES, key=lambda one: one.path.replace("{", "\uffff")):
         found.setdefault(page.path, {})[page.method] = page

@@ -20,8 +20,7 @@ from commonplace.text.paths import ROOT_FOLDER, normalise_folder
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact
 from commonplace.text.sentences import excerpt
-from commonplace.web.page import PageRequest, Rendered
-from commonplace.web.page_handler import PART_HEADER
+from commonplace.web.page import PART_HEADER, PageRequest, Rendered
 from commonplace.web.rendering import highlight
 
 FILTER_NAMES = ("project", "kind", "type", "tag", "folder", "when", "since", "until")

@@ -17,7 +17,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status import last_check_result, status
 from commonplace.model import ROLES
 from commonplace.text.dates import DAY_MS
-from commonplace.web.cookies import THEME_COOKIE, THEMES
+from commonplace.web.forms import THEME_COOKIE, THEMES
 from commonplace.web.page import PageRequest, Redirect, Rendered, local_path
 
 BACKUPS = 20
