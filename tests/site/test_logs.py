@@ -143,7 +143,7 @@ def test_a_fault_is_told_by_its_kind_and_place_and_request() -> None:
         record.exc_info = (KeyError, error, error.__traceback__)
     token = logs.request_id.set("r-1")
     try:
-        line, words = json.loads(logs._Lines().format(record)), logs._Words().format(record)
+        line, words = json.loads(logs._JsonFormat().format(record)), logs._TextFormat().format(record)
     finally:
         logs.request_id.reset(token)
     assert (line["event"], line["level"], line["request_id"]) == ("GET /x failed", "error", "r-1")
@@ -155,9 +155,9 @@ def test_a_fault_is_told_by_its_kind_and_place_and_request() -> None:
 
 def test_what_a_library_says_is_not_repeated() -> None:
     record = logs._log.makeRecord("mcp.server", 30, "runner.py", 5, f"dropped {PLANTED}", (), None)
-    line = json.loads(logs._Lines().format(record))
+    line = json.loads(logs._JsonFormat().format(record))
     assert (line["logger"], line["where"], line["level"]) == ("mcp.server", "runner.py:5", "warning")
-    assert PLANTED not in str(line) + logs._Words().format(record)
+    assert PLANTED not in str(line) + logs._TextFormat().format(record)
 
 
 def test_people_are_told_of_warnings_only_unless_they_ask_for_more(serve: Serve, tmp_path: Path) -> None:

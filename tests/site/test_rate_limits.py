@@ -80,7 +80,7 @@ def test_nobody_gets_more_than_burst_and_flow(pauses: list[float], rate: float, 
 
 
 def test_quiet_callers_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limits, "MOST_CALLERS", 5)
+    monkeypatch.setattr(rate_limits, "MAX_CALLERS", 5)
     watch = Watch()
     buckets = TokenBuckets(1, 2, watch)
     for n in range(5):

@@ -1,1 +1,1 @@
-"""The HTTP site: one application of all doors that speak HTTP, and who may come in, from where and how often."""
+"""The HTTP server: one application for MCP, REST and pages, with authentication, rate limits and logs."""

@@ -1,6 +1,6 @@
-"""What passes: every request has an id, and is counted and told when its answer begins.
+"""The access log: every request gets an id, and is counted and logged when its response begins.
 
-Only what is known beforehand is told of it, such as the template of its route: no address, no question, no text.
+Only what is known beforehand is logged, such as the template of its route: no address, no question, no text.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from commonplace.site import logs
 from commonplace.text.redact import redact
 
 HEADER = "x-request-id"
-NOWHERE = "other"
+NO_ROUTE = "other"
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _NAME = re.compile(r"[A-Za-z0-9._:-]{1,100}")
-# Asked every few seconds by each load balancer.
+# Load balancers call these every few seconds.
 _QUIET = ("/live", "/ready")
 
 
 class AccessLog:
-    """Names each request, and tells those who count and those who read logs what became of it."""
+    """Gives each request an id, and passes the outcome to the metrics and the log."""
 
     def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute], requests: RequestMetrics) -> None:
         self._app, self._routes, self._requests = app, routes, requests
@@ -40,65 +40,65 @@ class AccessLog:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started, begun = time.perf_counter(), False
-        asked = {name: scope[name] for name in ("type", "path", "method")}
-        name = _named(Headers(scope=scope).get(HEADER, ""))
+        started, responding = time.perf_counter(), False
+        request = {name: scope[name] for name in ("type", "path", "method")}
+        name = _request_id(Headers(scope=scope).get(HEADER, ""))
         token = logs.request_id.set(name)
 
-        async def watched(message: Message) -> None:
-            nonlocal begun
+        async def logged_send(message: Message) -> None:
+            nonlocal responding
             if message["type"] == "http.response.start":
-                begun = True
+                responding = True
                 MutableHeaders(scope=message)[HEADER] = name
-                self._tell(scope, asked, message["status"], time.perf_counter() - started)
+                self._record(scope, request, message["status"], time.perf_counter() - started)
             await send(message)
 
         try:
             with self._requests.in_progress():
-                await self._app(scope, receive, watched)
+                await self._app(scope, receive, logged_send)
         finally:
-            if not begun:
-                self._tell(scope, asked, 500, time.perf_counter() - started)
+            if not responding:
+                self._record(scope, request, 500, time.perf_counter() - started)
             logs.request_id.reset(token)
 
-    def _tell(self, scope: Scope, asked: dict[str, Any], status: int, seconds: float) -> None:
+    def _record(self, scope: Scope, request: dict[str, Any], status: int, seconds: float) -> None:
         state: dict[str, Any] = scope.get("state", {})
-        method = asked["method"] if asked["method"] in METHODS else NOWHERE
-        route = self._template(scope, asked)
-        seen = AnsweredRequest(method, route, status, seconds, tool=state.get("tool"), error=state.get("error"))
-        self._requests.count(seen)
+        method = request["method"] if request["method"] in METHODS else NO_ROUTE
+        route = self._template(scope, request)
+        answered = AnsweredRequest(method, route, status, seconds, tool=state.get("tool"), error=state.get("error"))
+        self._requests.count(answered)
         level = logging.DEBUG if route in _QUIET else logging.INFO
         if logs.is_logged(level):
-            _log_request(level, seen, state.get("key"), state.get("memory"))
+            _log_request(level, answered, state.get("key"), state.get("memory"))
 
-    def _template(self, scope: Scope, asked: dict[str, Any]) -> str:
-        """Which route it was for, with the names of its gaps; whoever was refused before did not get to one."""
+    def _template(self, scope: Scope, request: dict[str, Any]) -> str:
+        """The template of the route, also of a request that was refused before it reached one."""
         named = scope.get("state", {}).get("route")
         if named is not None:
             return str(named)
         found = scope.get("route")
         if found is not None:
             return f"{scope.get('root_path', '')}{found.path}"
-        matching = (route for route in self._routes if route.matches(asked)[0] is not Match.NONE)
-        return str(getattr(next(matching, None), "path", NOWHERE))
+        matching = (route for route in self._routes if route.matches(request)[0] is not Match.NONE)
+        return str(getattr(next(matching, None), "path", NO_ROUTE))
 
 
-def _log_request(level: int, seen: AnsweredRequest, key: Key | None, memory: LocalMemory | None) -> None:
+def _log_request(level: int, answered: AnsweredRequest, key: Key | None, memory: LocalMemory | None) -> None:
     fields = {
-        "method": seen.method,
-        "route": seen.route,
-        "status": seen.status,
-        "duration_ms": round(seen.seconds * 1000, 1),
+        "method": answered.method,
+        "route": answered.route,
+        "status": answered.status,
+        "duration_ms": round(answered.seconds * 1000, 1),
         "key": None if key is None else key.id,
         "space": None if memory is None else memory.settings.space,
-        "tool": seen.tool,
-        "error": seen.error,
+        "tool": answered.tool,
+        "error": answered.error,
     }
     more = " ".join(f"{name} {fields[name]}" for name in ("key", "tool", "error") if fields[name] is not None)
-    words = f"{seen.method} {seen.route} {seen.status} in {fields['duration_ms']} ms {more}".rstrip()
-    logs.log_event(level, "request", fields, words)
+    message = f"{answered.method} {answered.route} {answered.status} in {fields['duration_ms']} ms {more}".rstrip()
+    logs.log_event(level, "request", fields, message)
 
 
-def _named(given: str) -> str:
-    """The caller's own name of the request, unless it is none that may be repeated."""
+def _request_id(given: str) -> str:
+    """The caller's own id of the request, unless it may not be repeated."""
     return given if _NAME.fullmatch(given) and redact(given) == given else uuid.uuid4().hex

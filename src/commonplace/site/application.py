@@ -1,4 +1,4 @@
-"""The address `/`: the first page for people, and where to go for programs."""
+"""The whole server as one ASGI application: its routes, and the middleware that every request passes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Calls need a key: Authorization: Bearer <key>. `commonplace keys create NAME` ma
 
 
 class FrontPage:
-    """One address for both: a browser says that it reads HTML."""
+    """The address `/`: the home page for browsers, which accept HTML, and a text for programs."""
 
     def __init__(self, pages: Sequence[BaseRoute]) -> None:
         self._home = next(page.app for page in pages if isinstance(page, Route) and page.path == "/")
@@ -63,7 +63,7 @@ class FrontPage:
 
 
 def application(
-    reach: Callable[[], LocalMemory],
+    open_memory: Callable[[], LocalMemory],
     settings: Settings,
     ending: Callable[[], bool] = lambda: False,
     tickets: LoginTickets | None = None,
@@ -71,26 +71,25 @@ def application(
     *,
     apart: bool = True,
 ) -> ASGIApp:
-    """The site over the book, reached for at each call. `ending` tells those who listen that it is about to stop.
+    """The application over a memory that is opened when first needed. `ending` says that the server is stopping.
 
-    `tickets` sign in whoever was given one. `agents_of` makes what agents are answered by. `apart`
-    says that other processes work on what is uploaded.
+    `tickets` sign in whoever has one. `agents_of` makes the MCP routes. With `apart`, other processes work on uploads.
     """
     slow, requests = slow_workers(), RequestMetrics()
     helpers = Helpers() if apart else None
     workers = Workers(share=WORKERS - 1, slow=slow, helpers=helpers)
-    # So that nothing that callers have done keeps the server from knowing them, or from telling how it is.
-    lookups, notes, glances = Workers(1, most_waiting=sys.maxsize), Workers(1), Workers(1)
+    # Threads of their own, so that no work of callers delays checking keys or answering probes.
+    lookups, notes, probes = Workers(1, most_waiting=sys.maxsize), Workers(1), Workers(1)
     agents = agents_of(settings, workers)
-    callers = KeyCache(reach, lookups, notes)
-    pages = web(workers, callers, tickets or LoginTickets())
+    key_cache = KeyCache(open_memory, lookups, notes)
+    pages = web(workers, key_cache, tickets or LoginTickets())
     routes = [
         Route("/", FrontPage(pages)),
         *pages,
-        Route("/health", _health(reach, workers)),
+        Route("/health", _health(open_memory, workers)),
         *rest(workers, requests, ending),
         *agents.routes,
-        *(Route(path, _nothing) for path in ("/.well-known/{rest:path}", "/mcp/.well-known/{rest:path}")),
+        *(Route(path, _not_here) for path in ("/.well-known/{rest:path}", "/mcp/.well-known/{rest:path}")),
     ]
 
     @contextlib.asynccontextmanager
@@ -100,27 +99,27 @@ def application(
         # Before the store is closed, so that no thread opens it again.
         if helpers is not None:
             helpers.close()
-        for threads in (workers, slow, lookups, notes, glances):
+        for threads in (workers, slow, lookups, notes, probes):
             threads.close()
 
-    handlers = {HTTPException: _http_error(not_found_handler(workers)), Exception: _fault}
+    handlers = {HTTPException: _http_error(not_found_handler(workers)), Exception: _server_error}
     site = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
-    who = Authentication(RateLimits(site, settings), callers, settings, is_page)
-    return AccessLog(HealthProbes(HostCheck(who, settings), reach, ending, glances), routes, requests)
+    authenticated = Authentication(RateLimits(site, settings), key_cache, settings, is_page)
+    return AccessLog(HealthProbes(HostCheck(authenticated, settings), open_memory, ending, probes), routes, requests)
 
 
-def _health(reach: Callable[[], LocalMemory], workers: Workers) -> Callable[[Request], Awaitable[Response]]:
+def _health(open_memory: Callable[[], LocalMemory], workers: Workers) -> Callable[[Request], Awaitable[Response]]:
     began = time.monotonic()
 
     async def health(request: Request) -> Response:
         memory = getattr(request.state, "memory", None)
         try:
             if memory is not None:
-                theirs = is_server_admin(memory, request.state.key)
-                told = await workers.do(lambda: status(memory, show_paths=theirs))
+                admin = is_server_admin(memory, request.state.key)
+                details = await workers.do(lambda: status(memory, show_paths=admin))
                 uptime = {"uptime_seconds": int(time.monotonic() - began)}
-                return JSONResponse({"status": "healthy", **told, **uptime})
-            return JSONResponse({"status": "healthy", "version": await workers.do(lambda: check_ready(reach()))})
+                return JSONResponse({"status": "healthy", **details, **uptime})
+            return JSONResponse({"status": "healthy", "version": await workers.do(lambda: check_ready(open_memory()))})
         except StoreError as error:
             return error_response(without_details(error) if memory is None else error, SERVICE_UNAVAILABLE)
         except CommonplaceError as error:
@@ -129,25 +128,25 @@ def _health(reach: Callable[[], LocalMemory], workers: Workers) -> Callable[[Req
     return health
 
 
-def _http_error(nowhere: PageHandler) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def told(request: Request, error: Exception) -> Response:
+def _http_error(not_found: PageHandler) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def handle(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         absent = error.status_code == 404
         typed = request.method == "GET" and is_browser_request(request.url.path, request.headers.get("accept", ""))
         if absent and typed:
-            return await nowhere.respond(request)
+            return await not_found.respond(request)
         unknown = NotFound("There is nothing here.", "`/` tells what is where.") if absent else None
         response = error_response(unknown or InvalidInput(f"{error.detail}.", "Call it otherwise."), error.status_code)
         response.headers.update(error.headers or {})
         return response
 
-    return told
+    return handle
 
 
-async def _nothing(_request: Request) -> Response:
-    """For programs that look for what is not here, with any key or none."""
+async def _not_here(_request: Request) -> Response:
+    """For programs that look for what is not here, with or without a key."""
     return error_response(NotFound("There is nothing here.", "Calls need a key: Authorization: Bearer <key>."))
 
 
-async def _fault(_request: Request, error: Exception) -> Response:
+async def _server_error(_request: Request, error: Exception) -> Response:
     return error_response(CommonplaceError(f"The call failed: {type(error).__name__}."))

@@ -1,7 +1,7 @@
-"""Callers: whoever shows a key, or the token of a visit, and the book of the space it belongs to.
+"""Authentication: whose key or login a request has, and the memory of the space it belongs to.
 
-A key is looked up at most every few seconds, so a revoked one stops working within that time. Programs show keys and
-browsers show tokens: neither is taken for the other.
+A key is looked up at most every few seconds, so a revoked one stops working within that time. Programs send keys and
+browsers send login tokens: neither is accepted in place of the other.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from commonplace.http.errors import error_response
 from commonplace.memory import keys, spaces
 from commonplace.memory.local_memory import LocalMemory, for_project
 from commonplace.model import Key
-from commonplace.site.health_probes import without_details
+from commonplace.site.health_probes import SERVICE_UNAVAILABLE, without_details
 from commonplace.site.rate_limits import TokenBuckets, rate_limited
 from commonplace.site.request_origin import TrustedProxies
 from commonplace.web.forms import login_token
 from commonplace.workers import Workers
 
-# A revoked key, or a visit that was ended at another server, works at most this much longer.
+# A revoked key, or a login that was ended at another server, works at most this much longer.
 FRESH_SECONDS = 3.0
-MOST_CALLERS = 1_000
-# Wrong keys from one address. Beyond that each is answered after a pause, as long as not too many answers wait.
+MAX_CALLERS = 1_000
+# Wrong keys from one address: beyond the burst each is answered after a pause, as long as not too many wait.
 WRONG_PER_SECOND, WRONG_BURST = 1.0, 20
-WRONG_PAUSE_SECONDS, MOST_PAUSED = 1.0, 32
+WRONG_PAUSE_SECONDS, MAX_PAUSED = 1.0, 32
 
 SecretKind = Literal["key", "login"]
 
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatedCaller:
-    """A key that was found good, and until when that is believed.
+    """A key that works, and until when that need not be checked again.
 
-    `recheck` looks it up again, in a thread that may wait for the store: Unauthorized if it works no more.
+    `recheck` looks it up again, in a thread that may wait for the store: Unauthorized if it no longer works.
     """
 
     key: Key
@@ -55,49 +55,49 @@ class AuthenticatedCaller:
 
 
 class KeyCache:
-    """Whom the site knows.
+    """The keys and logins that were checked lately.
 
-    `lookups` are threads that only look keys up: what floods them delays no other work. `notes` write down when keys
-    were used, which may have to wait for whoever writes.
+    `lookups` are threads that only look keys up: a flood of them delays no other work. `notes` record when keys were
+    used, which may have to wait for another writer.
     """
 
-    def __init__(self, reach: Callable[[], LocalMemory], lookups: Workers, notes: Workers) -> None:
-        self._reach, self._lookups, self._notes = reach, lookups, notes
+    def __init__(self, open_memory: Callable[[], LocalMemory], lookups: Workers, notes: Workers) -> None:
+        self._open_memory, self._lookups, self._notes = open_memory, lookups, notes
         self._known: dict[tuple[SecretKind, bytes], AuthenticatedCaller] = {}
         self._wrong = TokenBuckets(WRONG_PER_SECOND, WRONG_BURST)
         self._paused = 0
 
     async def caller(self, secret: str, address: str, kind: SecretKind = "key") -> AuthenticatedCaller:
-        """Whoever shows this. A good key is always let in; an address that sent many wrong ones waits for its answers.
+        """The caller with this secret. A working key is always accepted; after many wrong ones an address has to wait.
 
-        A key is 192 random bits: nobody finds one by trying. What is limited is the work that trying makes.
+        A key is 192 random bits: nobody finds one by trying. What is limited is the work that trying causes.
         """
         if not secret:
             raise KeyMissing("A key is needed here.")
-        named = kind, hashlib.sha256(secret.encode()).digest()
-        known = self._known.get(named)
+        digest = kind, hashlib.sha256(secret.encode()).digest()
+        known = self._known.get(digest)
         if known is not None and time.monotonic() < known.until and known.key.works(known.memory.clock()):
             return known
         try:
             caller = await self._found(secret, kind, address if known is None else known.key.id)
         except Unauthorized:
-            self._known.pop(named, None)
-            # A browser keeps sending the token of a visit that is over, with every picture of a page.
+            self._known.pop(digest, None)
+            # A browser keeps sending the token of an expired login, with every picture of a page.
             if kind == "key":
                 await self._slow_down(address)
             raise
         except StoreError as error:
-            # Nobody knows whether this key is one; only who had a good one before is told more.
+            # Nobody knows whether this key works; only those whose key worked before get details.
             if known is not None:
                 raise
             raise without_details(error) from error
-        if len(self._known) >= MOST_CALLERS:
+        if len(self._known) >= MAX_CALLERS:
             self._known.clear()
-        self._known[named] = caller
+        self._known[digest] = caller
         return caller
 
     async def leave(self, token: str) -> None:
-        """End a visit, also for whoever else has its token."""
+        """End a login, also for others who have its token."""
         await self._lookups.do(lambda: self._end(token))
         self._known.pop(("login", hashlib.sha256(token.encode()).digest()), None)
 
@@ -110,7 +110,7 @@ class KeyCache:
         """Count a wrong key; RateLimited, after a pause, if there were too many."""
         if not (waiting := self._wrong.take(address)):
             return
-        if self._paused < MOST_PAUSED:
+        if self._paused < MAX_PAUSED:
             self._paused += 1
             try:
                 await asyncio.sleep(WRONG_PAUSE_SECONDS)
@@ -121,14 +121,14 @@ class KeyCache:
     def _checked(self, secret: str, kind: SecretKind) -> AuthenticatedCaller:
         key, memory = self._valid(secret, kind)
         self._notes.later(functools.partial(_note_use, memory, key))
-        theirs = memory if key.project is None else for_project(memory, key.project)
-        return AuthenticatedCaller(key, theirs, time.monotonic() + FRESH_SECONDS, lambda: self._recheck(secret, kind))
+        own = memory if key.project is None else for_project(memory, key.project)
+        return AuthenticatedCaller(key, own, time.monotonic() + FRESH_SECONDS, lambda: self._recheck(secret, kind))
 
     def _valid(self, secret: str, kind: SecretKind) -> tuple[Key, LocalMemory]:
-        """The key that works now, and the book of its space."""
+        """The key, if it works now, and the memory of its space."""
         check, refused = keys.check_key if kind == "key" else keys.check_login, Unauthorized(keys.UNKNOWN_KEY)
         # Nearly always one: the spaces whose keys begin like this.
-        for memory in spaces.memories_of_key(self._reach(), secret):
+        for memory in spaces.memories_of_key(self._open_memory(), secret):
             try:
                 return check(memory, secret), memory
             except Unauthorized as error:
@@ -139,37 +139,36 @@ class KeyCache:
         self._valid(secret, kind)
 
     def _end(self, token: str) -> None:
-        for memory in spaces.memories_of_key(self._reach(), token):
+        for memory in spaces.memories_of_key(self._open_memory(), token):
             with contextlib.suppress(Unauthorized):
                 keys.end_login(memory, token)
 
 
 def _note_use(memory: LocalMemory, key: Key) -> None:
-    # A store that is busy or only readable answers questions all the same.
+    # A store that is busy or read-only still answers.
     with contextlib.suppress(CommonplaceError):
         keys.record_key_use(memory, key)
 
 
-# What anybody may read: these, and what is below the trees.
+# What anybody may read without a key: these, and everything below the trees.
 PUBLIC = ("/", "/health", "/api/v1/openapi.json")
-# Clients look below /.well-known for a way to sign in that we do not have: they have to be told that there is none.
+# Clients look below /.well-known for OAuth: they have to learn that there is none.
 PUBLIC_TREES = ("/api/v1/docs", "/.well-known", "/mcp/.well-known")
-SERVICE_UNAVAILABLE = 503
 
 
 class Authentication:
-    """Puts `key`, `book`, `address` and how to `recheck` the key into the state of each request, or refuses it.
+    """Puts `key`, `memory`, `address` and `recheck` into the state of each request, or refuses it.
 
-    `by_login` says that the key is that of a visit, known by its cookie.
+    `by_login` is set if the key is known by the cookie of a login.
 
-    `is_page` tells which paths are for people, also by what the caller can read: there a visit counts, and whoever has
-    none is let through, to sign in.
+    `is_page` decides, by path and Accept header, what is for people: there a login counts, and a request without one
+    passes, to sign in.
     """
 
     def __init__(
-        self, app: ASGIApp, callers: KeyCache, settings: Settings, is_page: Callable[[str, str], bool]
+        self, app: ASGIApp, key_cache: KeyCache, settings: Settings, is_page: Callable[[str, str], bool]
     ) -> None:
-        self._app, self._callers, self._is_page = app, callers, is_page
+        self._app, self._key_cache, self._is_page = app, key_cache, is_page
         self._proxies = TrustedProxies(settings.trusted_proxies)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -183,16 +182,16 @@ class Authentication:
                 secret = _secret(headers)
                 state["by_login"] = page and not secret
                 if state["by_login"]:
-                    caller = await self._callers.caller(login_token(HTTPConnection(scope)), state["address"], "login")
+                    caller = await self._key_cache.caller(login_token(HTTPConnection(scope)), state["address"], "login")
                 else:
-                    caller = await self._callers.caller(secret, state["address"])
+                    caller = await self._key_cache.caller(secret, state["address"])
                 state["key"], state["memory"], state["recheck"] = caller.key, caller.memory, caller.recheck
                 if (connection := state.get("connection")) is not None:
                     connection.authenticated = True
             except CommonplaceError as error:
                 state["refused"] = error
                 if not page and not is_public(scope["path"]):
-                    # Without its store the server knows nobody; that is no fault of the caller.
+                    # Without its store the server knows nobody; that is not the caller's fault.
                     status = SERVICE_UNAVAILABLE if isinstance(error, StoreError) else None
                     await error_response(error, status)(scope, receive, send)
                     return

@@ -32,7 +32,7 @@ _ENOUGH = 65_536
 
 
 def raise_descriptor_limit() -> int:
-    """Let this process have as many open files as the system allows; how many that is."""
+    """Raise the limit of open files to what the system allows; returns it."""
     if sys.platform == "win32":
         return _UNKNOWN_LIMIT
     import resource
@@ -147,7 +147,7 @@ def least_important(connections: Collection[Connection]) -> Connection:
 
 
 def close_overdue(connections: Collection[object], clock: Callable[[], float] = time.monotonic) -> None:
-    """Close those that keep the server waiting."""
+    """Close connections that keep the server waiting too long."""
     now = clock()
     for one in [*connections]:
         if isinstance(one, Connection) and one.is_overdue(now):

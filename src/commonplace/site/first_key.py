@@ -1,4 +1,4 @@
-"""The first key: whoever starts a server finds it in a file that only they can read."""
+"""The first API key, in a file that only the owner of the server can read, and the link that signs in with it."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _ANOTHER = "`commonplace keys create NAME` makes a key."
 
 
 def ensure_first_key(memory: LocalMemory, path: Path) -> str:
-    """Make a key if none works yet; what to tell whoever starts the server about keys."""
+    """Make a key if none works yet; returns what the person starting the server should know about keys."""
     if path.is_symlink():
         raise StoreReadOnly(f"The key file {path} is a link.", "Put the file itself there, or remove the link.")
-    kept = _read(path)
-    if kept and _works(memory, kept):
+    stored = _read(path)
+    if stored and _works(memory, stored):
         return f"Its API key is in {path}."
     if keys.working_keys(memory):
         return f"Keys exist, but none is in {path}. {_ANOTHER}"
-    if kept and not keys.looks_like_key(kept):
+    if stored and not keys.looks_like_key(stored):
         return f"{path} holds no key of ours. {_ANOTHER}"
     try:
-        if kept is not None:
+        if stored is not None:
             path.unlink(missing_ok=True)
         # A store on a server does not need the folder.
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -45,13 +45,13 @@ def ensure_first_key(memory: LocalMemory, path: Path) -> str:
 
 
 def read_key_file(path: Path) -> str | None:
-    """The key in the file, if there is one of ours."""
-    kept = _read(path)
-    return kept if kept is not None and keys.looks_like_key(kept) else None
+    """The key in the file, if there is one."""
+    stored = _read(path)
+    return stored if stored is not None and keys.looks_like_key(stored) else None
 
 
 def _make(memory: LocalMemory, path: Path) -> None:
-    """The file has its name once it is whole. A key that nobody can read works no more."""
+    """The file gets its name once it is complete. If it cannot be written, the key is revoked."""
     key, secret = keys.create_key(memory, FIRST_KEY_NAME, "admin")
     part = path.with_name(f"{path.name}.{token_hex(8)}.part")
     try:
@@ -66,7 +66,7 @@ def _make(memory: LocalMemory, path: Path) -> None:
 
 
 def _name(part: Path, path: Path) -> None:
-    """A link, unlike a renaming, takes nobody's place."""
+    """Name the file by a hard link, which, unlike renaming, replaces nothing."""
     try:
         path.hardlink_to(part)
     except FileExistsError:
@@ -96,21 +96,21 @@ def _works(memory: LocalMemory, secret: str) -> bool:
 
 
 def login_link(address: str, secret: str | None, tickets: LoginTickets) -> str:
-    """The address of the first page; with a ticket if it is told to a person who has the key anyway."""
+    """The address of the home page; with a ticket if a person who has the key anyway reads it."""
     if secret is None or not sys.stderr.isatty():
         return f"{address}/"
     return f"{address}/enter?ticket={tickets.issue(secret)}"
 
 
 def should_open_browser(wanted: bool | None) -> bool:
-    """Whether to open a browser: if told so, or if a person sits at a terminal on a screen."""
+    """Whether to open a browser: as wanted, or if a person sits at a terminal with a screen."""
     if wanted is not None:
         return wanted
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() and _has_screen()
 
 
 def open_browser(address: str) -> None:
-    """Have the browser show the page, without waiting for it: some return only when they are closed."""
+    """Open the page in the browser without waiting for it: some return only when they are closed."""
     threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 

@@ -1,7 +1,7 @@
 """Probes: whether the process answers (/live), and whether requests should be sent to it (/ready).
 
-Load balancers ask this every few seconds, by address and without a key: so neither Host, key nor rate matter here,
-and nothing is told about the store but the code of what is wrong.
+Load balancers call these every few seconds, by address and without a key: so neither Host, key nor rate matter here,
+and of a problem with the store only its error code is shown.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from commonplace.memory.status import check_ready
 from commonplace.workers import Workers
 
 LIVE, READY = "/live", "/ready"
-# A store that takes longer for a glance is not there for callers.
-PATIENCE_SECONDS = 2.0
+# A store that takes longer to answer a probe is unavailable.
+TIMEOUT_SECONDS = 2.0
 SERVICE_UNAVAILABLE = 503
 _WHY = ("The store cannot be used now.", "`commonplace status` on the server tells why.")
 
 
 class HealthProbes:
-    """Answers probes before anything else looks at a request."""
+    """Answers probes before anything else handles a request."""
 
     def __init__(
-        self, app: ASGIApp, reach: Callable[[], LocalMemory], ending: Callable[[], bool], workers: Workers
+        self, app: ASGIApp, open_memory: Callable[[], LocalMemory], ending: Callable[[], bool], workers: Workers
     ) -> None:
-        self._app, self._reach, self._ending, self._workers = app, reach, ending, workers
-        self._look: asyncio.Future[CommonplaceError | None] | None = None
+        self._app, self._open_memory, self._ending, self._workers = app, open_memory, ending, workers
+        self._check: asyncio.Future[CommonplaceError | None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] not in (LIVE, READY):
@@ -48,21 +48,21 @@ class HealthProbes:
             return JSONResponse({"status": "live"})
         if self._ending():
             return error_response(ShuttingDown("The server is shutting down."))
-        error = await self._trouble()
+        error = await self._store_problem()
         return JSONResponse({"status": "ready"}) if error is None else error_response(error, SERVICE_UNAVAILABLE)
 
-    async def _trouble(self) -> CommonplaceError | None:
-        """What is wrong with the store, looked at once for all who ask meanwhile."""
-        if self._look is None or self._look.done():
-            self._look = asyncio.ensure_future(self._workers.do(self._glance))
+    async def _store_problem(self) -> CommonplaceError | None:
+        """What is wrong with the store, checked once for all probes that arrive meanwhile."""
+        if self._check is None or self._check.done():
+            self._check = asyncio.ensure_future(self._workers.do(self._check_store))
         try:
-            return await asyncio.wait_for(asyncio.shield(self._look), PATIENCE_SECONDS)
+            return await asyncio.wait_for(asyncio.shield(self._check), TIMEOUT_SECONDS)
         except TimeoutError:
             return StoreUnavailable(*_WHY)
 
-    def _glance(self) -> CommonplaceError | None:
+    def _check_store(self) -> CommonplaceError | None:
         try:
-            check_ready(self._reach())
+            check_ready(self._open_memory())
         except StoreError as error:
             return without_details(error)
         except Exception:  # noqa: BLE001 - whatever it is, requests are better sent elsewhere
@@ -71,5 +71,5 @@ class HealthProbes:
 
 
 def without_details(error: StoreError) -> StoreError:
-    """The same for those without a key: where the store lies, and what is wrong with it, is not for them."""
+    """The same error for callers without a key: where the store is, and what is wrong with it, is not for them."""
     return type(error)(*_WHY)

@@ -1,7 +1,7 @@
-"""What a server says on standard error: words for people, or one JSON object on each line for programs.
+"""The server's log on standard error: text for people, or one JSON object per line for programs.
 
-Nothing that somebody remembered, asked or keeps secret is said: of a fault its kind and place are told, not its
-message, and of what a library says only who said it and where.
+Nothing that is remembered, searched for or secret is logged: of an exception only its type and place, not its message,
+and of what a library logs only its name and place.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from commonplace.config import Settings
 from commonplace.text.dates import iso_time
 from commonplace.text.redact import redact
 
-# Those whose words are known to hold nothing of callers.
+# Loggers whose messages are known to contain nothing of callers.
 TRUSTED = ("commonplace", "uvicorn")
 
 request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="")
-"""Of the request that is being answered, so that whatever is said meanwhile names it."""
+"""The id of the request that is being answered, for everything that is logged meanwhile."""
 
 _log = logging.getLogger("commonplace")
 
 
 def set_up_logging(settings: Settings) -> None:
-    """Say everything from the level of the settings on, in their format. Libraries are heard from warnings on."""
+    """Log from the level of the settings on, in their format; of libraries from warnings on."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Lines() if settings.log_format == "json" else _Words())
+    handler.setFormatter(_JsonFormat() if settings.log_format == "json" else _TextFormat())
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
     logging.basicConfig(handlers=[handler], level=max(level, logging.WARNING))
     for name in TRUSTED:
@@ -39,7 +39,7 @@ def set_up_logging(settings: Settings) -> None:
 
 
 def announce(event: str, **fields: object) -> None:
-    """Say something whatever the level is."""
+    """Log something whatever the level is."""
     record = _log.makeRecord(_log.name, logging.INFO, __file__, 0, event, (), None, extra={"fields": fields})
     _log.handle(record)
 
@@ -48,36 +48,36 @@ def is_logged(level: int) -> bool:
     return _log.isEnabledFor(level)
 
 
-def log_event(level: int, event: str, fields: Mapping[str, object], words: str) -> None:
-    """Say what happened: to programs by its name and fields, to people in words."""
-    _log.log(level, event, extra={"fields": fields, "words": words})
+def log_event(level: int, event: str, fields: Mapping[str, object], message: str) -> None:
+    """Log an event: for programs its name and fields, for people a message."""
+    _log.log(level, event, extra={"fields": fields, "message_text": message})
 
 
-class _Words(logging.Formatter):
-    """For people."""
+class _TextFormat(logging.Formatter):
+    """Text for people."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told = getattr(record, "words", "") or " ".join(_event(record).split("\n"))
+        entry = getattr(record, "message_text", "") or " ".join(_event(record).split("\n"))
         fault = _fault(record)
-        return f"commonplace: {told}" + (f": {fault['fault']} at {', '.join(fault['trace'])}" if fault else "")
+        return f"commonplace: {entry}" + (f": {fault['fault']} at {', '.join(fault['trace'])}" if fault else "")
 
 
-class _Lines(logging.Formatter):
-    """For programs."""
+class _JsonFormat(logging.Formatter):
+    """JSON lines for programs."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "time": iso_time(int(record.created * 1000)),
             "level": record.levelname.lower(),
             "event": _event(record),
         }
         if not _is_trusted(record):
-            told |= {"logger": record.name, "where": f"{record.filename}:{record.lineno}"}
+            entry |= {"logger": record.name, "where": f"{record.filename}:{record.lineno}"}
         if current := request_id.get():
-            told["request_id"] = current
+            entry["request_id"] = current
         fields: Mapping[str, object] = getattr(record, "fields", {})
-        told |= {name: value for name, value in fields.items() if value is not None}
-        return json.dumps(told | _fault(record), ensure_ascii=False)
+        entry |= {name: value for name, value in fields.items() if value is not None}
+        return json.dumps(entry | _fault(record), ensure_ascii=False)
 
 
 def _event(record: logging.LogRecord) -> str:
@@ -91,7 +91,7 @@ def _is_trusted(record: logging.LogRecord) -> bool:
 
 
 def _fault(record: logging.LogRecord) -> dict[str, Any]:
-    """The kinds of an exception and of its causes, and where it came from, innermost last; not what it says."""
+    """The types of an exception and of its causes, and its stack, innermost last; not its message."""
     error = record.exc_info[1] if record.exc_info else None
     if error is None:
         return {}

@@ -1,4 +1,4 @@
-"""How often a key may call and how much it may send, so that one caller cannot take the server from the others."""
+"""Rate limits and body sizes: how often a key may call and how much it may send, so that none blocks the others."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from commonplace.http.errors import error_response
 
 # Routes below these stream what they get into a file, and have a limit of their own.
 IMPORTS = ("/api/v1/import",)
-# Callers that are remembered before those who have been quiet are dropped.
-MOST_CALLERS = 10_000
+# How many callers are remembered before idle ones are dropped.
+MAX_CALLERS = 10_000
 _MB = 1024 * 1024
-# Megabytes that a caller may send at once, and per second after that; more is read no faster. What is read takes time
-# of the one thread that serves all connections.
+# Megabytes that a caller may send at once, and per second after that; more is read no faster, because reading takes
+# time of the one thread that serves all connections.
 BODY_BURST_MB, BODY_MB_PER_SECOND = 32, 16.0
 
 
@@ -39,10 +39,10 @@ class TokenBuckets:
         return max(0.0, self._full_at.get(who, now) - now - self._slack)
 
     def spend(self, who: Hashable, tokens: float) -> float:
-        """Take so many tokens, also if there are fewer; the seconds until none is owed any more."""
+        """Take so many tokens, even if there are fewer; the seconds until the debt is paid."""
         now = self._clock()
         full_at = self._full_at[who] = max(now, self._full_at.get(who, now)) + tokens * self._cost
-        self._forget_quiet(now)
+        self._forget_idle(now)
         return max(0.0, full_at - now - self._slack - self._cost)
 
     def take(self, who: Hashable) -> float:
@@ -51,11 +51,11 @@ class TokenBuckets:
         if not waiting:
             now = self._clock()
             self._full_at[who] = max(now, self._full_at.get(who, now)) + self._cost
-            self._forget_quiet(now)
+            self._forget_idle(now)
         return waiting
 
-    def _forget_quiet(self, now: float) -> None:
-        if len(self._full_at) > MOST_CALLERS:
+    def _forget_idle(self, now: float) -> None:
+        if len(self._full_at) > MAX_CALLERS:
             self._full_at = {caller: full for caller, full in self._full_at.items() if full > now}
 
 
@@ -94,7 +94,7 @@ class RateLimits:
         await self._within(most_mb, caller, scope, receive, send)
 
     async def _within(self, most_mb: int, caller: Hashable, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the application on a body of at most so many megabytes; what is beyond is not read."""
+        """Run the application with a body of at most so many megabytes; the rest is not read."""
         error = TooLarge(f"The body is larger than {most_mb} MB.", "Send it in smaller parts.")
         declared = Headers(scope=scope).get("content-length", "0")
         if declared.isdecimal() and int(declared) > most_mb * _MB:
@@ -102,7 +102,7 @@ class RateLimits:
             return
         left, started = most_mb * _MB, False
 
-        async def counted() -> Message:
+        async def counted_receive() -> Message:
             nonlocal left
             message = await receive()
             size = len(message.get("body", b""))
@@ -113,15 +113,15 @@ class RateLimits:
                 await asyncio.sleep(pause)
             return message
 
-        async def watched(message: Message) -> None:
+        async def checked_send(message: Message) -> None:
             nonlocal started
-            # What the application makes of the interruption is not the answer, unless it had begun to give one.
+            # Once the body is too large, what the application answers does not count, unless it had begun before.
             if left >= 0 or started:
                 started = True
                 await send(message)
 
         try:
-            await self._app(scope, counted, watched)
+            await self._app(scope, counted_receive, checked_send)
         except Exception:
             if left >= 0 or started:
                 raise

@@ -1,4 +1,4 @@
-"""Which names the site answers to: foreign Host and Origin headers are refused, so that no web page reaches it."""
+"""Where a request comes from: foreign Host and Origin headers are refused, and trusted proxies name the real caller."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ORIGIN = re.compile(r"https?://(.+)")
 
 
 class HostCheck:
-    """Lets in what was sent to one of our names, and from one of our pages if from a page."""
+    """Accepts requests to one of our host names and, from web pages, only those of our own."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
@@ -48,7 +48,7 @@ class HostCheck:
 
 
 def _host_name(host: str) -> str:
-    """A host without its port; empty if it is none."""
+    """A host without its port; empty if it is not one."""
     match = _HOST.fullmatch(host.strip().lower())
     return match[1] if match else ""
 
@@ -68,7 +68,7 @@ class TrustedProxies:
             ) from error
 
     def caller(self, scope: Scope, headers: Headers) -> str:
-        """The nearest address that is no proxy of ours."""
+        """The nearest address that is not a trusted proxy."""
         client = scope.get("client")
         address = str(client[0]) if client else UNKNOWN_ADDRESS
         if not self._networks:
@@ -79,7 +79,7 @@ class TrustedProxies:
         return address
 
     def scheme(self, scope: Scope, headers: Headers) -> str:
-        """By what the caller speaks to the first of ours: `http`, or `https` if a proxy of ours says so."""
+        """`http`, or `https` if a trusted proxy says so."""
         client = scope.get("client")
         if client and self._is_trusted(str(client[0])) and headers.get("x-forwarded-proto", "").strip() == "https":
             return "https"

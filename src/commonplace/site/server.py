@@ -1,4 +1,4 @@
-"""Runs the site: a socket, signals, a greeting, and an end that loses nothing."""
+"""Runs the HTTP server: its socket, signals, the start message, and a graceful shutdown."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from commonplace.site.connections import Connection, close_overdue, most_connect
 from commonplace.site.first_key import ensure_first_key, login_link, open_browser, read_key_file, should_open_browser
 from commonplace.web.login import LoginTickets
 
-# What comes while requests are finished is given this long at least.
+# Requests that arrive during shutdown get at least this long.
 _REST_SECONDS = 1
-# Of 0.1 seconds each, between two looks for connections that keep the server waiting.
+# Ticks of 0.1 seconds between two checks for stalled connections.
 _TICKS_PER_LOOK = 10
 
 
 def run(settings: Settings, show: bool | None = None) -> None:
     """Serve until interrupted or terminated, then finish what is being answered and close the store.
 
-    `show` says whether to open the dashboard in a browser; without it, if somebody is there to see it.
+    `show` says whether to open the dashboard in a browser; by default, if a person is at the terminal.
     """
     if not _is_loopback(settings.host) and not listed(settings.allowed_hosts):
         raise InvalidInput(
@@ -48,7 +48,7 @@ def run(settings: Settings, show: bool | None = None) -> None:
     trim()
     logs.set_up_logging(settings)
     Connection.most = most_connections(raise_descriptor_limit())
-    tickets, later = LoginTickets(), _KeysLater(settings)
+    tickets, later = LoginTickets(), _FirstKeyLater(settings)
     with contextlib.closing(LazyMemory(settings, tasks=(BackgroundDrain(), OtherSpacesTask(), later))) as lazy_memory:
         config = uvicorn.Config(
             application(lazy_memory.memory, settings, lambda: server.should_exit, tickets),
@@ -64,7 +64,7 @@ def run(settings: Settings, show: bool | None = None) -> None:
         )
         server = _Server(config, settings.shutdown_delay, settings.shutdown_grace)
         with _ended_by_signals(server), _listening(settings.host, settings.port) as sock:
-            _greet(_address(sock), later.or_now(lazy_memory), settings.log_format)
+            _print_start(_address(sock), later.or_now(lazy_memory), settings.log_format)
             _show(_address(sock), settings, tickets, show)
             inbox = watch_inbox(lazy_memory.memory, settings.import_dir, logging.getLogger("commonplace").warning)
             with inbox:
@@ -72,7 +72,7 @@ def run(settings: Settings, show: bool | None = None) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Goes on answering for a while, and while it finishes what had begun, so that whoever asks /ready hears of it."""
+    """Keeps answering for a while before it stops, so that load balancers see by /ready that it is going to."""
 
     def __init__(self, config: uvicorn.Config, delay: float, grace: float) -> None:
         super().__init__(config)
@@ -84,8 +84,8 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        heard = time.monotonic() + self._delay
-        while time.monotonic() < heard and not self.force_exit:
+        announced_until = time.monotonic() + self._delay
+        while time.monotonic() < announced_until and not self.force_exit:
             await asyncio.sleep(0.1)
         end, begun = time.monotonic() + self._grace, set(self.server_state.tasks)
         while begun and time.monotonic() < end and not self.force_exit:
@@ -96,9 +96,9 @@ class _Server(uvicorn.Server):
 
 @contextlib.contextmanager
 def _ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
-    """Also by those that come before it listens for them itself, and by those that it raises again when it has ended.
+    """End the server also by signals that arrive before it handles them itself, or that it raises again at its end.
 
-    Nothing is raised here: where Python runs a handler, an error may reach nobody.
+    Nothing is raised here: an error in a signal handler may reach nobody.
     """
 
     def leave(_signal: int, _frame: object) -> None:
@@ -112,14 +112,14 @@ def _ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
             signal.signal(one, handler)
 
 
-class _KeysLater:
-    """A task of a server whose store could not be opened when it started: its first key is made once that works."""
+class _FirstKeyLater:
+    """A background task that makes the first key once the store can be opened, if it could not at the start."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings, self._waits = settings, False
 
     def or_now(self, lazy_memory: LazyMemory) -> str:
-        """Where the key is; or why the store cannot be opened, which keeps nobody from starting the server."""
+        """Where the key is, or why the store cannot be opened; the server starts all the same."""
         try:
             return ensure_first_key(lazy_memory.memory(), self._settings.key_file)
         except CommonplaceError as error:
@@ -128,18 +128,18 @@ class _KeysLater:
 
     def __call__(self, home: LocalMemory) -> bool:
         if self._waits:
-            said = ensure_first_key(home, self._settings.key_file)
+            message = ensure_first_key(home, self._settings.key_file)
             self._waits = False
-            _say("keys", said, self._settings.log_format, keys=said)
+            _print("keys", message, self._settings.log_format, keys=message)
         return False
 
 
-def _greet(address: str, more: str, log_format: str) -> None:
+def _print_start(address: str, more: str, log_format: str) -> None:
     words = f"Commonplace is at {address}/mcp (REST: {address}/api/v1/docs). Ctrl-C ends it.\n{more}"
-    _say("started", words, log_format, address=address, keys=more)
+    _print("started", words, log_format, address=address, keys=more)
 
 
-def _say(event: str, words: str, log_format: str, **fields: object) -> None:
+def _print(event: str, words: str, log_format: str, **fields: object) -> None:
     if log_format == "json":
         logs.announce(event, **fields)
         return
