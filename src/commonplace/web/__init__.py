@@ -1,1 +1,1 @@
-"""The dashboard: pages for people to see, correct and delete what is remembered. `pages.py` lists them."""
+"""The dashboard: pages to see, correct and delete what is remembered. `routes.py` lists them."""

@@ -1,4 +1,4 @@
-"""Conversations: every session in its folder, listed like mail; chosen ones are put elsewhere, and back again."""
+"""Conversations: the list by folder, one conversation to read, search, export and edit, and changes of many at once."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ from commonplace.web.rendering import highlight_excerpt
 
 PAGE_SIZE = 50
 FOLDERS = 200
-# What is shown unless asked otherwise: archived ones were put aside.
+# What is shown by default: archived conversations are hidden.
 CURRENT = ("active", "pinned")
 VIEWS: Mapping[str, tuple[str, ...]] = {"": CURRENT, **{name: (name,) for name in STATUSES[1:]}, "all": ()}
-# What can be done to conversations, and how it is told afterwards.
+# What can be done to conversations, and the notice shown afterwards.
 ACTIONS = {"move": "moved", "archive": "archived", "unarchive": "unarchived", "pin": "pinned", "unpin": "unpinned"}
 FILTERS = ("folder", "status", "source", "project", "named")
-# How a conversation is named at the revision that somebody saw.
+# A conversation at the revision that somebody saw.
 _SEEN = re.compile(r"([0-9a-f]{12})\.([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """One line of the tree: `count` is of all below it, too."""
+    """One line of the folder tree; `count` includes everything below it."""
 
     path: str
     name: str
@@ -66,7 +66,7 @@ class Folder:
 
 
 def list_conversations(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """The list."""
+    """The list of conversations."""
     chosen = {name: request.one(name) for name in FILTERS}
     scope = _scope(chosen)
     page = latest_conversations(memory, scope, PAGE_SIZE, request.one("cursor") or None)
@@ -91,21 +91,21 @@ def list_conversations(memory: LocalMemory, request: PageRequest) -> Rendered:
 
 
 def change_chosen(memory: LocalMemory, request: PageRequest) -> Redirect:
-    """Archive, bring back or move all that were chosen, unless somebody was quicker with one of them."""
+    """Archive, unarchive or move the chosen conversations, unless somebody changed one of them meanwhile."""
     back = local_path(request.given("back"), "/conversations")
     do, folder = request.given("do"), request.given("to")
     if do not in ACTIONS:
-        raise InvalidInput("It is not said what to do with them.", "Choose to archive or to move them.")
+        raise InvalidInput("No action was chosen.", "Choose to archive or to move them.")
     seen = [_checked(memory, id_, rev) for id_, rev in _seen(request)]
     changed = [
-        update_conversation(memory, session.uid, arrangement(memory, session, do, folder), session.rev)
+        update_conversation(memory, session.uid, changes_for(memory, session, do, folder), session.rev)
         for session in seen
     ]
     return Redirect(with_undo(back, changed), ACTIONS[do], str(len(changed)))
 
 
 def undo_changes(memory: LocalMemory, request: PageRequest) -> Redirect:
-    """Take back what was just done."""
+    """Undo the last change."""
     back = local_path(request.given("back"), "/conversations")
     seen = [_checked(memory, id_, rev) for id_, rev in _seen(request)]
     for session in seen:
@@ -113,8 +113,8 @@ def undo_changes(memory: LocalMemory, request: PageRequest) -> Redirect:
     return Redirect(back, "undone", str(len(seen)))
 
 
-def arrangement(memory: LocalMemory, session: Session, do: str, folder: str = "") -> ConversationChanges:
-    """What one of DONE means for a conversation."""
+def changes_for(memory: LocalMemory, session: Session, do: str, folder: str = "") -> ConversationChanges:
+    """What one of ACTIONS changes in a conversation."""
     match do:
         case "move":
             return ConversationChanges(folder=folder)
@@ -128,7 +128,7 @@ def arrangement(memory: LocalMemory, session: Session, do: str, folder: str = ""
 
 
 def folder_tree(counts: Mapping[str, int], at: str) -> list[Folder]:
-    """The folders on the way to one and those beside them; what is further below opens when one goes there."""
+    """The folders on the path to the open one, with their siblings; deeper ones appear when their parent is opened."""
     below: dict[str, int] = {}
     for path, count in counts.items():
         names = folder_names(path)
@@ -143,13 +143,13 @@ def folder_tree(counts: Mapping[str, int], at: str) -> list[Folder]:
 
 
 def with_undo(path: str, sessions: Sequence[Session]) -> str:
-    """An address that also tells what can be undone there."""
-    told = urlencode({"undo": ",".join(f"{one.short_id}.{one.rev}" for one in sessions)})
-    return f"{path}{'&' if '?' in path else '?'}{told}"
+    """A path that also says what can be undone there."""
+    query = urlencode({"undo": ",".join(f"{one.short_id}.{one.rev}" for one in sessions)})
+    return f"{path}{'&' if '?' in path else '?'}{query}"
 
 
 def undoable(request: PageRequest) -> list[str]:
-    """What the address says can be undone."""
+    """What can be undone, according to the query."""
     return [one for one in request.one("undo").split(",")[:PAGE_SIZE] if _SEEN.fullmatch(one)]
 
 
@@ -167,8 +167,8 @@ def _scope(chosen: Mapping[str, str]) -> SessionScope:
 
 
 def _address(values: Mapping[str, str]) -> str:
-    told = {name: value for name, value in values.items() if value}
-    return "/conversations" + (f"?{urlencode(told)}" if told else "")
+    given = {name: value for name, value in values.items() if value}
+    return "/conversations" + (f"?{urlencode(given)}" if given else "")
 
 
 def _seen(request: PageRequest) -> list[tuple[str, int]]:
@@ -180,12 +180,12 @@ def _seen(request: PageRequest) -> list[tuple[str, int]]:
 
 
 def _checked(memory: LocalMemory, id_: str, rev: int) -> Session:
-    """A conversation as it was seen. All are, or nothing is done."""
+    """A conversation at the revision that was seen; otherwise nothing is done to any."""
     session = find_session(memory, id_)
     if session.rev != rev:
         raise Conflict(
-            f"Somebody changed the conversation {session.label[:60]!r} meanwhile. Nothing was done.",
-            "Load the list again and choose once more.",
+            f"Somebody changed the conversation {session.label[:60]!r} meanwhile. Nothing was changed.",
+            "Reload the list and choose again.",
         )
     return session
 
@@ -198,12 +198,12 @@ def _by_name(path: str) -> list[str]:
     return [name.casefold() for name in folder_names(path)]
 
 
-# Characters of an item that are shown; the rest is on its own page.
+# Characters of an item that are shown; its own page has the rest.
 SHOWN = 20_000
-# Lines of code or of a tool's output beyond which they are folded.
+# Longer code blocks and tool outputs, in lines, are folded.
 FOLDED = 14
 EXCERPT = 240
-# Fields that are part of what an entry says, or of who says it.
+# Fields that are shown as part of the text or of its heading.
 FIELDS_SHOWN_ELSEWHERE = ("role", "speaker", "narrative")
 MEDIA = {"json": "application/json", "markdown": "text/markdown; charset=utf-8"}
 ENDINGS = {"json": "json", "markdown": "md"}
@@ -212,7 +212,7 @@ _BLOCK = re.compile(r"<pre>.*?</pre>", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of what an item says; one of many `lines` is folded."""
+    """Part of an item's text; one of many `lines` is folded."""
 
     html: Markup
     lines: int = 0
@@ -220,7 +220,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An item as it is read: what it says, the fields of its kind, and how many characters are not shown."""
+    """An item of a conversation: its text, the fields of its kind, and how many characters are not shown."""
 
     item: Item
     parts: tuple[Part, ...]
@@ -229,19 +229,19 @@ class Entry:
 
 
 def show_conversation(memory: LocalMemory, request: PageRequest) -> PageReply:
-    """A page of it. The id of a message leads to where it was said."""
+    """A page of a conversation. The id of a message leads to its place in it."""
     try:
         session = find_session(memory, request.path["id"], forgotten=True)
     except (NotFound, InvalidInput):
         return Rendered("item_none", {"id": request.path["id"][:100]}, 404)
-    said = _message_with_id(memory, request.path["id"], session)
-    if said is not None:
-        return Redirect(f"/conversations/{session.short_id}?at={said.short_id}#m{said.short_id}")
+    message = _message_with_id(memory, request.path["id"], session)
+    if message is not None:
+        return Redirect(f"/conversations/{session.short_id}?at={message.short_id}#m{message.short_id}")
     return _conversation_page(memory, request, session, {})
 
 
 def edit_conversation(memory: LocalMemory, request: PageRequest) -> PageReply:
-    """Another label, folder or importance, unless somebody was quicker or it cannot be: what was written stays."""
+    """Change label, folder or importance; after an error or a conflict the form keeps what was written."""
     session = find_session(memory, request.path["id"])
     mine = {name: request.given(name) for name in ("label", "folder", "importance")}
     try:
@@ -255,28 +255,28 @@ def edit_conversation(memory: LocalMemory, request: PageRequest) -> PageReply:
 
 
 def change_status(memory: LocalMemory, request: PageRequest) -> Redirect:
-    """Archive, pin, and back."""
+    """Archive, pin, and undo either."""
     session, do = find_session(memory, request.path["id"]), request.given("do")
     if do not in ACTIONS:
         raise InvalidInput(f"do is {do[:40]!r}.", f"Choose one of {', '.join(ACTIONS)}.")
-    changed = update_conversation(memory, session.uid, arrangement(memory, session, do, session.folder), _rev(request))
+    changed = update_conversation(memory, session.uid, changes_for(memory, session, do, session.folder), _rev(request))
     return Redirect(with_undo(f"/conversations/{session.short_id}", [changed]), ACTIONS[do], session.label[:80])
 
 
 def forget_conversation(memory: LocalMemory, request: PageRequest) -> Redirect:
-    """Forget it with all that was said in it; its page then offers to bring it back."""
+    """Forget a conversation with its messages; its page then offers to restore it."""
     session = forget_session(memory, request.path["id"], _rev(request))
     return Redirect(f"/conversations/{session.short_id}", "forgot")
 
 
 def restore_conversation(memory: LocalMemory, request: PageRequest) -> Redirect:
-    """Undo forgetting."""
+    """Restore a forgotten conversation."""
     session = restore_session(memory, request.path["id"])
     return Redirect(f"/conversations/{session.short_id}", "restored")
 
 
 def export_conversation(memory: LocalMemory, request: PageRequest) -> FileReply:
-    """A file of it, the same that the command writes."""
+    """Download a conversation, in the same format as `commonplace export`."""
     format_ = request.one("format", EXPORT_FORMATS[0])
     if format_ not in EXPORT_FORMATS:
         raise InvalidInput(f"format is {format_[:40]!r}.", f"Choose one of {', '.join(EXPORT_FORMATS)}.")
@@ -286,15 +286,15 @@ def export_conversation(memory: LocalMemory, request: PageRequest) -> FileReply:
 
 
 def entry_of(item: Item) -> Entry:
-    """An item as it is read: prose as Markdown, what tools said as it is."""
+    """An item as it is shown: prose as Markdown, output of tools as plain text."""
     body, narrative = (redact(text[:SHOWN]) for text in (item.body.strip(), item.details.get("narrative", "")))
     by_tool = item.kind == "observation" or item.details.get("role") == "tool"
-    said = _parts(markdown(narrative)) if narrative else ()
+    parts = _parts(markdown(narrative)) if narrative else ()
     if body:
-        said += (_plain(body),) if by_tool else _parts(markdown(body))
+        parts += (_plain(body),) if by_tool else _parts(markdown(body))
     named = [name for name in DETAIL_FIELDS[item.kind] if name not in FIELDS_SHOWN_ELSEWHERE and item.details.get(name)]
-    fields = tuple((name, redact(item.details[name][:SHOWN])) for name in named)
-    return Entry(item, said, fields, max(0, len(item.body) - SHOWN))
+    fields = tuple((name, item.details[name][:SHOWN]) for name in named)
+    return Entry(item, parts, fields, max(0, len(item.body) - SHOWN))
 
 
 def _conversation_page(
@@ -331,23 +331,21 @@ def _conversation_page(
         "formats": EXPORT_FORMATS,
     }
     if question := request.one("find"):
-        sought = frozenset(word.token for word in plain_words(question))
+        tokens = frozenset(word.token for word in plain_words(question))
         found = search_session(memory, session, question)
-        values["hits"] = [
-            (item, highlight_excerpt(redact(item.text or item.told()), sought, EXCERPT)) for item in found
-        ]
+        values["hits"] = [(item, highlight_excerpt(item.text or item.told(), tokens, EXCERPT)) for item in found]
     return Rendered("conversation", values | more, status)
 
 
 def _message_with_id(memory: LocalMemory, id_: str, session: Session) -> Item | None:
-    """The item that an address names instead of its conversation."""
+    """The message, if the id in the path is one of a message."""
     if id_ in (session.uid, session.short_id, session.key, str(session.id)):
         return None
     return next(iter(get_items(memory, [id_]).items), None)
 
 
 def _parts(html: Markup) -> tuple[Part, ...]:
-    """HTML in parts: long blocks of code apart from the rest."""
+    """HTML in parts, with long blocks of code separate."""
     parts: list[Part] = []
     end = 0
     for block in _BLOCK.finditer(html):

@@ -1,4 +1,4 @@
-"""The calendar of activity: a year, a column for each week, the fuller a day the darker."""
+"""Home: what was remembered today and lately, a year of activity, projects, health; and the live feed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from commonplace.model import KINDS, Scope
 from commonplace.web.page import PageRequest, Rendered
 
 WEEKS = 53
-# How dark a day is, by its share of the fullest: 0 is empty.
+# Shades of a day, by its share of the fullest day; 0 is empty.
 SHADES = 4
 CELL = 14
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """One square: where it stands, what it counts, how dark it is."""
+    """One square of the calendar: its position, count and shade."""
 
     date: date
     count: int
@@ -33,7 +33,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """Squares from the first Monday to today, and where months begin."""
+    """The squares from the first Monday to today, and where months begin."""
 
     days: tuple[Day, ...]
     months: tuple[tuple[int, date], ...]
@@ -43,12 +43,12 @@ class Calendar:
 
 
 def first_day(today: date) -> date:
-    """The Monday that the calendar begins with."""
+    """The Monday on which the calendar begins."""
     return today - timedelta(days=today.weekday(), weeks=WEEKS - 1)
 
 
 def activity_calendar(counts: Mapping[date, int], today: date) -> Calendar:
-    """The calendar up to today."""
+    """A year of activity up to today, a column for each week."""
     first = first_day(today)
     fullest = max(counts.values(), default=0)
     squares = []
@@ -65,7 +65,7 @@ def activity_calendar(counts: Mapping[date, int], today: date) -> Calendar:
 
 
 def _shade(count: int, fullest: int) -> int:
-    """Few and many differ more than their share: half of the fullest day is dark already."""
+    """By the square root of its share, so that half of the fullest day is dark already."""
     return 0 if not count else 1 + min(SHADES - 1, int(SHADES * (count / fullest) ** 0.5 - 0.001))
 
 
@@ -74,7 +74,7 @@ PROJECTS = 12
 
 
 def home_page(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """The first page."""
+    """The home page."""
     today = datetime.fromtimestamp(memory.clock() / 1000, UTC).date()
     counts = items_per_day(memory, Scope(), day_start_ms(first_day(today)))
     per_day = {day: sum(kinds.values()) for day, kinds in counts.items()}
@@ -95,7 +95,7 @@ FEED_SESSIONS = 12
 
 
 def feed_page(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """What came last; the page itself follows on from there."""
+    """The newest items; the page follows new ones by itself."""
     project = request.one("project") or None
     scope = Scope(project=project)
     values = {

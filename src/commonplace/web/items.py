@@ -1,4 +1,4 @@
-"""Item: everything known about one remembered thing, what it was, and what leads on from it."""
+"""Items: one with its text, fields, links and history; adding, editing, superseding, forgetting, reverting."""
 
 from __future__ import annotations
 
@@ -13,40 +13,46 @@ from commonplace.memory.graph import related_items
 from commonplace.memory.items import changed_file, get_item, list_projects
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, as_new_item, remember, remember_all, rewrite_item
-from commonplace.memory.revisions import FieldChange, Revision, item_revisions, item_state, revert_to_revision
-from commonplace.memory.revisions import diff_states as fields_compared
+from commonplace.memory.revisions import (
+    FieldChange,
+    Revision,
+    diff_states,
+    item_revisions,
+    item_state,
+    revert_to_revision,
+)
 from commonplace.model import DETAIL_FIELDS, MEMORY_TYPES, Item
 from commonplace.text.diff import DiffHunk, diff_texts
 from commonplace.text.redact import redact
 from commonplace.text.titles import title_of
 from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered
 
-# As much of a long text as is shown at once, and as many changes as are compared.
+# How many characters of a long text are shown at once, and how many changes are compared.
 SHOWN = 20_000
 COMPARED = 30
-# Longer ones are compared word by word by nobody.
+# Longer texts are compared only up to here.
 LONGEST_COMPARED = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field that a change changed; a short one is told as a whole, a long one by what differs."""
+    """A changed field, and how its texts differ."""
 
     name: str
     change: FieldChange
-    stretches: tuple[DiffHunk, ...]
+    hunks: tuple[DiffHunk, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A change as it is shown."""
+    """One revision as it is shown."""
 
     revision: Revision
     differences: tuple[Difference, ...]
 
 
 def show_item(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """One item by any spelling of its id. What is not there is said kindly."""
+    """One item by any spelling of its id; a friendly page if there is none."""
     return item_page(memory, request, request.path["id"])
 
 
@@ -58,7 +64,7 @@ def item_page(
     written: Mapping[str, str] | None = None,
     status: int = 200,
 ) -> Rendered:
-    """The page of an item; `written` is what somebody wrote there that could not be kept, and is still to be seen."""
+    """The page of an item; `written` is what somebody entered that could not be saved, to be shown again."""
     try:
         found = get_item(memory, id_, forgotten=True)
     except (NotFound, InvalidInput):
@@ -70,8 +76,8 @@ def item_page(
         "heading": heading(found),
         "text": _text(found, whole=bool(request.one("all"))),
         "plain": bool(request.one("plain")),
-        "details": [(name, redact(found.details[name])) for name in DETAIL_FIELDS[found.kind] if _own(found, name)],
-        "meta": [(name, redact(_as_text(value))) for name, value in found.meta.items()],
+        "details": [(name, found.details[name]) for name in DETAIL_FIELDS[found.kind] if _own(found, name)],
+        "meta": [(name, _as_text(value)) for name, value in found.meta.items()],
         "changed_file": changed_file(found),
         "related": related_items(memory, found),
         "versions": _versions(memory, found) if found.rev > 1 else [],
@@ -86,17 +92,17 @@ def item_page(
 
 
 def heading(found: Item) -> str:
-    """What to call it: its title, or else how its text begins."""
+    """Its title, or else the beginning of its text."""
     return redact(found.title) or title_of(found.text) or found.short_id
 
 
 def choices(memory: LocalMemory) -> dict[str, Any]:
-    """What forms about items offer."""
+    """What forms for items offer to choose from."""
     return {"types": MEMORY_TYPES, "projects": [project.name for project in list_projects(memory)]}
 
 
 def form_values(found: Item) -> dict[str, str]:
-    """An item as the fields of its form."""
+    """The fields of an item as its form shows them: without secrets, so that what was not touched compares equal."""
     return {
         "title": redact(found.title),
         "content": redact(found.body),
@@ -118,7 +124,7 @@ def compare_field(change: FieldChange) -> Difference:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A text, or as much of it as is shown."""
+    """A text, or its shown part."""
 
     title: str
     shown: str
@@ -127,7 +133,7 @@ class _Part:
 
     @property
     def below_title(self) -> str:
-        """The text without a heading at its beginning that says what the title says."""
+        """The text without a first heading that only repeats the title."""
         first, _, rest = self.shown.lstrip().partition("\n")
         return rest if first.startswith("#") and rest.strip() and title_of(first) == self.title else self.shown
 
@@ -141,7 +147,7 @@ def _text(found: Item, *, whole: bool) -> _Part:
 
 
 def _own(found: Item, name: str) -> bool:
-    """Whether a field is told by itself; a narrative that stands for the text is told as that."""
+    """Whether a field is shown by itself; a narrative without a text is shown as the text."""
     return bool(found.details.get(name)) and not (name == "narrative" and not found.body.strip())
 
 
@@ -160,21 +166,21 @@ _FIELDS = ("title", "content", "type", "project", "tags", "importance")
 
 
 def edit_item(memory: LocalMemory, request: PageRequest) -> PageReply:
-    """Let an item say what the form says, unless somebody else was quicker: then both are shown."""
+    """Save what the form holds, unless somebody else changed the item meanwhile: then both versions are shown."""
     old = get_item(memory, request.path["id"], forgotten=True)
     rev = request.number("rev", 0, 0, 2**31)
     written = {**_read_item_form(request), "rev": str(rev)}
     try:
-        note = _noted(old, written)
+        new_item = _edited(old, written)
         if old.rev != rev:
-            return _conflict_page(old, note, written)
-        if note == as_new_item(old):
+            return _conflict_page(old, new_item, written)
+        if new_item == as_new_item(old):
             return Redirect(_path(old))
-        rewrite_item(memory, old, note, rev)
+        rewrite_item(memory, old, new_item, rev)
     except Conflict as error:
         current = get_item(memory, old.id, forgotten=True)
         if current.rev != rev:
-            return _conflict_page(current, _noted(current, written), written)
+            return _conflict_page(current, _edited(current, written), written)
         return item_page(memory, request, old.short_id, error, written, error.http_status)
     except CommonplaceError as error:
         return item_page(memory, request, old.short_id, error, written, error.http_status)
@@ -182,92 +188,95 @@ def edit_item(memory: LocalMemory, request: PageRequest) -> PageReply:
 
 
 def supersede_item(memory: LocalMemory, request: PageRequest) -> PageReply:
-    """Another item takes the place of this one: one that is named, or one that is written now."""
+    """Supersede an item by another, named by its id or written now."""
     old = get_item(memory, request.path["id"])
     named, text = request.given("by").strip(), request.given("replacement")
     try:
         if not named and not text.strip():
             raise InvalidInput("Nothing takes its place.", "Write what does, or name its id.")
-        # A replacement that differs in a full stop or capitals only is a change all the same.
+        # A replacement that differs only in a full stop or capitals is a change too.
         by = named or remember_all(memory, [_replacement(old, text)])[0].id
         _old, new = mark_superseded(memory, old.id, by)
     except CommonplaceError as error:
-        kept = {"replacement": text, "by": named}
+        entered = {"replacement": text, "by": named}
         shown = item_page(memory, request, old.short_id, error, None, error.http_status)
-        return replace(shown, values={**shown.values, "replacing": kept})
+        return replace(shown, values={**shown.values, "replacing": entered})
     return Redirect(_path(new), "replaced", old.short_id)
 
 
 def forget_item(memory: LocalMemory, request: PageRequest) -> Redirect:
-    """Take it out of every answer."""
+    """Forget an item: it is left out of every answer."""
     (item,) = forget_items(memory, [request.path["id"]])
     return Redirect(_path(item), "forgot", item.short_id)
 
 
 def restore_item(memory: LocalMemory, request: PageRequest) -> Redirect:
-    """Undo forgetting or superseding."""
+    """Restore an item that was forgotten or superseded."""
     (item,) = restore_items(memory, [request.path["id"]])
     return Redirect(_path(item), "restored", item.short_id)
 
 
 def revert_item(memory: LocalMemory, request: PageRequest) -> Redirect:
-    """Let it say again what it said at a revision."""
+    """Go back to an earlier revision of an item."""
     item = revert_to_revision(memory, request.path["id"], request.number("rev", 0, 1, 2**31))
     return Redirect(_path(item), "reverted", item.short_id)
 
 
 def parse_tags(text: str) -> tuple[str, ...]:
-    """Tags as people write them, with commas between."""
+    """Tags separated by commas."""
     return tuple(tag.strip() for tag in text.split(",") if tag.strip())
 
 
 def parse_importance(text: str) -> float | None:
-    """How important something is, 0 to 10; empty if nobody said."""
+    """An importance from 0 to 10; None if the text is empty."""
     if not text.strip():
         return None
     try:
         return float(text.replace(",", "."))
     except ValueError:
-        raise InvalidInput(f"{text[:40]!r} is no importance.", "Write a number from 0 to 10.") from None
+        raise InvalidInput(f"{text[:40]!r} is not an importance.", "Write a number from 0 to 10.") from None
 
 
 def _read_item_form(request: PageRequest) -> dict[str, str]:
-    """What the form holds, with the line ends that a browser makes as they were."""
+    """The fields of the form, with the line ends that a browser adds undone."""
     names = [*_FIELDS, *(name for name in request.form if name.startswith("details."))]
     return {name: request.given(name).replace("\r\n", "\n") for name in names if name in request.form}
 
 
-def _noted(old: Item, written: dict[str, str]) -> NewItem:
-    """The item with what was written; what was not touched stays as it is. A title taken from the text follows it."""
+def _edited(old: Item, written: dict[str, str]) -> NewItem:
+    """The item with the changed fields. A title that was taken from the text is taken again."""
     was = form_values(old)
     new = {name: text for name, text in written.items() if text != was.get(name, text).replace("\r\n", "\n")}
-    note = as_new_item(old)
+    new_item = as_new_item(old)
     if "title" in new or ("content" in new and old.title == title_of(old.body)):
-        note = replace(note, title=new.get("title", "").strip())
+        new_item = replace(new_item, title=new.get("title", "").strip())
     if "project" in new:
-        note = replace(note, project=new["project"].strip() or None)
+        new_item = replace(new_item, project=new["project"].strip() or None)
     if "tags" in new:
-        note = replace(note, tags=parse_tags(new["tags"]))
+        new_item = replace(new_item, tags=parse_tags(new["tags"]))
     if "importance" in new:
-        note = replace(note, importance=parse_importance(new["importance"]))
+        new_item = replace(new_item, importance=parse_importance(new["importance"]))
     details = {name: new.get(f"details.{name}", value) for name, value in old.details.items()}
     return replace(
-        note, content=new.get("content", note.content), type=new.get("type", note.type).strip(), details=details
+        new_item,
+        content=new.get("content", new_item.content),
+        type=new.get("type", new_item.type).strip(),
+        details=details,
     )
 
 
 def _conflict_page(current: Item, mine: NewItem, written: dict[str, str]) -> Rendered:
-    """Both versions, and how they differ."""
+    """The current version and the one that was entered, with their differences."""
     theirs = item_state(current)
     ours = {**theirs, **{name: getattr(mine, name) for name in ("type", "project", "importance", "details")}}
     ours |= {"title": mine.title or title_of(mine.content), "body": mine.content, "tags": mine.tags}
-    changed = [compare_field(one) for one in fields_compared(theirs, ours)]
+    changed = [compare_field(one) for one in diff_states(theirs, ours)]
     values = {"item": current, "heading": heading(current), "written": written, "differences": changed}
     return Rendered("item_conflict", values, 409)
 
 
 def _replacement(old: Item, text: str) -> NewItem:
-    """What is written in place of an item belongs where that did."""
+    """A replacement belongs to the same project, session and tags."""
     is_event = old.kind in ("message", "summary", "checkpoint")
     return NewItem(
         text.replace("\r\n", "\n"),
@@ -284,20 +293,17 @@ def _path(item: Item) -> str:
     return f"/items/{item.short_id}"
 
 
-_NEW_ITEM_FIELDS = ("title", "content", "type", "project", "tags", "importance")
-
-
 def new_item_form(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """An empty form; a link may fill in some of it."""
-    written = {name: request.one(name) for name in _NEW_ITEM_FIELDS}
+    """A form for a new item; a link may fill in some of it."""
+    written = {name: request.one(name) for name in _FIELDS}
     return Rendered("add", {"written": written | {"type": written["type"] or "note"}, "wrong": None, **choices(memory)})
 
 
 def add_item(memory: LocalMemory, request: PageRequest) -> PageReply:
-    """Keep what was written; what cannot be kept stays in the form."""
-    written = {name: request.given(name).replace("\r\n", "\n") for name in _NEW_ITEM_FIELDS}
+    """Store a new item; after an error the form keeps what was written."""
+    written = {name: request.given(name).replace("\r\n", "\n") for name in _FIELDS}
     try:
-        note = NewItem(
+        new_item = NewItem(
             written["content"],
             type=written["type"].strip(),
             title=written["title"].strip(),
@@ -305,7 +311,7 @@ def add_item(memory: LocalMemory, request: PageRequest) -> PageReply:
             tags=parse_tags(written["tags"]),
             importance=parse_importance(written["importance"]),
         )
-        stored = remember(memory, note)
+        stored = remember(memory, new_item)
     except CommonplaceError as error:
         return Rendered("add", {"written": written, "wrong": error, **choices(memory)}, error.http_status)
     return Redirect(f"/items/{stored.uid[-12:]}", "known" if stored.duplicate else "added")

@@ -55,7 +55,7 @@ _LOWER = {"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h6", "h5": "h6", "h6": "h6"
 
 
 def markdown(text: str) -> Markup:
-    """A text as HTML."""
+    """A Markdown text as safe HTML."""
     if len(text) > LONGEST:
         return Markup('<pre class="plain" tabindex="0">{}</pre>').format(text)
     return _rendered(text)

@@ -1,4 +1,4 @@
-"""Prune: conversations that could go, why, and what they weigh; chosen ones are archived, and brought back again."""
+"""Prune: conversations that could be archived, why, and their size; archiving the chosen ones, and undoing that."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE, fin
 from commonplace.text.paths import ROOT_FOLDER
 from commonplace.web.page import PageRequest, Redirect, Rendered
 
-# As many as a person looks through at once; the rest is proposed when these are decided.
+# As many as a person looks through at once; the rest follow when these are archived.
 AT_ONCE = 100
 FILTERS = ("days", "importance", "folder")
 _SHORT_ID = re.compile(r"[0-9a-f]{12}")
 
 
 def candidates(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """What could go."""
+    """Conversations that could be archived."""
     days = request.number("days", PRUNE_DAYS, 0, MAX_DAYS)
     importance = request.number("importance", int(PRUNE_IMPORTANCE), 1, 10)
     folder = request.one("folder", ROOT_FOLDER)
@@ -39,7 +39,7 @@ def candidates(memory: LocalMemory, request: PageRequest) -> Rendered:
 
 
 def archive_chosen(memory: LocalMemory, request: PageRequest) -> Redirect:
-    """Archive what was chosen."""
+    """Archive the chosen conversations."""
     ids = _chosen(request)
     for id_ in ids:
         update_conversation(memory, id_, ConversationChanges(status="archived"))
@@ -55,10 +55,10 @@ def undo_archiving(memory: LocalMemory, request: PageRequest) -> Redirect:
 
 
 def _address(request: PageRequest, **more: str) -> str:
-    """The page with the filters that it had."""
-    kept = {name: request.given(name) for name in FILTERS} | more
-    told = urlencode({name: value for name, value in kept.items() if value})
-    return "/prune" + (f"?{told}" if told else "")
+    """The page with the filters it had."""
+    filters = {name: request.given(name) for name in FILTERS} | more
+    query = urlencode({name: value for name, value in filters.items() if value})
+    return "/prune" + (f"?{query}" if query else "")
 
 
 def _chosen(request: PageRequest) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Templates and what they can use: words, times, numbers, Markdown, marks."""
+"""Templates and their filters: texts, times, numbers, Markdown, highlighted words. Whatever they show is redacted."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from commonplace.text.dates import iso_time, time_ago
+from commonplace.text.dates import LATEST_MS, iso_time, time_ago
 from commonplace.text.redact import redact
 from commonplace.text.sentences import excerpt
 from commonplace.text.tokens import index_text
 from commonplace.web.markdown import markdown
 from commonplace.web.static import address_of
-from commonplace.web.words import counted, words
+from commonplace.web.texts import counted, load_texts
 
 KILO = 1024
 
 
 class Templates:
-    """The templates of the dashboard, escaped wherever they show a value."""
+    """The templates of the dashboard. Every value they show is escaped and has its secrets redacted."""
 
     def __init__(self) -> None:
         self._all = Environment(
             loader=PackageLoader("commonplace.web"),
             autoescape=True,
+            finalize=_redacted,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._all.globals.update(say=words(), static=address_of, counted=counted)
+        self._all.globals.update(say=load_texts(), static=address_of, counted=counted)
         self._all.filters.update(
             ago=time_ago,
             iso=iso_time,
@@ -40,7 +41,7 @@ class Templates:
             clock=format_clock,
             size=format_size,
             markdown=_markdown,
-            clean=redact,
+            as_written=as_written,
             number=format_number,
             coded=code_in_backticks,
         )
@@ -50,7 +51,7 @@ class Templates:
         return self._all.get_template(f"{name}.html").render(values)
 
     def part(self, name: str, block: str, values: Mapping[str, Any]) -> str:
-        """One block of a page, to be put into one that is open. What stands before the blocks is not run for it."""
+        """One block of a page, to be put into an open page. What stands before the blocks is not run for it."""
         template = self._all.get_template(f"{name}.html")
         shared = self._all.get_template("parts.html").module
         macros = {macro: getattr(shared, macro) for macro in dir(shared) if not macro.startswith("_")}
@@ -59,8 +60,8 @@ class Templates:
 
 
 def format_day(ms: int) -> str:
-    """A day as people write it: 15 Mar 2025."""
-    return _date(ms).strftime("%d %b %Y").lstrip("0") if 0 <= ms < 253_402_300_800_000 else iso_time(ms)[:10]
+    """A day, such as 15 Mar 2025."""
+    return _date(ms).strftime("%d %b %Y").lstrip("0") if 0 <= ms <= LATEST_MS else iso_time(ms)[:10]
 
 
 def format_clock(ms: int) -> str:
@@ -69,7 +70,7 @@ def format_clock(ms: int) -> str:
 
 
 def format_size(bytes_: int) -> str:
-    """So many bytes, as people say it."""
+    """A number of bytes, for people."""
     amount = float(bytes_)
     for unit in ("bytes", "KB", "MB", "GB"):
         if amount < KILO or unit == "GB":
@@ -78,14 +79,24 @@ def format_size(bytes_: int) -> str:
     return f"{bytes_:,} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
 
 
-def code_in_backticks(words: str) -> Markup:
-    """Our own words, with what stands between backticks as code."""
-    parts = words.split("`")
+def code_in_backticks(text: str) -> Markup:
+    """A text of ours as HTML, with what stands between backticks as code."""
+    parts = text.split("`")
     return Markup("").join(Markup("<code>{}</code>" if n % 2 else "{}").format(part) for n, part in enumerate(parts))
+
+
+def as_written(text: str) -> Markup:
+    """What the reader wrote or is given themselves, such as a form that could not be saved: shown as it is."""
+    return escape(text)
 
 
 def format_number(value: int) -> str:
     return f"{value:,}"
+
+
+def _redacted(value: object) -> object:
+    """Every text that a template shows passes here; HTML was made of redacted text."""
+    return redact(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _markdown(text: str) -> Markup:
@@ -99,12 +110,12 @@ def _date(ms: int) -> datetime:
 _WORD = re.compile(r"\w+")
 
 
-def highlight(text: str, sought: Collection[str]) -> Markup:
-    """The text as HTML, with what is sought inside <mark>.
+def highlight(text: str, tokens: Collection[str]) -> Markup:
+    """A text as HTML, with the words of a query inside <mark>.
 
-    `sought` are index tokens, or with an asterisk their beginnings.
+    `tokens` are index tokens, or with an asterisk their beginnings.
     """
-    wanted = frozenset(sought)
+    wanted = frozenset(tokens)
     beginnings = tuple(token.removesuffix("*") for token in wanted if token.endswith("*"))
     parts: list[Markup] = []
     end = 0
@@ -115,6 +126,6 @@ def highlight(text: str, sought: Collection[str]) -> Markup:
     return Markup("").join([*parts, escape(text[end:])])
 
 
-def highlight_excerpt(text: str, sought: Collection[str], limit: int) -> Markup:
-    """The part of a long text that speaks to a question, with its words marked."""
-    return highlight(excerpt(text, sought, limit), sought)
+def highlight_excerpt(text: str, tokens: Collection[str], limit: int) -> Markup:
+    """The part of a long text that matches a query best, redacted, with the words highlighted."""
+    return highlight(excerpt(redact(text), tokens, limit), tokens)

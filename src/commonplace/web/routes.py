@@ -1,4 +1,4 @@
-"""Every page, in the order of the menu. To add one: a function, its template, its words, and a row here."""
+"""The table of all pages, and their routes. To add a page: a function, its template, its texts, and a row here."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ PAGES: tuple[Page, ...] = (
     Page("POST", "/theme", "read", settings.set_theme),
 )
 
-# What begins so is for programs, even if a browser asks.
+# Paths that begin like this are for programs, even in a browser.
 _PROGRAMS = ("/api", "/mcp", "/.well-known", "/health", "/live", "/ready", "/metrics")
 
 
 def is_browser_request(path: str, accept: str) -> bool:
-    """Whether a path that is no page was asked for by a person."""
+    """Whether a request for a path without a page comes from a person."""
     return "text/html" in accept and not any(path == door or path.startswith(f"{door}/") for door in _PROGRAMS)
 
 

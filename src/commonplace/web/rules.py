@@ -1,4 +1,4 @@
-"""Rules: what always holds, by where and for which files; changed in place, compared, and seen as agents get it."""
+"""Rules: by project and files, edited in place, checked for contradictions, and previewed as agents get them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items,
 from commonplace.memory.items import browse_items, get_item, get_items, list_projects
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
-from commonplace.memory.rules import active_rules as active_rules
-from commonplace.memory.rules import rule_paths
+from commonplace.memory.rules import active_rules, rule_paths
 from commonplace.model import Item, Scope
 from commonplace.text.paths import any_glob_matches
 from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered
 
 AT_ONCE = 200
-# The rules of everywhere only, which is no project's name.
+# Stands for the global rules; no project has this name.
 EVERYWHERE = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rules that hold for the same files; no paths means every file."""
+    """Rules for the same files; no paths means every file."""
 
     paths: tuple[str, ...]
     rules: tuple[Item, ...]
@@ -38,7 +37,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rules of one project, or of everywhere."""
+    """The rules of one project, or the global ones."""
 
     project: str | None
     groups: tuple[Group, ...]
@@ -46,7 +45,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class RejectedEdit:
-    """What somebody wrote that could not be kept: because of what is wrong, or because `item` was changed meanwhile."""
+    """What somebody wrote that could not be saved: because it is `wrong`, or because `item` was changed meanwhile."""
 
     item: Item | None
     content: str
@@ -56,31 +55,33 @@ class RejectedEdit:
 
 
 def list_rules(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """All rules, those of a project and of everywhere, or those that hold for one file."""
+    """All rules, those of one project and the global ones, or those for one file."""
     return _rules_page(memory, request)
 
 
 def add_rule(memory: LocalMemory, request: PageRequest) -> PageReply:
-    """A new rule; what cannot be kept stays in the page."""
+    """Add a rule; after an error the page keeps what was written."""
     project = request.given("project").strip()
     try:
-        note = NewItem(request.given("content"), type="rule", project=project or None, details=_paths(request))
-        stored = remember(memory, note)
+        rule = NewItem(request.given("content"), type="rule", project=project or None, details=_paths(request))
+        stored = remember(memory, rule)
     except CommonplaceError as error:
         return _rules_page(memory, request, _rejected_edit(request, None, error), error.http_status)
     return Redirect(_back(request), "known" if stored.duplicate else "added", stored.uid[-12:])
 
 
 def edit_rule(memory: LocalMemory, request: PageRequest) -> PageReply:
-    """Rewrite a rule, unless somebody else was quicker: then both versions are shown."""
+    """Edit a rule, unless somebody else changed it meanwhile: then both versions are shown."""
     old: Item | None = None
     try:
         old = get_item(memory, request.path["id"])
         edit_item(memory, old.id, Changes(content=request.given("content"), details=_paths(request)), _rev(request))
     except CommonplaceError as error:
         now = next(iter(get_items(memory, [request.path["id"]]).items), None)
-        quicker = isinstance(error, Conflict) and now is not None
-        return _rules_page(memory, request, _rejected_edit(request, now, None if quicker else error), error.http_status)
+        conflict = isinstance(error, Conflict) and now is not None
+        return _rules_page(
+            memory, request, _rejected_edit(request, now, None if conflict else error), error.http_status
+        )
     return Redirect(_back(request), "changed", old.short_id)
 
 
@@ -91,13 +92,13 @@ def forget_rule(memory: LocalMemory, request: PageRequest) -> Redirect:
 
 
 def restore_rule(memory: LocalMemory, request: PageRequest) -> Redirect:
-    """Undo forgetting."""
+    """Restore a forgotten rule."""
     (item,) = restore_items(memory, [request.path["id"]])
     return Redirect(_back(request), "restored", item.short_id)
 
 
 def resolve_contradiction(memory: LocalMemory, request: PageRequest) -> Redirect:
-    """Of two rules that contradict each other one holds: it takes the place of the other."""
+    """Of two contradicting rules keep one, which supersedes the other."""
     old, new = mark_superseded(memory, request.given("old"), request.path["id"])
     return Redirect(_back(request), "superseded", old.short_id if old.id != new.id else "")
 
@@ -137,7 +138,7 @@ def _rules_page(
 
 
 def _found(memory: LocalMemory, named: str, files: Sequence[str]) -> tuple[Sequence[Item], int]:
-    """The rules to show, and how many hold for other files only."""
+    """The rules to show, and how many are for other files only."""
     if named:
         active = active_rules(memory, None if named == EVERYWHERE else named, files, AT_ONCE)
         return [*active.project, *active.everywhere], active.elsewhere
@@ -157,13 +158,13 @@ def _where(memory: LocalMemory) -> dict[str, Any]:
 
 
 def _sections(items: Sequence[Item]) -> list[Section]:
-    """By project; what holds everywhere comes last."""
+    """Rules by project, the global ones last."""
     names = sorted({item.project for item in items}, key=lambda name: (name is None, name or ""))
     return [Section(name, tuple(_grouped([item for item in items if item.project == name]))) for name in names]
 
 
 def _grouped(items: Sequence[Item]) -> list[Group]:
-    """By the files they hold for; those for every file first."""
+    """Rules by their files, those for every file first."""
     groups: dict[tuple[str, ...], list[Item]] = {}
     for item in items:
         groups.setdefault(rule_paths(item), []).append(item)

@@ -1,4 +1,4 @@
-"""The filters of a search: what is chosen in an address or a form, and which part of the memory that means."""
+"""Search: one box for words, questions and the query language, filters, and why each hit is one."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from commonplace.web.rendering import highlight
 FILTER_NAMES = ("project", "kind", "type", "tag", "folder", "when", "since", "until")
 T = TypeVar("T")
 
-# Stretches of time that one click chooses.
+# Periods that one click chooses.
 SPANS = ("today", "7d", "30d", "365d")
-# What belongs to no project.
-NOWHERE = "*"
+# Items that belong to no project.
+NO_PROJECT = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What is chosen, what it means, and what of it means nothing: that is left out, and told."""
+    """The chosen filters, the scope they mean, and which of them were not understood and are left out."""
 
     chosen: dict[str, str]
     scope: Scope
@@ -45,13 +45,13 @@ class Filters:
         return any(self.chosen.values())
 
     def address(self, question: str, **more: str) -> str:
-        """Where this is found again."""
+        """The URL of this search."""
         named = {"q": question, **self.chosen, **more}
         return "/search?" + urlencode({name: value for name, value in named.items() if value})
 
 
 def read_filters(request: PageRequest, now_ms: int) -> Filters:
-    """Read them leniently: no address is an error."""
+    """Read the filters leniently: no URL is an error."""
     chosen = {name: request.one(name)[:1000] for name in FILTER_NAMES}
     unclear: list[str] = []
 
@@ -64,10 +64,10 @@ def read_filters(request: PageRequest, now_ms: int) -> Filters:
 
     span = chosen["when"] if chosen["when"] in SPANS else ""
     folder = read(chosen["folder"], normalise_folder)
-    nowhere = chosen["project"] == NOWHERE
+    only_global = chosen["project"] == NO_PROJECT
     scope = Scope(
-        project=None if nowhere else read(chosen["project"], normalise_project),
-        only_global=nowhere,
+        project=None if only_global else read(chosen["project"], normalise_project),
+        only_global=only_global,
         kinds=tuple(kind for kind in KINDS if kind == chosen["kind"]),
         types=(chosen["type"],) if chosen["type"] else (),
         tag=chosen["tag"],
@@ -78,16 +78,16 @@ def read_filters(request: PageRequest, now_ms: int) -> Filters:
     return Filters(chosen, scope, tuple(unclear))
 
 
-RESULTS, MOST = 20, 200
+RESULTS, MAX_RESULTS = 20, 200
 EXCERPT = 320
-# As much of a long text as is looked through for the place to show.
+# How much of a long text is searched for the part to show.
 READ = 20_000
 _LEADER = re.compile(r"^\s*(?:(?:`{3,}|~{3,}).*|#{1,6}\s|>\s?|[-*+]\s|\|)")
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """An item as it is shown: its words marked, where it was said, and what speaks for it as shares of a whole."""
+    """A found item: title and excerpt with highlighted words, its session, and its scores from 0 to 1."""
 
     item: Item
     title: Markup
@@ -97,7 +97,7 @@ class Result:
 
 
 def search_page(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """What is found; without a question, the newest of what the filters leave; without either, where to begin."""
+    """What a question finds; without one, the newest items within the filters; without either, how to begin."""
     question = request.one("q")[:MAX_QUERY]
     chosen = read_filters(request, memory.clock())
     values: dict[str, Any] = {
@@ -116,22 +116,22 @@ def search_page(memory: LocalMemory, request: PageRequest) -> Rendered:
         values |= _found(memory, question, chosen, _number(request.one("n")))
     elif chosen.are_set:
         values |= _newest(memory, chosen, request.one("cursor"))
-    # Whoever types has the rest of the page already.
+    # While somebody types, their page has the rest already.
     return Rendered("search", values if request.headers.get(PART_HEADER) else values | _choices(memory))
 
 
 def _found(memory: LocalMemory, question: str, chosen: Filters, limit: int) -> dict[str, Any]:
     found = recall(memory, question, chosen.scope, limit)
     sessions = sessions_of_hits(memory, found.hits)
-    sought = query_tokens(question)
-    more = len(found.hits) == limit < min(MOST, found.total)
+    tokens = query_tokens(question)
+    more = len(found.hits) == limit < min(MAX_RESULTS, found.total)
     return {
-        "results": [_result(hit, sought, sessions.get(hit.item.id)) for hit in found.hits],
-        # Few are told of what only shares a common word.
+        "results": [_result(hit, tokens, sessions.get(hit.item.id)) for hit in found.hits],
+        # Hits that only share a common word are not counted.
         "total": max(found.total, limit) if len(found.hits) == limit else len(found.hits),
         "by_meaning": found.by_meaning,
         "waiting": found.waiting,
-        "more": chosen.address(question, n=str(min(MOST, limit + RESULTS))) if more else "",
+        "more": chosen.address(question, n=str(min(MAX_RESULTS, limit + RESULTS))) if more else "",
     }
 
 
@@ -144,38 +144,40 @@ def _newest(memory: LocalMemory, chosen: Filters, cursor: str) -> dict[str, Any]
     return {"results": results, "more": chosen.address("", cursor=page.next_cursor) if page.next_cursor else ""}
 
 
-def _result(hit: Hit, sought: frozenset[str], session: Session | None) -> Result:
+def _result(hit: Hit, tokens: frozenset[str], session: Session | None) -> Result:
     why = {"relevance": hit.relevance, "meaning": hit.semantic, "words": hit.lexical}
     known = {name: share for name, share in why.items() if share > 0.0}
-    return Result(hit.item, *_highlighted(hit.item, sought), session, known)
+    return Result(hit.item, *_highlighted(hit.item, tokens), session, known)
 
 
-def _highlighted(item: Item, sought: frozenset[str]) -> tuple[Markup, Markup]:
-    """Title and excerpt; what the title says already is not said again."""
+def _highlighted(item: Item, tokens: frozenset[str]) -> tuple[Markup, Markup]:
+    """Title and excerpt; the excerpt does not repeat the title."""
     title = redact(item.title)
     repeated = (name for name, value in item.details.items() if value == item.title)
     text = _after(title, redact((item.text or item.told("snapshot", *repeated))[:READ]))
-    return highlight(title, sought), highlight(_after(title, _running(excerpt(text, sought, EXCERPT))), sought)
+    return highlight(title, tokens), highlight(_after(title, _running(excerpt(text, tokens, EXCERPT))), tokens)
 
 
 def _after(title: str, text: str) -> str:
     """A text without the title at its beginning."""
-    said, start = title.removesuffix("…"), text.lstrip("#*->_` \n")
-    rest = start.removeprefix(said)
-    return rest.lstrip(" \n*_`:.;,") if said and start.startswith(said) and not rest[:1].isalnum() else text
+    heading, start = title.removesuffix("…"), text.lstrip("#*->_` \n")
+    rest = start.removeprefix(heading)
+    return rest.lstrip(" \n*_`:.;,") if heading and start.startswith(heading) and not rest[:1].isalnum() else text
 
 
 def _running(text: str) -> str:
-    """A piece of Markdown as running text, without the marks that only make sense on lines of their own."""
+    """Markdown as running text, without the signs that only make sense at the beginning of a line."""
     lines = (_LEADER.sub("", line).strip() for line in text.splitlines())
     return " ".join(line for line in lines if line).replace("**", "").replace("`", "")
 
 
 def _choices(memory: LocalMemory) -> dict[str, Any]:
     names = [project.name for project in list_projects(memory)]
-    return {"kinds": KINDS, "types": MEMORY_TYPES, "spans": SPANS, "projects": names, "nowhere": NOWHERE}
+    return {"kinds": KINDS, "types": MEMORY_TYPES, "spans": SPANS, "projects": names, "nowhere": NO_PROJECT}
 
 
 def _number(text: str) -> int:
-    """How many results; whatever is no such number means the usual."""
-    return min(MOST, max(RESULTS, int(text))) if text.isascii() and text.isdecimal() and len(text) < 6 else RESULTS
+    """The number of results; anything else means the default."""
+    return (
+        min(MAX_RESULTS, max(RESULTS, int(text))) if text.isascii() and text.isdecimal() and len(text) < 6 else RESULTS
+    )

@@ -1,4 +1,4 @@
-"""Settings: keys, spaces, the store and its backups, the model, and the editors that are connected."""
+"""Settings: keys, spaces, the store and its backups, the model, connected editors, the doctor and the theme."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from commonplace.web.forms import THEME_COOKIE, THEMES
 from commonplace.web.page import PageRequest, Redirect, Rendered, local_path
 
 BACKUPS = 20
-MOST_DAYS = 3650
+MAX_DAYS = 3650
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """An editor on the server's machine: whether it is connected, how, and in which file that stands."""
+    """An editor on the server's machine: whether it is connected, how, and in which file."""
 
     name: str
     title: str
@@ -37,13 +37,13 @@ class Host:
 
 
 def settings_page(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """All of it, as far as the key may see it."""
+    """All settings that the key may see."""
     return Rendered("settings", _values(memory, request))
 
 
 def make_key(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """A new key. Its secret is on this page and on no other."""
-    days = request.number("days", 0, 0, MOST_DAYS)
+    """Make a key. Its secret is shown on this page only."""
+    days = request.number("days", 0, 0, MAX_DAYS)
     expires = memory.clock() + days * DAY_MS if days else None
     project = request.given("project").strip() or None
     made, secret = keys.create_key(memory, request.given("name"), request.given("role"), project, expires)
@@ -51,19 +51,19 @@ def make_key(memory: LocalMemory, request: PageRequest) -> Rendered:
 
 
 def revoke_key(memory: LocalMemory, request: PageRequest) -> Redirect:
-    """Let a key work no longer."""
+    """Revoke a key."""
     key = keys.revoke_key(memory, int(request.path["id"]) if request.path["id"].isdecimal() else request.path["id"])
     return Redirect("/settings#keys", "revoked", key.name)
 
 
 def make_backup(memory: LocalMemory, request: PageRequest) -> Redirect:
-    """Copy the store now."""
+    """Back up the store now."""
     check_machine(memory, request)
     return Redirect("/settings#backups", "backed_up", back_up_store(memory).path.name)
 
 
 def check_machine(memory: LocalMemory, request: PageRequest) -> None:
-    """What is about the machine, and not about a space, is for those who look after the server."""
+    """What concerns the machine, and not a space, is for the server's admins."""
     if not spaces.is_server_admin(memory, request.key):
         raise Forbidden("This is about the server's machine.", "It takes an admin's key of the server's own space.")
 
@@ -107,7 +107,7 @@ def _hosts() -> list[Host]:
 
 
 def doctor_page(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """What can be examined."""
+    """The areas that can be checked."""
     check_machine(memory, request)
     return Rendered("doctor", {"areas": NAMES, "chosen": NAMES, "findings": None, "mended": []})
 
@@ -136,6 +136,6 @@ def _worst_first(finding: Finding) -> int:
 
 
 def set_theme(_memory: LocalMemory, request: PageRequest) -> Redirect:
-    """Keep the choice, and back to where it was made."""
+    """Store the theme, and go back to the page where it was chosen."""
     theme = request.given("theme")
     return Redirect(local_path(request.given("back")), cookies={THEME_COOKIE: theme if theme in THEMES else ""})

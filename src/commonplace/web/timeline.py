@@ -1,4 +1,4 @@
-"""Stretches of the timeline: everything, a year, a month or a day; what lies around them, and bars to go into them."""
+"""The timeline: everything, a year, a month or a day with bars to zoom; a session; or what happened around one item."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from commonplace.memory.stats import ItemsPerDay, day_start_ms, items_per_day, u
 from commonplace.memory.timeline import items_in_period, sessions_by_item, timeline
 from commonplace.model import KINDS, Item, Kind, Scope, Session
 from commonplace.text.dates import DAY_MS
-from commonplace.text.redact import redact
 from commonplace.text.titles import shorten
 from commonplace.web.page import PageRequest, Rendered
 
-# Beyond so many months, everything is told by years.
+# Beyond this many months the bars are years.
 MONTHS = 30
 HEIGHT = 72
 _HINT = "Write a year as 2025, a month as 2025-03, a day as 2025-03-15."
@@ -32,7 +31,7 @@ _HINT = "Write a year as 2025, a month as 2025-03, a day as 2025-03-15."
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of time: `first` is its first day, and its bars are of what is one step smaller."""
+    """Everything, or the year, month or day that starts at `first`; its bars are of the next smaller unit."""
 
     unit: str
     first: date | None = None
@@ -47,7 +46,7 @@ class Span:
 
     @property
     def around(self) -> Span:
-        """What its bars are of: a day is shown among those of its month."""
+        """The span of its bars: a day is shown among those of its month."""
         return self.up if self.unit == "day" else self
 
     @property
@@ -60,14 +59,14 @@ class Span:
 
     @property
     def up(self) -> Span:
-        """The larger one that holds it."""
+        """The next larger span that contains it."""
         if self.first is None or self.unit == "year":
             return Span("ever")
         return _span_around(self.first, "month" if self.unit == "day" else "year")
 
     @property
     def way(self) -> tuple[Span, ...]:
-        """From everything down to this."""
+        """The spans from everything down to this one."""
         return (self,) if self.first is None else (*self.up.way, self)
 
     @property
@@ -76,7 +75,7 @@ class Span:
 
     @property
     def query_params(self) -> Mapping[str, str]:
-        """How it is asked for in an address."""
+        """Its parameters in a URL."""
         return {} if self.first is None else {self.unit: self.name}
 
     def holds(self, day: date) -> bool:
@@ -84,7 +83,7 @@ class Span:
 
     @property
     def before(self) -> Span | None:
-        """The same unit before."""
+        """The previous span of the same unit."""
         if self.first is None or self.first == date.min:
             return None
         return _span_around(self.first - timedelta(days=1), self.unit)
@@ -96,7 +95,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What one kind has of a bar, from `top` down."""
+    """The share of one kind in a bar, from `top` down."""
 
     kind: Kind
     top: float
@@ -105,7 +104,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """How much happened in a stretch; `here` if that is what is looked at."""
+    """How much happened in a span; `here` if it is the shown one."""
 
     span: Span
     count: int
@@ -114,7 +113,7 @@ class Bar:
 
 
 def span_of(year: str, month: str, day: str) -> Span:
-    """The smallest of what is asked for."""
+    """The smallest span that is given."""
     for unit, text, form in (("day", day, "{}"), ("month", month, "{}-01"), ("year", year, "{}-01-01")):
         if text:
             try:
@@ -125,7 +124,7 @@ def span_of(year: str, month: str, day: str) -> Span:
 
 
 def bars_of(counted: ItemsPerDay, span: Span) -> tuple[Bar, ...]:
-    """A bar for each part of a span, those without anything too."""
+    """A bar for each part of a span, empty ones included."""
     if not counted:
         return ()
     unit = {"ever": "month", "year": "month"}.get(span.around.unit, "day")
@@ -144,7 +143,7 @@ def bars_of(counted: ItemsPerDay, span: Span) -> tuple[Bar, ...]:
 
 
 def width_of(bars: Sequence[Bar]) -> int:
-    """How wide each of them is: wide enough to be hit, wider if there are few."""
+    """The width of each bar: wide enough to click, wider if there are few."""
     return min(64, max(28, 900 // max(1, len(bars))))
 
 
@@ -178,7 +177,7 @@ def _first(day: date, unit: str) -> date:
 
 
 def _after(first: date, unit: str) -> int:
-    """The moment at which a stretch that begins so is over."""
+    """When the span that starts on this day ends."""
     if unit == "day":
         return day_start_ms(first) + DAY_MS
     beyond = day_start_ms(first) + (366 if unit == "year" else 31) * DAY_MS
@@ -193,7 +192,7 @@ EXCERPT, FEW = 220, 60
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Something that happened, in short."""
+    """An item in short."""
 
     item: Item
     title: str
@@ -202,7 +201,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class SessionBlock:
-    """What happened one after the other in one session, or outside of any."""
+    """Consecutive items of one session, or of none."""
 
     session: Session | None
     lines: tuple[Line, ...]
@@ -210,15 +209,15 @@ class SessionBlock:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """One day of the timeline; so many `quiet` ones lie between it and the one shown before."""
+    """One day of the timeline; `quiet` is the number of days without items since the previous one."""
 
     day: date
     quiet: int
-    sittings: tuple[SessionBlock, ...]
+    blocks: tuple[SessionBlock, ...]
 
 
 def timeline_page(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """What happened: around an item, in a session, or in a stretch of time."""
+    """What happened around an item, in a session, or in a span of time."""
     chosen = {"project": request.one("project"), "kind": [kind for kind in KINDS if kind in request.many("kind")]}
     values: dict[str, Any] = {
         "chosen": chosen,
@@ -237,33 +236,33 @@ def timeline_page(memory: LocalMemory, request: PageRequest) -> Rendered:
         return Rendered("timeline", values | _around_item(memory, around))
     if session := request.one("session"):
         return Rendered("timeline", values | _session(memory, request, session))
-    return Rendered("timeline", values | _stretch(memory, request, chosen, values["span"]))
+    return Rendered("timeline", values | _in_span(memory, request, chosen, values["span"]))
 
 
 def days_of(items: Sequence[Item], sessions: Mapping[int, Session]) -> list[Day]:
-    """Items by day and session, in the order they are in."""
+    """Items by day and session, in order."""
     days: list[Day] = []
     for day, of_day in groupby(items, key=lambda item: utc_day(item.created_ms)):
-        sittings = [
+        blocks = [
             SessionBlock(sessions.get(some[0].id), tuple(map(line_of, some)))
             for some in (
                 list(group) for _, group in groupby(of_day, key=lambda item: _session_id(sessions.get(item.id)))
             )
         ]
         quiet = abs((days[-1].day - day).days) - 1 if days else 0
-        days.append(Day(day, quiet, tuple(sittings)))
+        days.append(Day(day, quiet, tuple(blocks)))
     return days
 
 
 def line_of(item: Item) -> Line:
-    """A line of the timeline: what it is called, and what it says if that is more than a few words."""
+    """A line of the timeline: the title, and the text if it says more than a few words beyond it."""
     whole = item.details.get("narrative") or item.body or " · ".join(filter(None, item.details.values()))
-    title, text = redact(item.title), redact(shorten(whole, EXCERPT))
+    title, text = item.title, shorten(whole, EXCERPT)
     known = _letters(text).startswith(_letters(title)) and len(text) < len(title) + FEW
     return Line(item, title or text, "" if known or not title else text)
 
 
-def _stretch(memory: LocalMemory, request: PageRequest, chosen: Mapping[str, Any], span: Span) -> dict[str, Any]:
+def _in_span(memory: LocalMemory, request: PageRequest, chosen: Mapping[str, Any], span: Span) -> dict[str, Any]:
     scope = Scope(project=chosen["project"] or None, kinds=tuple(chosen["kind"]))
     newer, older = request.one("newer"), request.one("older")
     found = items_in_period(memory, scope, span.from_ms, span.to_ms, PAGE_SIZE, newer_than=newer, older_than=older)
@@ -286,7 +285,7 @@ def _session(memory: LocalMemory, request: PageRequest, id_: str) -> dict[str, A
     return {
         "session": session,
         "days": days_of(page.items, {item.id: session for item in page.items}),
-        # Read from above to below, what came later is the next page.
+        # A session is read from top to bottom: later items are on the next page.
         "newer": page.earlier and _address({}, {**here, "older": page.earlier}),
         "older": page.later and _address({}, {**here, "newer": page.later}),
     }
@@ -310,8 +309,8 @@ def _total(counted: Mapping[date, Mapping[Kind, int]], span: Span) -> int:
 
 
 def _address(chosen: Mapping[str, Any], more: Mapping[str, str]) -> str:
-    told = {name: value for name, value in {**chosen, **more}.items() if value}
-    return "/timeline" + (f"?{urlencode(told, doseq=True)}" if told else "")
+    given = {name: value for name, value in {**chosen, **more}.items() if value}
+    return "/timeline" + (f"?{urlencode(given, doseq=True)}" if given else "")
 
 
 def _letters(text: str) -> str:

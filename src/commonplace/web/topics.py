@@ -1,5 +1,8 @@
-"""Where the points of the map lie: topics are discs that do not overlap, the largest in the middle, and in each disc
-what is most central is nearest to its centre. The same topics always give the same map."""
+"""Topics: the list, one topic, and a map of passages and how they connect.
+
+On the map topics are discs that do not overlap, the largest in the middle; in each disc the most central passages are
+nearest to its centre. The same topics always give the same map.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.topics import build_topic_map, passage_links
 from commonplace.memory.topics import find_topic as one_topic
 from commonplace.memory.topics import list_topics as all_topics
-from commonplace.text.redact import redact
+from commonplace.text.redact import redact_data
 from commonplace.text.titles import shorten
 from commonplace.web.page import FileReply, PageRequest, Rendered
 
@@ -32,7 +35,7 @@ class Disc:
 
 
 def layout_discs(sizes: Sequence[int]) -> list[Disc]:
-    """A disc for each size, in their order, each as near to the middle as the ones before leave room for."""
+    """A disc for each size, in order, each as near to the middle as the previous ones allow."""
     placed: list[Disc] = []
     for size in sizes:
         radius = STEP * (sqrt(size) + 1)
@@ -41,7 +44,7 @@ def layout_discs(sizes: Sequence[int]) -> list[Disc]:
 
 
 def layout_points(disc: Disc, count: int) -> list[tuple[float, float]]:
-    """So many points in a disc, from its centre outwards, evenly spread as the seeds of a sunflower are."""
+    """Points in a disc, from its centre outwards, spread evenly like the seeds of a sunflower."""
     found = []
     for number in range(count):
         away, turn = STEP * sqrt(number), number * GOLDEN
@@ -69,7 +72,7 @@ EXCERPT = 400
 
 
 def list_topics(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """The list, and the place for the map."""
+    """The list of topics, and the place for the map."""
     project = request.one("project")
     found = all_topics(memory, project or None)
     names = [known.name for known in list_projects(memory)]
@@ -78,7 +81,7 @@ def list_topics(memory: LocalMemory, request: PageRequest) -> Rendered:
 
 
 def topic_map(memory: LocalMemory, request: PageRequest) -> FileReply:
-    """The map as numbers: discs, points in them, lines between these."""
+    """The map as JSON: discs, the points in them, and the lines between those."""
     seen = build_topic_map(memory, request.one("project") or None)
     placed = layout_discs([len(members) for _topic, members in seen.groups])
     nodes: list[list[float]] = []
@@ -87,24 +90,26 @@ def topic_map(memory: LocalMemory, request: PageRequest) -> FileReply:
         for passage, (x, y) in zip(members, layout_points(disc, len(members)), strict=True):
             number[passage] = len(nodes)
             nodes.append([passage, group, round(x, 1), round(y, 1)])
-    told = {
-        "topics": [
-            [topic.id, redact(topic.name), topic.size, round(disc.x, 1), round(disc.y, 1), round(disc.radius, 1)]
-            for (topic, _members), disc in zip(seen.groups, placed, strict=True)
-        ],
-        "nodes": nodes,
-        "edges": [[number[edge.src], number[edge.dst], round(edge.weight, 2)] for edge in seen.edges],
-        "left_out": seen.left_out,
-    }
-    return FileReply(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode(), "application/json")
+    drawn = redact_data(
+        {
+            "topics": [
+                [topic.id, topic.name, topic.size, round(disc.x, 1), round(disc.y, 1), round(disc.radius, 1)]
+                for (topic, _members), disc in zip(seen.groups, placed, strict=True)
+            ],
+            "nodes": nodes,
+            "edges": [[number[edge.src], number[edge.dst], round(edge.weight, 2)] for edge in seen.edges],
+            "left_out": seen.left_out,
+        }
+    )
+    return FileReply(json.dumps(drawn, ensure_ascii=False, separators=(",", ":")).encode(), "application/json")
 
 
 def show_topic(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """One topic and what is most central to it."""
+    """One topic and its most central passages."""
     found, central = one_topic(memory, request.path["id"], CENTRAL)
     items = {item.id: item for item in get_items(memory, [one.passage.item_id for one in central]).items}
     lines = [
-        (items[one.passage.item_id], redact(shorten(one.passage.text, EXCERPT)), one.nearness)
+        (items[one.passage.item_id], shorten(one.passage.text, EXCERPT), one.nearness)
         for one in central
         if one.passage.item_id in items
     ]
@@ -112,8 +117,8 @@ def show_topic(memory: LocalMemory, request: PageRequest) -> Rendered:
 
 
 def show_passage(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """A point of the map: what it says, and what it belongs together with."""
+    """A passage on the map: its text, and what it is linked with."""
     number = request.path["id"]
     found = passage_links(memory, int(number) if number.isdecimal() and len(number) < 19 else -1)
-    links = [(rel, item, redact(shorten(text, EXCERPT // 2))) for rel, item, text in found.links]
-    return Rendered("passage", {"found": found, "text": redact(shorten(found.text, 4 * EXCERPT)), "links": links})
+    links = [(rel, item, shorten(text, EXCERPT // 2)) for rel, item, text in found.links]
+    return Rendered("passage", {"found": found, "text": shorten(found.text, 4 * EXCERPT), "links": links})

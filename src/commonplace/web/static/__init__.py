@@ -1,4 +1,4 @@
-"""The files that pages need: styles, scripts, pictures. Their addresses change with them, so browsers may keep them."""
+"""Static files: styles, scripts, pictures. Their URLs change with their content, so browsers can cache them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FOR_EVER = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True, slots=True)
 class StaticFile:
-    """A file as it is sent."""
+    """A file ready to send."""
 
     content: bytes
     media: str
@@ -37,12 +37,12 @@ def static_files() -> dict[str, StaticFile]:
 
 
 def address_of(name: str) -> str:
-    """Where a file is, as it is now. Scripts name each other without a mark."""
+    """The URL of a file with its current content. Scripts import each other without a version."""
     return f"{TREE}/{name}?v={static_files()[name].mark}"
 
 
 async def send(request: Request) -> Response:
-    """The file that is asked for."""
+    """Send the requested file."""
     file = static_files().get(request.path_params["name"])
     if file is None:
         return PlainTextResponse("There is no such file.\n", 404)
