@@ -72,7 +72,7 @@ def test_an_item_is_changed_in_place_and_its_history_shows_how(visit: Visit, mem
     page.fill("#f-importance", "eleven")
     page.fill("#f-content", "Tokens live thirty minutes\nand are checked twice")
     page.click("text=Save")
-    page.wait_for_selector(".wrong >> text=is no importance")
+    page.wait_for_selector(".wrong >> text=is not an importance")
     assert page.input_value("#f-content").startswith("Tokens live thirty")
     page.fill("#f-importance", "4,5")
     page.fill("#f-tags", "auth, tokens ,")

@@ -42,8 +42,8 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall_scopes
 from commonplace.memory.timeline import EVENT_KINDS, timeline
 from commonplace.model import Item, Scope
-from commonplace.text.tokens import estimate_tokens
 from commonplace.text.redact import redact_data
+from commonplace.text.tokens import estimate_tokens
 
 MAX_LIMIT = 50
 DEFAULT_BUDGET, MAX_BUDGET = 2000, 200_000

@@ -11,11 +11,11 @@ from commonplace.memory.context import Context, ContextItem
 from commonplace.memory.items import is_stale
 from commonplace.memory.timeline import TimelineEntry
 from commonplace.model import Item
-from commonplace.text.tokens import estimate_tokens
 from commonplace.text.dates import iso_time
 from commonplace.text.project_names import base_name
 from commonplace.text.redact import redact_data
 from commonplace.text.titles import shorten, truncate
+from commonplace.text.tokens import estimate_tokens
 
 
 class Observation(TypedDict):

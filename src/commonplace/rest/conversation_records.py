@@ -13,9 +13,9 @@ from commonplace.memory.prune import PruneCandidate
 from commonplace.memory.recall import Hit
 from commonplace.memory.summarise_and_label import LabelSuggestion
 from commonplace.model import Session
-from commonplace.text.tokens import estimate_tokens
 from commonplace.text.dates import DAY_MS, short_iso_time
 from commonplace.text.paths import ROOT_FOLDER
+from commonplace.text.tokens import estimate_tokens
 
 Time = Annotated[str, Json(description="2025-03-15T14:30:00Z")]
 Relevance = Annotated[float, Json(minimum=0, maximum=1)]

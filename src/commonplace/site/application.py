@@ -25,8 +25,8 @@ from commonplace.memory.status import check_ready, status
 from commonplace.rest.api_handler import routes as rest
 from commonplace.rest.metrics import RequestMetrics
 from commonplace.site.access_log import AccessLog
-from commonplace.site.auth import SERVICE_UNAVAILABLE, Authentication, KeyCache
-from commonplace.site.health_probes import HealthProbes, without_details
+from commonplace.site.auth import Authentication, KeyCache
+from commonplace.site.health_probes import SERVICE_UNAVAILABLE, HealthProbes, without_details
 from commonplace.site.rate_limits import RateLimits
 from commonplace.site.request_origin import HostCheck
 from commonplace.web.login import LoginTickets
