@@ -16,7 +16,7 @@ from commonplace.errors import Conflict, Forbidden, NotFound
 from commonplace.identity import ref
 from commonplace.model import Draft, Key, Scope, SessionDraft, SessionScope, Stream
 from commonplace.store.indexed_text import QUERY_COLUMNS
-from commonplace.store.invariants import CUT
+from commonplace.store.invariants import SPLIT
 from commonplace.store.maintenance import Limits, StoreMaintenance
 from commonplace.store.project_scope import REFUSALS, StoreWideRefusals
 from commonplace.store.project_view import ProjectView
@@ -278,8 +278,8 @@ REFUSED: Mapping[str, Callable[[World], object]] = {
     "index_state": lambda w: w.maintenance.index_state(9.0),
     "clear_text_index": lambda w: w.maintenance.clear_text_index(),
     "invariants": lambda w: w.maintenance.invariants(),
-    "violations": lambda w: w.maintenance.violations(CUT),
-    "repair": lambda w: w.maintenance.repair(CUT, 9),
+    "violations": lambda w: w.maintenance.violations(SPLIT),
+    "repair": lambda w: w.maintenance.repair(SPLIT, 9),
     "file_damage": lambda w: w.maintenance.file_damage(quick=True),
     "reindex": lambda w: w.maintenance.reindex(),
     "damaged_rows": lambda w: w.maintenance.damaged_rows("sessions", None, 9),

@@ -1,6 +1,6 @@
-"""What always holds of the rows of a space, on either engine, as a table: who breaks it, and what cures it.
+"""What always holds of the rows of a space, on either engine, as a table: which rows violate it, and what repairs them.
 
-What is derived is made anew, or taken away if it belongs to nothing. What somebody said is only told of.
+Derived rows are rebuilt, or deleted if they belong to nothing. What somebody wrote is only reported.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from commonplace.model import KINDS
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """Something that no row may break.
+    """Something that every row has to satisfy.
 
-    `rows` are those that do, from FROM on; `key` tells one of them from the others, and `named` is what people call
-    it. `newest` is the id by which the last ones are known, where looking at them alone tells something. In all of
-    them {space} is the space, {model} the model whose vectors it compares, and in a `cure` {limit} is how many at once.
+    `rows` are those that do not, from FROM on; `key` identifies one of them, and `named` is how people call it.
+    `newest` is the id of rows of which the last ones can be checked alone. In all of them {space} is the space,
+    {model} the model whose vectors it compares, and in `repair` {limit} is how many at once.
     """
 
     part: str
@@ -37,24 +37,21 @@ _KIND = "CASE i.kind " + " ".join(f"WHEN '{kind}' THEN {n}" for n, kind in enume
 
 
 def _orphans(table: str, column: str, owners: str, key: str = "id") -> Invariant:
-    """What somebody said, and what it names is not there."""
+    """Rows that somebody wrote, and that name others which are not there."""
     owner = f"SELECT 1 FROM {owners} o WHERE o.{_HERE} AND o.id = t.{column}"
-    return Invariant(
-        "rows",
-        f"of the {table} name {owners} that are not there",
-        f"FROM {table} t WHERE t.{_HERE} AND t.{column} IS NOT NULL AND NOT EXISTS ({owner})",
-        f"t.{key}",
-        f"{table} {{}}",
-    )
+    rows = f"FROM {table} t WHERE t.{_HERE} AND t.{column} IS NOT NULL AND NOT EXISTS ({owner})"
+    return Invariant("rows", f"of the {table} name {owners} that are not there", rows, f"t.{key}", f"{table} {{}}")
 
 
 def _derived(part: str, says: str, rows: str, key: str, named: str, repair: str, newest: str = "") -> Invariant:
     return Invariant(part, says, rows, key, named, repair, newest, derived=True)
 
 
-def _delete(table: str, keys: str, rows: str) -> str:
-    bare = ", ".join(key.split(".")[-1] for key in keys.split(", "))
-    return f"DELETE FROM {table} WHERE ({bare}) IN (SELECT {keys} {rows} LIMIT {{limit}})"
+def _deleted(part: str, says: str, rows: str, key: str, named: str, table: str, keys: str) -> Invariant:
+    """Derived rows of a table, told apart by some columns, that are deleted."""
+    columns = ", ".join(column.split(".")[-1] for column in keys.split(", "))
+    delete = f"DELETE FROM {table} WHERE ({columns}) IN (SELECT {keys} {rows} LIMIT {{limit}})"
+    return _derived(part, says, rows, key, named, delete)
 
 
 def _no_passage(id_: str, *, searched: bool = False) -> str:
@@ -62,7 +59,17 @@ def _no_passage(id_: str, *, searched: bool = False) -> str:
     return f"NOT EXISTS (SELECT 1 FROM {_PASSAGES} WHERE p.{_HERE} AND p.id = {id_}{live})"
 
 
-TRUTH = (
+def _without_record(what: str, table: str, changed: str) -> Invariant:
+    """Two stores are compared by records: everything has one of when it changed."""
+    record = f"SELECT 1 FROM records r WHERE r.{_HERE} AND r.what = '{what}' AND r.id = t.id"
+    rows = f"FROM {table} t WHERE t.{_HERE} AND NOT EXISTS ({record})"
+    insert = f"INSERT INTO records (space_id, what, id, version) SELECT t.space_id, '{what}', t.id, t.{changed}"
+    return _derived(
+        "records", f"{table} have no record", rows, "t.id", f"{what} {{}}", f"{insert} {rows} LIMIT {{limit}}"
+    )
+
+
+AUTHORED = (
     _orphans("items", "project_id", "projects"),
     _orphans("items", "session_id", "sessions"),
     _orphans("items", "superseded_by", "items"),
@@ -106,7 +113,7 @@ _STRAY_JOBS = f"FROM jobs j WHERE j.{_HERE} AND j.kind = 'embed' AND {_no_passag
 _STRAY_MENTIONS = f"FROM mentions m WHERE m.{_HERE} AND {_no_passage('m.passage_id')}"
 _STRAY_PASSAGES = f"""
 FROM passages p WHERE p.{_HERE} AND NOT EXISTS (SELECT 1 FROM items i WHERE i.{_HERE} AND i.id = p.item_id)"""
-_DANGLING = f"FROM edges e WHERE e.{_HERE} AND ({_no_passage('e.src')} OR {_no_passage('e.dst')})"
+_STRAY_EDGES = f"FROM edges e WHERE e.{_HERE} AND ({_no_passage('e.src')} OR {_no_passage('e.dst')})"
 _STRAY_MEMBERS = f"""FROM cluster_passages m JOIN clusters c ON c.id = m.cluster_id AND c.{_HERE} WHERE NOT EXISTS (
     SELECT 1 FROM vectors v WHERE v.{_HERE} AND v.passage_id = m.passage_id)"""
 _MEMBERS = "(SELECT count(*) FROM cluster_passages m WHERE m.cluster_id = {}.id)"
@@ -117,8 +124,9 @@ _MISCOUNTED = f"""FROM (SELECT * FROM tally WHERE {_HERE}) t FULL JOIN (
     SELECT coalesce(i.project_id, 0) AS place, i.kind AS kind, count(*) AS n FROM items i
      WHERE i.{_HERE} AND {LIVE} GROUP BY 1, 2) g ON g.place = t.project_id AND g.kind = t.kind
  WHERE coalesce(t.items, 0) <> coalesce(g.n, 0)"""
+_VECTOR = ("v.passage_id", "passage {}", "vectors", "v.space_id, v.seq")
 
-# Cured in this order: what a row hangs from goes after it.
+# Repaired in this order: a row is deleted before those that it belongs to.
 DERIVED = (
     _derived(
         "counts",
@@ -139,61 +147,24 @@ DERIVED = (
         f"UPDATE items SET tagged = NOT tagged WHERE {_HERE} AND id IN (SELECT i.id {_MISTAGGED} LIMIT {{limit}})",
         "i.id",
     ),
-    _derived(
-        "vectors",
-        "vectors belong to nothing that is searched",
-        STRAY_VECTORS,
-        "v.passage_id",
-        "passage {}",
-        _delete("vectors", "v.space_id, v.seq", STRAY_VECTORS),
+    _deleted("vectors", "vectors belong to nothing that is searched", STRAY_VECTORS, *_VECTOR),
+    _deleted("vectors", "vectors have the wrong shape", _BAD_VECTORS, *_VECTOR),
+    _deleted("vectors", "vectors stand for another project or kind than their items", _MISPLACED_VECTORS, *_VECTOR),
+    _deleted(
+        *("jobs", "jobs are for nothing that is searched", _STRAY_JOBS, "j.id", "job {}"),
+        *("jobs", "j.space_id, j.id"),
     ),
-    _derived(
-        "vectors",
-        "vectors have the wrong shape",
-        _BAD_VECTORS,
-        "v.passage_id",
-        "passage {}",
-        _delete("vectors", "v.space_id, v.seq", _BAD_VECTORS),
+    _deleted(
+        *("links", "links lead from or to nothing", _STRAY_EDGES, "e.src", "passage {}"),
+        *("edges", "e.space_id, e.src, e.rel, e.dst"),
     ),
-    _derived(
-        "vectors",
-        "vectors stand for another project or kind than their items",
-        _MISPLACED_VECTORS,
-        "v.passage_id",
-        "passage {}",
-        _delete("vectors", "v.space_id, v.seq", _MISPLACED_VECTORS),
+    _deleted(
+        *("links", "mentions are by no passage", _STRAY_MENTIONS, "m.passage_id", "passage {}"),
+        *("mentions", "m.space_id, m.thing, m.passage_id"),
     ),
-    _derived(
-        "jobs",
-        "jobs are for nothing that is searched",
-        _STRAY_JOBS,
-        "j.id",
-        "job {}",
-        _delete("jobs", "j.space_id, j.id", _STRAY_JOBS),
-    ),
-    _derived(
-        "links",
-        "links lead from or to nothing",
-        _DANGLING,
-        "e.src",
-        "passage {}",
-        _delete("edges", "e.space_id, e.src, e.rel, e.dst", _DANGLING),
-    ),
-    _derived(
-        "links",
-        "mentions are by no passage",
-        _STRAY_MENTIONS,
-        "m.passage_id",
-        "passage {}",
-        _delete("mentions", "m.space_id, m.thing, m.passage_id", _STRAY_MENTIONS),
-    ),
-    _derived(
-        "topics",
-        "members of topics have no vector",
-        _STRAY_MEMBERS,
-        "m.passage_id",
-        "passage {}",
-        _delete("cluster_passages", "m.cluster_id, m.passage_id", _STRAY_MEMBERS),
+    _deleted(
+        *("topics", "members of topics have no vector", _STRAY_MEMBERS, "m.passage_id", "passage {}"),
+        *("cluster_passages", "m.cluster_id, m.passage_id"),
     ),
     _derived(
         "topics",
@@ -204,13 +175,9 @@ DERIVED = (
         f"UPDATE clusters SET size = {_MEMBERS.format('clusters')}"
         f" WHERE {_HERE} AND id IN (SELECT c.id {_MISCOUNTED_TOPICS} LIMIT {{limit}})",
     ),
-    _derived(
-        "passages",
-        "passages are of no item",
-        _STRAY_PASSAGES,
-        "p.id",
-        "passage {}",
-        _delete("passages", "p.space_id, p.id", _STRAY_PASSAGES),
+    _deleted(
+        *("passages", "passages are of no item", _STRAY_PASSAGES, "p.id", "passage {}"),
+        *("passages", "p.space_id, p.id"),
     ),
     _derived(
         "vectors",
@@ -222,50 +189,36 @@ DERIVED = (
         f" SELECT p.space_id, 'embed', p.id {VECTORLESS} LIMIT {{limit}} ON CONFLICT DO NOTHING",
         "p.id",
     ),
+    _without_record("item", "items", "updated_ms"),
+    _without_record("session", "sessions", "updated_ms"),
+    _without_record("project", "projects", "created_ms"),
 )
-
-# What two stores are compared by: each thing has a record of when it changed.
-_RECORDED = (
-    ("item", "items", "updated_ms"),
-    ("session", "sessions", "updated_ms"),
-    ("project", "projects", "created_ms"),
-)
-
-
-def _unrecorded(what: str, table: str, changed: str) -> Invariant:
-    recorded = f"SELECT 1 FROM records r WHERE r.{_HERE} AND r.what = '{what}' AND r.id = t.id"
-    rows = f"FROM {table} t WHERE t.{_HERE} AND NOT EXISTS ({recorded})"
-    write = f"INSERT INTO records (space_id, what, id, version) SELECT t.space_id, '{what}', t.id, t.{changed}"
-    return _derived(
-        "records", f"{table} have no record", rows, "t.id", f"{what} {{}}", f"{write} {rows} LIMIT {{limit}}"
-    )
-
-
-RECORDED = tuple(_unrecorded(*one) for one in _RECORDED)
 
 # What a space holds, as it is counted by triggers.
 USED = f"""FROM (SELECT count(*) AS n, coalesce(sum(octet_length(i.title) + octet_length(i.body)
         + octet_length(i.details) + octet_length(i.meta)), 0) AS size FROM items i WHERE i.{_HERE} AND {LIVE}) g
   LEFT JOIN space_use u ON u.{_HERE} WHERE coalesce(u.items, -1) <> g.n OR coalesce(u.bytes, -1) <> g.size"""
 
-# How an item is cut: into a first passage, and others after it without a gap, each with its text.
-UNCUT = f"""FROM items i WHERE i.{_HERE} AND (
+# An item is split into a first passage, and others after it without a gap, each with its text.
+UNSPLIT = f"""FROM items i WHERE i.{_HERE} AND (
     NOT EXISTS (SELECT 1 FROM passages p WHERE p.{_HERE} AND p.item_id = i.id AND p.seq = 0)
     OR EXISTS (SELECT 1 FROM passages p WHERE p.{_HERE} AND p.item_id = i.id AND p.seq > 0 AND (p.text IS NULL
         OR NOT EXISTS (SELECT 1 FROM passages q
                         WHERE q.{_HERE} AND q.item_id = i.id AND q.seq = p.seq - 1 AND q.text IS NOT NULL))))"""
-CUT = Invariant("passages", "items are not cut into passages", UNCUT, "i.id", "item {}", newest="i.id", derived=True)
+SPLIT = Invariant(
+    "passages", "items are not cut into passages", UNSPLIT, "i.id", "item {}", newest="i.id", derived=True
+)
 
 
-def worded(wordless: str, stray: str, row: str) -> tuple[Invariant, Invariant]:
-    """What every engine keeps of its words, in a table of its own."""
+def indexed(wordless: str, stray: str, row: str) -> tuple[Invariant, Invariant]:
+    """What holds of the full-text index, which each engine keeps in a table of its own."""
     return (
         Invariant("words", "passages are not indexed", wordless, "p.id", "passage {}", newest="p.id", derived=True),
         Invariant("words", "rows of the index belong to nothing", stray, row, "row {}", derived=True),
     )
 
 
-def used(repair: str) -> Invariant:
-    """That a space knows how much it holds; each engine writes that down in its own way."""
+def counted_use(repair: str) -> Invariant:
+    """That a space knows how much it holds; each engine writes that in its own way."""
     says = "spaces count wrongly how much they hold"
     return Invariant("counts", says, USED, "g.n", "a space of {} items", repair, derived=True)

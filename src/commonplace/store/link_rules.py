@@ -1,4 +1,4 @@
-"""What the engines agree on when they link: a passage and where it stands, what it mentions, and what it says."""
+"""How passages are linked: where a passage stands, what it mentions, and whether it may refer back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from commonplace.store.indexed_text import columns_of
 from commonplace.store.rows import kind_of, passage_text
 from commonplace.text.references import References, file_key
 
-# The columns of a Spot, and of a row that `text_of` and `speaks` read.
+# The columns of a `LinkedPassage`, and of a row that `text_of` and `may_refer_back` read.
 PASSAGE_COLUMNS = "p.id, p.item_id, p.seq, i.created_ms, i.session_id, i.project_id, i.uid"
 PASSAGE_TEXT_COLUMNS = f"""{PASSAGE_COLUMNS}, p.text, i.kind, i.type, i.title,
        CASE WHEN p.text IS NULL THEN i.body ELSE '' END, CASE WHEN p.seq = 0 THEN i.details ELSE '{{}}' END"""
@@ -44,18 +44,18 @@ class SessionTies:
     started_by: str | None
 
 
-def mentions_of(spot: LinkedPassage, found: References) -> list[tuple[str, int]]:
-    """What a passage mentions, each as the link it makes and a hash; where that matters, within its project."""
-    place = spot.project_id or 0
+def mentions_of(passage: LinkedPassage, found: References) -> list[tuple[str, int]]:
+    """What a passage mentions: the kind of link it makes, and a hash. Files and names are those of its project."""
+    place = passage.project_id or 0
     named = [("file", place, file_key(file)) for file in found.files]
     named += [("error", 0, error) for error in found.errors]
     named += [("name", place, name) for name in found.names]
     return [(rel, _hash(rel, where, text)) for rel, where, text in dict.fromkeys(named)]
 
 
-def session_failure(spot: LinkedPassage) -> int:
-    """The thing that every error of a session is."""
-    return _hash("failed", spot.session_id or 0, "")
+def session_failure(passage: LinkedPassage) -> int:
+    """The mention that all errors of a session share."""
+    return _hash("failed", passage.session_id or 0, "")
 
 
 def linked_passage(row: Sequence[Any]) -> LinkedPassage:
@@ -63,11 +63,11 @@ def linked_passage(row: Sequence[Any]) -> LinkedPassage:
 
 
 def text_of(row: Sequence[Any]) -> str:
-    """The passage's words, and the files that its item names, told by its first passage."""
+    """The text of the passage; of the first one of an item also the files that the item names."""
     text, kind, type_, title, body, details = row[7:]
-    kept = {} if details == "{}" else texts_of(details)
+    texts = {} if details == "{}" else texts_of(details)
     whole = passage_text(text, kind, type_, title, body, details)
-    files = columns_of(kind_of(kind), "", "", "", kept, ()).get("files", "") if kept else ""
+    files = columns_of(kind_of(kind), "", "", "", texts, ()).get("files", "") if texts else ""
     return f"{whole}\n{files.replace(',', ' ')}" if files else whole
 
 
@@ -79,5 +79,5 @@ def may_refer_back(row: Sequence[Any]) -> bool:
 
 def _hash(kind: str, where: int, text: str) -> int:
     """48 bits: enough to tell things apart, and short in the file."""
-    said = f"{kind}\0{where}\0{text}".encode("utf-8", "replace")
-    return int.from_bytes(hashlib.blake2b(said, digest_size=6).digest())
+    mention = f"{kind}\0{where}\0{text}".encode("utf-8", "replace")
+    return int.from_bytes(hashlib.blake2b(mention, digest_size=6).digest())

@@ -1,10 +1,13 @@
-"""Settling: which of two versions of a record stands, and what is kept of the other. The same in every store."""
+"""Merging records of another store into a space: each is new, known, a later version, or conflicts with the one here.
+
+Every store decides the same: which of two versions wins, and what the history keeps of the other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from commonplace.model import Change, Draft
 from commonplace.store.records import (
@@ -14,7 +17,6 @@ from commonplace.store.records import (
     Name,
     Outcome,
     Record,
-    RecordKind,
     before_of,
     content_of,
     line_id,
@@ -23,13 +25,16 @@ from commonplace.store.records import (
     state_of,
 )
 
+if TYPE_CHECKING:
+    from commonplace.store.sql.record_writer import RowWriter
+
 MERGE = "merge"
-"""The line in a history that keeps the version which did not stand."""
+"""The operation of a line in a history that holds the version which did not win."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Whether the arriving version stands, the lines that the history lacks, and whether both had changed."""
+    """Whether the arriving version wins, the lines that the history lacks, and whether both had changed."""
 
     takes: bool
     lines: tuple[Change, ...]
@@ -38,20 +43,20 @@ class Resolution:
 
 
 def resolve_conflict(here: Record, arriving: Record) -> Resolution:
-    """The later version stands; where both are of one moment, the same one in every store.
+    """The later version wins; of two from the same moment, the same one in every store.
 
-    The other is kept in the history, unless all that was done to it was done to this one too: then this one was made
-    of it. What follows a source, and what was cleaned, tells nothing of that in its history.
+    The other is added to the history, unless everything that was done to it was done to the winner too: then the winner
+    was made from it. What follows a source, and what was cleaned, leaves no trace of that in its history.
     """
     lines = missing_lines(here, arriving.history)
     version = max(here.version, arriving.version)
     if state_of(here) == state_of(arriving):
         return Resolution(takes=False, lines=lines, conflict=False, version=version)
     takes = (arriving.version, state_hash(arriving)) > (here.version, state_hash(here))
-    standing, other = (arriving, here) if takes else (here, arriving)
-    said = content_of(other.what, other.fields)
-    known = [content_of(standing.what, told) for told in (standing.fields, *(line.before for line in standing.history))]
-    conflict = bool(missing_lines(standing, other.history)) and said not in known
+    winner, other = (arriving, here) if takes else (here, arriving)
+    versions = (winner.fields, *(line.before for line in winner.history))
+    known = [content_of(winner.what, fields) for fields in versions]
+    conflict = bool(missing_lines(winner, other.history)) and content_of(other.what, other.fields) not in known
     if conflict:
         line = Change(other.fields["rev"], MERGE, other.version, before_of(other))
         lines = (*lines, *missing_lines(here, [line], besides=lines))
@@ -59,7 +64,7 @@ def resolve_conflict(here: Record, arriving: Record) -> Resolution:
 
 
 def keep_numbers(lines: Sequence[Change], here: int, rev: int) -> bool:
-    """Whether lines stay numbered as they are told: they are all that is here, and count up to the revision."""
+    """Whether lines keep their numbers: they are all that is here, and count up to the revision."""
     revs = [line.rev for line in lines]
     return here == len(lines) and revs == sorted(set(revs)) and (not revs or revs[-1] < rev)
 
@@ -71,13 +76,13 @@ def missing_lines(here: Record, lines: Sequence[Change], besides: Sequence[Chang
     return tuple(line for id_, line in new.items() if id_ not in known)
 
 
-# Items that are written in one go.
-_MOST = 500
+# Items that are written at once.
+_MAX_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRecord:
-    """A record that is here, and the number of its row."""
+    """A record of this store, and the id of its row."""
 
     id: int
     record: Record
@@ -85,7 +90,7 @@ class FoundRecord:
 
 @dataclass(frozen=True, slots=True)
 class ItemToWrite:
-    """An item as it is to be. `by` is the number of what took its place; `awaits` its uid while it has none."""
+    """An item as it is to be. `by` is the id of the item that replaced it; `awaits` its uid while that is not here."""
 
     record: Record
     draft: Draft
@@ -97,51 +102,21 @@ class ItemToWrite:
         return self.by is None and self.record.fields["forgotten_ms"] is None
 
 
-class RowWriter(Protocol):
-    """What an engine does to its rows in one transaction. Nothing here takes a decision."""
-
-    def find(self, names: Sequence[Name]) -> dict[Name, FoundRecord]: ...
-    def find_session(self, uid: str) -> FoundRecord | None: ...
-    # The item that says the same in the same project, apart from the one of this uid.
-    def twin(self, draft: Draft) -> FoundRecord | None: ...
-    def number(self, uid: str) -> int | None: ...
-    # (number, uid) of the items that wait for one of these to take their place.
-    def awaiting(self, uids: Sequence[str]) -> list[tuple[int, str]]: ...
-    # Whether the other item is this one, or was replaced by it over any number of others.
-    def leads_to(self, other_id: int, item_id: int) -> bool: ...
-
-    # The name of a project here; it is made if it is new. Those of names that are known to be apart are others.
-    def project(self, name: str, created_ms: int, apart: Collection[str] = ()) -> str: ...
-    # How many of the names are new: one that another project has stays with that.
-    def add_aliases(self, name: str, aliases: Sequence[str]) -> int: ...
-    def add_session(self, record: Record) -> int: ...
-    def change_session(self, session_id: int, record: Record) -> None: ...
-    def add_items(self, items: Sequence[ItemToWrite]) -> list[int]: ...
-    def change_item(self, item_id: int, item: ItemToWrite) -> None: ...
-    # Nothing is said of these two in a history.
-    def replace_item(self, item_id: int, by: int) -> None: ...
-    def step_aside(self, item_id: int, content_hash: bytes, awaits: str | None) -> None: ...
-    # Numbers all lines of the history anew, up to the revision, which grows if they are more; the first that come keep
-    # their numbers.
-    def add_lines(self, what: RecordKind, id_: int, lines: Sequence[Change], rev: int) -> None: ...
-    def set_version(self, what: RecordKind, id_: int, version: int) -> None: ...
-
-
-def merge_arrivals(hands: RowWriter, arrivals: Sequence[Arrival], now_ms: int) -> list[Outcome]:
+def merge_arrivals(writer: RowWriter, arrivals: Sequence[Arrival], now_ms: int) -> list[Outcome]:
     """Take records in, in an order in which none lacks another."""
-    return _Merge(hands, now_ms).all(arrivals)
+    return _Merge(writer, now_ms).all(arrivals)
 
 
 class _Merge:
-    def __init__(self, hands: RowWriter, now_ms: int) -> None:
-        self._hands, self._now = hands, now_ms
+    def __init__(self, writer: RowWriter, now_ms: int) -> None:
+        self._writer, self._now = writer, now_ms
         self._names: dict[str, str] = {}
         # Read or to be written in one go; what was written since has to be read again.
         self._known: dict[Name, FoundRecord] = {}
         self._written: set[str] = set()
         self._fresh: dict[str, ItemToWrite] = {}
         self._taken: set[tuple[str | None, bytes]] = set()
-        # Projects that another store has beside each other, however alike their names are.
+        # Projects that are separate in another store, however alike their names are.
         self._apart: set[str] = set()
 
     def all(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
@@ -150,34 +125,34 @@ class _Merge:
         take_in = {"project": self._project, "session": self._session, "item": self._item}
         for what in RECORD_KINDS:
             ours = {number: one for number, one in enumerate(arrivals) if one.record.what == what}
-            self._known = self._hands.find([(what, one.record.name) for one in ours.values()])
+            self._known = self._writer.find([(what, one.record.name) for one in ours.values()])
             outcomes |= {number: take_in[what](one) for number, one in ours.items()}
         self._flush()
         return [outcomes[number] for number in range(len(arrivals))]
 
     def _project(self, arrival: Arrival) -> Outcome:
         record = arrival.record
-        name = self._hands.project(record.name, record.fields["created_ms"], self._apart)
-        added = self._hands.add_aliases(name, record.fields["aliases"])
+        name = self._writer.project(record.name, record.fields["created_ms"], self._apart)
+        added = self._writer.add_aliases(name, record.fields["aliases"])
         if ("project", record.name) not in self._known:
             return Outcome("project", record.name, "added", took=True)
         return Outcome("project", record.name, "updated" if added else "unchanged", took=bool(added))
 
     def _session(self, arrival: Arrival) -> Outcome:
         record = self._placed(arrival.record)
-        found = self._found(("session", record.name)) or self._hands.find_session(record.fields["uid"])
+        found = self._found(("session", record.name)) or self._writer.find_session(record.fields["uid"])
         found = found and self._dated(found)
         self._written |= {record.name, record.name if found is None else found.record.name}
         if found is None:
-            number = self._hands.add_session(record)
-            self._hands.add_lines("session", number, record.history, record.fields["rev"])
-            self._hands.set_version("session", number, record.version)
+            number = self._writer.add_session(record)
+            self._writer.add_lines("session", number, record.history, record.fields["rev"])
+            self._writer.set_version("session", number, record.version)
             return Outcome("session", record.name, "added", took=True)
-        settled = resolve_conflict(found.record, record)
-        if settled.takes:
+        resolution = resolve_conflict(found.record, record)
+        if resolution.takes:
             record = _with(record, rev=_next_rev(found.record, record))
-            self._hands.change_session(found.id, record)
-        return self._settled(found, record, settled)
+            self._writer.change_session(found.id, record)
+        return self._apply(found, record, resolution)
 
     def _item(self, arrival: Arrival) -> Outcome:
         assert arrival.draft is not None
@@ -189,20 +164,20 @@ class _Merge:
         self._written.add(record.name)
         if found is None:
             return self._new(ItemToWrite(record, draft))
-        settled = resolve_conflict(found.record, record)
-        if not settled.takes:
-            return self._settled(found, record, settled)
+        resolution = resolve_conflict(found.record, record)
+        if not resolution.takes:
+            return self._apply(found, record, resolution)
         record = _with(record, rev=_next_rev(found.record, record))
         item, other = self._alone(ItemToWrite(record, draft))
-        self._hands.change_item(found.id, self._linked(item, found.id))
-        lines = (*settled.lines, *missing_lines(found.record, item.record.history, settled.lines))
-        version = max(settled.version, item.record.version)
-        outcome = self._settled(found, item.record, replace(settled, lines=lines, version=version))
+        self._writer.change_item(found.id, self._linked(item, found.id))
+        lines = (*resolution.lines, *missing_lines(found.record, item.record.history, resolution.lines))
+        version = max(resolution.version, item.record.version)
+        outcome = self._apply(found, item.record, replace(resolution, lines=lines, version=version))
         self._link_awaiting([record.name])
         return outcome if other is None else replace(outcome, result="same_as", other=other)
 
     def _found(self, name: Name) -> FoundRecord | None:
-        found = self._hands.find([name]).get(name) if name[1] in self._written else self._known.get(name)
+        found = self._writer.find([name]).get(name) if name[1] in self._written else self._known.get(name)
         return found and self._dated(found)
 
     def _dated(self, found: FoundRecord) -> FoundRecord:
@@ -217,7 +192,7 @@ class _Merge:
         item, other = self._alone(item)
         self._fresh[item.record.name] = self._linked(item)
         self._taken.add((item.draft.project, item.draft.content_hash))
-        if len(self._fresh) >= _MOST:
+        if len(self._fresh) >= _MAX_BATCH:
             self._flush()
         result: Any = "added" if other is None else "same_as"
         return Outcome("item", item.record.name, result, took=True, other=other)
@@ -228,28 +203,28 @@ class _Merge:
         self._fresh, self._taken = {}, set()
         if not items:
             return
-        for number, item in zip(self._hands.add_items(items), items, strict=True):
+        for number, item in zip(self._writer.add_items(items), items, strict=True):
             if item.record.history:
-                self._hands.add_lines("item", number, item.record.history, item.record.fields["rev"])
-                self._hands.set_version("item", number, item.record.version)
+                self._writer.add_lines("item", number, item.record.history, item.record.fields["rev"])
+                self._writer.set_version("item", number, item.record.version)
         self._link_awaiting([item.record.name for item in items])
 
-    def _settled(self, found: FoundRecord, record: Record, settled: Resolution) -> Outcome:
-        changed = settled.takes or bool(settled.lines)
-        if settled.lines:
-            rev = (record if settled.takes else found.record).fields["rev"]
-            self._hands.add_lines(record.what, found.id, settled.lines, rev)
-        if changed or settled.version != found.record.version:
-            self._hands.set_version(record.what, found.id, settled.version)
-        result: Any = "conflict" if settled.conflict else "updated" if changed else "unchanged"
-        return Outcome(record.what, record.name, result, took=settled.takes)
+    def _apply(self, found: FoundRecord, record: Record, resolution: Resolution) -> Outcome:
+        changed = resolution.takes or bool(resolution.lines)
+        if resolution.lines:
+            rev = (record if resolution.takes else found.record).fields["rev"]
+            self._writer.add_lines(record.what, found.id, resolution.lines, rev)
+        if changed or resolution.version != found.record.version:
+            self._writer.set_version(record.what, found.id, resolution.version)
+        result: Any = "conflict" if resolution.conflict else "updated" if changed else "unchanged"
+        return Outcome(record.what, record.name, result, took=resolution.takes)
 
     def _placed(self, record: Record) -> Record:
         """A record as it is called here, with no time that has not come yet."""
         project = record.fields["project"]
         if project is not None and project not in self._names:
             # A longer name may become that of a project which was named before.
-            self._names = {name: self._hands.project(name, self._now) for name in (*self._names, project)}
+            self._names = {name: self._writer.project(name, self._now) for name in (*self._names, project)}
         here = None if project is None else self._names[project]
         return _with(record, project=here, updated_ms=min(record.fields["updated_ms"], self._now))
 
@@ -257,7 +232,7 @@ class _Merge:
         """Of two items that say the same in one place one is seen: the older. Tells the uid of the other one."""
         if (item.draft.project, item.draft.content_hash) in self._taken:
             self._flush()
-        twin = self._hands.twin(item.draft)
+        twin = self._writer.twin(item.draft)
         if twin is None:
             return item, None
         name, aside = item.record.name, separate_hash(item.draft.content_hash, item.record.name)
@@ -268,11 +243,13 @@ class _Merge:
             replaced = _replaced(item.record, twin.record.name)
             return replace(item, record=replaced, draft=replace(item.draft, content_hash=aside)), twin.record.name
         there = separate_hash(item.draft.content_hash, twin.record.name)
-        self._hands.step_aside(twin.id, there, name if gives_way else None)
+        self._writer.step_aside(twin.id, there, name if gives_way else None)
         if gives_way:
             replaced = _replaced(twin.record, name)
-            self._hands.add_lines("item", twin.id, missing_lines(twin.record, replaced.history), replaced.fields["rev"])
-            self._hands.set_version("item", twin.id, replaced.version)
+            self._writer.add_lines(
+                "item", twin.id, missing_lines(twin.record, replaced.history), replaced.fields["rev"]
+            )
+            self._writer.set_version("item", twin.id, replaced.version)
         self._written.add(twin.record.name)
         return item, twin.record.name if gives_way else None
 
@@ -281,21 +258,21 @@ class _Merge:
         uid = item.record.fields["superseded_by"]
         if uid in self._fresh:
             self._flush()
-        by = None if uid is None else self._hands.number(uid)
-        if by is None or (own is not None and self._hands.leads_to(by, own)):
+        by = None if uid is None else self._writer.number(uid)
+        if by is None or (own is not None and self._writer.leads_to(by, own)):
             return replace(item, awaits=uid)
         return replace(item, by=by)
 
     def _link_awaiting(self, uids: Sequence[str]) -> None:
         """Let those that came take the place of what waited for them."""
-        for number, uid in self._hands.awaiting(uids):
-            by = self._hands.number(uid)
-            if by is not None and not self._hands.leads_to(by, number):
-                self._hands.replace_item(number, by)
+        for number, uid in self._writer.awaiting(uids):
+            by = self._writer.number(uid)
+            if by is not None and not self._writer.leads_to(by, number):
+                self._writer.replace_item(number, by)
 
 
 def _replaced(record: Record, by: str) -> Record:
-    """A record that gives way to another one, told in the same words in every store."""
+    """A record that gives way to another one, in the same way in every store."""
     line = Change(record.fields["rev"], "supersede", record.version, before_of(record))
     rev = record.fields["rev"] + 1
     return replace(

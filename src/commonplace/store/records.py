@@ -1,7 +1,7 @@
-"""Records: all of a space that is not derived, told without any number of its engine, so that stores can be joined.
+"""Records: everything in a space that is not derived, without the ids of its engine, so that stores can be merged.
 
-An item is known by its uid, a session by its key and a project by its name. Whatever changes one of them moves it to
-the end of the walk, so that who has read up to a mark finds there all that is new.
+An item is identified by its uid, a session by its key and a project by its name. Whatever changes one of them moves it
+to the end of the list, so that whoever has read up to a mark finds everything new after it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from commonplace.model import Change, Draft, Item, Session
 from commonplace.text.dates import DAY_MS
@@ -20,18 +20,18 @@ RECORD_KINDS: tuple[RecordKind, ...] = ("project", "session", "item")
 """In the order in which one needs the other."""
 Name = tuple[RecordKind, str]
 
-# Clocks may differ by so much. A version that is later is taken from nobody, and does not stand where it is.
+# Clocks may differ by so much. A later version is accepted from nobody, and does not win where it is.
 CLOCK_SKEW_MS = DAY_MS
 
 Result = Literal["added", "updated", "unchanged", "conflict", "same_as"]
 
-# What a line of a history keeps, and so what two versions are compared by.
+# The fields in a line of a history, by which two versions are compared.
 _HISTORY_FIELDS: Mapping[RecordKind, tuple[str, ...]] = {
     "item": ("type", "title", "body", "details", "meta", "project", "tags", "importance"),
     "session": ("label", "folder", "status", "importance", "meta", "project"),
     "project": (),
 }
-# What besides makes two records different.
+# Fields outside of the history that make two records different.
 _STATE_FIELDS: Mapping[RecordKind, tuple[str, ...]] = {
     "item": ("kind", "session", "status", "created_ms"),
     "session": ("source", "started_ms"),
@@ -70,7 +70,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A record to take in, checked and cleaned; an item comes with the draft that it is written from."""
+    """A record to merge, checked and cleaned; an item comes with the draft that it is written from."""
 
     record: Record
     draft: Draft | None = None
@@ -78,7 +78,7 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an arrival. `took`: it is what the record says now; `other` is the item that says the same."""
+    """What became of an arrival. `took`: the record now has its content; `other` is the item with the same content."""
 
     what: RecordKind
     name: str
@@ -89,32 +89,15 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """How far another space has been read and told, and the names of what it would not take."""
+    """How far another space has been read and sent to, and the names of what it refused."""
 
     pulled: int = 0
     pushed: int = 0
     refused: tuple[Name, ...] = field(default=())
 
 
-class Records(Protocol):
-    """The records of one space."""
-
-    def space_uid(self) -> str: ...
-    def last_change(self) -> int: ...
-    # In the order of their last changes: up to so many after a mark, and the mark to go on from.
-    def records_since(self, after: int, limit: int) -> tuple[list[Record], int]: ...
-    # All of one kind in the order of their names: up to so many after one, and the name to go on from, None at the end.
-    def records_of(self, what: RecordKind, after: str, limit: int) -> tuple[list[Record], str | None]: ...
-    # Those that are there, in any order.
-    def records_named(self, names: Sequence[Name]) -> list[Record]: ...
-    # All of them in one transaction; what is taken in twice changes nothing the second time.
-    def merge_records(self, arrivals: Sequence[Arrival], now_ms: int) -> list[Outcome]: ...
-    def peer(self, uid: str, extent: str) -> Peer: ...
-    def note_peer(self, uid: str, extent: str, peer: Peer) -> None: ...
-
-
 def item_record(item: Item, history: Sequence[Change], uids: Mapping[int, str], row: Sequence[Any]) -> Record:
-    """An item as a record; `uids` has those of items that took another's place, `row` is seq, version and awaits."""
+    """An item as a record; `uids` has those of items that replaced others, `row` is seq, version and awaits."""
     seq, version, awaits = row
     fields = {name: getattr(item, name) for name in _ITEM}
     superseded = awaits if item.superseded_by is None else uids.get(item.superseded_by)
@@ -138,21 +121,21 @@ def project_record(name: str, aliases: Sequence[str], created_ms: int, row: Sequ
 
 
 def replacement_ids(items: Sequence[Item], histories: Mapping[int, Sequence[Change]]) -> set[int]:
-    """The numbers of all items that took the place of one of these, now or once."""
+    """The ids of all items that replaced one of these, now or earlier."""
     before = (line.before.get("superseded_by") for lines in histories.values() for line in lines)
     return {one for one in (*(item.superseded_by for item in items), *before) if isinstance(one, int)}
 
 
 def before_of(record: Record) -> dict[str, Any]:
-    """What a line of its history keeps of a record."""
+    """The fields of a record that a line of its history has."""
     names = (*_HISTORY_FIELDS[record.what], "forgotten_ms", *(("superseded_by",) if record.what == "item" else ()))
     return {name: record.fields[name] for name in names}
 
 
-def content_of(what: RecordKind, told: Mapping[str, Any]) -> list[Any]:
-    """What a record, or a line of its history, says; when it was forgotten, and by what replaced, aside."""
-    said = [_plain(name, told.get(name)) for name in _HISTORY_FIELDS[what]]
-    return [*said, told.get("forgotten_ms") is not None, told.get("superseded_by") is not None]
+def content_of(what: RecordKind, fields: Mapping[str, Any]) -> list[Any]:
+    """The content of a record, or of a line of its history; not when it was forgotten, or what replaced it."""
+    content = [_plain(name, fields.get(name)) for name in _HISTORY_FIELDS[what]]
+    return [*content, fields.get("forgotten_ms") is not None, fields.get("superseded_by") is not None]
 
 
 def state_of(record: Record) -> list[Any]:
@@ -164,12 +147,12 @@ def state_hash(record: Record) -> str:
 
 
 def separate_hash(content_hash: bytes, uid: str) -> bytes:
-    """The hash of an item that says the same as another and stays beside it."""
+    """The hash of an item that has the same content as another and stays a separate item."""
     return hashlib.sha256(content_hash + uid.encode()).digest()
 
 
 def line_id(line: Change) -> str:
-    """What tells a line of a history from others, in every store."""
+    """What identifies a line of a history in every store."""
     what: RecordKind = "item" if "body" in line.before else "session"
     return _hash([line.op, line.at_ms, content_of(what, line.before)])
 

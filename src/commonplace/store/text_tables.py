@@ -48,7 +48,7 @@ TEXT_TABLES: dict[str, TextTable] = {
 }
 
 
-# What people and agents said, besides items; the rest is derived, or can be had again.
+# What people and agents wrote, besides items; the rest is derived, or can be had again.
 AUTHORED = ("history", "sessions", "history of sessions", "streams", "chunks", "projects", "names of projects", "keys")
 
 
@@ -76,18 +76,18 @@ def text_row(part: str, row: Sequence[Any]) -> TextRow:
 def cleaned_columns(
     part: TextTable, mark: RowKey, row: Sequence[Any], clean: Callable[[str], str], is_taken: Callable[[str], bool]
 ) -> list[Any] | None:
-    """The columns of a row after cleaning, None if nothing changes. A name that another row has is told apart."""
+    """The columns of a row after cleaning, None if nothing changes. A name that another row has gets a number."""
     before = _values(part, row)
     after = [_cleaned(value, clean) for value in before]
     if after == before:
         return None
     plain = len(part.texts)
-    texts, told = after[:plain], after[plain:]
+    texts, objects = after[:plain], after[plain:]
     if part.name is not None:
         at = part.texts.index(part.name)
         if texts[at] != before[at] and is_taken(texts[at]):
             texts[at] = f"{texts[at]} {mark[0]}"
-    return [*texts, *(json.dumps(value, ensure_ascii=False, separators=(",", ":")) for value in told)]
+    return [*texts, *(json.dumps(value, ensure_ascii=False, separators=(",", ":")) for value in objects)]
 
 
 def texts_in(value: object) -> Iterator[str]:

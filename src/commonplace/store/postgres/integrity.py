@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from commonplace.errors import StoreError
-from commonplace.store.invariants import (
-    CUT,
-    DERIVED,
-    LIVE,
-    RECORDED,
-    SEARCHED,
-    TRUTH,
-    USED,
-    Invariant,
-    used,
-    worded,
-)
+from commonplace.store.invariants import AUTHORED, DERIVED, LIVE, SEARCHED, SPLIT, USED, Invariant, counted_use, indexed
 from commonplace.store.maintenance import FileDamage, ReportProgress
 from commonplace.store.postgres.connection import PostgresConnection
 from commonplace.store.postgres.migrate import check
@@ -47,7 +35,7 @@ _OWN = (
         " ON CONFLICT (space_id) DO UPDATE SET rows = excluded.rows, length = excluded.length",
         derived=True,
     ),
-    used(
+    counted_use(
         f"INSERT INTO space_use (space_id, items, bytes) SELECT {{space}}, g.n, g.size {USED}"
         " ON CONFLICT (space_id) DO UPDATE SET items = excluded.items, bytes = excluded.bytes"
     ),
@@ -71,21 +59,17 @@ class PostgresIntegrity(Integrity, PostgresSpace):
        AND i.id = CASE WHEN w.id < 0 THEN -w.id ELSE (
            SELECT p.item_id FROM passages p WHERE p.space_id = w.space_id AND p.id = w.id) END)"""
     _STRAY_ROW = "w.id"
+    _INVARIANTS = (*AUTHORED, SPLIT, *indexed(_WORDLESS, _STRAY_WORDS, _STRAY_ROW), *_OWN, *DERIVED)
 
     def check_schema(self) -> int:
         return check(self._database)
 
-    def invariants(self) -> Sequence[Invariant]:
-        words = worded(self._WORDLESS, self._STRAY_WORDS, self._STRAY_ROW)
-        return (*TRUTH, CUT, *words, *_OWN, *DERIVED, *RECORDED)
-
-    def file_damage(self, *, quick: bool) -> Sequence[FileDamage]:
-        with self._database.read() as connection:
-            return _known_damage(connection)
-
-    def file_problems(self, seconds: float) -> Sequence[str]:
-        with self._database.read(seconds) as connection:
-            return tuple(damage.sentence for damage in _known_damage(connection))
+    def _file_damage(self, connection: PostgresConnection, *, quick: bool) -> list[FileDamage]:
+        """What the server knows to be wrong with its files."""
+        bad = connection.value(_BAD_PAGES)
+        pages = [FileDamage(f"{bad} pages of the database failed their checksums")] if bad else []
+        indexes = [FileDamage(f"the index {name} is not valid") for (name,) in connection.rows(_BAD_INDEXES)]
+        return [*pages, *indexes]
 
     def reindex(self) -> None:
         """Left to whoever runs the server: see docs/team.md."""
@@ -138,11 +122,3 @@ class PostgresIntegrity(Integrity, PostgresSpace):
 
     def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None:
         raise StoreError("A database on a server is not copied into a file here.", "Use pg_dump; see docs/team.md.")
-
-
-def _known_damage(connection: PostgresConnection) -> list[FileDamage]:
-    """What the server knows to be wrong with its files."""
-    bad = connection.value(_BAD_PAGES)
-    pages = [FileDamage(f"{bad} pages of the database failed their checksums")] if bad else []
-    indexes = [FileDamage(f"the index {name} is not valid") for (name,) in connection.rows(_BAD_INDEXES)]
-    return [*pages, *indexes]

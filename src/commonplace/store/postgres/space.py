@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from commonplace.errors import NotFound
-from commonplace.store.postgres import sql
 from commonplace.store.postgres.database import Database
 from commonplace.store.postgres.migrate import check, confined
 from commonplace.store.postgres.migrate import migrate as run_migrations
@@ -50,30 +48,12 @@ class PostgresSpace(Space):
         self._lock = threading.Lock()
         try:
             self.schema = run_migrations(self._database) if migrate else check(self._database)
+            with self._database.admin_read() as connection:
+                self._database.confined = confined(connection)
             self._space_id = self._database.space_id = self._find_space(space, now_ms, migrate)
         except BaseException:
             self._database.close()
             raise
-
-    def _find_space(self, name: str, now_ms: int, create: bool) -> int:
-        select = "SELECT id FROM spaces WHERE name = %s"
-        with self._database.admin_read() as connection:
-            row = sql.first(connection, select, (name,))
-            self._database.confined = confined(connection)
-        if row is None and not create:
-            raise NotFound(
-                f"There is no space {name!r} in the store yet.", "`commonplace spaces` lists those there are."
-            )
-        if row is None:
-            with self._database.admin_write() as connection:
-                sql.run(
-                    connection,
-                    "INSERT INTO spaces (name, created_ms) VALUES (%s, %s) ON CONFLICT (name) DO NOTHING",
-                    (name, now_ms),
-                )
-                row = sql.first(connection, select, (name,))
-        assert row is not None
-        return int(row[0])
 
 
 def use_replicas(store: type[_T]) -> type[_T]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from commonplace.model import Item, Passage
 from commonplace.store.damage import DamagedRow
-from commonplace.store.invariants import SEARCHED, STRAY_VECTORS, UNCUT, VECTORLESS, Invariant
-from commonplace.store.maintenance import IndexState, RowKey, Violations
+from commonplace.store.invariants import SEARCHED, STRAY_VECTORS, UNSPLIT, VECTORLESS, Invariant
+from commonplace.store.maintenance import FileDamage, IndexState, RowKey, Violations
 from commonplace.store.sql import indexing, item_changes, items, sessions
 from commonplace.store.sql.connection import Connection
 from commonplace.store.sql.scrubbing import table_rows
@@ -29,6 +30,22 @@ class Integrity(Space):
     _WORDLESS: str
     _STRAY_WORDS: str
     _STRAY_ROW: str
+    # What the rows of the engine have to satisfy, in the order in which violations are repaired.
+    _INVARIANTS: Sequence[Invariant]
+
+    def _file_damage(self, connection: Any, *, quick: bool) -> list[FileDamage]:
+        raise NotImplementedError
+
+    def invariants(self) -> Sequence[Invariant]:
+        return self._INVARIANTS
+
+    def file_damage(self, *, quick: bool) -> Sequence[FileDamage]:
+        with self._database.read() as connection:
+            return self._file_damage(connection, quick=quick)
+
+    def file_problems(self, seconds: float) -> Sequence[str]:
+        with self._database.read(seconds) as connection:
+            return tuple(damage.sentence for damage in self._file_damage(connection, quick=True))
 
     def violations(self, invariant: Invariant, newest: int | None = None) -> Violations:
         rows = filled(invariant.rows)
@@ -62,7 +79,7 @@ class Integrity(Space):
 
     def unsplit_items(self, limit: int) -> list[Item]:
         with self._database.read() as connection:
-            rows = connection.rows(filled(f"SELECT i.id {UNCUT} LIMIT {{limit}}"), self._bindings(connection, limit))
+            rows = connection.rows(filled(f"SELECT i.id {UNSPLIT} LIMIT {{limit}}"), self._bindings(connection, limit))
             return [*items.get(connection, self._space_id, [row[0] for row in rows]).values()]
 
     def resplit(self, item_id: int, passages: Sequence[Passage]) -> None:

@@ -28,8 +28,8 @@ _STATE = (
 _RECORD = "UPDATE records SET version = ?, awaits = ? WHERE space_id = ? AND what = 'item' AND id = ?"
 
 
-class RecordWriter:
-    """The rows of one space, in one transaction."""
+class RowWriter:
+    """The rows of one space, in one transaction. It decides nothing."""
 
     def __init__(
         self,
@@ -48,6 +48,7 @@ class RecordWriter:
         return None if row is None else self.find([("session", row[0])])["session", row[0]]
 
     def twin(self, draft: Draft) -> FoundRecord | None:
+        """The item with the same content in the same project, apart from the one of this uid."""
         place = (self._space_id, self._project_id(draft.project) or 0, draft.content_hash)
         row = self._connection.first(f"SELECT uid FROM items WHERE {SAME} AND uid <> ?", (*place, draft.uid))
         return None if row is None else self.find([("item", row[0])])["item", row[0]]
@@ -57,10 +58,12 @@ class RecordWriter:
         return None if row is None else int(row[0])
 
     def awaiting(self, uids: Sequence[str]) -> list[tuple[int, str]]:
+        """The id, and the uid of the replacement, of items that wait for one of these to replace them."""
         select = f"SELECT id, awaits FROM records WHERE space_id = ? AND awaits {IN_LIST}"
         return self._connection.rows(select, (self._space_id, self._connection.array(uids))) if uids else []
 
     def leads_to(self, other_id: int, item_id: int) -> bool:
+        """Whether the other item is this one, or was replaced by it over any number of others."""
         select = "SELECT superseded_by FROM items WHERE space_id = ? AND id = ?"
         above: int | None = other_id
         while above is not None and above != item_id:
@@ -68,11 +71,13 @@ class RecordWriter:
         return above is not None
 
     def project(self, name: str, created_ms: int, apart: Collection[str] = ()) -> str:
+        """The name of a project here; a new one is added. Those of names that are known to be `apart` are others."""
         number = projects.find_or_create(self._connection, self._space_id, name, created_ms, apart)
         select = "SELECT name FROM projects WHERE space_id = ? AND id = ?"
         return str(self._connection.value(select, (self._space_id, number)))
 
     def add_aliases(self, name: str, aliases: Sequence[str]) -> int:
+        """How many of the names are new: one that another project has stays with that."""
         insert = "INSERT INTO project_aliases (space_id, alias, project_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
         return sum(self._connection.run(insert, (self._space_id, alias, self._project_id(name))) for alias in aliases)
 
@@ -147,6 +152,7 @@ class RecordWriter:
             indexing.add_passages(self._connection, self._space_id, item_id, draft.passages)
 
     def replace_item(self, item_id: int, by: int) -> None:
+        """Mark an item as replaced, without a line in its history."""
         item = changeable(self._connection, self._space_id, item_id)
         select = "SELECT version FROM records WHERE space_id = ? AND what = 'item' AND id = ?"
         version = self._connection.value(select, (self._space_id, item_id))
@@ -158,11 +164,16 @@ class RecordWriter:
             count_items(self._connection, self._space_id, [(place, item)], -1)
 
     def step_aside(self, item_id: int, content_hash: bytes, awaits: str | None) -> None:
+        """Let another item have the content of this one, without a line in its history."""
         self._update("items", item_id, {"content_hash": content_hash})
         if awaits is not None:
             self._await(item_id, awaits)
 
     def add_lines(self, what: RecordKind, id_: int, lines: Sequence[Change], rev: int) -> None:
+        """Add lines to a history and number all of them up to the revision, which grows if they are more.
+
+        The first lines of a history keep their numbers.
+        """
         table, history, column = _TABLES[what]
         self._connection.run_all(
             f"INSERT INTO {history} (space_id, {column}, rev, op, at_ms, before) VALUES (?, ?, ?, ?, ?, ?)",

@@ -28,7 +28,7 @@ from commonplace.store.records import (
 from commonplace.store.rows import change_of, refused_of
 from commonplace.store.sql import items, sessions
 from commonplace.store.sql.connection import IN_LIST, Connection
-from commonplace.store.sql.record_writer import RecordWriter
+from commonplace.store.sql.record_writer import RowWriter
 from commonplace.store.sql.space import Space
 
 _ROW = "SELECT r.what, r.id, r.seq, r.version, r.awaits"
@@ -77,7 +77,7 @@ class Records(Space):
 
     def merge_records(self, arrivals: Sequence[Arrival], now_ms: int) -> list[Outcome]:
         with self._database.write() as connection:
-            writer = RecordWriter(
+            writer = RowWriter(
                 connection, self._space_id, now_ms, lambda names: _find(connection, self._space_id, names)
             )
             outcomes = merge_arrivals(writer, arrivals, now_ms)

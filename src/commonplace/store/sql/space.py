@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
+from commonplace.errors import NotFound, StoreCorrupt
 from commonplace.store.sql.connection import Connection
 
 _T = TypeVar("_T")
@@ -50,6 +51,24 @@ class Space:
     _space_id: int
     _query_timeout: float
     _lock: threading.Lock
+
+    def _find_space(self, name: str, now_ms: int, create: bool) -> int:
+        """The number of the space with this name; a missing one is added if `create`, else NotFound."""
+        select = "SELECT id FROM spaces WHERE name = ?"
+        with self._database.admin_read() as connection:
+            row = connection.first(select, (name,))
+        if row is None and not create:
+            raise NotFound(
+                f"There is no space {name!r} in the store yet.", "`commonplace spaces` lists those there are."
+            )
+        if row is None:
+            with self._database.admin_write() as connection:
+                insert = "INSERT INTO spaces (name, created_ms) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
+                connection.run(insert, (name, now_ms))
+                row = connection.first(select, (name,))
+        if row is None:
+            raise StoreCorrupt(f"The space {name!r} can be neither found nor made in the store.")
+        return int(row[0])
 
     def snapshot(self, work: Callable[[], _T]) -> _T:
         """All that `work` reads is of one moment."""

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
 
 from commonplace.store.damage import content_checksum
-from commonplace.store.invariants import (
-    CUT,
-    DERIVED,
-    LIVE,
-    RECORDED,
-    SEARCHED,
-    TRUTH,
-    USED,
-    Invariant,
-    used,
-    worded,
-)
+from commonplace.store.invariants import AUTHORED, DERIVED, LIVE, SEARCHED, SPLIT, USED, Invariant, counted_use, indexed
 from commonplace.store.maintenance import FileDamage, ReportProgress
 from commonplace.store.sql.integrity import Integrity
 from commonplace.store.sqlite import fulltext_check
@@ -38,7 +26,7 @@ _INDEX_PROBLEMS = ("missing from index", "wrong # of entries in index", "values 
 _WORDED = "passages_fts_docsize"
 _OWN = (
     # Replaced, since a change would be refused where it is more than the space may hold.
-    used(f"INSERT OR REPLACE INTO space_use (space_id, items, bytes) SELECT {{space}}, g.n, g.size {USED}"),
+    counted_use(f"INSERT OR REPLACE INTO space_use (space_id, items, bytes) SELECT {{space}}, g.n, g.size {USED}"),
     Invariant(
         "rows",
         "items are in a space that is not there",
@@ -69,21 +57,13 @@ class SqliteIntegrity(Integrity, SqliteSpace):
     SELECT 1 FROM items i WHERE {LIVE}
        AND i.id = iif(d.id < 0, -d.id, (SELECT p.item_id FROM passages p WHERE p.id = d.id)))"""
     _STRAY_ROW = "d.id"
+    _INVARIANTS = (*AUTHORED, *_OWN, SPLIT, *indexed(_WORDLESS, _STRAY_WORDS, _STRAY_ROW), *DERIVED)
 
     def check_schema(self) -> int:
         return check(self._database)
 
-    def invariants(self) -> Sequence[Invariant]:
-        words = worded(self._WORDLESS, self._STRAY_WORDS, self._STRAY_ROW)
-        return (*TRUTH, *_OWN, CUT, *words, *DERIVED, *RECORDED)
-
-    def file_damage(self, *, quick: bool) -> Sequence[FileDamage]:
-        with self._database.read() as connection:
-            return [*map(_damage, _problems(connection, "quick_check" if quick else "integrity_check"))]
-
-    def file_problems(self, seconds: float) -> Sequence[str]:
-        with self._database.read(seconds) as connection:
-            return tuple(_problems(connection, "quick_check"))
+    def _file_damage(self, connection: SqliteConnection, *, quick: bool) -> list[FileDamage]:
+        return [*map(_damage, _problems(connection, "quick_check" if quick else "integrity_check"))]
 
     def reindex(self) -> None:
         with self._database.write() as connection:

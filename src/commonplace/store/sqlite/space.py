@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from commonplace.errors import NotFound, StoreCorrupt
+from commonplace.errors import NotFound
 from commonplace.store.sql.space import Space
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.migrate import check, migrations, recognise
@@ -60,19 +60,3 @@ class SqliteSpace(Space):
         except NotFound:
             # Nothing has this number: the space is empty until a file that has it is there.
             self._space_id = 0
-
-    def _find_space(self, name: str, now_ms: int, create: bool) -> int:
-        select = "SELECT id FROM spaces WHERE name = ?"
-        with self._database.read() as connection:
-            row = connection.first(select, (name,))
-        if row is None and not create:
-            raise NotFound(
-                f"There is no space {name!r} in the store yet.", "`commonplace spaces` lists those there are."
-            )
-        if row is None:
-            with self._database.write() as connection:
-                connection.execute("INSERT OR IGNORE INTO spaces (name, created_ms) VALUES (?, ?)", (name, now_ms))
-                row = connection.first(select, (name,))
-        if row is None:
-            raise StoreCorrupt(f"The space {name!r} can be neither found nor made in {self._database.path}.")
-        return int(row[0])
