@@ -101,7 +101,7 @@ def test_conflicts_are_told_to_people(run: Run, story: list[int], tmp_path: Path
     run("export", "--everything", "--output", "after.zip")
     assert run("edit", "1", "--content", "Use tokens", *elsewhere).code == 0
     done = run("import", "after.zip", *elsewhere)
-    assert "had changed here too. What is here stands; its history keeps the other." in done.err
+    assert "was changed here too. The local version wins; its history keeps the other." in done.err
     shown = json.loads(run("show", "1", *elsewhere, "--json").out)
     assert "Use tokens" in json.dumps(shown)
 

@@ -13,7 +13,7 @@ from .conftest import Run
 
 def test_what_is_wrong_is_told_and_mended(run: Run, settings: Settings) -> None:
     assert run("add", "Apple").code == 0
-    assert run("check").out == "Everything is sound.\n"
+    assert run("check").out == "No faults found.\n"
     with behind(settings) as ask:
         ask("UPDATE tally SET items = 7")
     told = run("check", "--quick")
@@ -34,7 +34,7 @@ def test_what_was_said_is_told_in_red_and_left(run: Run, settings: Settings) -> 
         ask("UPDATE items SET title = 'Pear'")
     run("repair")
     told = run("repair")
-    assert told.code == 9 and "kept     rows: 1 items have content that does not match its checksum" in told.out
+    assert told.code == 9 and "stored   rows: 1 items have content that does not match its checksum" in told.out
 
 
 def test_a_file_that_is_no_store_is_told(run: Run, settings: Settings) -> None:

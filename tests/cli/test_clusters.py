@@ -59,7 +59,7 @@ def test_an_unknown_topic_is_not_found(run: Run, told: list[str]) -> None:
 def test_without_meaning_there_are_none_and_it_says_why(run: Run) -> None:
     run("add", "Something")
     done = run("clusters")
-    assert done.code == 0 and done.out == "" and "meaning is off" in done.err
+    assert done.code == 0 and done.out == "" and "embedder is off" in done.err
     assert run("clusters", "--json").data == {"clusters": []}
 
 

@@ -215,6 +215,15 @@ def test_show_answers_in_order_and_names_what_is_missing(run: Run, story: list[i
     assert people.code == 3 and "There is no item 99." in people.err and "npm test" in people.out
 
 
+def test_a_duplicate_gets_new_tags_and_metadata(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ("add", "Check tokens", "--project", "p", "--files-modified", "src/a.py", "--json")
+    run(*arguments, "--tag", "auth")
+    monkeypatch.chdir(tmp_path)
+    again = run(*arguments, "--tag", "api").data
+    (item,) = run("show", str(again["id"]), "--json").data["items"]
+    assert again["duplicate"] and item["tags"] == ["api", "auth"] and item["metadata"] == {"root": str(tmp_path)}
+
+
 def test_edit_keeps_history(run: Run, story: list[int]) -> None:
     done = run("edit", "1", "--content", "Use PASETO", "--type", "rule", "--tag", "auth", "--importance", "9")
     assert done.code == 0 and "revision 2" in done.out
@@ -225,7 +234,7 @@ def test_edit_keeps_history(run: Run, story: list[int]) -> None:
     history = run("history", "1", "--json").data
     assert [change["before"]["content"] for change in history["changes"]] == ["Use JWT for API authentication"]
     assert "Use JWT for API authentication" in run("history", "1").out
-    assert "as it was first remembered" in run("history", "3").out
+    assert "has not been changed" in run("history", "3").out
     assert [hit["id"] for hit in run("search", "PASETO", "--json").data["results"]] == [1, 2]
 
 
@@ -276,11 +285,13 @@ def test_list_can_be_narrowed(run: Run, story: list[int]) -> None:
     assert ids("--global") == [6]
     assert ids("--type", "rule", "--type", "decision") == [6, 1]
     assert ids("--tag", "unheard-of") == []
-    assert "Nothing is there." in run("list", "--tag", "unheard-of").err
+    assert "No items." in run("list", "--tag", "unheard-of").err
 
 
 def test_projects_answer_to_their_aliases(run: Run, story: list[int]) -> None:
-    assert run("projects", "alias", "my-api", "backend").out == "github.com/acme/my-api answers to backend as well.\n"
+    assert (
+        run("projects", "alias", "my-api", "backend").out == "backend is another name of github.com/acme/my-api now.\n"
+    )
     (project,) = run("projects", "--json").data["projects"]
     assert project["name"] == "github.com/acme/my-api" and "backend" in project["aliases"] and project["items"] == 5
     assert run("projects", "alias", "my-api", "b2", "--json").data == {

@@ -65,7 +65,7 @@ def test_a_list_is_narrowed(run: Run, three: list[str]) -> None:
     assert labels(run, "--status", "pinned") == ["Tomatoes"]
     assert labels(run, "--project", "my-api") == ["Cache"]
     assert labels(run, "--source", "chatgpt") == []
-    assert run("conversations", "--folder", "/nowhere").err == "No conversation is there.\n"
+    assert run("conversations", "--folder", "/nowhere").err == "No conversations.\n"
 
 
 def test_pages_follow_each_other(run: Run, three: list[str]) -> None:
@@ -113,7 +113,7 @@ def test_one_is_moved_renamed_and_rated_with_a_history(run: Run, three: list[str
         ["Hues {0}", "/new/place"],
     ]
     assert len(run("conversations", "history", id_, "--json").data["changes"]) == 3
-    assert "as it was first kept" in run("conversations", "history", three[1]).out
+    assert "has not been changed" in run("conversations", "history", three[1]).out
     for command in (("move", id_, "a/../b"), ("rename", id_, " "), ("rate", id_, "11")):
         assert run("conversations", *command, "--json").error["code"] == "VALIDATION_ERROR"
 
@@ -126,7 +126,7 @@ def test_archiving_and_pinning_are_undone(run: Run, three: list[str]) -> None:
         return data["status"], data["importance_score"]
 
     assert run("conversations", "archive", *three).out.count("Archived ") == 3
-    assert run("conversations", "archive", colours).out.startswith("As it was: ")
+    assert run("conversations", "archive", colours).out.startswith("Unchanged: ")
     run("conversations", "unarchive", *three)
     assert [standing(id_) for id_ in three] == [("active", 5), ("active", 8), ("pinned", 10)]
     run("conversations", "pin", cache)
@@ -135,7 +135,7 @@ def test_archiving_and_pinning_are_undone(run: Run, three: list[str]) -> None:
     assert [one["status"] for one in data["conversations"]] == ["active"] * 3
     assert (standing(cache), standing(colours)) == (("active", 8), ("active", 5))
     run("conversations", "archive", cache)
-    assert run("conversations", "unpin", cache).out.startswith("As it was: ")
+    assert run("conversations", "unpin", cache).out.startswith("Unchanged: ")
     assert standing(cache) == ("archived", 8)
 
 

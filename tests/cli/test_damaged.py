@@ -61,7 +61,7 @@ def test_check_names_damaged_items_and_they_can_be_edited_and_forgotten(run: Run
     assert run("repair").code == 9 and "item 1 (body), item 2 (details)" in run("check").out
     assert run("edit", "1", "--content", "Apples are in the barn").code == 0
     assert run("forget", "2").code == 0
-    assert run("check").out == "Everything is sound.\n"
+    assert run("check").out == "No faults found.\n"
     before = run("history", "1", "--json").data["changes"][-1]["before"]
     assert before["damaged"].keys() == {"body"}
 
@@ -83,7 +83,7 @@ def test_a_file_cut_short_is_saved_and_what_is_lost_is_said(run: Run, settings: 
     settings.database.write_bytes(data[:-4096])
     assert run("check").code == 9
     done = run("repair")
-    assert "rows of the damaged file." in done.out and "The store as it was is kept:" in done.err + done.out
+    assert "rows of the damaged file." in done.out and "A backup of the store as it was:" in done.err + done.out
     kept = {item["id"] for item in run("list", "--limit", "100", "--json").data["items"]}
     lost = {*range(1, 61)} - kept
     assert len(kept) > 40

@@ -114,11 +114,11 @@ def test_a_command_that_is_gone_is_mended_for_good(run: Run, home: Path) -> None
             entry["command"] = str(home / "removed" / "commonplace")
             file.write_text(json.dumps(data), encoding="utf-8")
     done = run("doctor", "connections")
-    assert done.code == 1 and done.out.count("which is not there") == 2
-    assert "`commonplace doctor --fix` mends 2 of them." in done.out
+    assert done.code == 1 and done.out.count("which does not exist") == 2
+    assert "`commonplace doctor --fix` fixes 2 of them." in done.out
     fixed = run("doctor", "connections", "--fix")
-    assert fixed.code == 0 and fixed.out.count("connected anew") == 2
-    assert run("doctor", "connections").out.count("told 8 tools") == 2
+    assert fixed.code == 0 and fixed.out.count("connected again") == 2
+    assert run("doctor", "connections").out.count("listed 8 tools") == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -171,4 +171,4 @@ def test_keys_in_files_of_editors_are_not_shown(run: Run, home: Path) -> None:
 def test_states_are_coloured_for_people(spawn_in_terminal: Run, no_colour: str) -> None:
     shown = spawn_in_terminal("doctor", "spool", NO_COLOR=no_colour).out
     assert ("\x1b[32m" in shown) is (not no_colour)
-    assert "ok       spool waiting: Nothing waits that hooks told." in uncoloured(shown)
+    assert "ok       spool waiting: No events are waiting." in uncoloured(shown)

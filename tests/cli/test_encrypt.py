@@ -16,7 +16,7 @@ def test_a_store_is_encrypted_and_decrypted(run: Run, folder: Path, monkeypatch:
     assert run("encrypt", "--json").error["code"] == "VALIDATION_ERROR"
     monkeypatch.setenv("COMMONPLACE_ENCRYPTION_KEY_FILE", str(folder / "store.key"))
     done = run("encrypt")
-    assert done.code == 0 and done.out == "The store is encrypted.\n" and "without it nobody opens" in done.err
+    assert done.code == 0 and done.out == "The store is encrypted.\n" and "without it nobody can open" in done.err
     assert "Apple" in run("search", "apple").out
     assert run("check").code == 0 and run("backup").code == 0
     assert run("encrypt").code == 4

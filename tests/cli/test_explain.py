@@ -25,7 +25,7 @@ def test_a_topic_is_explained(run: Run) -> None:
 
 def test_people_read_it(run: Run) -> None:
     done = run("explain", "rate limiting")
-    assert done.code == 0 and "date\tsession\tevent\n2026-03-16\tmy-api" in done.out and "What says most:" in done.out
+    assert done.code == 0 and "date\tsession\tevent\n2026-03-16\tmy-api" in done.out and "Most relevant:" in done.out
     assert "2026-03-16\tmy-api" not in run("explain", "rate limiting", "--no-timeline").out
     assert run("explain", "-", stdin="rate limiting").out == done.out
 

@@ -80,7 +80,7 @@ def test_several_paths_at_once_and_where_they_go(run: Run, folder: Path) -> None
 def test_a_dry_run_keeps_nothing(run: Run, folder: Path, data_dir: Path) -> None:
     write_chats(folder)
     done = run("import", "chats", "--dry-run")
-    assert done.code == 0 and "conversations\t1\t0" in done.out and "Nothing was kept" in done.err
+    assert done.code == 0 and "conversations\t1\t0" in done.out and "Nothing was stored" in done.err
     assert not data_dir.exists()
 
 
@@ -139,7 +139,7 @@ def test_an_interruption_says_what_is_stored_and_the_same_command_goes_on(run: R
     pipe.stdin.flush()
     pipe.send_signal(signal.SIGINT)
     _out, err = pipe.communicate(timeout=60)
-    assert pipe.returncode == 130 and b"the same command goes on" in err
+    assert pipe.returncode == 130 and b"the same command continues" in err
     done = run("import", "conversations.json", "--json").data
     assert done["conversations"]["added"] + done["conversations"]["known"] == 500
 
@@ -171,7 +171,7 @@ def test_a_product_is_imported_by_its_name(run: Run, home: Path) -> None:
 def test_what_cannot_be_imported_by_its_name_is_told(run: Run, folder: Path) -> None:
     assert run("import", "--json").error["message"] == "There is nothing to import."
     lost = run("import", "--from", "sekha", "--json")
-    assert lost.code == 2 and lost.error["message"] == "sekha keeps nothing in its usual places."
+    assert lost.code == 2 and lost.error["message"] == "sekha has no files in its usual places."
     write_chats(folder)
     assert run("import", "--from", "sekha", "--format", "text", "chats", "--json").code == 2
     other = run("import", "--from", "sekha", "chats/colours.txt", "--json")

@@ -106,4 +106,4 @@ def test_a_scope_that_is_none_is_refused(run: Run) -> None:
 def test_the_subcommands_explain_themselves(run: Run) -> None:
     assert "commonplace keys create laptop" in run("keys", "--help").out
     assert "--expires" in run("keys", "create", "--help").out
-    assert "Let a key work no longer" in run("keys", "revoke", "--help").out
+    assert "Revoke a key" in run("keys", "revoke", "--help").out

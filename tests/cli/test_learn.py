@@ -21,8 +21,8 @@ def test_a_person_is_shown_what_was_read_and_why_not(run: Run, folder: Path) -> 
         "CLAUDE.md\t1\t1\t",
         ".windsurfrules\t0\t0\t.windsurfrules is not UTF-8 text",
     ]
-    assert done.err == "Learned 1; 1 were known already.\n"
-    assert run("learn", "--project", "here").err == "Learned 0; 2 were known already.\n"
+    assert done.err == "Learned 1; 1 were already known.\n"
+    assert run("learn", "--project", "here").err == "Learned 0; 2 were already known.\n"
 
 
 def test_a_dry_run_shows_the_rules(run: Run, folder: Path) -> None:
@@ -68,7 +68,7 @@ def test_programs_are_told_everything(run: Run, folder: Path) -> None:
 
 def test_a_folder_without_rule_files_is_nothing_to_worry_about(run: Run) -> None:
     done = run("learn", "--global")
-    assert done.code == 0 and done.out == "" and done.err == "There are no rule files here.\n"
+    assert done.code == 0 and done.out == "" and done.err == "No rule files were found.\n"
 
 
 def test_the_examples_of_the_page_about_rule_files_run_in_order(run: Run, folder: Path) -> None:

@@ -90,9 +90,7 @@ def test_a_command_imports_only_what_it_uses(run: Run, arguments: tuple[str, ...
     assert not loaded & HEAVY
     ours = {where.partition(":")[0] for name, where, _what in COMMANDS if name != arguments[0]}
     mine = {where.partition(":")[0] for name, where, _what in COMMANDS if name == arguments[0]}
-    # `context` embeds what waits as `search` does, `timeline` asks as `context` does.
-    shared = {"commonplace.cli.search", "commonplace.cli.context"}
-    assert not loaded & (ours - mine - shared)
+    assert not loaded & (ours - mine)
 
 
 def test_status_and_add_do_not_load_the_model() -> None:

@@ -62,7 +62,7 @@ def test_json_lists_without_asking(run: Run, old: list[str]) -> None:
 
 
 def test_nothing_could_go(run: Run) -> None:
-    assert run("prune").err == "Nothing could go.\n"
+    assert run("prune").err == "No suggestions.\n"
     assert run("prune", "--json").data["candidates"] == []
 
 

@@ -26,7 +26,7 @@ def test_what_was_done_is_recalled(run: Run) -> None:
 
 def test_people_read_it(run: Run) -> None:
     done = run("recall", "login test", "--min-score", "0", "--limit", "1")
-    assert done.code == 0 and "my-api-2026-03-15" in done.out and "Next to these:" in done.out
+    assert done.code == 0 and "my-api-2026-03-15" in done.out and "Linked to these:" in done.out
     assert "meaning is off" in done.err
     assert run("recall", "-", "--min-score", "0", stdin="login test").code == 0
 

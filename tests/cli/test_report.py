@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.cli.report_text import format_minutes
+from commonplace.cli.report import format_minutes
 
 from .conftest import Run
 from .test_conversations import uncoloured
@@ -62,7 +62,7 @@ def test_a_pipe_gets_markdown_that_says_what_was_said(run: Run, week: None) -> N
     assert r"Add \<b\>login\</b\>" in done.out
     assert r"Keep sessions in Redis \[really\]" in done.out
     assert "- `src/auth.ts`: changed 1, read 0" in done.out
-    assert "not mended: 2 failed" in done.out
+    assert "not fixed: 2 failed" in done.out
     assert "- [ ] next step: Write the docs" in done.out
     assert SECRET not in done.out
 
@@ -115,5 +115,5 @@ def test_how_long_it_took() -> None:
 def test_a_person_gets_tables(spawn_in_terminal: Run, week: None) -> None:
     shown = uncoloured(spawn_in_terminal("report", "--project", "my-api", NO_COLOR="").out)
     assert "Sessions" in shown and "Modified" not in shown
-    assert "not mended" in shown and "src/auth.ts" in shown and "Write the docs" in shown
+    assert "not fixed" in shown and "src/auth.ts" in shown and "Write the docs" in shown
     assert SECRET not in shown

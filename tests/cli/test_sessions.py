@@ -22,7 +22,7 @@ def test_sessions_of_agents_and_of_people_are_listed_newest_first(run: Run, home
 
 
 def test_people_get_a_table(run: Run, home: Path) -> None:
-    assert "No session is there" in run("sessions").err
+    assert "No sessions." in run("sessions").err
     furnish(home)
     run("ingest")
     done = run("sessions")

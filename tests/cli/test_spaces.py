@@ -28,7 +28,7 @@ def test_a_space_is_made_and_listed(run: Run) -> None:
 
 
 def test_a_space_is_made_once(run: Run) -> None:
-    assert run("spaces", "create", "team").out == "Made the space team.\n"
+    assert run("spaces", "create", "team").out == "Created the space team.\n"
     assert run("spaces", "create", "Team", "--json").data["error"]["code"] == "CONFLICT"
     done = run("spaces", "create", "a b", "--json")
     assert (done.code, done.data["error"]["code"]) == (2, "VALIDATION_ERROR")

@@ -61,7 +61,7 @@ def test_a_pipe_gets_numbers(run: Run, talk: None) -> None:
 
 
 def test_nothing_is_there(run: Run) -> None:
-    assert run("stats").err == "No conversation is there.\n"
+    assert run("stats").err == "No conversations.\n"
     assert run("stats", "--json").data["total_messages"] == 0
 
 

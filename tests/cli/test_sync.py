@@ -61,7 +61,7 @@ def test_what_was_exchanged_is_told(run: Run, site: Site, tmp_path: Path) -> Non
     run("edit", "1", "--content", "Tea is at six")
     done = run("sync")
     assert done.out == "1 received, 1 sent, 0 the same already.\n"
-    assert "changed on both sides" in done.err and "This side's version stands" in done.err
+    assert "changed on both sides" in done.err and "The local version wins" in done.err
     assert "Tea is at six" in run("show", "1", "--data-dir", server).out
     assert "Tea is at five" in run("history", "1").out
     assert run("sync").out.startswith("0 received, 0 sent")

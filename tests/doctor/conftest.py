@@ -57,5 +57,5 @@ def states(findings: list[Finding]) -> dict[str, str]:
 def failing(findings: list[Finding]) -> Finding:
     """The one failure."""
     (found,) = [finding for finding in findings if finding.state == "failure"]
-    assert found.fix, found
+    assert found.advice, found
     return found

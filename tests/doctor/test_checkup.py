@@ -24,13 +24,13 @@ def test_an_area_that_raises_is_a_failure_and_the_others_go_on(
     context: DoctorContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(_patient: DoctorContext) -> Iterator[Finding]:
-        yield ok("one", "first", "It is well.")
+        yield ok("first", "It is well.")
         raise ValueError("what is this")
 
     def full(_patient: DoctorContext) -> list[Finding]:
         raise StoreFull("The disk is full.", "Make room.")
 
-    areas = (("one", broken), ("two", full), ("three", lambda _patient: [ok("three", "it", "It is well.")]))
+    areas = (("one", broken), ("two", full), ("three", lambda _context: [ok("it", "It is well.")]))
     monkeypatch.setattr(module, "AREAS", areas)
     found = [*run_checks(context)]
     assert [(one.area, one.what, one.state) for one in found] == [
@@ -40,7 +40,7 @@ def test_an_area_that_raises_is_a_failure_and_the_others_go_on(
         ("three", "it", "ok"),
     ]
     assert "ValueError: what is this" in found[1].sentence
-    assert (found[2].sentence, found[2].fix) == ("The disk is full.", "Make room.")
+    assert (found[2].sentence, found[2].advice) == ("The disk is full.", "Make room.")
 
 
 def test_mending_goes_on_past_what_cannot_be_mended() -> None:
@@ -51,13 +51,13 @@ def test_mending_goes_on_past_what_cannot_be_mended() -> None:
         raise OSError("no")
 
     findings = [
-        failure("a", "full", "x", "y", full),
-        failure("a", "wrong", "x", "y", wrong),
-        failure("a", "by hand", "x", "y"),
-        remark("a", "small", "x", "y", lambda: "It is done."),
+        failure("full", "x", "y", full),
+        failure("wrong", "x", "y", wrong),
+        failure("by hand", "x", "y"),
+        remark("small", "x", "y", lambda: "It is done."),
     ]
     assert [(finding.what, done) for finding, done in fix_findings(findings)] == [
-        ("full", "It could not be mended: The disk is full. Make room."),
-        ("wrong", "It could not be mended: OSError: no"),
+        ("full", "It could not be fixed: The disk is full. Make room."),
+        ("wrong", "It could not be fixed: OSError: no"),
         ("small", "It is done."),
     ]

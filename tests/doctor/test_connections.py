@@ -33,17 +33,17 @@ def connect(context: DoctorContext) -> Connect:
         name: str, program: tuple[str, ...] | None = None, project: Path | None = None, server: Server | None = None
     ) -> Locations:
         program = program or commonplace_program()
-        places = replace(context.places[0], project=project)
+        locations = replace(context.locations[0], project=project)
         wanted = DesiredConnection(server or local_server(program, "kiro", None), program)
-        apply_plan(plan_connection(editor_named(name), places, wanted), places)
-        return places
+        apply_plan(plan_connection(editor_named(name), locations, wanted), locations)
+        return locations
 
     return do
 
 
 def test_nothing_is_connected(context: DoctorContext) -> None:
     (found,) = editor_checks.check_connections(context)
-    assert found.state == "remark" and "commonplace connect" in found.fix
+    assert found.state == "remark" and "commonplace connect" in found.advice
     assert [*editor_checks.check_hooks(context)] == []
 
 
@@ -52,7 +52,7 @@ def test_what_is_installed_but_not_connected_is_a_remark(context: DoctorContext,
     (home / ".codex").mkdir()
     found = {one.what: one for one in editor_checks.check_connections(context)}
     assert {what: one.state for what, one in found.items()} == {"claude-code": "remark", "codex": "remark"}
-    assert found["codex"].fix == "Run `commonplace connect codex`."
+    assert found["codex"].advice == "Run `commonplace connect codex`."
 
 
 def test_what_is_connected_is_started_once_and_its_hooks_are_fired(context: DoctorContext, connect: Connect) -> None:
@@ -60,11 +60,11 @@ def test_what_is_connected_is_started_once_and_its_hooks_are_fired(context: Doct
     connect("kiro")
     found = [*editor_checks.check_connections(context)]
     assert states(found) == {"claude-code": "ok", "kiro": "ok"}
-    assert all("told 4 tools" in one.sentence for one in found)
+    assert all("listed 4 tools" in one.sentence for one in found)
     assert len(context.answers) == 1
     fired = [*editor_checks.check_hooks(context)]
     assert states(fired) == {"claude-code": "ok", "kiro": "ok"}
-    assert "fired 8 hooks" in fired[0].sentence
+    assert "ran 8 hooks" in fired[0].sentence
     # Nothing is left of it.
     assert not [*Path(spool_folder(str(context.settings.data_dir))).iterdir()]
 
@@ -72,7 +72,7 @@ def test_what_is_connected_is_started_once_and_its_hooks_are_fired(context: Doct
 def test_connections_of_a_project(context: DoctorContext, connect: Connect, tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    context.places = (*context.places, connect("cursor", project=project))
+    context.locations = (*context.locations, connect("cursor", project=project))
     assert states([*editor_checks.check_connections(context)]) == {"cursor (project)": "ok"}
 
 
@@ -82,13 +82,13 @@ def test_a_command_that_is_gone_is_connected_anew(context: DoctorContext, connec
     connect("codex", (gone,))
     first, second = editor_checks.check_connections(context)
     assert {first.state, second.state} == {"failure"} and gone in first.sentence
-    assert failing([first]).fix.startswith("Run `commonplace connect claude-code`")
-    assert failing([one for one in editor_checks.check_hooks(context) if one.what == "codex"]).fix
+    assert failing([first]).advice.startswith("Run `commonplace connect claude-code`")
+    assert failing([one for one in editor_checks.check_hooks(context) if one.what == "codex"]).advice
     for finding in (first, second):
-        assert finding.mend is not None and "connected anew" in finding.mend()
+        assert finding.fix is not None and "connected again" in finding.fix()
     assert states([*editor_checks.check_connections(context)]) == {"claude-code": "ok", "codex": "ok"}
     assert states([*editor_checks.check_hooks(context)]) == {"claude-code": "ok", "codex": "ok"}
-    kept = read_connection(editor_named("claude-code"), context.places[0])
+    kept = read_connection(editor_named("claude-code"), context.locations[0])
     assert kept is not None and kept.args[-2:] == ("--profile", "kiro")
 
 
@@ -96,18 +96,18 @@ def test_a_server_that_does_not_start(context: DoctorContext, connect: Connect) 
     broken = Server(sys.executable, ("-m", "commonplace", "mcp", "--profile", "nonsense"))
     connect("zed", server=broken)
     found = failing([*editor_checks.check_connections(context)])
-    assert "gets no tools" in found.sentence and found.mend is None
-    assert "--profile nonsense" in found.fix and "`commonplace connect zed`" in found.fix
+    assert "gets no tools" in found.sentence and found.fix is None
+    assert "--profile nonsense" in found.advice and "`commonplace connect zed`" in found.advice
 
 
 @pytest.mark.parametrize("name", ["claude-code", "codex"])
 def test_a_file_with_a_syntax_error(context: DoctorContext, connect: Connect, name: str) -> None:
-    editor, places = editor_named(name), connect(name)
-    file = editor.mcp.file(places)
+    editor, locations = editor_named(name), connect(name)
+    file = editor.mcp.file(locations)
     assert file is not None
     file.write_text(file.read_text(encoding="utf-8") + "\n}} = [", encoding="utf-8")
     found = failing([*editor_checks.check_connections(context)])
-    assert found.what == name and str(file) in found.sentence and found.mend is None
+    assert found.what == name and str(file) in found.sentence and found.fix is None
     assert [*editor_checks.check_hooks(context)] == []
 
 
@@ -119,8 +119,8 @@ def test_a_broken_hook(context: DoctorContext, connect: Connect, home: Path) -> 
     assert states([*editor_checks.check_connections(context)]) == {"claude-code": "ok"}
     found = failing([*editor_checks.check_hooks(context)])
     assert "SessionStart" in found.sentence and "its event did not arrive" in found.sentence
-    assert "`commonplace connect claude-code`" in found.fix and found.mend is not None
-    found.mend()
+    assert "`commonplace connect claude-code`" in found.advice and found.fix is not None
+    found.fix()
     assert states([*editor_checks.check_hooks(context)]) == {"claude-code": "ok"}
 
 
@@ -129,8 +129,8 @@ def test_mending_hooks_keeps_the_address_of_a_server(context: DoctorContext, con
     connect("claude-code", (str(home / "gone" / "commonplace"),), server=server)
     before = (home / ".claude.json").read_bytes()
     found = failing([*editor_checks.check_hooks(context)])
-    assert found.mend is not None
-    found.mend()
+    assert found.fix is not None
+    found.fix()
     (found,) = editor_checks.check_hooks(context)
     assert found.state == "remark" and "own memory" in found.sentence
     assert (home / ".claude.json").read_bytes() == before
@@ -143,11 +143,11 @@ def test_hooks_that_capture_beside_a_server_elsewhere(context: DoctorContext, co
     connect("claude-code", server=Server(url="https://memory.example/mcp?profile=core", key="sk-sekha-" + "0" * 48))
     (found,) = editor_checks.check_hooks(context)
     assert found.state == "remark" and str(context.settings.data_dir) in found.sentence
-    assert "https://memory.example/mcp," in found.sentence and "commonplace sync" in found.fix
+    assert "https://memory.example/mcp," in found.sentence and "commonplace sync" in found.advice
     # A key of this memory shows that the server answers from it.
     connect("claude-code", server=Server(url="https://memory.example/mcp", key=secret))
     (found,) = editor_checks.check_hooks(context)
-    assert "fired 8 hooks" in found.sentence
+    assert "ran 8 hooks" in found.sentence
 
 
 def test_a_hook_that_keeps_its_events_elsewhere(context: DoctorContext, connect: Connect, tmp_path: Path) -> None:
@@ -174,4 +174,4 @@ def test_somebody_elses_server_of_that_name_is_left_alone(context: DoctorContext
 def test_an_address_where_nobody_answers(context: DoctorContext, connect: Connect) -> None:
     connect("claude-code", server=Server(url="http://127.0.0.1:9/mcp", key="sk-sekha-" + "0" * 48))
     found = failing([*editor_checks.check_connections(context)])
-    assert "nothing answers" in found.sentence and "commonplace serve" in found.fix
+    assert "nothing answers" in found.sentence and "commonplace serve" in found.advice

@@ -49,7 +49,7 @@ def test_what_cannot_be_started() -> None:
         ("print('Welcome to my server')\ninput()", "'Welcome to my server', which no editor understands"),
         ("print('[1, 2]')\ninput()", "which no editor understands"),
         ('input(); print(\'{"id": 1, "error": {"code": -32603}}\')', "it refuses"),
-        (EMPTY, "not what a server says"),
+        (EMPTY, "not that of an MCP server"),
     ],
 )
 def test_what_is_no_server(script: str, why: str) -> None:
@@ -90,7 +90,7 @@ def test_an_address_is_called_with_its_key(served: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/mcp", "http://127.0.0.1:99999/mcp", "http:///mcp", "nonsense"])
 def test_an_address_where_nobody_is(url: str) -> None:
-    assert re.search("nothing answers|is no address", probe_url(url, {}, 5.0).why)
+    assert re.search("nothing answers|is not an address", probe_url(url, {}, 5.0).why)
 
 
 class _Events(http.server.BaseHTTPRequestHandler):

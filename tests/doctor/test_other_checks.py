@@ -11,7 +11,7 @@ import pytest
 
 import commonplace
 from commonplace.capture.hooks.spool import count_failure, encode_record, spool_folder, write_event
-from commonplace.doctor import editor_checks, memory_checks, versions
+from commonplace.doctor import checkup, editor_checks, memory_checks
 from commonplace.doctor.context import DoctorContext, doctor_context
 from commonplace.doctor.mcp_probe import ProbeResult
 
@@ -40,7 +40,7 @@ def test_an_endpoint_that_nobody_answers_at(context: DoctorContext) -> None:
         endpoint_timeout=5.0,
     )
     found = failing([*memory_checks.check_model(context)])
-    assert "some-model" in found.sentence and "endpoint_url" in found.fix
+    assert "some-model" in found.sentence and "endpoint_url" in found.advice
 
 
 def leave_event(context: DoctorContext, at_ms: int = 0, payload: bytes = b"{}") -> None:
@@ -60,8 +60,8 @@ def test_what_waits_is_a_remark_and_what_waits_for_long_a_failure(filled: Doctor
     assert found.state == "remark" and "1 events wait" in found.sentence
     leave_event(filled, now - 3 * 86_400_000, b'{"session_id": "s", "prompt": "Which port does the server use?"}')
     late = failing([*editor_checks.check_spool(filled)])
-    assert "3 d ago" in late.sentence and late.mend is not None
-    assert "2 events were remembered" in late.mend()
+    assert "3 d ago" in late.sentence and late.fix is not None
+    assert "2 events were stored" in late.fix()
     assert states([*editor_checks.check_spool(filled)]) == {"waiting": "ok"}
 
 
@@ -69,7 +69,7 @@ def test_refused_events_and_failed_hooks_are_counted_until_they_were_seen(filled
     folder = spool_folder(str(filled.settings.data_dir))
     write_event(folder, b"no event of ours")
     (waiting,) = editor_checks.check_spool(filled)
-    assert waiting.mend is not None and "0 events were remembered" in waiting.mend()
+    assert waiting.fix is not None and "0 events were stored" in waiting.fix()
     count_failure(folder, "hook", "disk-full")
     count_failure(folder, "hook", "disk-full")
     found = {finding.what: finding for finding in editor_checks.check_spool(filled)}
@@ -78,9 +78,9 @@ def test_refused_events_and_failed_hooks_are_counted_until_they_were_seen(filled
         "hooks": "failure",
         "refused": "failure",
     }
-    assert "disk-full 2" in found["hooks"].sentence and "Make room" in found["hooks"].fix
-    assert "refused" in found["refused"].fix and found["refused"].mend is not None
-    found["refused"].mend()
+    assert "disk-full 2" in found["hooks"].sentence and "Make room" in found["hooks"].advice
+    assert "refused" in found["refused"].advice and found["refused"].fix is not None
+    found["refused"].fix()
     assert states([*editor_checks.check_spool(filled)]) == {"waiting": "ok"}
 
 
@@ -93,8 +93,8 @@ def test_what_killed_hooks_left_is_swept_away(filled: DoctorContext) -> None:
     for name in ("1-a.part", "2-b.sample"):
         os.utime(folder / name, (1, 1))
     found = {one.what: one for one in editor_checks.check_spool(filled)}["leftovers"]
-    assert found.state == "remark" and "2 files" in found.sentence and found.mend is not None
-    found.mend()
+    assert found.state == "remark" and "2 partial files" in found.sentence and found.fix is not None
+    found.fix()
     assert states([*editor_checks.check_spool(filled)]) == {"waiting": "remark"}
     assert (folder / "3-c.part").exists()
 
@@ -126,8 +126,8 @@ def test_files_that_others_may_read_are_closed(filled: DoctorContext) -> None:
         (data / folder).chmod(0o755)
     filled.settings.database.chmod(0o640)
     found = failing([*memory_checks.check_permissions(filled)])
-    assert "chmod" in found.fix and found.mend is not None
-    assert "6 files and folders" in found.mend()
+    assert "chmod" in found.advice and found.fix is not None
+    assert "6 files and folders" in found.fix()
     assert states([*memory_checks.check_permissions(filled)]) == {"files": "ok"}
     assert data.stat().st_mode & 0o777 == 0o700
     assert filled.settings.database.stat().st_mode & 0o777 == 0o600
@@ -144,7 +144,7 @@ def test_settings_that_do_not_hold_are_a_failure_and_the_rest_goes_on(
     (filled.settings.data_dir / "config.toml").write_text("profile = 'none'\n", encoding="utf-8")
     other = doctor_context()
     assert other.settings.data_dir == filled.settings.data_dir
-    found = failing([*versions.check_versions(other)])
+    found = failing([*checkup.check_versions(other)])
     assert found.what == "settings" and "profile" in found.sentence
     assert other.can_open()
     other.close()
@@ -152,12 +152,12 @@ def test_settings_that_do_not_hold_are_a_failure_and_the_rest_goes_on(
 
 def test_another_version_in_an_editor_is_a_remark(context: DoctorContext) -> None:
     context.answers["a"] = ProbeResult("", ("search",), commonplace.__version__)
-    assert set(states([*versions.check_versions(context)]).values()) == {"ok"}
+    assert set(states([*checkup.check_versions(context)]).values()) == {"ok"}
     context.answers["b"] = ProbeResult("", ("search",), "0.0.1")
-    assert states([*versions.check_versions(context)])["editors"] == "remark"
+    assert states([*checkup.check_versions(context)])["editors"] == "remark"
 
 
 def test_the_places_of_a_project_are_looked_at_too(tmp_path: Path) -> None:
     found = doctor_context(str(tmp_path / "data"), tmp_path)
-    assert [places.project for places in found.places] == [None, tmp_path]
+    assert [locations.project for locations in found.locations] == [None, tmp_path]
     assert found.settings.data_dir == tmp_path / "data"

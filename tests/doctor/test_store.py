@@ -55,19 +55,19 @@ def test_damaged_pages_are_told_with_what_to_do(filled: DoctorContext, behind: B
     behind("CREATE TABLE t (a UNIQUE); INSERT INTO t VALUES (1)")
     behind("PRAGMA writable_schema = 1; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 't'")
     found = failing([*memory_checks.check_store(filled)])
-    assert found.what == "integrity" and found.mend is None and "a copy of your own" in found.fix
+    assert found.what == "integrity" and found.fix is None and "a copy of your own" in found.advice
     backups = filled.settings.data_dir / "backups"
     backups.mkdir()
     (backups / "commonplace-schema1.db").write_bytes(b"")
     filled.close()
-    assert str(backups) in failing([*memory_checks.check_store(filled)]).fix
+    assert str(backups) in failing([*memory_checks.check_store(filled)]).advice
 
 
 def test_a_damaged_index_is_made_anew(filled: DoctorContext, behind: Behind) -> None:
     behind("UPDATE passages_fts_data SET block = x'00ff00ff' WHERE id > 10")
     found = failing([*memory_checks.check_store(filled)])
-    assert found.what == "integrity" and found.mend is not None
-    assert "10 items" in found.mend()
+    assert found.what == "integrity" and found.fix is not None
+    assert "10 items" in found.fix()
     assert set(states([*memory_checks.check_store(filled)]).values()) == {"ok"}
     assert len(recall(filled.memory(), "apple", Scope(), 20).hits) == 10
 
@@ -82,25 +82,25 @@ def test_a_damaged_index_is_made_anew(filled: DoctorContext, behind: Behind) -> 
 def test_words_that_were_lost_or_left_behind(filled: DoctorContext, behind: Behind, script: str, words: str) -> None:
     behind(script)
     found = failing([*memory_checks.check_index(filled)])
-    assert found.what == "words" and words in found.sentence and found.mend is not None
-    assert "mended" in found.mend()
+    assert found.what == "words" and words in found.sentence and found.fix is not None
+    assert "repaired" in found.fix()
     assert states([*memory_checks.check_index(filled)])["words"] == "ok"
 
 
 def test_vectors_that_nobody_works_on(filled: DoctorContext, behind: Behind) -> None:
     behind("DELETE FROM jobs WHERE id > 5; UPDATE jobs SET tries = 5 WHERE id = 1")
     found = failing([*memory_checks.check_index(filled)])
-    assert found.what == "vectors" and "6 of 10" in found.sentence and found.mend is not None
-    assert "10 wait" in found.mend()
+    assert found.what == "vectors" and "6 of 10" in found.sentence and found.fix is not None
+    assert "10 wait" in found.fix()
     assert states([*memory_checks.check_index(filled)])["vectors"] == "remark"
 
 
 def test_little_room_is_told(filled: DoctorContext, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     free = next(one for one in memory_checks.check_store(filled) if one.what == "disk")
     assert free.state == "ok" and "GB are free" in free.sentence
-    monkeypatch.setattr(memory_checks, "LITTLE_ROOM", 2**62)
+    monkeypatch.setattr(memory_checks, "LOW_DISK_SPACE", 2**62)
     assert states([*memory_checks.check_store(filled)])["disk"] == "remark"
-    monkeypatch.setattr(memory_checks, "NO_ROOM", 2**61)
+    monkeypatch.setattr(memory_checks, "NO_DISK_SPACE", 2**61)
     assert failing([*memory_checks.check_store(filled)]).what == "disk"
 
 
@@ -111,7 +111,7 @@ def test_a_large_log_is_told(filled: DoctorContext, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_check_that_takes_too_long_is_given_up(filled: DoctorContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_checks, "SECONDS", -1.0)
+    monkeypatch.setattr(memory_checks, "COUNT_SECONDS", -1.0)
     memory = filled.memory()
     assert memory is filled.memory()
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""`add --jsonl`: many things at once, one JSON object per line, 500 to a transaction."""
+"""`add`: remember one thing from the command line or a pipe, or many from a JSONL file, 500 to a transaction."""
 
 from __future__ import annotations
 
@@ -13,18 +13,14 @@ from typing import IO, Any, NoReturn
 import click
 
 from commonplace.cli.command import Call, StoppedEarly, command
-from commonplace.cli.options import field_option, join_names, parse_fields, root_metadata
-from commonplace.cli.tables import progress
-from commonplace.cli.terminal import read_stdin, stdin_is_piped
+from commonplace.cli.options import STDIN, field_option, parse_fields, place_options, root_metadata, split_names
+from commonplace.cli.terminal import progress, read_stdin, stdin_is_piped
 from commonplace.dialects.records import contradiction_record
 from commonplace.errors import CommonplaceError, InvalidInput, TooLarge
 from commonplace.input_limits import MAX_VALUES, check_json
-from commonplace.memory.contradictions import Contradiction, find_contradictions
-from commonplace.memory.edit_and_forget import enrich_item
-from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import NewItem, make_draft, remember, remember_all
-from commonplace.model import DETAIL_FIELDS, KINDS, Item, Kind
+from commonplace.memory.remember import NewItem, Remembered, join_fields, make_draft, remember_all, remember_item
+from commonplace.model import DETAIL_FIELDS, KINDS, Kind
 from commonplace.text.dates import parse_time
 from commonplace.text.paths import check_glob
 from commonplace.text.project_names import base_name
@@ -32,7 +28,7 @@ from commonplace.text.project_names import base_name
 BATCH = 500
 MAX_LINE = 16 << 20
 DETAILS = tuple(dict.fromkeys(name for names in DETAIL_FIELDS.values() for name in names))
-LISTS = frozenset({"concepts", "files_read", "files_modified", "relevant_files", "paths"})
+COMMA_SEPARATED = frozenset({"concepts", "files_read", "files_modified", "relevant_files", "paths"})
 FIELD_ALIASES = {"text": "content", "session_id": "session", "created_at": "created_at_epoch"}
 KNOWN_FIELDS = (
     *("content", "text", "kind", "type", "title", *DETAILS, "project", "session", "session_id", "tags"),
@@ -42,27 +38,162 @@ KNOWN_FIELDS = (
 Line = tuple[int, NewItem]
 
 
+@command(
+    "add",
+    'commonplace add "Sessions are kept in Redis for 30 days" --type decision',
+    'commonplace add "Never log request bodies" --type rule --global --tag privacy',
+    'commonplace add "Validate input with zod" --type rule --path "src/api/**" --category api',
+    'git log -1 --format=%B | commonplace add - --kind observation --type commit --title "Last commit"',
+    'commonplace add "Added token checks" --kind observation --type file-write --files-modified src/auth.py',
+    'commonplace add --kind summary --field request="Log in" --field completed="JWT middleware"',
+    "commonplace add --jsonl notes.jsonl --project my-api",
+)
+@click.argument("text", required=False)
+@click.option("--kind", type=click.Choice(KINDS), default="memory", show_default=True, help="The kind of item.")
+@click.option("--type", "type_", default="", help="decision, rule, fact, note, file-write, command, ... (any word).")
+@click.option("--title", default="", help="Short title; taken from the text if omitted.")
+@click.option("--subtitle", default="", help="A line below the title.")
+@click.option("--narrative", default="", help="What happened, in a sentence or two.")
+@click.option("--facts", multiple=True, help="A fact; may be repeated.")
+@click.option("--concepts", multiple=True, help="Concepts, comma separated or repeated.")
+@click.option("--files-read", multiple=True, help="Files that were read, comma separated or repeated.")
+@click.option("--files-modified", multiple=True, help="Files that were changed, comma separated or repeated.")
+@click.option("--path", "paths", multiple=True, metavar="GLOB", help="Files it is about (memories); may be repeated.")
+@click.option("--category", default="", help="Grouping key of a memory: its rule file or skill folder.")
+@field_option(
+    "Another field of its kind: request, completed, learned, next_steps (summary), task, progress"
+    " (checkpoint), role (message) ...; may be repeated."
+)
+@click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
+@place_options("The project it belongs to; that of the current folder if omitted.")
+@click.option("--session", metavar="KEY", help="The session it is part of.")
+@click.option("--importance", type=float, help="0 to 10.")
+@click.option("--at", metavar="TIME", help="When it happened: ISO 8601 (local without an offset) or epoch ms.")
+@click.option("--jsonl", metavar="FILE", help="Add one item for each line of FILE, a JSON object (- reads stdin).")
+def add(
+    call: Call,
+    text: str | None,
+    kind: Kind,
+    type_: str,
+    title: str,
+    tags: Sequence[str],
+    project: str | None,
+    only_global: bool,
+    session: str | None,
+    importance: float | None,
+    at: str | None,
+    jsonl: str | None,
+    **details: Any,
+) -> None:
+    """Remember something. It can be searched as soon as the command returns.
+
+    TEXT is what to remember; `-` reads standard input, and so does leaving it out when something is piped in.
+    A duplicate in the same project is stored only once. Passwords and keys are redacted before writing.
+
+    With --jsonl each line is one object with content (or text), kind, type, title, the fields of its kind, project,
+    session, tags, importance, created_at or created_at_epoch, and metadata. Times without an offset are UTC there.
+    """
+    project = call.project(project, only_global)
+    fields = _detail_fields(**details)
+    if jsonl is not None:
+        _refuse_with_jsonl(text, title, fields, tags, session, importance, at)
+        add_lines(call, jsonl, kind=kind, type_=type_, project=project)
+        return
+    new = NewItem(
+        content=_content(text, optional=bool(title or fields)),
+        kind=kind,
+        type=type_,
+        title=title,
+        details=fields,
+        meta=root_metadata(fields),
+        project=project,
+        session=session,
+        tags=tags,
+        importance=importance,
+        created_ms=None if at is None else parse_time(at, local=True),
+    )
+    with call.local_memory() as memory:
+        done = remember_item(memory, new)
+    call.answer(_reply(done), _sentence(done))
+    for one in done.contradictions:
+        call.note(
+            f"This may contradict or replace {one.item.id}: {one.item.title}\n"
+            f"If it replaces it: commonplace supersede {one.item.id} --by {done.item.id}"
+        )
+
+
+def _detail_fields(
+    *, paths: Sequence[str], facts: Sequence[str], fields: Sequence[str], **others: Any
+) -> dict[str, str]:
+    """The fields of the item that have options of their own, and those given with --field."""
+    named = {name: value if isinstance(value, str) else split_names(value) for name, value in others.items()}
+    given = join_fields({**named, "facts": facts, "paths": [*map(check_glob, paths)]}) | parse_fields(fields)
+    return {name: value for name, value in given.items() if value}
+
+
+def _content(text: str | None, *, optional: bool) -> str:
+    """The given or piped text. A pipe is read without `-` only if nothing else was given: it may never end."""
+    if text == STDIN:
+        return read_stdin()
+    if text is not None:
+        return text
+    if not optional and stdin_is_piped():
+        return read_stdin()
+    if not optional:
+        raise InvalidInput("There is nothing to remember.", 'Give a text: commonplace add "We use PostgreSQL 16".')
+    return ""
+
+
+def _refuse_with_jsonl(*given: object) -> None:
+    if any(given):
+        raise click.UsageError(
+            "With --jsonl only --kind, --type, --project and --global are used; each line has its own fields.",
+            click.get_current_context(),
+        )
+
+
+def _reply(done: Remembered) -> dict[str, Any]:
+    item = done.item
+    return {
+        "id": item.id,
+        "uid": item.uid,
+        "short_id": item.short_id,
+        "duplicate": done.duplicate,
+        "project": item.project,
+        "kind": item.kind,
+        "type": item.type,
+        "contradicts": [contradiction_record(one) for one in done.contradictions],
+    }
+
+
+def _sentence(done: Remembered) -> str:
+    item = done.item
+    place = f"in {base_name(item.project)}" if item.project else "for every project"
+    verb = "Already known:" if done.duplicate else "Remembered"
+    return f"{verb} {item.kind} {item.id} ({item.short_id}) {place}"
+
+
 class BatchWriter:
-    """Lines on their way into the store, and what has become of those before them."""
+    """Writes lines in batches, and counts what became of them."""
 
     def __init__(self, memory: LocalMemory) -> None:
         self.memory = memory
         self.waiting: list[Line] = []
         self.stored = self.duplicates = self.last_line = 0
 
-    def add(self, number: int, note: NewItem) -> None:
-        self.waiting.append((number, note))
+    def add(self, number: int, new: NewItem) -> None:
+        self.waiting.append((number, new))
         if len(self.waiting) >= BATCH:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits. If one of it is wrong, write those before it and say which one."""
+        """Write the waiting lines. If one is invalid, write those before it and say which one."""
         if not self.waiting:
             return
         try:
-            results = remember_all(self.memory, [note for _number, note in self.waiting])
+            results = remember_all(self.memory, [new for _number, new in self.waiting])
         except (InvalidInput, TooLarge):
-            self._stop_at_first_bad()
+            self._stop_at_first_invalid()
         except CommonplaceError as error:
             raise type(error)(f"{error.message} {self.so_far(self.waiting[0][0])}", error.hint) from error
         self.stored += sum(not result.duplicate for result in results)
@@ -71,16 +202,16 @@ class BatchWriter:
         self.waiting = []
 
     def stop(self, number: int, error: CommonplaceError) -> NoReturn:
-        """Keep the good lines before a bad one, and tell where to go on."""
+        """Store the lines before an invalid one, and say where to continue."""
         self.flush()
         done = {"line": number, "stored": self.stored, "duplicates": self.duplicates}
         raise StoppedEarly(f"Line {number}: {error.message} {self.so_far(number)}", error.hint, done) from error
 
-    def _stop_at_first_bad(self) -> NoReturn:
+    def _stop_at_first_invalid(self) -> NoReturn:
         now = self.memory.clock()
-        for at, (number, note) in enumerate(self.waiting):
+        for at, (number, new) in enumerate(self.waiting):
             try:
-                make_draft(note, now)
+                make_draft(new, now)
             except (InvalidInput, TooLarge) as error:
                 self.waiting = self.waiting[:at]
                 self.stop(number, error)
@@ -92,33 +223,34 @@ class BatchWriter:
 
 
 def add_lines(call: Call, source: str, *, kind: Kind, type_: str, project: str | None) -> None:
-    """Remember every line of a file or of stdin. Kind, type and project are for lines that do not name theirs."""
-    with _opened(source) as (stream, size), call.memory() as memory, progress("Remembering", size) as advance:
-        bulk = BatchWriter(memory)
+    """Remember every line of a file or of stdin. Kind, type and project are defaults for lines without their own."""
+    with _opened(source) as (stream, size), call.local_memory() as memory, progress("Remembering", size) as advance:
+        writer = BatchWriter(memory)
         try:
             for number, raw in enumerate(iter(lambda: stream.readline(MAX_LINE + 1), b""), 1):
                 if raw.strip():
                     try:
                         if len(raw) > MAX_LINE:
                             raise TooLarge(f"It is longer than {MAX_LINE:,} bytes.", "Split it.")
-                        note = parse_line(raw, kind=kind, type_=type_, project=project)
+                        new = parse_line(raw, kind=kind, type_=type_, project=project)
                     except (InvalidInput, TooLarge) as error:
-                        bulk.stop(number, error)
-                    bulk.add(number, note)
+                        writer.stop(number, error)
+                    writer.add(number, new)
                 advance(len(raw))
-            bulk.flush()
+            writer.flush()
         except KeyboardInterrupt:
-            call.note(f"Interrupted. {bulk.so_far(bulk.last_line + 1)}")
+            call.note(f"Interrupted. {writer.so_far(writer.last_line + 1)}")
             raise
-    if call.json:
-        call.reply({"stored": bulk.stored, "duplicates": bulk.duplicates, "lines": bulk.stored + bulk.duplicates})
-    else:
-        known = f", {bulk.duplicates:,} already known" if bulk.duplicates else ""
-        call.say(f"Remembered {bulk.stored:,} of {bulk.stored + bulk.duplicates:,} lines{known}.")
+    lines = writer.stored + writer.duplicates
+    known = f", {writer.duplicates:,} already known" if writer.duplicates else ""
+    call.answer(
+        {"stored": writer.stored, "duplicates": writer.duplicates, "lines": lines},
+        f"Remembered {writer.stored:,} of {lines:,} lines{known}.",
+    )
 
 
 def parse_line(raw: bytes, *, kind: Kind, type_: str, project: str | None) -> NewItem:
-    """One line as a note. `"project": null` means everywhere; no project at all means the given one."""
+    """One line as a new item. `"project": null` means every project; no project at all means the given one."""
     data = _object(raw)
     unknown = sorted(set(data) - set(KNOWN_FIELDS))
     if unknown:
@@ -127,7 +259,7 @@ def parse_line(raw: bytes, *, kind: Kind, type_: str, project: str | None) -> Ne
     for name, other in FIELD_ALIASES.items():
         if name != "created_at" and name in values and other in values:
             raise InvalidInput(f"{name} and {other} are the same field.", "Give one of them.")
-    details = {name: _words(name, values[name]) for name in DETAILS if name in values}
+    details = {name: _detail(name, values[name]) for name in DETAILS if name in values}
     metadata = values.get("metadata", {})
     if not isinstance(metadata, dict):
         raise InvalidInput("metadata must be an object.")
@@ -140,7 +272,7 @@ def parse_line(raw: bytes, *, kind: Kind, type_: str, project: str | None) -> Ne
         type=_text(values, "type", type_),
         title=_text(values, "title", ""),
         details=details,
-        # A line that names its own project may speak of files elsewhere.
+        # A line that names its own project may be about files elsewhere.
         meta=metadata if "project" in data else root_metadata(details) | metadata,
         project=_text(values, "project", "") or None if "project" in data else project,
         session=_text(values, "session", _text(values, "session_id", "")) or None,
@@ -170,12 +302,11 @@ def _text(values: dict[str, Any], name: str, default: str) -> str:
     return value
 
 
-def _words(name: str, value: object) -> str:
+def _detail(name: str, value: object) -> str:
     if isinstance(value, str):
-        return join_names([value]) if name in LISTS else value
+        return ", ".join(split_names([value])) if name in COMMA_SEPARATED else value
     if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
-        # A glob may hold a comma.
-        return ("\n" if name == "paths" else ", ").join(value)
+        return join_fields({name: value})[name]
     raise InvalidInput(f"{name} must be text or a list of texts.")
 
 
@@ -208,7 +339,7 @@ def _created(values: dict[str, Any]) -> int | None:
 
 @contextlib.contextmanager
 def _opened(source: str) -> Iterator[tuple[IO[bytes], int | None]]:
-    if source == "-":
+    if source == STDIN:
         yield sys.stdin.buffer, None
         return
     try:
@@ -218,160 +349,3 @@ def _opened(source: str) -> Iterator[tuple[IO[bytes], int | None]]:
         raise InvalidInput(f"The file {source} cannot be read: {why}.", "Name a file, or - for stdin.") from error
     with stream:
         yield stream, Path(source).stat().st_size
-
-
-@command(
-    "add",
-    'commonplace add "Sessions are kept in Redis for 30 days" --type decision',
-    'commonplace add "Never log request bodies" --type rule --global --tag privacy',
-    'commonplace add "Validate input with zod" --type rule --path "src/api/**" --category api',
-    'git log -1 --format=%B | commonplace add - --kind observation --type commit --title "Last commit"',
-    'commonplace add "Added token checks" --kind observation --type file-write --files-modified src/auth.py',
-    'commonplace add --kind summary --field request="Log in" --field completed="JWT middleware"',
-    "commonplace add --jsonl notes.jsonl --project my-api",
-)
-@click.argument("text", required=False)
-@click.option("--kind", type=click.Choice(KINDS), default="memory", show_default=True, help="What sort of thing it is.")
-@click.option("--type", "type_", default="", help="decision, rule, fact, note, file-write, command, ... (any word).")
-@click.option("--title", default="", help="Short title; taken from the text if omitted.")
-@click.option("--subtitle", help="A line below the title.")
-@click.option("--narrative", help="What happened, told in a sentence or two.")
-@click.option("--facts", multiple=True, help="A fact; may be repeated.")
-@click.option("--concepts", multiple=True, help="Concepts, comma separated or repeated.")
-@click.option("--files-read", multiple=True, help="Files looked at, comma separated or repeated.")
-@click.option("--files-modified", multiple=True, help="Files changed, comma separated or repeated.")
-@click.option("--path", "paths", multiple=True, metavar="GLOB", help="Files it is about (memories); may be repeated.")
-@click.option("--category", help="Grouping key of a memory: its rule file or skill folder.")
-@field_option(
-    "Another field of its kind: request, completed, learned, next_steps (summary), task, progress"
-    " (checkpoint), role (message) ...; may be repeated."
-)
-@click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
-@click.option("--project", help="The project it belongs to; found from the current folder if omitted.")
-@click.option("--global", "everywhere", is_flag=True, help="It belongs to no project: it holds everywhere.")
-@click.option("--session", metavar="KEY", help="The session it is part of.")
-@click.option("--importance", type=float, help="0 to 10.")
-@click.option("--at", metavar="TIME", help="When it happened: ISO 8601 (local without an offset) or epoch ms.")
-@click.option("--jsonl", metavar="FILE", help="Remember one JSON object per line of FILE (- reads stdin).")
-def add(
-    call: Call,
-    text: str | None,
-    kind: Kind,
-    type_: str,
-    title: str,
-    subtitle: str | None,
-    narrative: str | None,
-    facts: Sequence[str],
-    concepts: Sequence[str],
-    files_read: Sequence[str],
-    files_modified: Sequence[str],
-    paths: Sequence[str],
-    category: str | None,
-    fields: Sequence[str],
-    tags: Sequence[str],
-    project: str | None,
-    everywhere: bool,
-    session: str | None,
-    importance: float | None,
-    at: str | None,
-    jsonl: str | None,
-) -> None:
-    """Remember something. It can be found as soon as the command returns.
-
-    TEXT is what to remember; `-` reads it from a pipe, and so does leaving it out when something is piped in.
-    The same thing said twice in the same place is kept once. Passwords and keys are blacked out before writing.
-
-    With --jsonl each line is one object with content (or text), kind, type, title, the fields of its kind, project,
-    session, tags, importance, created_at or created_at_epoch, and metadata. Times without an offset are UTC there.
-    """
-    project = call.project(project, everywhere)
-    details = {
-        "subtitle": subtitle or "",
-        "narrative": narrative or "",
-        "facts": ", ".join(facts),
-        "concepts": join_names(concepts),
-        "files_read": join_names(files_read),
-        "files_modified": join_names(files_modified),
-        "paths": "\n".join(map(check_glob, paths)),
-        "category": category or "",
-        **parse_fields(fields),
-    }
-    details = {name: value for name, value in details.items() if value}
-    if jsonl is not None:
-        _refuse_with_jsonl(text, title, details, tags, session, importance, at)
-        add_lines(call, jsonl, kind=kind, type_=type_, project=project)
-        return
-    note = NewItem(
-        content=_content(text, optional=bool(title or details)),
-        kind=kind,
-        type=type_,
-        title=title,
-        details=details,
-        meta=root_metadata(details),
-        project=project,
-        session=session,
-        tags=tags,
-        importance=importance,
-        created_ms=None if at is None else parse_time(at, local=True),
-    )
-    _remember(call, note)
-
-
-def _remember(call: Call, note: NewItem) -> None:
-    """Remember it, and say what became of it."""
-    with call.memory() as memory:
-        stored = remember(memory, note)
-        item = get_item(memory, stored.id)
-        if stored.duplicate:
-            item = enrich_item(memory, item, note.tags)
-        # By words only: a model takes longer to load than all the rest.
-        against = find_contradictions(memory, item)
-    if call.json:
-        call.reply(_reply(item, stored.duplicate, against))
-        return
-    call.say(_sentence(item, stored.duplicate))
-    for one in against:
-        call.note(
-            f"This may contradict or replace {one.item.id}: {one.item.title}\n"
-            f"If it replaces it: commonplace supersede {one.item.id} --by {item.id}"
-        )
-
-
-def _content(text: str | None, *, optional: bool) -> str:
-    """The text given, or piped in. Without a text, a pipe is read only if nothing else was given: it may never end."""
-    if text == "-":
-        return read_stdin()
-    if text is not None:
-        return text
-    if not optional and stdin_is_piped():
-        return read_stdin()
-    if not optional:
-        raise InvalidInput("There is nothing to remember.", 'Give a text: commonplace add "We use PostgreSQL 16".')
-    return ""
-
-
-def _refuse_with_jsonl(*given: object) -> None:
-    if any(given):
-        raise click.UsageError(
-            "Beside --jsonl only --kind, --type, --project and --global are used; each line has its own fields.",
-            click.get_current_context(),
-        )
-
-
-def _reply(item: Item, duplicate: bool, against: Sequence[Contradiction]) -> dict[str, Any]:
-    return {
-        "id": item.id,
-        "uid": item.uid,
-        "short_id": item.short_id,
-        "duplicate": duplicate,
-        "project": item.project,
-        "kind": item.kind,
-        "type": item.type,
-        "contradicts": [contradiction_record(one) for one in against],
-    }
-
-
-def _sentence(item: Item, duplicate: bool) -> str:
-    place = f"in {base_name(item.project)}" if item.project else "for every project"
-    said = "Already known:" if duplicate else "Remembered"
-    return f"{said} {item.kind} {item.id} ({item.short_id}) {place}"

@@ -1,4 +1,8 @@
-"""What every command is given: where the store is, how to answer, and a help page with examples."""
+"""How a command is declared, what it is given (the memory, the settings, the output), and how its errors are printed.
+
+Exit codes: 0 success    1 unexpected    2 wrong arguments    3 not found    4 conflict    5 store    6 timeout
+7 embedder    8 not allowed    9 faults found    10 another server    130 interrupted (Ctrl-C)    141 closed pipe
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import update_wrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec
 
 import click
 
@@ -20,10 +24,15 @@ from commonplace.errors import CommonplaceError, InvalidInput, StoreError
 from commonplace.text.redact import redact
 
 if TYPE_CHECKING:
+    from commonplace.library.memory import Memory
     from commonplace.memory.local_memory import LocalMemory
 
-
 P = ParamSpec("P")
+Text = str | Sequence[str] | Callable[[], object]
+
+WRONG_USE = 2
+INTERRUPTED = 130
+CLOSED_PIPE = 141
 
 
 @dataclass(slots=True)
@@ -35,12 +44,15 @@ class Call:
     json: bool = False
 
     def settings(self, **overrides: object) -> Settings:
-        """Settings of this run; values that are None were not given."""
+        """Settings of this run; an override that is None is ignored."""
         return load({"data_dir": self.data_dir, **overrides})
 
     @contextlib.contextmanager
-    def memory(self, *, asks: bool = False) -> Iterator[LocalMemory]:
-        """The memory, open for the length of the block, with what hooks left for it: more of it for one who asks."""
+    def local_memory(self, *, drain_more: bool = False) -> Iterator[LocalMemory]:
+        """Open the memory for the length of the block, and store captured events that are waiting.
+
+        Commands that answer questions take more time for waiting events (`drain_more`) than others.
+        """
         from commonplace.capture.hooks.drain_inline import (
             LONG_DRAIN_SECONDS,
             SHORT_DRAIN_SECONDS,
@@ -53,32 +65,42 @@ class Call:
         settings = self.settings()
         memory = open_memory(settings)
         try:
-            if left := drain_some(settings, LONG_DRAIN_SECONDS if asks else SHORT_DRAIN_SECONDS):
-                self.note(f"{left:,} captured events still wait; `commonplace drain` remembers them now.")
+            if left := drain_some(settings, LONG_DRAIN_SECONDS if drain_more else SHORT_DRAIN_SECONDS):
+                self.note(f"{left:,} captured events still wait; `commonplace drain` stores them now.")
             yield memory
         finally:
             with contextlib.suppress(StoreError):
                 drop_stale_contexts(settings, mark_reader(memory))
             memory.close()
 
-    def project(self, named: str | None, everywhere: bool, here: Callable[[], str | None] | None = None) -> str | None:
-        """The project that a command is about: the one named, none for --global, else the one of the folder."""
-        if named is not None and everywhere:
-            raise click.UsageError("--project and --global exclude each other.", click.get_current_context())
-        if named is not None or everywhere:
-            return named
-        return (here or self.project_here)()
+    @contextlib.contextmanager
+    def memory(self, *, drain_more: bool = False) -> Iterator[Memory]:
+        """The same with the methods of the Python library."""
+        from commonplace.library.memory import Memory
 
-    def project_here(self) -> str | None:
-        """The project of the current folder; None outside any."""
+        with self.local_memory(drain_more=drain_more) as local:
+            yield Memory.over(local, catch_up=True)
+
+    def project(
+        self, named: str | None, only_global: bool, default: Callable[[], str | None] | None = None
+    ) -> str | None:
+        """The project a command is about: the given one, none with --global, else that of the current folder."""
+        if named is not None and only_global:
+            raise click.UsageError("--project and --global exclude each other.", click.get_current_context())
+        if named is not None or only_global:
+            return named
+        return (default or self.current_project)()
+
+    def current_project(self) -> str | None:
+        """The project of the current folder, if it belongs to one."""
         try:
             return self.project_at(Path.cwd())
         except OSError:
-            # The folder was removed under us.
+            # The folder was removed while we are in it.
             return None
 
     def project_at(self, folder: Path) -> str | None:
-        """The project of a folder. What hooks told of it may still wait, and be the first of its project."""
+        """The project of a folder. Waiting events are stored first: they may be the first of a project."""
         from commonplace.capture.hooks.drain_inline import LONG_DRAIN_SECONDS, drain_some
         from commonplace.memory.projects import detect_known_project
         from commonplace.text.project_names import detect_project
@@ -89,20 +111,56 @@ class Call:
             found = detect_known_project(self.settings(), folder)
         return found
 
-    def reply(self, data: Mapping[str, Any], shown_once: Mapping[str, str] | None = None) -> None:
-        """The answer to a program, without secrets but one that is to be told."""
+    def answer(self, record: Mapping[str, Any], text: Text = (), **style: Any) -> None:
+        """Print the result of the command: the record with --json, else lines of text or what `text` prints."""
+        if self.json:
+            self.reply(record)
+        elif callable(text):
+            text()
+        else:
+            for line in [text] if isinstance(text, str) else text:
+                self.say(line, **style)
+
+    def answer_list(
+        self,
+        name: str,
+        rows: Sequence[Mapping[str, Any]],
+        show: Callable[[Sequence[Mapping[str, Any]]], object],
+        empty: str,
+        **more: Any,
+    ) -> None:
+        """Print a list under its name with --json, else as a table, or a note if it is empty.
+
+        `next_cursor`, if given, is where the next page starts.
+        """
+        if self.json:
+            self.reply({name: rows, **more})
+            return
+        if rows:
+            show(rows)
+        else:
+            self.note(empty)
+        if more.get("next_cursor"):
+            self.note(f"More: --cursor {more['next_cursor']}")
+
+    def reply(self, data: Mapping[str, Any], secrets: Mapping[str, str] | None = None) -> None:
+        """Print JSON without secrets, except those in `secrets`, such as a new key."""
         from commonplace.text.redact import redact_data
 
-        click.echo(json.dumps({**redact_data(dict(data)), **(shown_once or {})}, ensure_ascii=False, indent=2))
+        click.echo(json.dumps({**redact_data(dict(data)), **(secrets or {})}, ensure_ascii=False, indent=2))
 
     def say(self, text: str, **style: Any) -> None:
-        """A line of the answer to a person."""
+        """Print a line for a person."""
         click.secho(plain(text), **style)
 
     def note(self, text: str) -> None:
-        """A remark beside the answer, which programs do not need."""
+        """Print a remark on standard error, for people only."""
         if not self.json:
             click.secho(plain(text), err=True, fg="yellow")
+
+    def exit(self, code: int) -> NoReturn:
+        """End with an exit code after the answer was printed."""
+        click.get_current_context().exit(code)
 
 
 class Command(click.Command):
@@ -115,7 +173,7 @@ class Command(click.Command):
 
 
 class ListingGroup(click.Group):
-    """A group that lists when it is called alone; its help ends with examples, those of its commands too."""
+    """A group that lists if it is called without a subcommand; its help ends with examples, also of its commands."""
 
     examples: tuple[str, ...] = ()
 
@@ -125,7 +183,7 @@ class ListingGroup(click.Group):
 
 
 def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
-    """The Examples section, unwrapped so that a line can be copied."""
+    """Write the Examples section, unwrapped so that a line can be copied."""
     with formatter.section("Examples"):
         for line in examples:
             formatter.write(f"{'':{formatter.current_indent}}$ {line}\n")
@@ -143,11 +201,13 @@ def command(name: str, *examples: str) -> Callable[[Callable[Concatenate[Call, P
     return decorate
 
 
-def listing(name: str, *examples: str) -> Callable[[Callable[Concatenate[Call, P], None]], ListingGroup]:
-    """Make a group of a function that lists, with its options; its other commands are added to it."""
+def listing(
+    name: str, *examples: str, commands: Sequence[click.Command]
+) -> Callable[[Callable[Concatenate[Call, P], None]], ListingGroup]:
+    """Make a group of a function that lists, with its options and its subcommands."""
 
     def decorate(function: Callable[Concatenate[Call, P], None]) -> ListingGroup:
-        def alone(*args: P.args, **kwargs: P.kwargs) -> None:
+        def without_subcommand(*args: P.args, **kwargs: P.kwargs) -> None:
             ctx = click.get_current_context()
             if ctx.invoked_subcommand is None:
                 function(ctx.ensure_object(Call), *args, **kwargs)
@@ -155,16 +215,19 @@ def listing(name: str, *examples: str) -> Callable[[Callable[Concatenate[Call, P
                 _refuse_options(ctx)
 
         # With its options, which click keeps on the function until a command is made of it.
-        made = click.command(name, cls=ListingGroup, invoke_without_command=True)(update_wrapper(alone, function))
+        wrapped = update_wrapper(without_subcommand, function)
+        made = click.command(name, cls=ListingGroup, invoke_without_command=True)(wrapped)
         made.examples = examples
         made.params += [json_option(), data_dir_option()]
+        for subcommand in commands:
+            made.add_command(subcommand)
         return made
 
     return decorate
 
 
 def _refuse_options(ctx: click.Context) -> None:
-    """Complain about options of the list before another command, which would not see them."""
+    """Refuse options of the list before a subcommand, which would not see them."""
     typed = click.core.ParameterSource.COMMANDLINE
     for param in ctx.command.params:
         if param.expose_value and param.name and ctx.get_parameter_source(param.name) is typed:
@@ -176,7 +239,7 @@ pass_call = click.make_pass_decorator(Call, ensure=True)
 
 def json_option() -> click.Option:
     return click.Option(
-        ["--json", "json_"], is_flag=True, expose_value=False, callback=_set_json, help="Answer in JSON, for programs."
+        ["--json", "json_"], is_flag=True, expose_value=False, callback=_set_json, help="Print JSON, for programs."
     )
 
 
@@ -203,17 +266,12 @@ def _set_data_dir(ctx: click.Context, param: click.Parameter, value: str | None)
     ctx.ensure_object(Call).data_dir = value
 
 
-WRONG_USE = 2
-INTERRUPTED = 130
-CLOSED_PIPE = 141
-
-
 class ClosedPipe(Exception):
-    """Whoever read our output went away."""
+    """The reader of our output closed the pipe."""
 
 
 class StoppedEarly(InvalidInput):
-    """Bad input in the middle of something long. `done` tells what had happened by then."""
+    """Invalid input in the middle of something long; `done` says what had been done by then."""
 
     def __init__(self, message: str, hint: str, done: Mapping[str, object]) -> None:
         super().__init__(message, hint)
@@ -221,7 +279,7 @@ class StoppedEarly(InvalidInput):
 
 
 def report_failure(error: Exception, call: Call) -> int:
-    """Tell what went wrong and return the exit code."""
+    """Print what went wrong and return the exit code."""
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
     if isinstance(error, click.Abort):
@@ -250,7 +308,7 @@ def _print_error(call: Call, code: str, message: str, hint: str, more: Mapping[s
         # The stdout of `mcp` belongs to the protocol.
         click.echo(json.dumps({"error": body}, ensure_ascii=False, indent=2), err=call.command == "mcp")
         return
-    # Outside of click's context, which knew about colour.
+    # click's context, which knows about colour, is gone by now.
     click.secho("error: ", fg="red", bold=True, nl=False, err=True, color=use_colour())
     click.echo(plain(message), err=True)
     if hint:
@@ -260,4 +318,4 @@ def _print_error(call: Call, code: str, message: str, hint: str, more: Mapping[s
 
 def _usage_hint(error: click.ClickException) -> str:
     ctx = error.ctx if isinstance(error, click.UsageError) else None
-    return f"`{ctx.command_path} --help` tells how to call it." if ctx else "`commonplace --help` tells how to call it."
+    return f"See `{ctx.command_path if ctx else 'commonplace'} --help`."

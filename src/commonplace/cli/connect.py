@@ -1,4 +1,4 @@
-"""What an editor is told to use: a server that it starts itself, or the address of one that runs, with a key."""
+"""`connect` and `disconnect`: add the server and hooks to the editors on this machine, or remove them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import click
 
 from commonplace.cli.command import Call, command
-from commonplace.cli.options import PluginChoice, project_root
+from commonplace.cli.options import PluginChoice, dry_run_option, project_root
 from commonplace.cli.output_files import unified_diff
 from commonplace.cli.terminal import plain, use_colour
 from commonplace.config import PROFILES
@@ -36,33 +36,33 @@ from commonplace.model import Key
 from commonplace.text.redact import redact
 
 DEFAULT_PROFILE = "core"
-# In place of a key that is made only if it is written.
+# A placeholder for a key that is created only if it is written.
 NO_KEY_YET = "sk-sekha-"
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectOptions:
-    """What a person chose for every editor that is connected in one run."""
+    """What is configured in every editor that is connected in one run."""
 
     call: Call
-    places: Locations
+    locations: Locations
     profile: str
     url: str
     key: str
     hooks: bool
 
     def wanted(self, editor: Host) -> DesiredConnection:
-        """What this editor is to have. A key that it has for this address already is kept, unless it was revoked."""
+        """What this editor gets. A key that it already has for this address is kept, unless it was revoked."""
         key = self.key or self._known_key(editor) or NO_KEY_YET
         return self._with(key)
 
     def with_new_key(self, editor: Host, wanted: DesiredConnection) -> DesiredConnection:
-        """The same, with a key that works, made if there is none."""
+        """The same with a valid key, which is created if there is none."""
         if wanted.server.key != NO_KEY_YET:
             return wanted
         from commonplace.memory import keys
 
-        with self.call.memory() as memory:
+        with self.call.local_memory() as memory:
             return self._with(keys.create_key(memory, _key_name(editor))[1])
 
     def _with(self, key: str) -> DesiredConnection:
@@ -71,12 +71,12 @@ class ConnectOptions:
         return DesiredConnection(server, program if self.hooks else (), data_dir)
 
     def _known_key(self, editor: Host) -> str:
-        there = read_connection(editor, self.places) if self.url else None
+        there = read_connection(editor, self.locations) if self.url else None
         secret = there.key if there and there.ours and _is_same_server(there.url, self.url) else ""
         return "" if secret and _is_revoked(self.call, secret) else secret
 
-    def split_memory(self) -> str:
-        """What to say if hooks will capture into another memory than the one that tools use; empty if they won't."""
+    def split_memory_notice(self) -> str:
+        """A notice if hooks will capture into another memory than the one that the tools use, else empty."""
         if not (self.url and self.hooks):
             return ""
         made = Key(0, CONNECT_KEY_PREFIX, "", "write", None, 0)
@@ -85,35 +85,35 @@ class ConnectOptions:
         folder = self.call.settings().data_dir.absolute()
         return (
             f"Hooks capture into this machine's own memory in {folder},"
-            f" not into the server at {server_address(self.url)}:"
-            " what they capture is not shared, and sessions start with what this machine knows."
+            f" not into that of the server at {server_address(self.url)}:"
+            " what they capture is not shared, and sessions start with the context of this machine's memory."
             " `commonplace sync` exchanges the two; --no-hooks captures nothing."
         )
 
 
 def connect_options(
-    call: Call, places: Locations, profile: str | None, http: str | None, key: str | None, *, hooks: bool
+    call: Call, locations: Locations, profile: str | None, http: str | None, key: str | None, *, hooks: bool
 ) -> ConnectOptions:
-    """Check what was chosen. An empty address means the server on this machine."""
+    """Check the options. An empty address means the server on this machine."""
     if http is None and key is not None:
         raise InvalidInput("--key is for --http.", "Name both, or none.")
     if key is not None:
         from commonplace.memory.keys import looks_like_key
 
         if not looks_like_key(key):
-            raise InvalidInput("That is no key of Commonplace.", "`commonplace keys create NAME` makes one.")
+            raise InvalidInput("That is not a key of Commonplace.", "`commonplace keys create NAME` creates one.")
     url = "" if http is None else _with_profile(_address(call, http), profile)
-    return ConnectOptions(call, places, profile or DEFAULT_PROFILE, url, key or "", hooks)
+    return ConnectOptions(call, locations, profile or DEFAULT_PROFILE, url, key or "", hooks)
 
 
 def revoke_key(call: Call, editor: Host, headers: Mapping[str, str]) -> None:
-    """Let a key that was made for an editor work no longer. One that somebody gave us is theirs."""
+    """Revoke a key that was created for an editor. A key given with --key is left alone."""
     secret = _key_of(headers)
     if not secret or not call.settings().has_store:
         return
     from commonplace.memory import keys
 
-    with call.memory() as memory:
+    with call.local_memory() as memory:
         try:
             key = keys.check_key(memory, secret)
         except Unauthorized:
@@ -123,7 +123,7 @@ def revoke_key(call: Call, editor: Host, headers: Mapping[str, str]) -> None:
 
 
 def server_address(url: str) -> str:
-    """An address without which tools are asked for there."""
+    """An address without its query, which chooses the tools."""
     return url.partition("?")[0]
 
 
@@ -132,11 +132,11 @@ def _is_same_server(one: str, other: str) -> bool:
 
 
 def _with_profile(url: str, profile: str | None) -> str:
-    """The address with the tools to offer, unless it names them: the same ones as a server that is started has."""
+    """The address with the profile, unless it names one: the same tools as a server that is started offers."""
     named = "profile" in parse_qs(urlsplit(url).query)
     if named and profile is not None:
         raise InvalidInput(
-            "The address names a profile already.", "Leave --profile out, or take it out of the address."
+            "The address already names a profile.", "Leave --profile out, or take it out of the address."
         )
     if named or urlsplit(url).fragment:
         return url
@@ -148,7 +148,7 @@ def _key_here(call: Call, secret: str) -> Key | None:
         return None
     from commonplace.memory import keys
 
-    with call.memory() as memory:
+    with call.local_memory() as memory:
         return keys.find_working_key(memory, secret)
 
 
@@ -157,7 +157,7 @@ def _is_revoked(call: Call, secret: str) -> bool:
         return False
     from commonplace.memory import keys
 
-    with call.memory() as memory:
+    with call.local_memory() as memory:
         return keys.is_revoked_or_expired(memory, secret)
 
 
@@ -179,28 +179,27 @@ def _address(call: Call, url: str) -> str:
     except ValueError:
         right = False
     if not right or not url.isprintable() or " " in url:
-        raise InvalidInput(f"{url[:200]!r} is no address.", "Write it like http://127.0.0.1:8765/mcp.")
+        raise InvalidInput(f"{url[:200]!r} is not an address.", "Write it like http://127.0.0.1:8765/mcp.")
     return url
 
 
 def _custom_data_dir(call: Call) -> str | None:
-    """The data folder, if it is not the one that an editor's own processes would take."""
-    # An editor that was not started from a shell knows no more than this.
+    """The data folder, if it is not the one that the processes of an editor would use."""
+    # An editor that was not started from a shell has only these variables.
     env = {name: os.environ[name] for name in ("HOME", "USERPROFILE", "LOCALAPPDATA") if name in os.environ}
     folder = call.settings().data_dir.absolute()
     return None if folder == Path(data_folder("", env)).absolute() else str(folder)
 
 
 hosts_argument = click.argument("hosts", metavar="[HOST]...", nargs=-1, type=PluginChoice(EDITOR_NAMES, editor_names))
-user_option = click.option("--user", is_flag=True, help="In your own settings, for every project (the default).")
+user_option = click.option("--user", is_flag=True, help="Change your own settings, for every project (the default).")
 project_option = click.option(
     "--project",
     metavar="[FOLDER]",
     is_flag=False,
     flag_value="",
-    help="In the settings of one project: FOLDER, or the repository around this one.",
+    help="Change the settings of one project: FOLDER, or the repository around this one.",
 )
-dry_run_option = click.option("--dry-run", is_flag=True, help="Write nothing; show what would change.")
 
 
 @command(
@@ -215,12 +214,12 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Write nothing; sh
 @user_option
 @project_option
 @click.option("--profile", type=click.Choice(PROFILES), help="Which tools to offer (default: core).")
-@click.option("--no-hooks", is_flag=True, help="Only the server: nothing is captured without being asked.")
+@click.option("--no-hooks", is_flag=True, help="Only the server: nothing is captured automatically.")
 @click.option(
-    "--http", metavar="[URL]", is_flag=False, flag_value="", help="Call a server that runs instead of starting one."
+    "--http", metavar="[URL]", is_flag=False, flag_value="", help="Use a running server instead of starting one."
 )
-@click.option("--key", help="The key for --http; one is made for each editor if omitted.")
-@click.option("--force", is_flag=True, help="Replace a server of the same name that is not ours.")
+@click.option("--key", help="The key for --http; one is created for each editor if omitted.")
+@click.option("--force", is_flag=True, help="Replace a server called commonplace that `connect` did not add.")
 @dry_run_option
 def connect(
     call: Call,
@@ -234,37 +233,35 @@ def connect(
     force: bool,
     dry_run: bool,
 ) -> None:
-    """Let editors and agents use this memory: each HOST, or all that are found on this machine.
+    """Connect editors and agents to this memory: each HOST, or all that are found on this machine.
 
     HOST is claude-code, claude-desktop, cursor, windsurf, vscode, cline, kiro, codex, gemini, opencode or zed.
-    Only our own entries are changed in their files, and what a file was is kept beside it. Connecting again changes
-    nothing, or brings the entries up to date. `disconnect` undoes it.
+    Only our own entries in their files are changed, and a copy of each file is kept next to it. Connecting again
+    changes nothing, or updates the entries. `disconnect` undoes it.
     """
     hosts, project = _split_host_from_value(hosts, project)
     hosts, http = _split_host_from_value(hosts, http)
-    places = _places(user, project)
-    choice = connect_options(call, places, profile, http, key, hooks=not no_hooks)
+    locations = _locations(user, project)
+    options = connect_options(call, locations, profile, http, key, hooks=not no_hooks)
 
     def plan(editor: Host) -> ConnectionPlan:
-        wanted = choice.wanted(editor)
-        planned = plan_connection(editor, places, wanted, force=force)
+        wanted = options.wanted(editor)
+        planned = plan_connection(editor, locations, wanted, force=force)
         if dry_run or not planned.changes or wanted.server.key != NO_KEY_YET:
             return planned
-        return plan_connection(editor, places, choice.with_new_key(editor, wanted), force=force)
+        return plan_connection(editor, locations, options.with_new_key(editor, wanted), force=force)
 
     editors = editors_named(hosts) or [
-        editor for editor in installed_editors(places) if editor.mcp.http or not choice.url
+        editor for editor in installed_editors(locations) if editor.mcp.http or not options.url
     ]
     if not editors:
-        raise NotFound(
-            "None of the editors that can be connected was found here.", f"Name one: {', '.join(editor_names())}."
-        )
-    if choice.url and places.project and not dry_run:
-        call.note("The project's settings will hold a key: keep them out of version control.")
-    notice = choice.split_memory() if any(editor.hooks for editor in editors) else ""
+        raise NotFound("No supported editor was found on this machine.", f"Name one: {', '.join(editor_names())}.")
+    if options.url and locations.project and not dry_run:
+        call.note("The project's settings will contain a key: keep them out of version control.")
+    notice = options.split_memory_notice() if any(editor.hooks for editor in editors) else ""
     if notice:
         call.note(notice)
-    _each(call, editors, places, plan, lambda _planned: None, dry_run=dry_run, notice=notice)
+    _each(call, editors, locations, plan, lambda _planned: None, dry_run=dry_run, notice=notice)
 
 
 @command(
@@ -278,24 +275,24 @@ def connect(
 @project_option
 @dry_run_option
 def disconnect(call: Call, hosts: Sequence[str], user: bool, project: str | None, dry_run: bool) -> None:
-    """Take out of editors what `connect` put in: of each HOST, or of all that are connected. Nothing else changes."""
+    """Remove what `connect` added from each HOST, or from all that are connected. Nothing else is changed."""
     hosts, project = _split_host_from_value(hosts, project)
-    places = _places(user, project)
-    editors = editors_named(hosts) or [editor for editor in all_editors() if _has_something(editor, places)]
+    locations = _locations(user, project)
+    editors = editors_named(hosts) or [editor for editor in all_editors() if _has_something(editor, locations)]
 
     if not editors:
         call.note("No editor is connected here.")
     headers: dict[str, Mapping[str, str]] = {}
 
     def plan(editor: Host) -> ConnectionPlan:
-        there = read_connection(editor, places)
+        there = read_connection(editor, locations)
         headers[editor.name] = (there.headers if there and there.ours else None) or {}
-        return plan_disconnection(editor, places)
+        return plan_disconnection(editor, locations)
 
-    def afterwards(planned: ConnectionPlan) -> None:
+    def after(planned: ConnectionPlan) -> None:
         revoke_key(call, planned.host, headers[planned.host.name])
 
-    _each(call, editors, places, plan, afterwards, dry_run=dry_run)
+    _each(call, editors, locations, plan, after, dry_run=dry_run)
 
 
 def _split_host_from_value(hosts: Sequence[str], value: str | None) -> tuple[Sequence[str], str | None]:
@@ -303,16 +300,16 @@ def _split_host_from_value(hosts: Sequence[str], value: str | None) -> tuple[Seq
     return ((*hosts, value), "") if value in EDITOR_NAMES or value in editor_names() else (hosts, value)
 
 
-def _places(user: bool, project: str | None) -> Locations:
+def _locations(user: bool, project: str | None) -> Locations:
     if user and project is not None:
         raise click.UsageError("--user and --project exclude each other.", click.get_current_context())
     return locations_here(None if project is None else project_root(project or None))
 
 
-def _has_something(editor: Host, places: Locations) -> bool:
-    """Whether there may be something of ours: a file that cannot be understood is worth its complaint."""
+def _has_something(editor: Host, locations: Locations) -> bool:
+    """Whether there may be something of ours; a file that cannot be parsed is worth an error."""
     try:
-        there = read_connection(editor, places)
+        there = read_connection(editor, locations)
     except CommonplaceError:
         return True
     return there is not None and (there.ours or bool(there.hooks))
@@ -321,45 +318,45 @@ def _has_something(editor: Host, places: Locations) -> bool:
 def _each(
     call: Call,
     editors: Sequence[Host],
-    places: Locations,
+    locations: Locations,
     plan: Callable[[Host], ConnectionPlan],
-    afterwards: Callable[[ConnectionPlan], None],
+    after: Callable[[ConnectionPlan], None],
     *,
     dry_run: bool,
     notice: str = "",
 ) -> None:
-    """Do one editor after the other; one that cannot be done does not keep the rest from it."""
+    """Change one editor after the other; the failure of one does not stop the rest."""
     replies, failures = [], []
     for editor in editors:
         try:
             planned = plan(editor)
             if not dry_run and planned.changes:
-                apply_plan(planned, places)
-                afterwards(planned)
+                apply_plan(planned, locations)
+                after(planned)
         except CommonplaceError as error:
             failures.append(error)
             replies.append(_report_failed(call, editor, error))
         else:
-            replies.append(_report_planned(call, planned, places, dry_run=dry_run))
+            replies.append(_report_planned(call, planned, locations, dry_run=dry_run))
     if call.json:
-        told = {"notice": notice} if notice else {}
-        call.reply({"hosts": replies, "written": not dry_run, "failed": len(failures), **told})
+        more = {"notice": notice} if notice else {}
+        call.reply({"hosts": replies, "written": not dry_run, "failed": len(failures), **more})
     if failures:
-        click.get_current_context().exit(failures[0].exit_code)
+        call.exit(failures[0].exit_code)
 
 
 def _report_failed(call: Call, editor: Host, error: CommonplaceError) -> dict[str, Any]:
     if not call.json:
         click.secho(f"{editor.title}: ", fg="red", bold=True, nl=False, err=True, color=use_colour())
         click.echo(plain(f"{error.message} {error.hint}"), err=True)
-    told = {"code": error.code, "message": error.message, "suggestion": error.hint}
-    return {"host": editor.name, "state": "failed", "error": told}
+    record = {"code": error.code, "message": error.message, "suggestion": error.hint}
+    return {"host": editor.name, "state": "failed", "error": record}
 
 
-def _report_planned(call: Call, planned: ConnectionPlan, places: Locations, *, dry_run: bool) -> dict[str, Any]:
-    diffs = {change.path: redact(unified_diff(change, _short(change.path, places))) for change in planned.files}
+def _report_planned(call: Call, planned: ConnectionPlan, locations: Locations, *, dry_run: bool) -> dict[str, Any]:
+    diffs = {change.path: redact(unified_diff(change, _short(change.path, locations))) for change in planned.files}
     if not call.json:
-        call.say(_line(planned, places, dry_run=dry_run))
+        call.say(_line(planned, locations, dry_run=dry_run))
         for text in diffs.values() if dry_run else ():
             call.say(text)
         if planned.changes and planned.state != "disconnected" and not dry_run:
@@ -377,9 +374,9 @@ def _report_planned(call: Call, planned: ConnectionPlan, places: Locations, *, d
     }
 
 
-def _line(planned: ConnectionPlan, places: Locations, *, dry_run: bool) -> str:
+def _line(planned: ConnectionPlan, locations: Locations, *, dry_run: bool) -> str:
     state = f"would be {planned.state}" if dry_run and planned.changes else planned.state
-    files = ", ".join(_short(change.path, places) for change in planned.files)
+    files = ", ".join(_short(change.path, locations) for change in planned.files)
     with_hooks = ""
     if planned.state in ("connected", "updated"):
         with_hooks = f", with {len(planned.events)} hooks" if planned.events else ", without hooks"
@@ -387,9 +384,9 @@ def _line(planned: ConnectionPlan, places: Locations, *, dry_run: bool) -> str:
     return f"{planned.host.title}: {state}{with_hooks}" + (f" ({files})" if files else "")
 
 
-def _short(path: str, places: Locations) -> str:
-    """A path from the project or the home on."""
+def _short(path: str, locations: Locations) -> str:
+    """A path relative to the project or the home folder."""
     file = Path(path)
-    if places.project and file.is_relative_to(places.project):
-        return file.relative_to(places.project).as_posix()
-    return f"~/{file.relative_to(places.home).as_posix()}" if file.is_relative_to(places.home) else path
+    if locations.project and file.is_relative_to(locations.project):
+        return file.relative_to(locations.project).as_posix()
+    return f"~/{file.relative_to(locations.home).as_posix()}" if file.is_relative_to(locations.home) else path

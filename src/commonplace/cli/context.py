@@ -1,8 +1,8 @@
-"""`context`: what to know before working on a project, as an agent gets it."""
+"""`context`, `rules` and `timeline`: what an agent gets before and while it works on a project."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +10,23 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
-from commonplace.cli.search import embed_for_question
+from commonplace.cli.options import id_argument
+from commonplace.cli.terminal import one_line, plain
 from commonplace.dialects.kiro import TOOLS, written_context
 from commonplace.dialects.kiro_records import NO_PROJECT
 from commonplace.dialects.memories_records import rules_text
 from commonplace.dialects.records import item_record, parse_id
 from commonplace.dialects.tool import Tool
-from commonplace.hosts.project_files import project_folder
+from commonplace.memory.catch_up import embed_for_question
 from commonplace.memory.items import get_item, require_project
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.rules import active_rules as active_rules
+from commonplace.memory.rules import active_rules
 from commonplace.model import Scope
 from commonplace.text.redact import redact_lines
+
+# Agents get as many rules as fit; a person gets all of them.
+MAX_RULES = 100_000
+MAX_DEPTH = 50
 
 
 @command(
@@ -34,31 +39,27 @@ from commonplace.text.redact import redact_lines
 @click.option("--query", help="What you are about to do, to rank by relevance.")
 @click.option("--budget", type=click.IntRange(1), default=2000, show_default=True, help="Most tokens.")
 def context(call: Call, project: str | None, query: str | None, budget: int) -> None:
-    """Decisions and rules first, then what is recent or answers the query, the last summaries and the checkpoint.
+    """Show decisions and rules, then what is recent or answers the query, the last summaries and the checkpoint.
 
-    PROJECT is found from the current folder if omitted. With --json it is what `get_context` answers to an agent.
+    PROJECT is that of the current folder if omitted. --json prints the reply of the tool `get_context`.
     """
-    wanted = project if project is not None else call.project_here() or NO_PROJECT
+    wanted = project if project is not None else call.current_project() or NO_PROJECT
     arguments: dict[str, Any] = {"project": wanted, "token_budget": budget}
     if query is not None:
         arguments["query"] = query
-    with call.memory(asks=True) as memory:
+    with call.local_memory(drain_more=True) as memory:
         require_project(memory, project)
         if query:
             embed_for_question(memory, query, [Scope.around(None if wanted == NO_PROJECT else wanted)])
-        data = call_tool(memory, "get_context", arguments) if call.json else _for_people(memory, arguments)
-    if call.json:
-        call.reply(data)
-        return
-    tables.context(data)
+        if call.json:
+            call.reply(call_tool(memory, "get_context", arguments))
+            return
+        # The budget is for the printed text, which is much shorter than JSON.
+        checked = _tool("get_context").checked(arguments)
+        data: dict[str, Any] = {**written_context(memory, characters=_printed_length, **checked)}
+    show_context(data)
     if data.get("notice"):
         call.note(data["notice"])
-
-
-def _for_people(memory: LocalMemory, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What fits the budget as it is printed, which takes much less room than JSON."""
-    checked = _tool("get_context").checked(arguments)
-    return {**written_context(memory, characters=tables.context_characters, **checked)}
 
 
 def call_tool(memory: LocalMemory, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,8 +72,48 @@ def _tool(name: str) -> Tool:
     return next(known for known in TOOLS if known.name == name)
 
 
-# Agents are told as many as fit; a person who asks here gets all.
-MAX_RULES = 100_000
+def show_context(data: Mapping[str, Any]) -> None:
+    """Print a context as Markdown, answers to the query first, and how many tokens it took."""
+    place = {id_: number for number, id_ in enumerate(data["answers"])}
+    items = sorted(data["items"], key=lambda entry: place.get(entry["id"], len(place)))
+    shown = {**data, "items": items}
+    for text, style in _context_lines(shown):
+        click.secho(text, **style)
+    left = data["totalCount"] - data["returnedCount"]
+    used = f"{-(-_printed_length(shown) // 4)} of {data['tokenBudget']} tokens"
+    click.secho(f"\n({used}{f', {left} items left out' if left else ''})", dim=True)
+
+
+def _printed_length(data: Mapping[str, Any]) -> int:
+    return sum(len(text) + 1 for text, _style in _context_lines(data))
+
+
+def _context_lines(data: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Lines with their styles."""
+    if "project" in data:
+        yield f"# What to know about {one_line(data['project'])}", {"bold": True}
+        if not (data["items"] or data["summaries"] or data["checkpoint"]):
+            yield "\nNothing is remembered here yet.", {}
+    for entry in data["items"]:
+        title, content = entry["title"].strip(), entry["content"].strip()
+        # A title that is the beginning of a single line adds nothing to it.
+        same = "\n" not in content and content.startswith(title.removesuffix("…"))
+        yield f"\n## {one_line(content if same else title)}", {"bold": True}
+        yield f"{entry['type']} {entry['id']}, {entry['created_at'][:10]}, score {entry['score']:.2f}", {"dim": True}
+        if not same:
+            yield plain(entry["content"]), {}
+    for summary in data["summaries"]:
+        yield f"\n## Session: {one_line(summary['request'] or '')}", {"bold": True}
+        yield from _field_lines(summary, ("investigated", "learned", "completed", "next_steps", "notes"))
+    if data["checkpoint"]:
+        yield f"\n## Where it stopped: {one_line(data['checkpoint']['task'] or '')}", {"bold": True}
+        yield from _field_lines(data["checkpoint"], ("progress", "next_steps", "open_questions", "relevant_files"))
+
+
+def _field_lines(row: Mapping[str, Any], names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name in names:
+        if row.get(name):
+            yield f"- {name.replace('_', ' ')}: {plain(str(row[name]))}", {}
 
 
 @command(
@@ -81,57 +122,63 @@ MAX_RULES = 100_000
     "commonplace rules --project my-api --file src/api/users.ts",
     "commonplace rules --global --json",
 )
-@click.option("--project", help="Whose rules; found from the current folder if omitted.")
-@click.option("--global", "everywhere", is_flag=True, help="Only rules that hold everywhere.")
+@click.option("--project", help="The project; that of the current folder if omitted.")
+@click.option("--global", "only_global", is_flag=True, help="Only rules for every project.")
 @click.option("--file", "files", multiple=True, metavar="PATH", help="Only rules for this file; may be repeated.")
-def rules(call: Call, project: str | None, everywhere: bool, files: Sequence[str]) -> None:
-    """The rules of a project and those that hold everywhere, oldest first.
+def rules(call: Call, project: str | None, only_global: bool, files: Sequence[str]) -> None:
+    """Show the rules of a project and those for every project, oldest first.
 
-    Rules for certain paths stand under their globs. With --file only those are shown that hold for one of the files.
+    Rules for certain paths are listed under their globs. With --file only rules that apply to one of the files are
+    shown.
     """
-    name = call.project(project, everywhere)
-    wanted = [_in_project(file) for file in files]
-    with call.memory() as memory:
+    name = call.project(project, only_global)
+    wanted = [_path_in_project(file) for file in files]
+    with call.local_memory() as memory:
         active = active_rules(memory, name, wanted, MAX_RULES)
-        ours, shared = ([item_record(item) for item in section] for section in (active.project, active.everywhere))
-    if call.json:
-        call.reply(
-            {
-                "project": name,
-                "project_rules": ours,
-                "global_rules": shared,
-                "rules_for_other_files": active.elsewhere,
-            }
-        )
-    else:
-        call.say(redact_lines(rules_text(active, wanted)))
+    record = {
+        "project": name,
+        "project_rules": [item_record(item) for item in active.project],
+        "global_rules": [item_record(item) for item in active.everywhere],
+        "rules_for_other_files": active.elsewhere,
+    }
+    call.answer(record, redact_lines(rules_text(active, wanted)))
 
 
-def _in_project(file: str) -> str:
-    """A path as its project writes it: from the top of the repository, wherever one stands in it."""
+def _path_in_project(file: str) -> str:
+    """A path relative to the top of the repository, from wherever the command is run."""
+    from commonplace.hosts.project_files import project_folder
+
     try:
         return (Path.cwd() / file).relative_to(project_folder(Path.cwd())).as_posix()
     except (OSError, ValueError):
         return file
 
 
-MAX_DEPTH = 50
-
-
 @command("timeline", "commonplace timeline 1", "commonplace timeline 1 --before 10 --after 0 --json")
-@click.argument("id_", metavar="ID")
+@id_argument
 @click.option("--before", type=click.IntRange(0, MAX_DEPTH), default=5, show_default=True, help="How many before it.")
 @click.option("--after", type=click.IntRange(0, MAX_DEPTH), default=5, show_default=True, help="How many after it.")
 def timeline(call: Call, id_: str, before: int, after: int) -> None:
-    """What happened before and after an item, oldest first.
+    """Show what happened before and after an item, oldest first.
 
-    ID is a number, a UUID or the last twelve hex digits of one. With --json it is what `timeline` answers to an agent.
+    ID is a number, a UUID or the last twelve hex digits of one. --json prints the reply of the tool `timeline`.
     """
-    with call.memory(asks=True) as memory:
+    with call.local_memory(drain_more=True) as memory:
         anchor = get_item(memory, parse_id(id_))
         arguments = {"anchor_id": anchor.id, "depth_before": before, "depth_after": after}
         data = call_tool(memory, "timeline", arguments)
-    if call.json:
-        call.reply(data)
-        return
-    tables.timeline(data["timeline"])
+    call.answer(data, lambda: _show_timeline(data["timeline"]))
+
+
+def _show_timeline(entries: Sequence[Mapping[str, Any]]) -> None:
+    """Print a timeline; the anchor is at position 0."""
+    rows = [
+        {
+            **entry,
+            "position": f"{entry['position']:+d}",
+            "narrative": "" if entry["narrative"] == entry["title"] else entry["narrative"],
+            "when": entry["created_at_epoch"],
+        }
+        for entry in entries
+    ]
+    tables.table(("position", "id", "type", "title", "narrative", "when"), rows)

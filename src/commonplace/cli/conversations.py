@@ -1,18 +1,26 @@
-"""`conversations folders`: the tree of folders, with how many conversations each holds."""
+"""`conversations` (list, read, arrange) and `prune`: whole exchanges, and those that could be archived."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from commonplace.cli import organise, tables
+from commonplace.cli import tables
 from commonplace.cli.command import Call, command, listing
-from commonplace.cli.terminal import one_line, plain
+from commonplace.cli.options import (
+    folder_filter,
+    id_argument,
+    ids_argument,
+    page_options,
+    project_filter,
+    source_filter,
+)
+from commonplace.cli.terminal import console, one_line, plain
 from commonplace.dialects.records import change_record, conversation_record
 from commonplace.dialects.sekha_records import megabytes, prune_candidate
 from commonplace.errors import Conflict, InvalidInput
@@ -20,47 +28,120 @@ from commonplace.memory.conversations import (
     MAX_MESSAGES,
     STATUSES,
     ConversationChanges,
+    conversation_history,
     find_session,
-    latest_conversations,
+    forget_session,
     open_conversation,
+    restore_session,
+    unarchive_conversation,
+    unpin_conversation,
     update_conversation,
 )
-from commonplace.memory.conversations import conversation_history as changes_of
 from commonplace.memory.export_conversations import message_data
-from commonplace.memory.items import require_project
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE, PruneCandidate, PruneProposal
-from commonplace.memory.prune import find_prunable as propose
+from commonplace.memory.prune import (
+    MAX_DAYS,
+    PRUNE_DAYS,
+    PRUNE_IMPORTANCE,
+    PruneCandidate,
+    PruneProposal,
+    find_prunable,
+)
 from commonplace.memory.stats import conversation_stats
-from commonplace.model import Session, SessionScope
-from commonplace.text.paths import ROOT_FOLDER, folder_names, normalise_folder
+from commonplace.model import Session
+from commonplace.text.paths import ROOT_FOLDER, folder_names
 from commonplace.text.redact import redact_data
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+EMPTY = "No conversations."
+ROLE_COLOURS = {"user": "cyan", "assistant": "green", "system": "yellow", "tool": "magenta"}
+PRUNE_COLUMNS = ("number", "id", "label", "folder", "messages", "importance", "age_days", "bytes", "reason")
+# Ids that fit on a command line that a person copies.
+MAX_NAMED = 20
+
+
+@command(
+    "show",
+    "commonplace conversations show 1",
+    "commonplace conversations show 1 --limit 20 --from 21",
+    "commonplace conversations show 1 --json",
+)
+@id_argument
+@click.option("--limit", type=click.IntRange(1, MAX_MESSAGES), help="Most messages; all if omitted.")
+@click.option("--from", "first", type=click.IntRange(1), default=1, show_default=True, help="The first message.")
+def show(call: Call, id_: str, limit: int | None, first: int) -> None:
+    """Print a conversation: who said what, and when (UTC)."""
+    with call.local_memory() as memory:
+        session, messages = open_conversation(memory, id_)
+    end = len(messages) if limit is None else min(len(messages), first - 1 + limit)
+    record = conversation_record(session)
+    page = redact_data([message_data(item) for item in messages[first - 1 : end]])
+    more = end + 1 if end < len(messages) else None
+    call.answer(record | {"messages": page, "next": more}, lambda: _show_conversation(record, page))
+    if more:
+        call.note(f"\n{len(messages) - end} more: --from {more}")
+
+
+def _show_conversation(record: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> None:
+    click.secho(one_line(record["label"]), bold=True)
+    facts = [
+        record["short_id"],
+        record["folder"],
+        *([record["project"]] if record["project"] else []),
+        record["status"],
+        f"importance {record['importance_score']}",
+        f"{record['message_count']:,} messages",
+    ]
+    click.secho(one_line(" · ".join(facts)), dim=True)
+    for message in messages:
+        name = message.get("metadata", {}).get("name")
+        speaker = message["role"].capitalize() + (f" ({one_line(name)})" if isinstance(name, str) else "")
+        click.secho(f"\n{speaker}", nl=False, bold=True, fg=ROLE_COLOURS.get(message["role"]))
+        click.secho(f"  {message['timestamp'][:16].replace('T', ' ')}", dim=True)
+        click.echo(plain(message["content"]).strip("\n"))
+
+
+@command("history", "commonplace conversations history 1", "commonplace conversations history 1 --json")
+@id_argument
+def history(call: Call, id_: str) -> None:
+    """Show label, folder, importance and status before each change, oldest first, also of a forgotten conversation."""
+    with call.local_memory() as memory:
+        session = find_session(memory, id_, forgotten=True)
+        changes = [change_record(change) for change in conversation_history(memory, session.uid)]
+    record = {"id": session.uid, "short_id": session.short_id, "rev": session.rev, "changes": changes}
+    if not changes:
+        call.answer(record, f"Conversation {session.short_id} has not been changed.")
+        return
+    columns = ("rev", "op", "when", "label", "folder", "importance", "status")
+    rows = [
+        {**change["before"], **change, "importance": f"{change['before'].get('importance', 0):g}"} for change in changes
+    ]
+    call.answer(record, lambda: tables.table(columns, rows))
+
 
 @command("folders", "commonplace conversations folders", "commonplace conversations folders --folder /desk --json")
-@click.option("--folder", help="Only this folder and all below it.")
+@folder_filter
 def folders(call: Call, folder: str | None) -> None:
-    """The tree of folders: how many conversations are in each, and with all below it."""
-    with call.memory() as memory:
+    """Show the tree of folders, with the conversations in each, without and with subfolders."""
+    with call.local_memory() as memory:
         own = conversation_stats(memory, folder).counts.folders
     totals = _folder_totals(own)
     rows = [{"folder": path, "conversations": own.get(path, 0), "total": total} for path, total in totals.items()]
-    console = tables.terminal()
-    if call.json:
-        call.reply({"folders": rows})
-    elif not rows:
-        call.note("No conversation is there.")
-    elif console is None:
+    call.answer_list("folders", rows, lambda rows: _show_folders(rows, own, totals), EMPTY)
+
+
+def _show_folders(rows: Sequence[Mapping[str, Any]], own: Mapping[str, int], totals: Mapping[str, int]) -> None:
+    terminal = console()
+    if terminal is None:
         tables.table(("folder", "conversations", "total"), rows)
     else:
-        _draw_folders(console, own, totals)
+        _draw_folders(terminal, own, totals)
 
 
 def _folder_totals(own: Mapping[str, int]) -> dict[str, int]:
-    """Conversations in each folder's tree, a folder before those below it."""
+    """Conversations in each folder with its subfolders, a folder before its subfolders."""
     totals: Counter[str] = Counter()
     for path, count in own.items():
         names = folder_names(path)
@@ -69,7 +150,7 @@ def _folder_totals(own: Mapping[str, int]) -> dict[str, int]:
     return {path: totals[path] for path in sorted(totals, key=lambda path: [n.casefold() for n in folder_names(path)])}
 
 
-def _draw_folders(console: Console, own: Mapping[str, int], totals: Mapping[str, int]) -> None:
+def _draw_folders(terminal: Console, own: Mapping[str, int], totals: Mapping[str, int]) -> None:
     from rich.text import Text
     from rich.tree import Tree
 
@@ -81,10 +162,116 @@ def _draw_folders(console: Console, own: Mapping[str, int], totals: Mapping[str,
             text.append(f"  ({own[path]:,} here)", "dim")
         parent = drawn.get(ROOT_FOLDER + "/".join(above)) if path != ROOT_FOLDER else None
         drawn[path] = parent.add(text) if parent else Tree(text, guide_style="dim")
-    console.print(drawn[ROOT_FOLDER])
+    terminal.print(drawn[ROOT_FOLDER])
 
 
-ROLE_COLOURS = {"user": "cyan", "assistant": "green", "system": "yellow", "tool": "magenta"}
+@command("move", "commonplace conversations move 1 /desk/colours")
+@id_argument
+@click.argument("folder")
+def move(call: Call, id_: str, folder: str) -> None:
+    """Move a conversation to FOLDER, which is created if needed."""
+    _update(call, id_, ConversationChanges(folder=folder), "{0.label} is in {0.folder} now.")
+
+
+@command("rename", 'commonplace conversations rename 1 "Colours of the brand"')
+@id_argument
+@click.argument("label")
+def rename(call: Call, id_: str, label: str) -> None:
+    """Change the label of a conversation to LABEL."""
+    _update(call, id_, ConversationChanges(label=label), "Conversation {0.short_id} is called {0.label} now.")
+
+
+@command("rate", "commonplace conversations rate 1 8", "commonplace conversations rate 1 2.5 --json")
+@id_argument
+@click.argument("importance", metavar="0-10", type=float)
+def rate(call: Call, id_: str, importance: float) -> None:
+    """Set the importance of a conversation. 10 pins it, less unpins it; the default is 5."""
+    sentence = "{0.label} has importance {0.importance:g} and is {0.status} now."
+    _update(call, id_, ConversationChanges(importance=importance), sentence)
+
+
+def _update(call: Call, id_: str, wanted: ConversationChanges, sentence: str) -> None:
+    with call.local_memory() as memory:
+        session = update_conversation(memory, id_, wanted)
+    call.answer(conversation_record(session), sentence.format(session))
+
+
+def _set_status(status: str) -> Callable[[LocalMemory, Session], Session]:
+    def change(memory: LocalMemory, session: Session) -> Session:
+        wanted = ConversationChanges(status=status)
+        return session if session.status == status else update_conversation(memory, session.uid, wanted)
+
+    return change
+
+
+def _change_command(
+    name: str, help_: str, verb: str, change: Callable[[LocalMemory, Session], Session], *, forgotten: bool = False
+) -> click.Command:
+    """A command that changes one or more conversations, once all of them are found."""
+
+    @command(name, f"commonplace conversations {name} 1", f"commonplace conversations {name} 1 --json")
+    @ids_argument
+    def change_each(call: Call, ids: Sequence[str]) -> None:
+        with call.local_memory() as memory:
+            found = {
+                session.uid: session for session in (find_session(memory, id_, forgotten=forgotten) for id_ in ids)
+            }
+            sessions = [change(memory, session) for session in found.values()]
+        call.answer(
+            {"conversations": [conversation_record(session) for session in sessions]},
+            [
+                f"{'Unchanged:' if session.rev == found[session.uid].rev else verb} {session.short_id} {session.label}"
+                f" ({_describe_state(session)})"
+                for session in sessions
+            ],
+        )
+        if name == "forget":
+            call.note(f"Undo: commonplace conversations restore {' '.join(session.short_id for session in sessions)}")
+
+    change_each.help = help_
+    return change_each
+
+
+def _describe_state(session: Session) -> str:
+    return "forgotten" if session.forgotten_ms is not None else f"{session.status}, importance {session.importance:g}"
+
+
+CHANGE_COMMANDS = (
+    _change_command(
+        "archive",
+        "Archive conversations: `prune` does not suggest them again. Nothing is removed, and search still finds them.",
+        "Archived",
+        _set_status("archived"),
+    ),
+    _change_command(
+        "unarchive",
+        "Undo `archive`. A conversation that is not archived is not changed.",
+        "Unarchived",
+        lambda memory, session: unarchive_conversation(memory, session.uid),
+    ),
+    _change_command(
+        "pin", "Pin conversations: importance 10, and `prune` never suggests them.", "Pinned", _set_status("pinned")
+    ),
+    _change_command(
+        "unpin",
+        "Undo `pin`, with the importance from before. A conversation that is not pinned is not changed.",
+        "Unpinned",
+        lambda memory, session: unpin_conversation(memory, session.uid),
+    ),
+    _change_command(
+        "forget",
+        "Hide conversations and their messages from every answer. If one does not exist, nothing happens.",
+        "Forgot",
+        lambda memory, session: forget_session(memory, session.uid),
+    ),
+    _change_command(
+        "restore",
+        "Bring forgotten conversations back with their messages. If one does not exist, nothing happens.",
+        "Restored",
+        lambda memory, session: restore_session(memory, session.uid),
+        forgotten=True,
+    ),
+)
 
 
 @listing(
@@ -92,125 +279,23 @@ ROLE_COLOURS = {"user": "cyan", "assistant": "green", "system": "yellow", "tool"
     "commonplace conversations",
     "commonplace conversations --folder /desk --status active --status pinned",
     "commonplace conversations --label colours --limit 100 --json",
+    commands=(show, move, rename, rate, *CHANGE_COMMANDS, history, folders),
 )
-@click.option("--folder", help="Only this folder and all below it.")
-@click.option("--label", "labels", multiple=True, help="Only with this label or in a folder of this name; repeatable.")
-@click.option("--status", "statuses", type=click.Choice(STATUSES), multiple=True, help="Only this status; repeatable.")
-@click.option("--project", help="Only this project.")
-@click.option("--source", default="", help="Only what came from there: chatgpt, claude, text, ...")
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Conversations per page.")
-@click.option("--cursor", help="Where the page before ended, as it was printed there.")
-def conversations(
-    call: Call,
-    folder: str | None,
-    labels: Sequence[str],
-    statuses: Sequence[str],
-    project: str | None,
-    source: str,
-    limit: int,
-    cursor: str | None,
-) -> None:
-    """Conversations, the one with the newest message first, a page at a time; and commands to read and arrange them.
+@folder_filter
+@click.option("--label", multiple=True, help="Only with this label or in a folder of this name; may be repeated.")
+@click.option("--status", type=click.Choice(STATUSES), multiple=True, help="Only this status; may be repeated.")
+@project_filter
+@source_filter
+@page_options("Conversations")
+def conversations(call: Call, folder: str | None, **filters: Any) -> None:
+    """List conversations, most recent message first, a page at a time; subcommands show and arrange them.
 
-    The commands take an ID as the list shows it, its UUID, its number, or the id of a message in it.
+    They take the short id from the list, a UUID, a number, or the id of a message in the conversation.
     """
-    path = "" if folder is None else normalise_folder(folder)
-    scope = SessionScope(folder=path, labels=tuple(labels), statuses=tuple(statuses), project=project, source=source)
     with call.memory() as memory:
-        require_project(memory, project)
-        page = latest_conversations(memory, scope, limit, cursor)
+        page = memory.conversations(folder=folder or "", **filters)
     records = [conversation_record(session) for session in page.sessions]
-    if call.json:
-        call.reply({"conversations": records, "next_cursor": page.next_cursor})
-    elif not records:
-        call.note("No conversation is there.")
-    else:
-        tables.conversations(records)
-    if page.next_cursor:
-        call.note(f"More: --cursor {page.next_cursor}")
-
-
-@command(
-    "show",
-    "commonplace conversations show 1",
-    "commonplace conversations show 1 --limit 20 --from 21",
-    "commonplace conversations show 1 --json",
-)
-@click.argument("id_", metavar="ID")
-@click.option("--limit", type=click.IntRange(1, MAX_MESSAGES), help="At most so many messages; all if omitted.")
-@click.option(
-    "--from", "first", type=click.IntRange(1), default=1, show_default=True, help="Which message to begin with."
-)
-def show(call: Call, id_: str, limit: int | None, first: int) -> None:
-    """Read a conversation: who said what, and when (UTC)."""
-    with call.memory() as memory:
-        session, messages = open_conversation(memory, id_)
-    end = len(messages) if limit is None else min(len(messages), first - 1 + limit)
-    record = conversation_record(session)
-    said = redact_data([message_data(item) for item in messages[first - 1 : end]])
-    more = end + 1 if end < len(messages) else None
-    if call.json:
-        call.reply(record | {"messages": said, "next": more})
-        return
-    _head(record)
-    for message in said:
-        _message(message)
-    if more:
-        call.note(f"\n{len(messages) - end} more: --from {more}")
-
-
-@command("history", "commonplace conversations history 1", "commonplace conversations history 1 --json")
-@click.argument("id_", metavar="ID")
-def history(call: Call, id_: str) -> None:
-    """What was said about a conversation before each change, oldest first. Forgotten ones have a history too."""
-    with call.memory() as memory:
-        session = find_session(memory, id_, forgotten=True)
-        changes = [change_record(change) for change in changes_of(memory, session.uid)]
-    if call.json:
-        call.reply({"id": session.uid, "short_id": session.short_id, "rev": session.rev, "changes": changes})
-    elif not changes:
-        call.say(f"Conversation {session.short_id} is as it was first kept.")
-    else:
-        tables.table(
-            ("rev", "op", "when", "label", "folder", "importance", "status"),
-            [
-                {**change["before"], **change, "when": change["at_epoch"], "importance": _score(change["before"])}
-                for change in changes
-            ],
-        )
-
-
-def _score(before: dict[str, Any]) -> str:
-    return f"{before.get('importance', 0):g}"
-
-
-def _head(record: dict[str, Any]) -> None:
-    click.secho(one_line(record["label"]), bold=True)
-    facts = [
-        record["short_id"],
-        record["folder"],
-        *([record["project"]] if record["project"] else []),
-        record["status"],
-        f"importance {record['importance_score']}",
-        f"{record['message_count']:,} messages",
-    ]
-    click.secho(one_line(" · ".join(facts)), dim=True)
-
-
-def _message(message: dict[str, Any]) -> None:
-    name = message.get("metadata", {}).get("name")
-    speaker = message["role"].capitalize() + (f" ({one_line(name)})" if isinstance(name, str) else "")
-    click.secho(f"\n{speaker}", nl=False, bold=True, fg=ROLE_COLOURS.get(message["role"]))
-    click.secho(f"  {message['timestamp'][:16].replace('T', ' ')}", dim=True)
-    click.echo(plain(message["content"]).strip("\n"))
-
-
-for _made in (show, *organise.ORGANISE_COMMANDS, history, folders):
-    conversations.add_command(_made)
-
-PRUNE_COLUMNS = ("number", "id", "label", "folder", "messages", "importance", "age_days", "bytes", "reason")
-# Ids that fit on a command line that a person copies; beyond, the list tells the rest.
-MAX_NAMED = 20
+    call.answer_list("conversations", records, tables.conversations, EMPTY, next_cursor=page.next_cursor)
 
 
 @command(
@@ -227,19 +312,19 @@ MAX_NAMED = 20
     type=click.FloatRange(0, 10),
     default=PRUNE_IMPORTANCE,
     show_default=True,
-    help="Keep from this importance on.",
+    help="Only below this importance.",
 )
-@click.option("--folder", default=ROOT_FOLDER, show_default=True, help="Only this folder and all below it.")
+@click.option("--folder", default=ROOT_FOLDER, show_default=True, help="Only this folder and its subfolders.")
 @click.option("--yes", is_flag=True, help="Archive all of them without asking.")
 @click.option("--dry-run", is_flag=True, help="Only show them.")
 def prune(call: Call, days: int, importance: float, folder: str, yes: bool, dry_run: bool) -> None:
-    """Old conversations of low importance, each with the reason; in a terminal you are asked which to archive.
+    """Suggest old conversations of low importance, with the reasons; in a terminal, ask which to archive.
 
-    Archiving removes nothing and can be undone. Pinned conversations are never proposed. Without a terminal nothing
+    Archiving removes nothing and can be undone. Pinned conversations are never suggested. Without a terminal nothing
     changes unless --yes is given.
     """
-    with call.memory() as memory:
-        proposed = propose(memory, days, importance, folder)
+    with call.local_memory() as memory:
+        proposed = find_prunable(memory, days, importance, folder)
         if not call.json:
             _show_candidates(call, proposed)
         chosen: Sequence[PruneCandidate] = ()
@@ -287,7 +372,7 @@ def _prompt_for_selection(candidates: Sequence[PruneCandidate]) -> Sequence[Prun
 
 
 def _archive_chosen(call: Call, memory: LocalMemory, chosen: Sequence[PruneCandidate]) -> list[Session]:
-    """Archive them, but for those that changed while a person was thinking."""
+    """Archive them, except those that changed since they were shown."""
     done = []
     for one in chosen:
         try:
@@ -295,36 +380,36 @@ def _archive_chosen(call: Call, memory: LocalMemory, chosen: Sequence[PruneCandi
                 update_conversation(memory, one.session.uid, ConversationChanges(status="archived"), one.session.rev)
             )
         except Conflict:
-            call.note(f"{one.session.short_id} changed meanwhile and stays.")
+            call.note(f"{one.session.short_id} was changed meanwhile and is not archived.")
     return done
 
 
 def _show_candidates(call: Call, proposed: PruneProposal) -> None:
     rows = [_candidate_row(number, one) for number, one in enumerate(proposed.candidates, 1)]
-    console = tables.terminal()
+    terminal = console()
     if not rows:
-        call.note("Nothing could go.")
-    elif console is None:
+        call.note("No suggestions.")
+    elif terminal is None:
         tables.table(PRUNE_COLUMNS, rows)
     else:
         for row in rows:
-            _draw_candidate(console, row, len(str(len(rows))))
+            _draw_candidate(terminal, row, len(str(len(rows))))
         total = "1 conversation" if len(rows) == 1 else f"{len(rows):,} conversations"
         call.say(f"\n{total} with {_format_size(proposed.bytes)} of text.", bold=True)
 
 
-def _draw_candidate(console: Console, row: Mapping[str, Any], digits: int) -> None:
-    """A conversation on one line, cut to fit, and the reason below."""
+def _draw_candidate(terminal: Console, row: Mapping[str, Any], digits: int) -> None:
+    """Print a conversation on one line, cut to fit, and the reason below."""
     from rich.text import Text
 
     number, label = Text(f"{row['number']:>{digits}}  ", "cyan"), Text(one_line(row["label"]), "bold")
-    said = "1 message" if row["messages"] == 1 else f"{row['messages']:,} messages"
-    facts = Text("  " + one_line(f"{row['folder']} · {said} · {_format_size(row['bytes'])}"), "dim")
-    room = console.width - number.cell_len
-    facts.truncate(max(room // 2, room - label.cell_len), overflow="ellipsis")
-    label.truncate(room - facts.cell_len, overflow="ellipsis")
-    console.print(Text.assemble(number, label, facts), no_wrap=True, overflow="ellipsis")
-    console.print(Text(f"{'':{digits}}  {one_line(row['reason'])}"))
+    count = "1 message" if row["messages"] == 1 else f"{row['messages']:,} messages"
+    facts = Text("  " + one_line(f"{row['folder']} · {count} · {_format_size(row['bytes'])}"), "dim")
+    width = terminal.width - number.cell_len
+    facts.truncate(max(width // 2, width - label.cell_len), overflow="ellipsis")
+    label.truncate(width - facts.cell_len, overflow="ellipsis")
+    terminal.print(Text.assemble(number, label, facts), no_wrap=True, overflow="ellipsis")
+    terminal.print(Text(f"{'':{digits}}  {one_line(row['reason'])}"))
 
 
 def _candidate_row(number: int, one: PruneCandidate) -> dict[str, Any]:

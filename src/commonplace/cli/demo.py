@@ -1,4 +1,4 @@
-"""`demo`: the whole thing in a few seconds, on a temporary store that is gone afterwards."""
+"""`demo`: add, search and context in a few seconds, on a temporary store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
-from commonplace.cli.context import call_tool
+from commonplace.cli.context import call_tool, show_context
 from commonplace.dialects.records import hit_record
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.recall import recall
@@ -24,7 +24,7 @@ from commonplace.text.dates import HOUR_MS
 
 PROJECT = "github.com/acme/my-api"
 
-# (hours ago, what was said or done)
+# (hours ago, what happened)
 STORY = (
     (
         200,
@@ -97,66 +97,66 @@ OPERATORS = 'concepts:security AND (token* OR "47 passed") NOT nginx'
 
 @command("demo", "commonplace demo", "commonplace demo --json")
 def demo(call: Call) -> None:
-    """Remember a few things about a small project, find them by meaning, and print the context an agent would get.
+    """Add a few items about a small project, find them by meaning, and print the context an agent would get.
 
-    Works offline on a temporary store; your own memory is not touched.
+    It works offline on a temporary store; your own memory is not touched.
     """
     report: dict[str, Any] = {}
     with _temporary_memory(call) as memory:
-        _remember_the_story(call, memory, report)
+        _add_items(call, memory, report)
         for question in QUESTIONS:
-            _ask(call, memory, question, "Found by meaning, with words that were never written down:", report)
-        _ask(call, memory, OPERATORS, "Operators filter strictly:", report)
-        _give_context(call, memory, report)
+            _search(call, memory, question, "Found by meaning, with words that appear nowhere:", report)
+        _search(call, memory, OPERATORS, "Operators filter strictly:", report)
+        _show_context(call, memory, report)
     if call.json:
         call.reply(report)
 
 
-def _remember_the_story(call: Call, memory: LocalMemory, report: dict[str, Any]) -> None:
-    _caption(call, f"Remembering {len(STORY)} things about {PROJECT}")
+def _add_items(call: Call, memory: LocalMemory, report: dict[str, Any]) -> None:
+    _caption(call, f"Adding {len(STORY)} items about {PROJECT}")
     now, spent = memory.clock(), []
-    for hours, note in STORY:
+    for hours, new in STORY:
         start = time.perf_counter()
-        remember(memory, replace(note, project=PROJECT, created_ms=now - hours * HOUR_MS))
+        remember(memory, replace(new, project=PROJECT, created_ms=now - hours * HOUR_MS))
         spent.append(_ms(start))
         if not call.json:
-            said = note.content or note.details.get("narrative") or note.details.get("completed") or note.title
-            click.echo(f"  {note.type or note.kind:<11} {said or note.details.get('task', '')}")
+            text = new.content or new.details.get("narrative") or new.details.get("completed") or new.title
+            click.echo(f"  {new.type or new.kind:<11} {text or new.details.get('task', '')}")
     start = time.perf_counter()
-    understood = memory.embeddings.catch_up()
+    embedded = memory.embeddings.catch_up()
     report["write_ms"], report["understand_ms"] = round(sorted(spent)[len(spent) // 2], 2), round(_ms(start), 1)
-    report["understood"] = understood
+    report["understood"] = embedded
     _timing(call, f"a write took {report['write_ms']} ms (median) and was searchable at once")
-    if understood:
-        _timing(call, f"loading the model and understanding all of it took {report['understand_ms']:.0f} ms, once")
+    if embedded:
+        _timing(call, f"loading the model and embedding all items took {report['understand_ms']:.0f} ms, once")
     else:
-        call.note(f"  The embedder is {memory.embeddings.state}: what follows is found by keywords only.")
+        call.note(f"  The embedder is {memory.embeddings.state}: the following is found by keywords only.")
 
 
-def _ask(call: Call, memory: LocalMemory, question: str, caption: str, report: dict[str, Any]) -> None:
+def _search(call: Call, memory: LocalMemory, question: str, caption: str, report: dict[str, Any]) -> None:
     _caption(call, f"{caption}\n  $ commonplace search '{question}'")
     start = time.perf_counter()
     found = recall(memory, question, Scope(project=PROJECT), 3)
     took = round(_ms(start), 1)
     results = [hit_record(hit) for hit in found.hits]
-    asked = {"query": question, "ms": took, "by_meaning": found.by_meaning, "results": results}
-    report.setdefault("searches", []).append(asked)
+    search = {"query": question, "ms": took, "by_meaning": found.by_meaning, "results": results}
+    report.setdefault("searches", []).append(search)
     if call.json:
         return
     if results:
-        tables.results(results)
+        tables.search_results(results)
     else:
         click.echo("  (nothing)")
     _timing(call, f"answered in {took} ms")
 
 
-def _give_context(call: Call, memory: LocalMemory, report: dict[str, Any]) -> None:
+def _show_context(call: Call, memory: LocalMemory, report: dict[str, Any]) -> None:
     _caption(call, "What an agent gets before it starts to work\n  $ commonplace context my-api --budget 1000\n")
     start = time.perf_counter()
     report["context"] = call_tool(memory, "get_context", {"project": "my-api", "token_budget": 1000})
     report["context_ms"] = round(_ms(start), 1)
     if not call.json:
-        tables.context(report["context"])
+        show_context(report["context"])
         _timing(call, f"answered in {report['context_ms']} ms")
 
 

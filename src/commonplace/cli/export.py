@@ -1,4 +1,4 @@
-"""`export --everything`: all that a space remembers as an archive, in one zip or in a folder of its files."""
+"""`export`: conversations as JSON or Markdown, or everything as an archive."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from commonplace.cli import tables
 from commonplace.cli.command import Call, command
+from commonplace.cli.options import force_option
 from commonplace.cli.output_files import atomic_file, check_target, make_folder
-from commonplace.cli.terminal import plain
+from commonplace.cli.terminal import plain, progress
 from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import find_session, open_conversation
 from commonplace.memory.export_archive import Archive
@@ -34,14 +34,15 @@ from commonplace.text.dates import period_start, short_iso_time
 from commonplace.text.paths import file_name_key, normalise_folder, safe_file_name
 from commonplace.text.redact import redact, redact_data
 
-ARCHIVE_STDOUT = "-"
+STDOUT = "-"
 Advance = Callable[[int], object]
+Whole = tuple[Session, Sequence[Item]]
 
 
 def write_archive(call: Call, archive: Archive, output: str, *, force: bool) -> None:
-    """A zip if the name says so or it goes to a pipe, else a folder. The manifest comes last, when all is there."""
-    with tables.progress("Exporting", None) as advance:
-        if output == ARCHIVE_STDOUT:
+    """Write a zip if the name says so or it goes to a pipe, else a folder. The manifest is written last."""
+    with progress("Exporting") as advance:
+        if output == STDOUT:
             _write_to_stdout(archive, advance)
             return
         if output.lower().endswith(".zip"):
@@ -51,19 +52,17 @@ def write_archive(call: Call, archive: Archive, output: str, *, force: bool) -> 
                     advance(len(piece))
         else:
             _write_to_folder(archive, Path(output), advance, force=force)
-    if call.json:
-        call.reply({"path": str(Path(output)), **archive.manifest})
-    else:
-        counts = archive.counts
-        call.say(
-            f"Exported {counts['items']:,} items, {counts['sessions']:,} sessions, {counts['projects']:,} projects"
-            f" to {output}"
-        )
+    counts = archive.counts
+    call.answer(
+        {"path": str(Path(output)), **archive.manifest},
+        f"Exported {counts['items']:,} items, {counts['sessions']:,} sessions, {counts['projects']:,} projects"
+        f" to {output}",
+    )
 
 
 def _write_to_stdout(archive: Archive, advance: Advance) -> None:
     if sys.stdout.isatty():
-        raise InvalidInput("An archive is nothing to read in a terminal.", "Name a file with --output, or use a pipe.")
+        raise InvalidInput("An archive cannot be printed in a terminal.", "Name a file with --output, or use a pipe.")
     for piece in archive.zipped():
         sys.stdout.buffer.write(piece)
         advance(len(piece))
@@ -79,10 +78,6 @@ def _write_to_folder(archive: Archive, folder: Path, advance: Advance, *, force:
                 advance(len(piece))
 
 
-STDOUT = "-"
-Whole = tuple[Session, Sequence[Item]]
-
-
 @command(
     "export",
     "commonplace export 1",
@@ -93,19 +88,22 @@ Whole = tuple[Session, Sequence[Item]]
     "commonplace export --everything --project my-api --since 30d --output my-api-archive",
 )
 @click.argument("ids", metavar="[ID]...", nargs=-1)
-@click.option("--all", "all_", is_flag=True, help="Every conversation, also archived ones.")
-@click.option("--folder", help="Every conversation in this folder and all below it.")
-@click.option("--everything", is_flag=True, help="All that is remembered, with its history, as an archive.")
-@click.option("--project", "projects", metavar="NAME", multiple=True, help="Of everything, only this project.")
-@click.option("--since", help='Of everything, only items that changed since: 7d, "last week", 2026-11-01, ...')
+@click.option("--all", "all_", is_flag=True, help="Every conversation, including archived ones.")
+@click.option("--folder", help="Every conversation in this folder and its subfolders.")
+@click.option("--everything", is_flag=True, help="The whole memory, with its history, as an archive.")
+@click.option("--project", "projects", metavar="NAME", multiple=True, help="With --everything: only this project.")
+@click.option("--since", help='With --everything: only items changed since: 7d, "last week", 2026-11-01, ...')
 @click.option(
     "--format", "format_", type=click.Choice(EXPORT_FORMATS), default="json", show_default=True, help="Format."
 )
 @click.option(
-    "--output", metavar="PATH", default=STDOUT, help="File, or folder for Markdown of many and archives; else stdout."
+    "--output",
+    metavar="PATH",
+    default=STDOUT,
+    help="A file, or a folder for several Markdown files and archives; else stdout.",
 )
-@click.option("--no-metadata", is_flag=True, help="Only what was said, with label, roles and times.")
-@click.option("--force", is_flag=True, help="Write over what is there.")
+@click.option("--no-metadata", is_flag=True, help="Only the messages, with label, roles and times.")
+@force_option
 def export(
     call: Call,
     ids: Sequence[str],
@@ -119,20 +117,20 @@ def export(
     no_metadata: bool,
     force: bool,
 ) -> None:
-    """Conversations to keep elsewhere: one by its ID, several, those of a folder, or all. Secrets are blacked out.
+    """Export conversations: one by its ID, several, those of a folder, or all. Secrets are redacted.
 
     One is one JSON object; many are one document that `commonplace import` reads back without loss. As Markdown, many
-    become a folder with a file for each. Files are readable by you only, and appear when they are complete.
+    become a folder with a file for each. Files are readable only by you, and appear when they are complete.
 
-    With --everything, all that is remembered, conversations or not, becomes an archive of JSON lines: a zip if PATH
-    ends in .zip or is a pipe, else a folder. `commonplace import` reads it back without loss.
+    With --everything, the whole memory becomes an archive of JSON lines: a zip if PATH ends in .zip or is a pipe, else
+    a folder. `commonplace import` reads it back without loss.
     """
     if bool(ids) + all_ + (folder is not None) + everything != 1:
-        raise InvalidInput("What is to be exported?", "Name ids, or a --folder, or give --all or --everything.")
+        raise InvalidInput("It is not clear what to export.", "Name ids, or a --folder, or give --all or --everything.")
     if everything:
         if format_ != "json" or no_metadata:
             raise InvalidInput("An archive has one format.", "Leave out --format and --no-metadata.")
-        with call.memory() as memory:
+        with call.local_memory() as memory:
             for name in projects:
                 require_project(memory, name)
             since_ms = period_start(since, memory.clock()) if since else None
@@ -144,23 +142,23 @@ def export(
     if many and format_ == "markdown" and output == STDOUT:
         raise InvalidInput("Many conversations as Markdown are many files.", "Name a folder with --output.")
     scope = SessionScope(folder="" if folder is None else normalise_folder(folder))
-    with call.memory() as memory:
-        # All of them exist, or nothing is written.
+    with call.local_memory() as memory:
+        # If one does not exist, nothing is written.
         found = {session.uid: session for session in (find_session(memory, id_) for id_ in ids)}
         size = (
             sum(session.bytes for session in found.values()) if ids else conversation_stats(memory, folder).counts.bytes
         )
         whole = (open_conversation(memory, uid) for uid in found) if ids else all_conversations(memory, scope)
-        with tables.progress("Exporting", size) as advance:
+        with progress("Exporting", size) as advance:
             exporting = _Export(memory, format_, not no_metadata, force)
             exporting.write(_counted(whole, advance), output, many=many, as_data=call.json)
     if output == STDOUT:
         return
-    if call.json:
-        call.reply(exporting.told | {"format": format_, "path": str(Path(output))})
-    else:
-        counts = exporting.told
-        call.say(f"Exported {counts['conversations']:,} conversations, {counts['messages']:,} messages to {output}")
+    counts = exporting.counts
+    call.answer(
+        counts | {"format": format_, "path": str(Path(output))},
+        f"Exported {counts['conversations']:,} conversations, {counts['messages']:,} messages to {output}",
+    )
 
 
 def _counted(whole: Iterable[Whole], advance: Any) -> Iterator[Whole]:
@@ -170,10 +168,10 @@ def _counted(whole: Iterable[Whole], advance: Any) -> Iterator[Whole]:
 
 
 class _Export:
-    """One export: how it is written, and how much was."""
+    """One export: how it is written, and how much has been."""
 
     def __init__(self, memory: LocalMemory, format_: str, metadata: bool, force: bool) -> None:
-        self.told = {"conversations": 0, "messages": 0}
+        self.counts = {"conversations": 0, "messages": 0}
         self._moment, self._markdown = short_iso_time(memory.clock()), format_ == "markdown"
         self._metadata, self._force = metadata, force
 
@@ -183,9 +181,9 @@ class _Export:
             return
         pieces = self._document(whole) if many else self._one(whole, as_data=as_data and output == STDOUT)
         if output == STDOUT:
-            harmless = plain if self._markdown and sys.stdout.isatty() else str
+            safe = plain if self._markdown and sys.stdout.isatty() else str
             for piece in pieces:
-                click.echo(harmless(piece), nl=False)
+                click.echo(safe(piece), nl=False)
             return
         with atomic_file(check_target(Path(output), force=self._force), force=self._force) as stream:
             for piece in pieces:
@@ -201,7 +199,7 @@ class _Export:
                 yield text
 
     def _document(self, whole: Iterable[Whole]) -> Iterator[str]:
-        """One JSON document, a conversation to a line, as they come."""
+        """One JSON document, a conversation per line."""
         head = json.dumps(
             {"format": CONVERSATIONS_FORMAT, "version": CONVERSATIONS_VERSION, "exported_at": self._moment}
         )
@@ -231,5 +229,5 @@ class _Export:
         return export_text(session, messages, "markdown" if self._markdown else "json", metadata=self._metadata)
 
     def _count(self, messages: Sequence[Item]) -> None:
-        self.told["conversations"] += 1
-        self.told["messages"] += len(messages)
+        self.counts["conversations"] += 1
+        self.counts["messages"] += len(messages)

@@ -1,4 +1,7 @@
-"""`commonplace hook` as a command among others. The console script runs hooks before the command line is loaded."""
+"""`hook` and `drain`: capture an event, and store waiting events.
+
+The console script runs `hook` before the command line is loaded; here it is for help and for in-process callers.
+"""
 
 from __future__ import annotations
 
@@ -19,22 +22,22 @@ from commonplace.cli.command import Call, command
 @click.argument("host", metavar="HOST")
 @click.argument("event", metavar="EVENT")
 def hook(call: Call, host: str, event: str) -> None:
-    """Keep an event that an editor or agent tells on standard input; at the start of a session, print its context.
+    """Capture an event that an editor or agent passes on standard input; at the start of a session, print its context.
 
-    HOST is one of claude-code, codex, gemini, cursor, kiro, windsurf; EVENT what it calls the event. It always ends
-    with 0 and waits for nobody: the event lies in the spool until a server, the end of the turn or a command has it
-    remembered.
+    HOST is one of claude-code, codex, gemini, cursor, kiro, windsurf; EVENT is the host's name of the event. It always
+    exits with 0 and does not wait: the event stays in the spool until a server, the end of the turn or a command stores
+    it.
     """
-    place = ["--data-dir", call.data_dir] if call.data_dir else []
-    click.echo(handle_event([*place, "hook", host, event], os.environ), nl=False)
+    folder = ["--data-dir", call.data_dir] if call.data_dir else []
+    click.echo(handle_event([*folder, "hook", host, event], os.environ), nl=False)
 
 
 @command("drain", "commonplace drain", "commonplace drain --seconds 10", "commonplace drain --json")
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Leave the rest after about so long.")
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after about this long.")
 def drain(call: Call, seconds: float | None) -> None:
-    """Remember everything that hooks left in the spool, and lay ready what the next sessions are told.
+    """Store all captured events that are waiting in the spool, and prepare the context for the next sessions.
 
-    A running server does that by itself, and so does a hook at the end of a turn; other commands do a part of it.
+    A running server does this by itself, and so does a hook at the end of a turn; other commands store a part.
     """
     from commonplace.capture.hooks.drain_inline import drain_all
 
@@ -46,12 +49,9 @@ def drain(call: Call, seconds: float | None) -> None:
         "waiting": drained.left,
         "elsewhere": drained.elsewhere,
     }
-    if call.json:
-        call.reply(data)
-        return
     left = f"{drained.left:,} wait" if drained.left else "nothing waits"
-    call.say(f"{drained.remembered:,} events remembered, {drained.passed_over:,} passed over; {left}.")
+    call.answer(data, f"{drained.remembered:,} events stored, {drained.passed_over:,} ignored; {left}.")
     if drained.refused:
-        call.note(f"{drained.refused.total():,} could not be kept; `commonplace doctor spool` tells why.")
+        call.note(f"{drained.refused.total():,} could not be stored; `commonplace doctor spool` says why.")
     if drained.elsewhere:
-        call.note("Another process is remembering them at this moment.")
+        call.note("Another process is storing them right now.")

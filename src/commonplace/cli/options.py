@@ -1,19 +1,45 @@
-"""Fields as people give them: `NAME=VALUE` pairs, comma separated lists, paths from where they stand."""
+"""Options and arguments that several commands share, and how their values are read."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from commonplace.cli.command import Call
+from commonplace.cli.terminal import read_stdin
 from commonplace.errors import InvalidInput
-from commonplace.hosts.project_files import exact_folder, project_folder
+from commonplace.model import KINDS
 
 F = TypeVar("F", bound=Callable[..., Any])
+Option = Callable[[F], F]
+
+STDIN = "-"
+
+id_argument = click.argument("id_", metavar="ID")
+ids_argument = click.argument("ids", metavar="ID...", nargs=-1, required=True)
+
+# Filters of lists and of search; their names are those of the methods of Memory.
+project_filter = click.option("--project", help="Only this project; all projects if omitted.")
+global_filter = click.option("--global", "only_global", is_flag=True, help="Only what belongs to no project.")
+kind_filter = click.option("--kind", type=click.Choice(KINDS), multiple=True, help="Only this kind; may be repeated.")
+type_filter = click.option("--type", multiple=True, help="Only this type; may be repeated.")
+tag_filter = click.option("--tag", default="", help="Only with a tag that contains this.")
+since_filter = click.option("--since", help='Only since then: 7d, yesterday, "last week", 2026-11-01, ...')
+until_filter = click.option("--until", help="Only until then, including that day.")
+folder_filter = click.option("--folder", help="Only this folder and its subfolders.")
+source_filter = click.option(
+    "--source", default="", help="Only from this source: claude-code, codex, gemini, cursor, chatgpt, claude, text, ..."
+)
+cursor_option = click.option("--cursor", help="Where the next page starts, as printed after the previous one.")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Change nothing; show what would change.")
+force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
+root_option = click.option(
+    "--root", metavar="FOLDER", help="The project's folder; the repository around this one if omitted."
+)
 
 
 class PluginChoice(click.Choice[str]):
@@ -29,7 +55,38 @@ class PluginChoice(click.Choice[str]):
         return click.Choice(self._all_names()).convert(value, param, ctx)
 
 
-def field_option(help_: str) -> Callable[[F], F]:
+def combine(*options: Option[Any]) -> Option[Any]:
+    """Several options as one decorator, in their order."""
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+item_filters = combine(project_filter, global_filter, kind_filter, type_filter, tag_filter, since_filter, until_filter)
+
+
+def limit_option(default: int, most: int, help_: str) -> Option[Any]:
+    return click.option("--limit", type=click.IntRange(1, most), default=default, show_default=True, help=help_)
+
+
+def page_options(what: str) -> Option[Any]:
+    """How long a page is and where it starts."""
+    return combine(limit_option(20, 1000, f"{what} per page."), cursor_option)
+
+
+def place_options(help_: str) -> Option[Any]:
+    """Where something new belongs: a project, or every project."""
+    return combine(
+        click.option("--project", help=help_),
+        click.option("--global", "only_global", is_flag=True, help="It belongs to no project: it applies everywhere."),
+    )
+
+
+def field_option(help_: str) -> Option[Any]:
     return click.option("--field", "fields", metavar="NAME=VALUE", multiple=True, help=help_)
 
 
@@ -46,14 +103,22 @@ def parse_fields(given: Sequence[str]) -> dict[str, str]:
     return fields
 
 
-def join_names(values: Sequence[str]) -> str:
-    """Comma separated or repeated values, as they are stored."""
+def split_names(values: Sequence[str]) -> list[str]:
+    """Comma separated or repeated values, one by one."""
     names = [name.strip() for value in values for name in value.split(",")]
-    return ", ".join(name for name in names if name)
+    return [name for name in names if name]
 
 
-def root_metadata(details: dict[str, str]) -> dict[str, Any]:
-    """Metadata that says where relative paths start, so that staleness can be seen from anywhere."""
+def text_argument(words: Sequence[str], empty: str, hint: str) -> str:
+    """The words of an argument as one text; a single `-` reads standard input."""
+    text = read_stdin() if tuple(words) == (STDIN,) else " ".join(words)
+    if not text.strip():
+        raise InvalidInput(empty, hint)
+    return text
+
+
+def root_metadata(details: Mapping[str, str]) -> dict[str, Any]:
+    """Metadata that says where relative paths start, so that stale items are recognised from any folder."""
     files = details.get("files_modified", "").split(", ")
     if any(name and not name.startswith("~") and not Path(name).is_absolute() for name in files):
         with contextlib.suppress(OSError):
@@ -61,25 +126,22 @@ def root_metadata(details: dict[str, str]) -> dict[str, Any]:
     return {}
 
 
-root_option = click.option(
-    "--root", metavar="FOLDER", help="The project's folder; the repository around this one if omitted."
-)
-
-
 def project_root(root: str | None) -> Path:
-    """The folder that was named, else the top of the repository around the current one, else that."""
+    """The given folder, else the top of the repository around the current one, else the current one."""
+    from commonplace.hosts.project_files import exact_folder, project_folder
+
     if root is not None:
         return exact_folder(Path(root))
     try:
         return project_folder(Path.cwd())
     except OSError as error:
-        # The folder was removed under us.
+        # The folder was removed while we are in it.
         raise InvalidInput("The current folder does not exist.", "Name one with --root.") from error
 
 
 def project_of_folder(call: Call, folder: Path) -> str | None:
-    """The project of a folder; None outside any, which is worth a remark."""
+    """The project of a folder; outside a repository there is none, and a note says so."""
     found = call.project_at(folder)
     if found is None:
-        call.note("This folder is no git repository, so this is about every project. --project names one.")
+        call.note("This folder is not a git repository, so this applies to every project. --project names one.")
     return found

@@ -1,4 +1,4 @@
-"""Files that a command writes for a person: complete or not there, readable by that person only."""
+"""Files that a command writes: complete or not at all, readable by their owner only; and diffs of what would change."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from commonplace.hosts.project_files import Change
 
 
-FORCE = "Choose another name, or --force to write over it."
+FORCE = "Choose another name, or use --force to overwrite it."
 
 
 def check_target(file: Path, *, force: bool) -> Path:
-    """A file that may be written, which is worth knowing before the work is done."""
+    """Check that a file may be written, before the work is done."""
     if file.is_dir():
         raise InvalidInput(f"{file} is a folder.", "Name a file.")
     if not file.parent.is_dir():
-        raise InvalidInput(f"There is no folder {file.parent}.", "Make it first, or choose another one.")
+        raise InvalidInput(f"There is no folder {file.parent}.", "Create it first, or choose another one.")
     if file.exists() and not force:
         raise Conflict(f"{file} exists.", FORCE)
     return file
 
 
 def make_folder(folder: Path, *, force: bool) -> None:
-    """A folder that is there and, unless forced, empty."""
+    """Create a folder; unless forced, it has to be empty."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         used = any(folder.iterdir())
@@ -42,23 +42,23 @@ def make_folder(folder: Path, *, force: bool) -> None:
 
 @contextlib.contextmanager
 def atomic_file(file: Path, *, force: bool) -> Iterator[IO[bytes]]:
-    """Writes beside the file and renames it at the end; whatever goes wrong before leaves nothing behind."""
-    beside = file.with_name(f".{os.getpid()}-{file.name.encode()[:80].decode('utf-8', 'ignore')}.part")
+    """Write to a temporary file and rename it at the end; a failure leaves nothing behind."""
+    partial = file.with_name(f".{os.getpid()}-{file.name.encode()[:80].decode('utf-8', 'ignore')}.part")
     try:
-        descriptor = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o600)
+        descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o600)
         with os.fdopen(descriptor, "wb") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
         if file.exists() and not force:
             raise Conflict(f"{file} exists.", FORCE)
-        beside.replace(file)
+        partial.replace(file)
     except BaseException as error:
         with contextlib.suppress(OSError):
-            beside.unlink()
+            partial.unlink()
         if isinstance(error, OSError):
             raise CommonplaceError(
-                f"{file} could not be written: {_reason(error)}.", "Mend that, then call again."
+                f"{file} could not be written: {_reason(error)}.", "Solve that, then run the command again."
             ) from error
         raise
 

@@ -1,4 +1,4 @@
-"""`scrub`: take secrets, or a text that a person names, out of what is already kept."""
+"""`scrub`: remove secrets, or a given text, from everything already stored."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import click
 from commonplace.capture.hooks.spool_reader import scrub_spool
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
-from commonplace.memory.scrub import ScrubResult, copies_of_store, files_holding, wipe_deleted
-from commonplace.memory.scrub import scrub_secrets as clean
+from commonplace.cli.terminal import progress
+from commonplace.memory.scrub import ScrubResult, copies_of_store, files_holding, scrub_secrets, wipe_deleted
 
-# Places that are named to a person; programs get them all.
-MOST_NAMED = 20
+# Places that are named to a person; programs get all of them.
+MAX_NAMED = 20
 
 
 @command(
@@ -25,43 +25,40 @@ MOST_NAMED = 20
     "commonplace scrub --backups",
     "commonplace scrub --json",
 )
-@click.option("--dry-run", is_flag=True, help="Only count what is there, and say where.")
-@click.option("--text", is_flag=True, help="Remove a text too: it is asked for, or read from a pipe.")
-@click.option("--backups", "backups_too", is_flag=True, help="Delete the backups, which hold what was.")
+@click.option("--dry-run", is_flag=True, help="Only count secrets, and say where they are.")
+@click.option("--text", is_flag=True, help="Also remove a text that is asked for, or read from a pipe.")
+@click.option("--backups", "backups_too", is_flag=True, help="Delete the backups, which still contain them.")
 def scrub(call: Call, dry_run: bool, text: bool, backups_too: bool) -> None:
-    """Take secrets out of everything that is kept: items, their history, sessions, streams, answers, names, the spool.
+    """Remove secrets from everything stored: items, their history, sessions, streams, replies, names, the spool.
 
-    What is found is never shown, only its kind and where it stands. What was cleaned is gone from the file too, and
-    cannot be brought back. Doing it again goes on where it was interrupted.
+    Secrets are never printed, only their kind and where they are. They are wiped from the file too, and cannot be
+    brought back. After an interruption, running it again continues.
     """
     from commonplace.capture.hooks.drain import drain
     from commonplace.capture.hooks.drain_inline import drop_stale_contexts
 
-    named = _asked() if text else None
-    with call.memory() as memory:
+    text_to_remove = _read_text() if text else None
+    with call.local_memory() as memory:
         if not dry_run:
-            # What is remembered now is cleaned with the rest.
+            # Waiting events are stored, and scrubbed with the rest.
             drain(memory, memory.settings)
-        with tables.progress("Looking", None) as advance:
-            found = clean(memory, named, dry_run=dry_run, advance=advance)
-        waiting = scrub_spool(memory.settings, named, found, dry_run=dry_run)
+        with progress("Looking") as advance:
+            found = scrub_secrets(memory, text_to_remove, dry_run=dry_run, advance=advance)
+        waiting = scrub_spool(memory.settings, text_to_remove, found, dry_run=dry_run)
         wiped = dry_run or wipe_deleted(memory)
         drop_stale_contexts(memory.settings)
         copies = copies_of_store(memory)
         if backups_too and not dry_run:
             for copy in copies:
                 copy.unlink(missing_ok=True)
-        left = files_holding(memory, named) if named is not None and not dry_run else []
-    elsewhere = bool(memory.settings.database_url)
-    done = Done(found, dry_run, wiped, waiting, copies, backups_too and not dry_run, left, elsewhere)
-    if call.json:
-        call.reply(done.reply())
-    else:
-        _tell(call, done)
+        left = files_holding(memory, text_to_remove) if text_to_remove is not None and not dry_run else []
+    on_server = bool(memory.settings.database_url)
+    done = Scrubbed(found, dry_run, wiped, waiting, copies, backups_too and not dry_run, left, on_server)
+    call.answer(done.record(), lambda: _show(call, done))
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class Scrubbed:
     """What was found and cleaned, and what could not be."""
 
     found: ScrubResult
@@ -69,11 +66,11 @@ class Done:
     wiped: bool
     waiting: int
     copies: list[Path]
-    gone: bool
+    copies_deleted: bool
     left: list[Path]
-    elsewhere: bool
+    on_server: bool
 
-    def reply(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         return {
             "dry_run": self.dry_run,
             "looked_at": self.found.looked_at,
@@ -81,36 +78,36 @@ class Done:
             "places": self.found.holders,
             "waiting": self.waiting,
             "wiped": self.wiped and not self.dry_run,
-            "backups": [{"path": str(copy), "deleted": self.gone} for copy in self.copies],
+            "backups": [{"path": str(copy), "deleted": self.copies_deleted} for copy in self.copies],
             "still_holding": list(map(str, self.left)),
         }
 
 
-def _asked() -> str:
-    """The text to remove: not an argument, since those are seen in the list of processes and kept by the shell."""
+def _read_text() -> str:
+    """The text to remove: not an argument, since others can see those in the list of processes."""
     if sys.stdin.isatty():
         return str(click.prompt("Text to remove (not shown)", hide_input=True, err=True))
     return sys.stdin.read().rstrip("\r\n")
 
 
-def _tell(call: Call, done: Done) -> None:
+def _show(call: Call, done: Scrubbed) -> None:
     found = done.found
     if found.places:
         tables.table(("kind", "found"), [{"kind": kind, "found": n} for kind, n in found.kinds.most_common()])
         names = [name for part in found.holders.values() for name in part]
-        more = f", and {len(names) - MOST_NAMED:,} more (--json names all)" if len(names) > MOST_NAMED else ""
-        call.say(f"{'Found in' if done.dry_run else 'Cleaned'}: {', '.join(names[:MOST_NAMED])}{more}.")
+        more = f", and {len(names) - MAX_NAMED:,} more (--json names all)" if len(names) > MAX_NAMED else ""
+        call.say(f"{'Found in' if done.dry_run else 'Cleaned'}: {', '.join(names[:MAX_NAMED])}{more}.")
     else:
         call.say(f"Nothing to clean in {found.looked_at:,} places.")
     if done.waiting and not done.dry_run:
-        call.note(f"{done.waiting:,} events are being remembered by another process. Do this again in a moment.")
+        call.note(f"{done.waiting:,} events are being stored by another process. Run this again in a moment.")
     if not done.wiped:
-        call.note("Another process still reads what was there. Stop it, or do this again later.")
-    if done.copies and done.gone:
+        call.note("Another process still reads the old content. Stop it, or run this again later.")
+    if done.copies and done.copies_deleted:
         call.say(f"Deleted {len(done.copies)} backup{'' if len(done.copies) == 1 else 's'}.")
     elif done.copies:
-        call.note(f"Backups hold what was (--backups deletes them): {', '.join(map(str, done.copies))}")
-    if done.elsewhere:
-        call.note("Logs, replicas and backups of the database server may hold what was, until they are renewed.")
+        call.note(f"Backups still contain the secrets (--backups deletes them): {', '.join(map(str, done.copies))}")
+    if done.on_server:
+        call.note("Logs, replicas and backups of the database server may contain the secrets until they expire.")
     for path in done.left:
         call.note(f"The text can still be read in {path}.")

@@ -1,4 +1,4 @@
-"""`mcp` and `serve`: the memory as a server, over stdio or HTTP."""
+"""`mcp` and `serve`: run a server, over stdio or HTTP."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ profile_option = click.option("--profile", type=click.Choice(PROFILES), help="Wh
 def mcp(call: Call, profile: str | None) -> None:
     """Serve one agent over stdio (Model Context Protocol). Agents start this themselves.
 
-    Put `commonplace` with the argument `mcp` into the agent's MCP configuration. Standard output carries the protocol
-    and nothing else; messages for people go to standard error.
+    Add `commonplace` with the argument `mcp` to the agent's MCP configuration. Standard output carries only the
+    protocol; messages for people go to standard error.
     """
-    # An editor waits for us: nothing that these imports make is garbage, so do not stop to look for any.
+    # An editor waits for us: these imports create no garbage, so do not stop to collect any.
     gc.disable()
     from commonplace.mcp.stdio import run
 
@@ -31,7 +31,7 @@ def mcp(call: Call, profile: str | None) -> None:
 @command("serve", "commonplace serve --help", "commonplace serve --port 8765", "commonplace serve --profile core")
 @click.option("--host", help="Address to listen on (default: 127.0.0.1, this machine only).")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default: 8765; 0 takes a free one).")
-@click.option("--import-dir", metavar="DIR", help="Import the conversations in files that are put into DIR.")
+@click.option("--import-dir", metavar="DIR", help="Import files that are put into DIR.")
 @click.option("--open/--no-open", "show", default=None, help="Open the dashboard (default: if there is a screen).")
 @profile_option
 def serve(
@@ -39,8 +39,8 @@ def serve(
 ) -> None:
     """Serve the dashboard at / and any number of agents over HTTP (Model Context Protocol at /mcp). Ctrl-C stops it.
 
-    Callers need a key. The first is made on the first start, in the file api-key of the data folder; `commonplace keys`
-    makes more.
+    Callers need a key. The first start creates one in the file api-key of the data folder; `commonplace keys create`
+    creates more.
     """
     from commonplace.site.server import run
     from commonplace.temporary_files import private_temporary_files

@@ -1,22 +1,24 @@
-"""`sessions`: everything that agents and people did, session by session."""
+"""`sessions` and `reconstruct`: which sessions there were, and what happened in one."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
+from commonplace.cli.options import page_options, project_filter, source_filter
 from commonplace.cli.terminal import one_line, plain
 from commonplace.dialects.records import conversation_record
-from commonplace.memory.conversations import latest_conversations
-from commonplace.memory.items import require_project
 from commonplace.memory.sessions import MIN_RECONSTRUCT_TOKENS, RECONSTRUCT_TOKENS, Reconstruction, ShownMessage
-from commonplace.memory.sessions import reconstruct as reconstructed
-from commonplace.model import SessionScope
+from commonplace.memory.sessions import reconstruct as reconstruct_session
 from commonplace.text.dates import iso_time
 from commonplace.text.redact import redact
+
+SPEAKERS = {"user": "Asked", "assistant": "Did", "system": "Noted", "tool": "Tool"}
+MAX_NAMES_SHOWN = 10
 
 
 @command(
@@ -25,45 +27,24 @@ from commonplace.text.redact import redact
     "commonplace sessions --source claude-code --project my-api",
     "commonplace sessions --limit 100 --json",
 )
-@click.option("--project", help="Only this project.")
-@click.option(
-    "--source", default="", help="Only what came from there: claude-code, codex, gemini, cursor, chatgpt, ..."
-)
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Sessions per page.")
-@click.option("--cursor", help="Where the page before ended, as it was printed there.")
-def sessions(call: Call, project: str | None, source: str, limit: int, cursor: str | None) -> None:
-    """All sessions, the one with the newest message first: those of coding agents, conversations, and all others.
+@project_filter
+@source_filter
+@page_options("Sessions")
+def sessions(call: Call, **filters: Any) -> None:
+    """List all sessions, most recent message first: those of coding agents, conversations, and all others.
 
-    `reconstruct` tells what happened in one; `ingest` reads those that coding agents left on this machine.
+    `reconstruct` shows what happened in one; `ingest` reads the sessions of coding agents on this machine.
     """
-    with call.memory(asks=True) as memory:
-        require_project(memory, project)
-        page = latest_conversations(memory, SessionScope(project=project, source=source, empty=True), limit, cursor)
+    with call.memory(drain_more=True) as memory:
+        page = memory.sessions(**filters)
     records = [conversation_record(session) for session in page.sessions]
-    if call.json:
-        call.reply({"sessions": records, "next_cursor": page.next_cursor})
-    elif not records:
-        call.note("No session is there. `commonplace ingest` reads those of coding agents.")
-    else:
-        tables.table(
-            ("id", "source", "project", "label", "messages", "when"),
-            [
-                {
-                    **record,
-                    "id": record["short_id"],
-                    "label": record["label"] or record["key"],
-                    "messages": record["message_count"],
-                    "when": record["last_message_at_epoch"],
-                }
-                for record in records
-            ],
-        )
-    if page.next_cursor:
-        call.note(f"More: --cursor {page.next_cursor}")
+    empty = "No sessions. `commonplace ingest` reads those of coding agents."
+    call.answer_list("sessions", records, _show_sessions, empty, next_cursor=page.next_cursor)
 
 
-SPEAKERS = {"user": "Asked", "assistant": "Did", "system": "Noted", "tool": "Tool"}
-MAX_NAMES_SHOWN = 10
+def _show_sessions(records: Sequence[Mapping[str, Any]]) -> None:
+    rows = [{**record, "id": record["short_id"], "label": record["label"] or record["key"]} for record in records]
+    tables.table(("id", "source", "project", "label", "messages", "when"), rows)
 
 
 @command(
@@ -73,32 +54,28 @@ MAX_NAMES_SHOWN = 10
     "commonplace reconstruct 1 --json",
 )
 @click.argument("session", required=False)
-@click.option("--last", type=click.IntRange(1), help="Only the last so many messages.")
+@click.option("--last", type=click.IntRange(1), help="Only the last N messages.")
 @click.option(
     "--budget",
     type=click.IntRange(MIN_RECONSTRUCT_TOKENS),
     default=RECONSTRUCT_TOKENS,
     show_default=True,
-    help="Tokens that it may take; what does not fit is told more shortly, and at last the oldest is left out.",
+    help="Most tokens; what does not fit is shortened, and finally the oldest messages are left out.",
 )
 def reconstruct(call: Call, session: str | None, last: int | None, budget: int) -> None:
-    """What happened in a session, oldest first: what was asked and done, with which files, commands and errors.
+    """Show what happened in a session, oldest first: questions, answers, and the files, commands and errors involved.
 
-    SESSION is an id as `sessions` shows it, or what its agent calls it; if omitted, the newest of the current
+    SESSION is an id from `sessions`, or the id its agent uses; if omitted, the newest session of the current
     project, or of all.
     """
-    with call.memory(asks=True) as memory:
-        found = reconstructed(memory, session, call.project_here(), last, budget)
-    if call.json:
-        call.reply(
-            {
-                "session": conversation_record(found.session),
-                "messages": [_message_record(one) for one in found.messages],
-                "left_out": found.left_out,
-            }
-        )
-        return
-    _show_session(call, found)
+    with call.local_memory(drain_more=True) as memory:
+        found = reconstruct_session(memory, session, call.current_project(), last, budget)
+    record = {
+        "session": conversation_record(found.session),
+        "messages": [_message_record(one) for one in found.messages],
+        "left_out": found.left_out,
+    }
+    call.answer(record, lambda: _show_session(call, found))
 
 
 def _message_record(one: ShownMessage) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`stats`: how much was said, where, how important and when."""
+"""`stats`: how many conversations, messages and words there are, and when they were written."""
 
 from __future__ import annotations
 
@@ -9,48 +9,51 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
-from commonplace.cli.terminal import one_line
+from commonplace.cli.options import folder_filter
+from commonplace.cli.terminal import console, one_line
 from commonplace.dialects.sekha_records import statistics
-from commonplace.memory.stats import conversation_stats as counted
-from commonplace.memory.stats import message_activity
+from commonplace.memory.stats import conversation_stats, message_activity
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-MOST_ROWS = 10
+MAX_ROWS = 10
 HEIGHT = 5
 BLOCKS = " ▁▂▃▄▅▆▇█"
-NAME, BAR = 30, 24
+NAME_WIDTH, BAR_WIDTH = 30, 24
 
 
 @command("stats", "commonplace stats", "commonplace stats --folder /desk", "commonplace stats --json")
-@click.option("--folder", help="Only this folder and all below it.")
+@folder_filter
 def stats(call: Call, folder: str | None) -> None:
-    """Totals, folders, labels, importance and statuses of conversations, and when their messages were said.
+    """Show totals, folders, labels, importance and statuses of conversations, and messages over time.
 
-    Activity is told per week of the last 26, or per month of the last 24 if some is older, in UTC.
+    Activity is shown per week of the last 26, or per month of the last 24 if some is older, in UTC.
     """
-    with call.memory() as memory:
-        data: dict[str, Any] = {**statistics(counted(memory, folder))}
-        spoken = message_activity(memory, folder)
+    with call.local_memory() as memory:
+        data: dict[str, Any] = {**statistics(conversation_stats(memory, folder))}
+        activity = message_activity(memory, folder)
     data["activity"] = {
-        "unit": spoken.unit,
-        "earlier": spoken.earlier,
-        "messages": [{"from": day.isoformat(), "messages": count} for day, count in spoken.messages.items()],
+        "unit": activity.unit,
+        "earlier": activity.earlier,
+        "messages": [{"from": day.isoformat(), "messages": count} for day, count in activity.messages.items()],
     }
-    console = tables.terminal()
-    if call.json:
-        call.reply(data)
-    elif not data["total_conversations"]:
-        call.note("No conversation is there.")
-    elif console is None:
-        _list(data)
+    if call.json or data["total_conversations"]:
+        call.answer(data, lambda: _show(data))
     else:
-        _draw(console, data)
+        call.note("No conversations.")
+
+
+def _show(data: Mapping[str, Any]) -> None:
+    terminal = console()
+    if terminal is None:
+        _print_tables(data)
+    else:
+        _draw(terminal, data)
 
 
 def chart(values: Sequence[int], height: int = HEIGHT) -> list[str]:
-    """Bars of block characters, a line of the chart at a time from the top; what is not zero can be seen."""
+    """A bar chart of block characters, line by line from the top; every value above zero is visible."""
     most = max([*values, 1])
     steps = [max(1, round(value / most * height * 8)) if value else 0 for value in values]
     return [
@@ -66,33 +69,31 @@ def _totals(data: Mapping[str, Any]) -> dict[str, str]:
         "messages": f"{data['total_messages']:,}",
         "words": f"{data['total_words']:,}",
         "importance": f"{data['average_importance']:g} on average",
-        "said": f"{span['oldest'][:10]} to {span['newest'][:10]}",
+        "period": f"{span['oldest'][:10]} to {span['newest'][:10]}",
         "size": f"{data['storage_size_mb']:,.1f} MB",
     }
 
 
-def _draw(console: Console, data: Mapping[str, Any]) -> None:
-    for name, value in _totals(data).items():
-        click.secho(f"{name + ':':<15}", nl=False, fg="cyan")
-        click.echo(value)
-    _bars(console, "Folders", data["folders"])
-    # An import gives each conversation a label of its own; those are the list.
+def _draw(terminal: Console, data: Mapping[str, Any]) -> None:
+    tables.facts(_totals(data), 15)
+    _bars(terminal, "Folders", data["folders"])
+    # An import gives each conversation a label of its own; only shared ones are interesting.
     shared = {label: count for label, count in data["labels"].items() if count > 1}
     if shared:
-        _bars(console, "Labels", shared)
+        _bars(terminal, "Labels", shared)
     _activity(data["activity"])
 
 
-def _bars(console: Console, title: str, counts: Mapping[str, int]) -> None:
+def _bars(terminal: Console, title: str, counts: Mapping[str, int]) -> None:
     from rich.text import Text
 
     click.secho(f"\n{title}", bold=True)
-    shown = dict(sorted(counts.items(), key=lambda entry: -entry[1])[:MOST_ROWS])
+    shown = dict(sorted(counts.items(), key=lambda entry: -entry[1])[:MAX_ROWS])
     for name, count in shown.items():
         label = Text(one_line(name))
-        label.truncate(NAME, overflow="ellipsis", pad=True)
-        bar = "█" * max(1, round(count / max(shown.values()) * BAR))
-        console.print(Text.assemble("  ", label, f" {count:>7,} ", (bar, "green")), no_wrap=True, overflow="crop")
+        label.truncate(NAME_WIDTH, overflow="ellipsis", pad=True)
+        bar = "█" * max(1, round(count / max(shown.values()) * BAR_WIDTH))
+        terminal.print(Text.assemble("  ", label, f" {count:>7,} ", (bar, "green")), no_wrap=True, overflow="crop")
     if len(counts) > len(shown):
         click.secho(f"  and {len(counts) - len(shown):,} more", dim=True)
 
@@ -118,8 +119,8 @@ def _day(unit: str, day: str) -> str:
     return day if unit == "week" else day[:7]
 
 
-def _list(data: Mapping[str, Any]) -> None:
-    """Numbers, a table after the other, for a pipe."""
+def _print_tables(data: Mapping[str, Any]) -> None:
+    """Print the figures as tables, for a pipe."""
     totals = {
         "conversations": data["total_conversations"],
         **data["status_breakdown"],

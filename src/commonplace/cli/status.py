@@ -1,9 +1,10 @@
-"""`status`: what is kept where, and whether everything that should work does."""
+"""`status`, `settings`, `version` and `help`: what is stored where, what is set, and how a command is called."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,59 +14,92 @@ from commonplace.cli import tables
 from commonplace.cli.command import Call, command
 from commonplace.config import SECRET, Settings, sources
 from commonplace.memory.captured_events import capture_counts
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status import status as status_of
 from commonplace.text.dates import iso_time
 
-if TYPE_CHECKING:
-    from commonplace.memory.local_memory import LocalMemory
+NAME_WIDTH = 13
 
 
 @command("status", "commonplace status", "commonplace status --json", "commonplace status --data-dir ./memory")
 def status(call: Call) -> None:
-    """Counts, engine, data folder, model, how many passages still wait for a vector (pending), and what hooks told."""
-    with call.memory() as memory:
+    """Show counts, engine, data folder, model, passages that still need a vector (pending), and captured events."""
+    with call.local_memory() as memory:
         data = status_of(memory) | {"hooks": _hooks(memory)}
-    if call.json:
-        call.reply(data)
-        return
-    tables.status(data)
+    call.answer(data, lambda: tables.facts(_status_lines(data), NAME_WIDTH))
 
 
 def _hooks(memory: LocalMemory) -> dict[str, Any]:
     """What hooks captured, what was left out and why, and what still waits in the spool."""
-    told, spool = capture_counts(memory), spool_state(memory.settings)
+    counts, spool = capture_counts(memory), spool_state(memory.settings)
     return {
-        "captured": dict(told.kept),
-        "left_out": dict(told.dropped),
+        "captured": dict(counts.kept),
+        "left_out": dict(counts.dropped),
         "waiting": spool.waiting,
         "waiting_since": None if spool.oldest_ms is None else iso_time(spool.oldest_ms),
         "failed": sum(spool.hook_failures.values()) + sum(spool.refused.values()),
     }
 
 
+def _status_lines(data: Mapping[str, Any]) -> dict[str, object]:
+    counts, model, store = data["counts"], data["model"], data["store"]
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in counts["items"].items() if number) or "nothing yet"
+    return {
+        "version": data["version"],
+        "data folder": data["data_dir"],
+        "store": f"{store['engine']} {store['version']}, schema {store['schema']}, {counts['bytes'] / 1e6:.1f} MB",
+        **({"database": f"{store['path']}, space {data['space']}"} if store["engine"] != "sqlite" else {}),
+        "items": f"{data['total']:,} ({kinds}), {counts['forgotten']:,} forgotten",
+        "projects": f"{counts['projects']:,}, sessions {counts['sessions']:,}",
+        "passages": f"{counts['passages']:,}, vectors {counts['vectors']:,}",
+        "pending": f"{data['pending']:,} passages wait for a vector",
+        "model": f"{model['name'] or 'none'} ({model['state']})",
+        **({"last error": model["last_error"]} if model["last_error"] else {}),
+        "search": data["search"],
+        **({"health": _health_line(data["health"])} if data["health"] else {}),
+        "hooks": _hooks_line(data["hooks"]),
+    }
+
+
+def _health_line(health: Mapping[str, Any]) -> str:
+    """What the last check found."""
+    faults = "; ".join(f"{fault['count']:,} {fault['says']}" for fault in health["faults"])
+    return f"{faults}; see `commonplace check`" if faults else f"sound when last checked, {health['checked_at']}"
+
+
+def _hooks_line(hooks: Mapping[str, Any]) -> str:
+    most = sorted(hooks["left_out"].items(), key=lambda entry: -entry[1])[:3]
+    reasons = f" (mostly {', '.join(reason for reason, _number in most)})" if most else ""
+    parts = [
+        f"{sum(hooks['captured'].values()):,} observations captured",
+        f"{sum(hooks['left_out'].values()):,} left out{reasons}",
+        *([f"{hooks['waiting']:,} wait since {hooks['waiting_since']}"] if hooks["waiting"] else []),
+        *([f"{hooks['failed']:,} failed, see `commonplace doctor`"] if hooks["failed"] else []),
+    ]
+    return ", ".join(parts)
+
+
 @command("settings", "commonplace settings", "commonplace settings --json")
 def settings(call: Call) -> None:
-    """Every setting with its value, and where it was set: in the file, the environment, or nowhere.
+    """Show every setting with its value and where it comes from: the file, the environment, or the default.
 
-    Passwords and keys are not shown. Set one in config.toml in the data folder, or as COMMONPLACE_NAME.
+    Passwords and keys are not shown. Change a setting in config.toml in the data folder, or as COMMONPLACE_NAME.
     """
     values, origins = call.settings(), sources({"data_dir": call.data_dir})
     rows = [
         {
             "setting": field.name,
-            "value": _shown(field.name, getattr(values, field.name)),
+            "value": _setting_text(field.name, getattr(values, field.name)),
             "from": origins.get(field.name, "default"),
         }
         for field in fields(Settings)
     ]
-    if call.json:
-        call.reply({"settings": rows, "file": str(values.data_dir / "config.toml")})
-    else:
-        tables.table(("setting", "value", "from"), rows)
-        call.note(f"They are set in {values.data_dir / 'config.toml'} or by COMMONPLACE_<NAME>.")
+    file = values.data_dir / "config.toml"
+    call.answer({"settings": rows, "file": str(file)}, lambda: tables.table(("setting", "value", "from"), rows))
+    call.note(f"Change them in {file} or with COMMONPLACE_<NAME>.")
 
 
-def _shown(name: str, value: object) -> str:
+def _setting_text(name: str, value: object) -> str:
     if name in SECRET:
         return "(set)" if value else ""
     return str(value)
@@ -73,17 +107,14 @@ def _shown(name: str, value: object) -> str:
 
 @command("version", "commonplace version")
 def version(call: Call) -> None:
-    """The version that is installed."""
-    if call.json:
-        call.reply({"version": commonplace.__version__})
-    else:
-        call.say(f"commonplace {commonplace.__version__}")
+    """Show the installed version."""
+    call.answer({"version": commonplace.__version__}, f"commonplace {commonplace.__version__}")
 
 
 @command("help", "commonplace help", "commonplace help search", "commonplace help keys create")
 @click.argument("names", metavar="[COMMAND]...", nargs=-1)
 def help_(call: Call, names: tuple[str, ...]) -> None:
-    """How to call a command; without one, the list of commands."""
+    """Show how to call a command; without one, the list of commands."""
     top = click.get_current_context().find_root()
     context, found = top, top.command
     for name in names:

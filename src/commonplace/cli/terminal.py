@@ -1,4 +1,4 @@
-"""Text on its way to a terminal: UTF-8 everywhere, and nothing in it that is secret or that a terminal would obey."""
+"""Text for the terminal: UTF-8 everywhere, no secrets and no control characters; progress bars, standard input."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import contextlib
 import io
 import os
 import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-# Four bytes for each of the million characters that a text may have, and some to notice that there are more.
-MOST_BYTES = 4 * 1_000_000 + 4
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Four bytes for each of the million characters that a text may have, and some more to notice a longer one.
+MAX_STDIN_BYTES = 4 * 1_000_000 + 4
 
 
 def plain(text: str) -> str:
@@ -20,7 +25,7 @@ def plain(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text as one line of a table."""
+    """The same on one line, for a table."""
     return " ".join(plain(text).split())
 
 
@@ -38,11 +43,35 @@ def use_utf8() -> None:
 
 
 def read_stdin() -> str:
-    """What is piped in, as UTF-8; bytes that are not are replaced."""
-    data = sys.stdin.buffer.read(MOST_BYTES)
+    """Standard input as UTF-8; invalid bytes are replaced."""
+    data = sys.stdin.buffer.read(MAX_STDIN_BYTES)
     return data.decode("utf-8-sig", errors="replace").rstrip("\r\n")
 
 
 def stdin_is_piped() -> bool:
-    """Whether something other than a person is at the other end of stdin."""
+    """Whether standard input is a pipe or a file."""
     return sys.stdin is not None and not sys.stdin.closed and not sys.stdin.isatty()
+
+
+def console() -> Console | None:
+    """A console that prints text as it is, or None if the output is not a terminal."""
+    if not sys.stdout.isatty():
+        return None
+    from rich.console import Console
+
+    return Console(markup=False, emoji=False, highlight=False)
+
+
+@contextlib.contextmanager
+def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], object]]:
+    """A progress bar on standard error if it is a terminal; the block reports each step in bytes."""
+    if not sys.stderr.isatty():
+        yield lambda _bytes: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.advance(task, done)

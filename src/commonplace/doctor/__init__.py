@@ -1,1 +1,1 @@
-"""The doctor: looks whether everything works by trying it, says what to do where something does not, and mends it."""
+"""The doctor: checks that everything works by trying it, gives advice, and fixes what can be fixed safely."""

@@ -1,56 +1,78 @@
-"""The checkup: every area in turn, none of which can spoil another, and mending what can be mended."""
+"""The checks of every area in turn, each independent of the others, and fixing what they find; also the versions."""
 
 from __future__ import annotations
 
+import platform
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from commonplace.doctor import editor_checks, memory_checks, versions
-from commonplace.doctor.context import DoctorContext, Finding, failure
+import commonplace
+from commonplace.doctor.context import DoctorContext, Finding, failure, ok, remark
+from commonplace.doctor.editor_checks import check_connections, check_hooks, check_spool
+from commonplace.doctor.memory_checks import check_index, check_model, check_permissions, check_store
 from commonplace.errors import CommonplaceError
 
 Check = Callable[[DoctorContext], Iterable[Finding]]
-# In the order in which they are told; versions are known after the connections were asked.
+
+
+def check_versions(context: DoctorContext) -> Iterator[Finding]:
+    """Whether the settings are valid, and editors start the same version."""
+    python = f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}"
+    yield ok("commonplace", f"Commonplace {commonplace.__version__} runs on {python}.")
+    if context.settings_error is not None:
+        yield failure("settings", context.settings_error.message, context.settings_error.hint)
+    else:
+        yield ok("settings", f"The settings are valid; the data is in {context.settings.data_dir}.")
+    others = {answer.version for answer in context.answers.values() if answer.version} - {commonplace.__version__}
+    if others:
+        sentence = f"Editors start Commonplace {', '.join(sorted(others))}, not {commonplace.__version__}."
+        yield remark("editors", sentence, "Connect them again with this one: `commonplace connect`.")
+
+
+# In the order in which they are shown; the versions are known after the connections were probed.
 AREAS: tuple[tuple[str, Check], ...] = (
-    (memory_checks.STORE_AREA, memory_checks.check_store),
-    (memory_checks.INDEX_AREA, memory_checks.check_index),
-    (memory_checks.MODEL_AREA, memory_checks.check_model),
-    (editor_checks.CONNECTIONS_AREA, editor_checks.check_connections),
-    (editor_checks.HOOKS_AREA, editor_checks.check_hooks),
-    (editor_checks.SPOOL_AREA, editor_checks.check_spool),
-    (memory_checks.PERMISSIONS_AREA, memory_checks.check_permissions),
-    (versions.VERSIONS_AREA, versions.check_versions),
+    ("store", check_store),
+    ("index", check_index),
+    ("model", check_model),
+    ("connections", check_connections),
+    ("hooks", check_hooks),
+    ("spool", check_spool),
+    ("permissions", check_permissions),
+    ("versions", check_versions),
 )
-NAMES = tuple(name for name, _examine in AREAS)
-REPORT = "Tell us, with what `commonplace doctor --json` says."
+NAMES = tuple(name for name, _check in AREAS)
+REPORT = "Please report it, with the output of `commonplace doctor --json`."
 
 
 def run_checks(context: DoctorContext, names: Sequence[str] = ()) -> Iterator[Finding]:
-    """What there is to tell of these areas, or of all."""
-    for name, examine in AREAS:
+    """The findings of these areas, or of all."""
+    for name, check in AREAS:
         if not names or name in names:
-            yield from _run_check(name, examine, context)
+            for finding in _run_check(check, context):
+                yield replace(finding, area=name)
 
 
 def fix_findings(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
-    """Mend what can be, and tell of each what was done; whether that helped, the next checkup tells."""
+    """Fix what can be fixed, and say what was done; the next checks show whether it helped."""
     for finding in findings:
-        if finding.mend is not None and finding.state != "ok":
+        if finding.fix is not None and finding.state != "ok":
             try:
-                done = finding.mend()
+                done = finding.fix()
             except CommonplaceError as error:
-                done = f"It could not be mended: {error.message} {error.hint}"
-            except Exception as error:  # noqa: BLE001 - what is left unmended must not keep the rest from it
-                done = f"It could not be mended: {_describe_error(error)}"
+                done = f"It could not be fixed: {error.message} {error.hint}"
+            except Exception as error:  # noqa: BLE001 - one failure must not stop the other fixes
+                done = f"It could not be fixed: {_describe_error(error)}"
             yield finding, done
 
 
-def _run_check(name: str, examine: Check, context: DoctorContext) -> Iterator[Finding]:
+def _run_check(check: Check, context: DoctorContext) -> Iterator[Finding]:
     try:
-        yield from examine(context)
+        yield from check(context)
     except CommonplaceError as error:
-        yield failure(name, "examination", error.message, error.hint)
-    except Exception as error:  # noqa: BLE001 - one area that cannot be examined is a finding like others
-        yield failure(name, "examination", f"It could not be examined: {_describe_error(error)}.", REPORT)
+        yield failure("examination", error.message, error.hint)
+    except Exception as error:  # noqa: BLE001 - a check that fails unexpectedly is a finding like others
+        yield failure("examination", f"It could not be checked: {_describe_error(error)}.", REPORT)
 
 
 def _describe_error(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Who is examined: the settings, the places of editors, the open memory, and what servers said on the way."""
+"""What the checks share: the settings, the editors' files, the open memory, and the type of their findings."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.hosts.host import Locations, locations_here
 from commonplace.memory.local_memory import LocalMemory, open_memory
 
-# A store that is busy for longer than this is worth telling, and not worth waiting for.
+# A store that is busy for longer than this is reported, not waited for.
 BUSY_SECONDS = 5.0
+
+State = Literal["ok", "remark", "failure"]
+Fix = Callable[[], str]
+"""Fixes something, and says what it did."""
 
 
 @dataclass(slots=True)
@@ -24,17 +28,17 @@ class DoctorContext:
     """One installation on one machine, as seen from one folder."""
 
     settings: Settings
-    places: tuple[Locations, ...]
-    """The person's own, and those of the project around the current folder."""
+    locations: tuple[Locations, ...]
+    """Where editors keep their settings: the user's own, and those of the project around the current folder."""
     settings_error: CommonplaceError | None = None
-    """Why the settings cannot be used; the usual ones are examined instead."""
+    """Why the settings cannot be used; the defaults are checked instead."""
     answers: dict[str, ProbeResult] = field(default_factory=dict)
-    """What each server said that an editor starts or calls, by what starts it."""
+    """The answer of each server that an editor starts or calls, by what starts it."""
     _memory: LocalMemory | None = None
     _open_error: CommonplaceError | None = None
 
     def memory(self) -> LocalMemory:
-        """The open memory, or the error that keeps it shut, which is met once."""
+        """The open memory; if it cannot be opened, the same error each time."""
         if self._open_error is not None:
             raise self._open_error
         if self._memory is None:
@@ -46,14 +50,14 @@ class DoctorContext:
         return self._memory
 
     def can_open(self) -> bool:
-        """Whether there is a memory that can be opened; why it cannot is told about the store, and only there."""
+        """Whether there is a memory that can be opened; only the check of the store says why it cannot."""
         try:
             return self.settings.has_store and bool(self.memory())
         except (OSError, CommonplaceError):
             return False
 
     def close(self) -> None:
-        """Let go of the memory, and of what was said; both are there again when they are asked for."""
+        """Close the memory and forget the servers' answers; both are there again when they are needed."""
         if self._memory is not None:
             self._memory.close()
         self._memory = self._open_error = None
@@ -68,41 +72,35 @@ def doctor_context(data_dir: str | None = None, project: Path | None = None) -> 
     except InvalidInput as error:
         settings = Settings(data_dir=Path(data_folder(data_dir or "", os.environ)).expanduser())
         settings_error = error
-    context = replace(settings, busy_timeout=min(settings.busy_timeout, BUSY_SECONDS))
-    return DoctorContext(context, _places(project), settings_error)
-
-
-def _places(project: Path | None) -> tuple[Locations, ...]:
+    settings = replace(settings, busy_timeout=min(settings.busy_timeout, BUSY_SECONDS))
     own = locations_here()
-    return (own,) if project is None else (own, replace(own, project=project))
-
-
-State = Literal["ok", "remark", "failure"]
+    locations = (own,) if project is None else (own, replace(own, project=project))
+    return DoctorContext(settings, locations, settings_error)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of an examination.
+    """The result of one check.
 
-    A remark is worth knowing and hurts nobody. `fix` is what a person can do; `mend` does it where that is safe, and
-    tells what it did.
+    A remark is worth knowing, but harmless. `advice` is what a person can do; `fix` does it where that is safe. The
+    area is filled in by whoever runs the checks of that area.
     """
 
-    area: str
     what: str
     state: State
     sentence: str
-    fix: str = ""
-    mend: Callable[[], str] | None = None
+    advice: str = ""
+    fix: Fix | None = None
+    area: str = ""
 
 
-def ok(area: str, what: str, sentence: str) -> Finding:
-    return Finding(area, what, "ok", sentence)
+def ok(what: str, sentence: str) -> Finding:
+    return Finding(what, "ok", sentence)
 
 
-def remark(area: str, what: str, sentence: str, fix: str = "", mend: Callable[[], str] | None = None) -> Finding:
-    return Finding(area, what, "remark", sentence, fix, mend)
+def remark(what: str, sentence: str, advice: str = "", fix: Fix | None = None) -> Finding:
+    return Finding(what, "remark", sentence, advice, fix)
 
 
-def failure(area: str, what: str, sentence: str, fix: str, mend: Callable[[], str] | None = None) -> Finding:
-    return Finding(area, what, "failure", sentence, fix, mend)
+def failure(what: str, sentence: str, advice: str, fix: Fix | None = None) -> Finding:
+    return Finding(what, "failure", sentence, advice, fix)

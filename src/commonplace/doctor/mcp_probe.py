@@ -1,6 +1,6 @@
-"""Asking a server for its tools as an editor would: started as a process or called at its address, by a deadline.
+"""Ask a server for its tools as an editor would: started as a process or called at its address, with a deadline.
 
-The little of the protocol that this takes is written out here, so that what is tried is our server and not a library.
+The few messages of the protocol are written out here, so that our server is tested and not a library.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ import commonplace
 from commonplace.errors import CommonplaceError
 from commonplace.input_limits import MAX_VALUES_OF_MANY, check_json
 
-# A server that takes longer is given up by some editors too.
+# Some editors do not wait longer either.
 SECONDS = 20.0
-# What a server that was asked to go gets for it.
-_LEAVE_SECONDS = 5.0
-_MOST_BYTES = 10_000_000
+# How long a server may take to end.
+_END_SECONDS = 5.0
+_MAX_BYTES = 10_000_000
 _VERSION = "2025-06-18"
 _HELLO = {
     "protocolVersion": _VERSION,
@@ -40,12 +40,12 @@ Ask = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
 
 class ProbeFailed(Exception):
-    """The server did not say what it should, and why."""
+    """Why the server did not answer as it should."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What a server said. `why` is empty if it told its tools."""
+    """The answer of a server. `why` is empty if it listed its tools."""
 
     why: str
     tools: tuple[str, ...] = ()
@@ -56,23 +56,23 @@ class ProbeResult:
 def probe_process(command: Sequence[str], env: Mapping[str, str], seconds: float = SECONDS) -> ProbeResult:
     """Start a server as an editor does, ask it, and end it."""
     began = time.monotonic()
-    with tempfile.TemporaryFile() as complaints:
+    with tempfile.TemporaryFile() as stderr:
         try:
             process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, env={**os.environ, **env}
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, env={**os.environ, **env}
             )
         except OSError as error:
             return ProbeResult(f"it cannot be started: {error.strerror or error}")
         try:
             return _list_tools(_StdioClient(process, began + seconds).ask, began)
         except ProbeFailed as error:
-            return ProbeResult(f"{error}{_last_stderr_line(complaints)}", seconds=time.monotonic() - began)
+            return ProbeResult(f"{error}{_last_stderr_line(stderr)}", seconds=time.monotonic() - began)
         finally:
             _end(process)
 
 
 def probe_url(url: str, headers: Mapping[str, str], seconds: float = SECONDS) -> ProbeResult:
-    """Call a server that runs already."""
+    """Call a running server."""
     began = time.monotonic()
     try:
         return _list_tools(_HttpClient(url, headers, seconds).ask, began)
@@ -85,7 +85,7 @@ def _list_tools(ask: Ask, began: float) -> ProbeResult:
     ask("notifications/initialized", {})
     tools = ask("tools/list", {}).get("tools")
     if not isinstance(server, dict) or not isinstance(tools, list):
-        raise ProbeFailed("what it says is not what a server says")
+        raise ProbeFailed("its answer is not that of an MCP server")
     names = tuple(str(tool.get("name")) for tool in tools if isinstance(tool, dict))
     return ProbeResult("", names, str(server.get("version") or ""), time.monotonic() - began)
 
@@ -103,7 +103,7 @@ def _result(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class _StdioClient:
-    """A conversation with a process, a line for each message. A thread reads, so that waiting can end."""
+    """Messages to and from a process, one per line. A thread reads, so that waiting has a deadline."""
 
     def __init__(self, process: subprocess.Popen[bytes], deadline: float) -> None:
         self._process, self._deadline, self._number = process, deadline, 0
@@ -136,13 +136,13 @@ class _StdioClient:
     def _read(self) -> None:
         assert self._process.stdout is not None
         with contextlib.suppress(OSError, ValueError):
-            while line := self._process.stdout.readline(_MOST_BYTES):
+            while line := self._process.stdout.readline(_MAX_BYTES):
                 self._lines.put(line)
         self._lines.put(b"")
 
 
 class _HttpClient:
-    """A conversation with an address."""
+    """Messages to and from an address."""
 
     def __init__(self, url: str, headers: Mapping[str, str], seconds: float) -> None:
         self._parts, self._headers, self._seconds = urlsplit(url), dict(headers), seconds
@@ -153,9 +153,9 @@ class _HttpClient:
         request = _request(method, parameters, self._number)
         connection = self._connection()
         try:
-            connection.request("POST", self._parts.path or "/", json.dumps(request), self._all_headers())
+            connection.request("POST", self._parts.path or "/", json.dumps(request), self._request_headers())
             answer = connection.getresponse()
-            body = answer.read(_MOST_BYTES)
+            body = answer.read(_MAX_BYTES)
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise ProbeFailed(f"nothing answers at {self._parts.geturl()}: {reason}") from error
@@ -171,16 +171,16 @@ class _HttpClient:
         for message in _messages(body):
             if message.get("id") == self._number:
                 return _result(message)
-        raise ProbeFailed("what it says is not what a server says")
+        raise ProbeFailed("its answer is not that of an MCP server")
 
     def _connection(self) -> http.client.HTTPConnection:
         kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
         try:
             return kind(self._parts.hostname or "", self._parts.port, timeout=self._seconds)
         except ValueError as error:
-            raise ProbeFailed(f"{self._parts.geturl()} is no address") from error
+            raise ProbeFailed(f"{self._parts.geturl()} is not an address") from error
 
-    def _all_headers(self) -> dict[str, str]:
+    def _request_headers(self) -> dict[str, str]:
         accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         return accepted | {"MCP-Protocol-Version": _VERSION} | self._headers
 
@@ -206,20 +206,20 @@ def _object(text: bytes) -> Mapping[str, Any]:
     return message
 
 
-def _last_stderr_line(complaints: IO[bytes]) -> str:
-    size = complaints.seek(0, os.SEEK_END)
-    complaints.seek(max(0, size - 2000))
-    lines = complaints.read().decode("utf-8", "replace").strip().splitlines()
+def _last_stderr_line(stderr: IO[bytes]) -> str:
+    size = stderr.seek(0, os.SEEK_END)
+    stderr.seek(max(0, size - 2000))
+    lines = stderr.read().decode("utf-8", "replace").strip().splitlines()
     return f": {lines[-1][:200]}" if lines else ""
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Let it go by itself; if it does not, make it."""
+    """Let the process end by itself, or else kill it."""
     assert process.stdin is not None and process.stdout is not None
     with contextlib.suppress(OSError):
         process.stdin.close()
     try:
-        process.wait(_LEAVE_SECONDS)
+        process.wait(_END_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

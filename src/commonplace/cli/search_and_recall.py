@@ -1,0 +1,236 @@
+"""`search`, `recall`, `explain` and `predict`: find items, and what earlier sessions say about something."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commonplace.cli import tables
+from commonplace.cli.command import Call, command
+from commonplace.cli.options import STDIN, item_filters, limit_option, text_argument
+from commonplace.cli.terminal import one_line, plain
+from commonplace.dialects.records import hit_record
+from commonplace.dialects.tool import missing_vectors_notice
+from commonplace.errors import NoResults
+from commonplace.text.dates import iso_time
+from commonplace.text.redact import redact, redact_data
+from commonplace.text.titles import shorten
+
+if TYPE_CHECKING:
+    from commonplace.memory.chunks import Chunk, RecalledChunks
+    from commonplace.memory.local_memory import LocalMemory
+    from commonplace.memory.predict import Prediction
+
+MAX_RESULTS = 1000
+# Characters of a linked passage that are shown.
+MAX_SHOWN = 200
+
+
+@command(
+    "search",
+    'commonplace search "how do we keep users logged in"',
+    "commonplace search 'authentication AND middleware NOT oauth' --project my-api",
+    "commonplace search 'title:auth*' --kind observation --limit 5",
+    "commonplace search 'deploy' --since 2026-11-01 --until 2026-11-07",
+    "commonplace search '\"token validation\"' --json",
+)
+@click.argument("query", nargs=-1, required=True)
+@limit_option(10, MAX_RESULTS, "Most results.")
+@item_filters
+def search(call: Call, query: Sequence[str], **filters: Any) -> None:
+    """Search everything that is stored.
+
+    A plain question is ranked by words and by meaning. With operators the query is a filter that every result
+    satisfies: AND, OR, NOT, "a phrase", prefix*, column:term (title, text, narrative, facts, concepts, files, tags,
+    type) and parentheses. `-` reads the query from standard input.
+    """
+    question = text_argument(query, "The query is empty.", "Give some words to look for.")
+    with call.memory(drain_more=True) as memory:
+        found = memory.search(question, **filters)
+        results = [hit_record(hit) for hit in found.hits]
+        state = memory.embedding_state
+    if call.json:
+        call.reply(
+            {
+                "results": results,
+                "total": found.total,
+                "by_meaning": found.by_meaning,
+                "waiting_for_vectors": found.waiting,
+            }
+        )
+        return
+    if not found.by_meaning:
+        warn_keywords_only(call, state)
+    warn_incomplete(call, found.waiting)
+    if not results:
+        call.note("Nothing was found.")
+        return
+    tables.search_results(results)
+    if found.total > len(results):
+        call.note(f"{len(results)} of {found.total} shown; --limit shows more.")
+
+
+def warn_incomplete(call: Call, waiting: int) -> None:
+    """Say that some passages were compared by their words only."""
+    if waiting:
+        call.note(missing_vectors_notice(waiting).replace("Ask again in a moment", "Search again, or run a server"))
+
+
+def warn_keywords_only(call: Call, state: str) -> None:
+    """Say that only words were compared, if so, and why."""
+    if state == "off" or state.startswith("failed"):
+        why = "meaning is off" if state == "off" else state.removeprefix("failed: ").rstrip(".")
+        call.note(f"Found by keywords only: {why}.")
+
+
+@command(
+    "recall",
+    "commonplace recall First thing --min-score 0",
+    'commonplace recall "what did we do last?"',
+    "commonplace recall thing --limit 3 --min-score 0 --json",
+)
+@click.argument("query", nargs=-1, required=True)
+@limit_option(10, 100, "Most passages.")
+@click.option(
+    "--min-score",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="Only passages that are at least this likely to answer.",
+)
+def recall(call: Call, query: Sequence[str], limit: int, min_score: float) -> None:
+    """Find passages of earlier sessions about QUERY, best first, and the passages linked to them.
+
+    A question about time alone, such as "what did we do last?", is answered by the newest passages. `-` reads the
+    query from standard input.
+    """
+    question = text_argument(query, "The query is empty.", "Say what to look for.")
+    with call.memory(drain_more=True) as memory:
+        found = memory.recall(question, limit=limit, min_score=min_score)
+        results = [_chunk_record(chunk) for chunk in found.chunks]
+        linked = _linked_records(memory.local, found)
+        warn_keywords_only(call, memory.embedding_state)
+    if call.json:
+        call.reply(
+            {"results": results, "graphContext": linked, "total": found.total, "waiting_for_vectors": found.waiting}
+        )
+        return
+    warn_incomplete(call, found.waiting)
+    _show_chunks(results)
+    if linked:
+        call.say("\nLinked to these:", bold=True)
+        rows = [{**one, "id": one["chunkId"], "content": shorten(one["content"], MAX_SHOWN)} for one in linked]
+        tables.table(("id", "relation", "hops", "content"), rows)
+    if found.total > len(results):
+        call.note(f"{len(results)} of {found.total} shown; --limit shows more.")
+
+
+@command("explain", "commonplace explain third thing", "commonplace explain third thing --depth 5 --no-timeline --json")
+@click.argument("topic", nargs=-1, required=True)
+@click.option(
+    "--depth", type=click.IntRange(1, 50), default=20, show_default=True, help="How far links are followed at most."
+)
+@click.option("--no-timeline", is_flag=True, help="Leave out what happened on which day.")
+def explain(call: Call, topic: Sequence[str], depth: int, no_timeline: bool) -> None:
+    """Explain how TOPIC came about: a summary in phases, a timeline, related topics, and the most relevant passages.
+
+    `-` reads the topic from standard input.
+    """
+    subject = text_argument(topic, "The topic is empty.", "Say what to explain.")
+    with call.memory(drain_more=True) as memory:
+        found = memory.explain(subject, depth=depth)
+        chunks = [_chunk_record(chunk) for chunk in found.chunks]
+        warn_keywords_only(call, memory.embedding_state)
+    timeline = [{"date": one.day, "session": one.session, "event": redact(one.event)} for one in found.timeline]
+    if call.json:
+        dated = {} if no_timeline else {"timeline": timeline}
+        call.reply(
+            {"summary": redact(found.summary), **dated, "relatedClusters": list(found.topics), "keyChunks": chunks}
+        )
+        return
+    call.say(redact(found.summary))
+    if timeline and not no_timeline:
+        call.say("\nWhen:", bold=True)
+        tables.table(("date", "session", "event"), timeline)
+    if found.topics:
+        call.say("\nRelated: " + ", ".join(found.topics))
+    call.say("\nMost relevant:\n", bold=True)
+    _show_chunks(chunks)
+
+
+@command(
+    "predict",
+    'commonplace predict "I am about to change the third thing"',
+    "echo Changing the third thing | commonplace predict - --limit 3 --json",
+)
+@click.argument("text", metavar="[TEXT|-]", nargs=-1)
+@limit_option(5, 100, "Most suggestions.")
+def predict(call: Call, text: Sequence[str], limit: int) -> None:
+    """Show what came next in situations like the one that TEXT describes, and what fixed the same errors.
+
+    Without TEXT, or with `-`, it is read from standard input: the end of a conversation, or an error message.
+    """
+    situation = text_argument(text or (STDIN,), "There is no text.", "Say what is going on, or pipe it in.")
+    with call.memory(drain_more=True) as memory:
+        found = memory.predict(situation, limit=limit)
+        warn_keywords_only(call, memory.embedding_state)
+    if not found:
+        raise NoResults("Nothing like this happened before.")
+    suggestions = [_suggestion_record(one) for one in found]
+    call.answer({"suggestions": suggestions}, lambda: _show_suggestions(suggestions))
+
+
+def _show_suggestions(suggestions: Sequence[dict[str, Any]]) -> None:
+    for number, one in enumerate(suggestions):
+        if number:
+            click.echo()
+        click.secho(f"{one['relevance']:.0%} ", nl=False, bold=True)
+        click.secho(one_line(one["title"]), fg="cyan", nl=False)
+        click.secho(f"  {one_line(one['session'])} · {one['chunkId']}", dim=True)
+        click.echo(plain(one["summary"]))
+
+
+def _suggestion_record(one: Prediction) -> dict[str, Any]:
+    return {
+        "title": redact(one.title),
+        "relevance": round(one.relevance, 4),
+        "summary": redact(one.summary),
+        "chunkId": one.chunk.id,
+        "session": one.chunk.session_name,
+    }
+
+
+def _chunk_record(chunk: Chunk) -> dict[str, Any]:
+    """A passage for programs, under the names that agents know."""
+    from commonplace.dialects.ecm import chunk_data
+
+    shown: dict[str, Any] = redact_data(chunk_data(chunk))
+    return shown | {
+        "item": chunk.item.id,
+        "conversation": chunk.session.uid if chunk.session else None,
+        "project": chunk.item.project,
+        "created_at": iso_time(chunk.item.created_ms),
+    }
+
+
+def _linked_records(memory: LocalMemory, found: RecalledChunks) -> list[dict[str, Any]]:
+    from commonplace.memory.chunks import chunk_ids
+
+    ids = chunk_ids(memory, {one.passage_id: one.item for one in found.around})
+    return [
+        {"chunkId": ids[one.passage_id], "content": redact(one.text), "relation": one.relation, "hops": one.hops}
+        for one in found.around
+    ]
+
+
+def _show_chunks(records: Sequence[dict[str, Any]]) -> None:
+    """Print passages with their origin, best first."""
+    for number, record in enumerate(records):
+        if number:
+            click.echo()
+        origin = [record["session"], *([record["cluster"]] if record["cluster"] else []), record["chunkId"]]
+        click.secho(f"{record['score']:.0%} ", nl=False, bold=True)
+        click.secho(one_line(" · ".join(origin)), fg="cyan")
+        click.echo(plain(record["content"]).strip("\n"))
