@@ -215,10 +215,16 @@ def _typed(name: str, value: object) -> object:
     )
 
 
+def _is_plugin(embedder: str) -> bool:
+    from commonplace import plugins
+
+    return embedder in plugins.names(plugins.EMBEDDERS)
+
+
 def _checked(settings: Settings) -> Settings:
     for name, allowed in _CHOICES:
         value = getattr(settings, name)
-        if value not in allowed:
+        if value not in allowed and not (name == "embedder" and _is_plugin(value)):
             raise InvalidInput(f"Setting {name} is {value!r}.", f"Choose one of {', '.join(allowed)}.")
     if settings.embedder == "endpoint" and not (settings.endpoint_url and settings.endpoint_model):
         raise InvalidInput(

@@ -14,7 +14,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,14 +46,6 @@ class BrokenPlugin:
         return f"The plugin {self.name} of the package {self.package} cannot be used: {self.why}."
 
 
-@dataclass(frozen=True, slots=True)
-class Plugins:
-    """The objects that the entry points of one group lead to, by name, and those that could not be loaded."""
-
-    found: Mapping[str, Any] = field(default_factory=dict)
-    broken: tuple[BrokenPlugin, ...] = ()
-
-
 def names(group: str) -> tuple[str, ...]:
     """The names that installed packages add to a group, without loading any of them."""
     return tuple(sorted(_entry_points(group)))
@@ -67,11 +59,9 @@ def find(group: str, name: str, check: Check | None = None) -> Any | None:
     return loaded
 
 
-def find_all(group: str, check: Check | None = None) -> Plugins:
-    """Every plugin of a group. One that is broken takes nothing from the others."""
-    loaded = {name: _loaded(group, name, check) for name in names(group)}
-    broken = tuple(one for one in loaded.values() if isinstance(one, BrokenPlugin))
-    return Plugins({name: one for name, one in loaded.items() if not isinstance(one, BrokenPlugin)}, broken)
+def find_all(group: str, check: Check | None = None) -> dict[str, Any]:
+    """Every plugin of a group by its name: the object, or a BrokenPlugin, which takes nothing from the others."""
+    return {name: _loaded(group, name, check) for name in names(group)}
 
 
 @cache

@@ -19,13 +19,21 @@ import click
 
 from commonplace.capture.import_files import ImportRun, split_long_messages
 from commonplace.capture.import_report import ImportReport, Skipped
-from commonplace.capture.importers.formats import FORMATS, PRODUCT_NAMES, PRODUCTS, default_locations, detect_format
+from commonplace.capture.importers.formats import (
+    FORMATS,
+    PRODUCT_NAMES,
+    PRODUCTS,
+    default_locations,
+    describe_formats,
+    detect_format,
+    format_names,
+)
 from commonplace.capture.importers.text_files import MAX_TEXT_BYTES
 from commonplace.capture.ingest import IngestReport, IngestRun, SessionWatcher
 from commonplace.capture.transcript_reading import TranscriptFile, transcript_folders
 from commonplace.cli import tables
 from commonplace.cli.command import Call, StoppedEarly, command
-from commonplace.cli.options import STDIN
+from commonplace.cli.options import STDIN, PluginChoice
 from commonplace.cli.terminal import progress, stdin_is_piped
 from commonplace.dialects.records import conversation_record
 from commonplace.dialects.sekha_records import parse_message
@@ -71,7 +79,7 @@ _SHAPE = 'Write [{"role": "user", "content": "..."}, ...], or an object with suc
 @click.option(
     "--format",
     "format_",
-    type=click.Choice((AUTO, *FORMATS)),
+    type=PluginChoice((AUTO, *FORMATS), lambda: (AUTO, *format_names())),
     default=AUTO,
     show_default=True,
     help="The format of the files.",
@@ -201,7 +209,7 @@ def _sorted_reasons(summary: ImportReport) -> list[tuple[tuple[str, str], int]]:
 
 
 def _import_hint() -> str:
-    files = "; ".join(f"{name} ({format_.what})" for name, format_ in FORMATS.items())
+    files = describe_formats()
     return f"These can be read: {files}; and the databases of {', '.join(PRODUCTS)}."
 
 

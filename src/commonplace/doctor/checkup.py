@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import commonplace
+from commonplace import plugins
+from commonplace.capture.importers.formats import check_format
 from commonplace.doctor.context import DoctorContext, Finding, failure, ok, remark
 from commonplace.doctor.editor_checks import check_connections, check_hooks, check_spool
 from commonplace.doctor.memory_checks import check_index, check_model, check_permissions, check_store
 from commonplace.errors import CommonplaceError
+from commonplace.hosts.registry import check_host
 
 Check = Callable[[DoctorContext], Iterable[Finding]]
 
@@ -24,10 +27,22 @@ def check_versions(context: DoctorContext) -> Iterator[Finding]:
         yield failure("settings", context.settings_error.message, context.settings_error.hint)
     else:
         yield ok("settings", f"The settings are valid; the data is in {context.settings.data_dir}.")
+    yield from _check_plugins()
     others = {answer.version for answer in context.answers.values() if answer.version} - {commonplace.__version__}
     if others:
         sentence = f"Editors start Commonplace {', '.join(sorted(others))}, not {commonplace.__version__}."
         yield remark("editors", sentence, "Connect them again with this one: `commonplace connect`.")
+
+
+def _check_plugins() -> Iterator[Finding]:
+    """What other packages add. One that cannot be loaded is left out everywhere, so it is named here."""
+    checks = {plugins.HOSTS: check_host, plugins.IMPORTERS: check_format}
+    for group in plugins.GROUPS:
+        for name, found in plugins.find_all(group, checks.get(group)).items():
+            if isinstance(found, plugins.BrokenPlugin):
+                yield failure(f"plugin {name}", str(found), f"Update or uninstall {found.package}.")
+            else:
+                yield ok(f"plugin {name}", f"The plugin {name} ({group}) is in use.")
 
 
 # In the order in which they are shown; the versions are known after the connections were probed.

@@ -225,7 +225,8 @@ def check_model(context: DoctorContext) -> Iterator[Finding]:
         finally:
             memory.close()
     if vector is None or not vector.any():
-        yield failure("model", f"{name} does not work ({state}).", MODEL_ADVICE[embedder])
+        advice = MODEL_ADVICE.get(embedder, f"Update the package that adds {embedder}, or set embedder to builtin.")
+        yield failure("model", f"{name} does not work ({state}).", advice)
     else:
         yield ok("model", f"{name} makes vectors of {len(vector)} numbers ({seconds:.1f} s to load).")
 

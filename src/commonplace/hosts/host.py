@@ -145,11 +145,12 @@ class Hooks:
     windows: Shell = "cmd"
     # What a person has to do before the hooks run, if anything.
     advice: str = ""
-    # Events at which a session starts: the hook prints what is remembered, in the shape that `output` makes.
+    # Events at which a session starts: the hook prints what is remembered.
     starts: tuple[str, ...] = ()
-    output: Callable[[str, str], str] = lambda _event, text: text
     # Events after which what was captured is stored: a turn or a session ended.
     ends: tuple[str, ...] = ()
+    # The shape in which a plugin prints that (event, text). For our own hosts it is in capture/hooks/session_start.py.
+    output: Callable[[str, str], str] = lambda _event, text: text
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,11 +63,14 @@ def find_host(name: str) -> Host | None:
 
 def plugin_hosts() -> list[Host]:
     """The hosts that other packages add, as far as they can be used."""
-    return [host for name, host in plugins.find_all(plugins.HOSTS, check_host).found.items() if name not in BUILT_IN]
+    found = plugins.find_all(plugins.HOSTS, check_host)
+    return [host for host in found.values() if isinstance(host, Host)]
 
 
 def check_host(name: str, found: Any) -> str:
     """What is wrong with the object that an entry point for a host leads to; empty if nothing is."""
+    if name in BUILT_IN or name in TARGET_NAMES:
+        return "its name is that of a built-in host"
     if not isinstance(found, Host):
         return "it is no commonplace.hosts.host.Host"
     return "" if found.name == name else f"its host is called {found.name!r}"

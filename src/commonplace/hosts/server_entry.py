@@ -15,7 +15,7 @@ from commonplace.hosts.host import NAME, Entry, Host, Locations, Server, Shell, 
 
 _OURS = re.compile(
     r"""(?:^|[\\/\s"'])commonplace(?:\.exe)?["']?[ ]hook[ ]"""
-    r"""(?:--data-dir[ ](?:"[^"]*"|'.*'|\S+)[ ])?[a-z-]+[ ](?P<event>\w+)\s*""",
+    r"""(?:--data-dir[ ](?:"[^"]*"|'.*'|\S+)[ ])?[\w.-]+[ ](?P<event>[\w.:-]+)\s*""",
     re.VERBOSE,
 )
 _PLAIN = re.compile(r"[\w.:\\/@%+=,~-]+", re.ASCII)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.config import Settings, listed
 from commonplace.embed import Embedder
-from commonplace.errors import StoreError
+from commonplace.errors import InvalidInput, StoreError
 from commonplace.memory.encryption import store_key
 
 if TYPE_CHECKING:
@@ -107,6 +107,19 @@ def make_embedder(settings: Settings) -> Embedder | None:
             api_key=settings.endpoint_key or None,
             timeout=settings.endpoint_timeout,
         )
-    from commonplace.embed.minilm import MiniLM
+    if settings.embedder == "builtin":
+        from commonplace.embed.minilm import MiniLM
 
-    return MiniLM(threads=settings.embedder_threads)
+        return MiniLM(threads=settings.embedder_threads)
+    made: Embedder = _plugin_embedder(settings.embedder)(settings)
+    return made
+
+
+def _plugin_embedder(name: str) -> Callable[[Settings], Embedder]:
+    from commonplace import plugins
+
+    found = plugins.find(plugins.EMBEDDERS, name, lambda _name, made: "" if callable(made) else "it cannot be called")
+    if found is None:
+        raise InvalidInput(f"There is no embedder {name!r}.", "Install the package that adds it, or set builtin.")
+    maker: Callable[[Settings], Embedder] = found
+    return maker

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from commonplace.capture.import_files import ImportRun, limits_for_upload
-from commonplace.capture.importers.formats import FORMATS
+from commonplace.capture.importers.formats import describe_formats
 from commonplace.errors import Forbidden, InvalidInput
 from commonplace.memory.export_archive import Archive
 from commonplace.memory.export_conversations import (
@@ -72,7 +72,7 @@ def import_files(memory: LocalMemory, request: ApiRequest[Placed, None]) -> Answ
     summary = importing.finish()
     if summary.nothing_read:
         why = "; ".join(f"{one.what}: {one.why}" for one in summary.examples[:3]) or "there is nothing in it"
-        known = "; ".join(f"{name} ({format_.what})" for name, format_ in FORMATS.items())
+        known = describe_formats()
         raise InvalidInput(f"Nothing could be read: {why}.", f"These can be read: {known}.")
     return Answer(summary.as_json(dry_run=wanted.dry_run))
 

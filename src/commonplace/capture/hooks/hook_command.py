@@ -24,9 +24,13 @@ from commonplace.data_folder import data_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import NoReturn
 
+    from commonplace.hosts.host import Hooks
+
+# What the host files say of their hooks, once more: importing one of them would take longer than the whole hook.
+# tests/hosts/test_registry.py compares the two. Hosts of plugins are asked themselves.
 HOSTS = ("claude-code", "codex", "gemini", "cursor", "kiro", "windsurf")
 # Set when a hook is only being tested: its event is written under this name, and nobody drains it.
 SAMPLE_VARIABLE = "COMMONPLACE_HOOK_SAMPLE"
@@ -72,7 +76,8 @@ def handle_event(arguments: Sequence[str], env: Mapping[str, str], stdin: int = 
     prompt = env.get("USER_PROMPT", "") if host == "kiro" else ""
     wait = FIRST_BYTE_SECONDS_KIRO if host == "kiro" else FIRST_BYTE_SECONDS
     payload = Payload(FIRST_BYTE_SECONDS_WITH_PROMPT if prompt else wait).read(stdin)
-    if host not in HOSTS or not event:
+    plugin = None if host in HOSTS or not event else _plugin_hooks(host)
+    if not event or (host not in HOSTS and plugin is None):
         _report_failure(data, "unknown-host" if event else "unknown-event")
         return b""
     cwd = _working_folder()
@@ -83,25 +88,47 @@ def handle_event(arguments: Sequence[str], env: Mapping[str, str], stdin: int = 
     except Exception as error:  # noqa: BLE001 - counted, and the session goes on
         _report_failure(data, failure_reason(error))
     name = _normalise(event)
-    if host in _STARTS.get(name, ()):
-        return _session_start_output(data, host, event, cwd, payload.content, env)
+    if host in _STARTS.get(name, ()) or (plugin and name in map(_normalise, plugin.starts)):
+        shape = plugin.output if plugin else None
+        return _session_start_output(data, host, event, cwd, payload.content, env, shape)
     return _FIXED_REPLIES.get((host, name), b"{}\n" if host == "gemini" else b"")
 
 
 def _spawn_drain_at_end(arguments: Sequence[str], env: Mapping[str, str]) -> None:
     """At the end of a turn or a session, start a process that drains the spool, without waiting for it."""
     given, host, event = _parse(arguments) or ("", "", "")
-    if host in HOSTS and _normalise(event) in _ENDS and not env.get(SAMPLE_VARIABLE):
+    data = os.path.expanduser(data_folder(given, env))
+    plugin = None if host in HOSTS or not event else _plugin_hooks(host)
+    ends = _ENDS if host in HOSTS else tuple(map(_normalise, plugin.ends)) if plugin else ()
+    if _normalise(event) in ends and not env.get(SAMPLE_VARIABLE):
         from commonplace.capture.hooks.drain_process import spawn_drain
 
-        spawn_drain(os.path.expanduser(data_folder(given, env)), env)
+        spawn_drain(data, env)
 
 
-def _session_start_output(data: str, host: str, event: str, cwd: str, payload: bytes, env: Mapping[str, str]) -> bytes:
+def _plugin_hooks(host: str) -> Hooks | None:
+    """The hooks of a host that another package adds; None if there is none, or it is broken, which the doctor tells."""
+    try:
+        from commonplace.hosts.registry import hooks_of
+
+        return hooks_of(host)
+    except Exception:  # noqa: BLE001 - somebody else's code must not harm the editor either
+        return None
+
+
+def _session_start_output(
+    data: str,
+    host: str,
+    event: str,
+    cwd: str,
+    payload: bytes,
+    env: Mapping[str, str],
+    shape: Callable[[str, str], str] | None,
+) -> bytes:
     try:
         from commonplace.capture.hooks.session_start import session_start_output
 
-        return session_start_output(data, host, event, cwd, payload, env)
+        return session_start_output(data, host, event, cwd, payload, env, shape)
     except Exception as error:  # noqa: BLE001 - a session can start without a memory
         _report_failure(data, f"{CONTEXT_FAILURE}{failure_reason(error)}")
         return b"{}\n" if host == "gemini" else b""

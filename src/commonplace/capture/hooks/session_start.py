@@ -18,14 +18,22 @@ DEADLINE = 1.0
 _CONTINUES = ("compact", "resume")
 
 
-def session_start_output(data: str, host: str, event: str, cwd: str, payload: bytes, env: Mapping[str, str]) -> bytes:
-    """What to print: the context for the folder, in the shape that the host reads."""
+def session_start_output(
+    data: str,
+    host: str,
+    event: str,
+    cwd: str,
+    payload: bytes,
+    env: Mapping[str, str],
+    shape: Callable[[str, str], str] | None = None,
+) -> bytes:
+    """What to print: the context for the folder, in the shape that the host reads, which a plugin gives itself."""
     fields = _object(payload)
     folder = _text(fields, "cwd") or _first(fields, "workspace_roots", "workspaceRoots") or cwd
     name = _text(fields, "session_id", "sessionId", "conversation_id", "conversationId")
     continues = name and _text(fields, "source", "trigger") in _CONTINUES
     session = f"{host}:{name}" if continues else ""
-    return OUTPUT_SHAPES[host](event, _context(data, folder, session, env)).encode()
+    return (shape or OUTPUT_SHAPES[host])(event, _context(data, folder, session, env)).encode()
 
 
 def _context(data: str, folder: str, session: str, env: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from commonplace import plugins
@@ -31,6 +31,7 @@ from commonplace.capture.importers.foreign_database import (
     UnreadableDatabase,
     open_copy,
 )
+from commonplace.errors import CommonplaceError
 
 HEAD = 1 << 18
 """Bytes at the beginning of a file from which its format is recognised."""
@@ -145,19 +146,44 @@ _SERVER_MEMORY = "node_modules/@modelcontextprotocol/server-memory/dist/memory.j
 
 
 def find_format(name: str) -> Format | None:
-    """The format of a name, built in or of a plugin; None if there is none."""
-    return FORMATS.get(name) or plugins.find(plugins.IMPORTERS, name, _check_plugin)
+    """The format of a name, built in or of a plugin; None if there is none. InvalidInput for a broken plugin."""
+    if name in FORMATS:
+        return FORMATS[name]
+    found: Format | None = plugins.find(plugins.IMPORTERS, name, check_format)
+    return found and replace(found, read=lambda stream, file: _read_by_plugin(name, found, stream, file))
 
 
-def is_format(name: str) -> bool:
-    """Whether there is a format of this name. Installed packages are searched only if none is built in."""
-    return name in FORMATS or name in plugins.names(plugins.IMPORTERS)
+def plugin_formats() -> dict[str, Format]:
+    """The formats that other packages add, as far as they can be used."""
+    found = plugins.find_all(plugins.IMPORTERS, check_format)
+    return {name: format_ for name, format_ in found.items() if isinstance(format_, Format)}
 
 
-def _check_plugin(name: str, found: object) -> str:
+def format_names() -> tuple[str, ...]:
+    """What may be named as a format. Plugins are not loaded for it: a broken one says so when it is used."""
+    return (*FORMATS, *plugins.names(plugins.IMPORTERS))
+
+
+def describe_formats() -> str:
+    """Every format with what it is, for an error message."""
+    return "; ".join(f"{name} ({format_.what})" for name, format_ in {**FORMATS, **plugin_formats()}.items())
+
+
+def check_format(name: str, found: object) -> str:
+    """What is wrong with the object that an entry point leads to; empty if nothing is."""
     if name in FORMATS or name in PRODUCT_NAMES:
         return "its name is that of a built-in format"
     return "" if isinstance(found, Format) else "it is no Format"
+
+
+def _read_by_plugin(name: str, format_: Format, stream: Stream, file: str) -> Iterator[Entry]:
+    """What a plugin reads. If it fails, the rest of the file is skipped, and the import goes on."""
+    try:
+        yield from format_.read(stream, file)
+    except CommonplaceError:
+        raise
+    except Exception as error:  # noqa: BLE001 - somebody else's code may raise anything
+        yield Skipped(file, f"The plugin {name} cannot read it: {type(error).__name__}: {error}".rstrip(": "), "file")
 
 
 def detect_format(head: bytes, name: str) -> str | None:
@@ -166,7 +192,7 @@ def detect_format(head: bytes, name: str) -> str | None:
         return None
     text, ending = head.decode("utf-8-sig", "replace").lstrip(), name.lower()
     if text.startswith(("[", "{")):
-        found = _match(FORMATS, text) or _match(plugins.find_all(plugins.IMPORTERS, _check_plugin).found, text)
+        found = _match(FORMATS, text) or _match(plugin_formats(), text)
         if found:
             return found
     if ending.endswith((".json", ".jsonl", *DATABASE_SUFFIXES)):
