@@ -5,6 +5,7 @@ Both engines index the same columns, so that a query means the same on either.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from commonplace.model import Kind
@@ -33,6 +34,15 @@ QUERY_COLUMNS: Mapping[str, str] = {name: name for name in COLUMNS} | {
     "notes": "text",
     "role": "speaker",
 }
+
+# A word in more rows than this share, within these bounds, is common: it does not find passages by itself when rarer
+# words are there. How many rows more than the upper bound hold it is judged by so many of the newest.
+COMMON_SHARE, COMMON_LEAST, COMMON_MOST = 0.2, 2_000, 10_000
+SAMPLE_ROWS = 5_000
+# Of how many passages it is looked up whether a common word stands in them.
+LOOKED_UP = 32
+# A query with operators is answered from so many of the newest rows.
+NEWEST_ROWS = 2_000
 
 # A message of so few characters is understood by what was said before it: by the last so many characters of that.
 SHORT_MESSAGE, CONTEXT_CHARACTERS = 200, 300
@@ -83,6 +93,16 @@ def embedding_text(
 def with_speaker(speaker: str, text: str) -> str:
     """What somebody said, with who said it."""
     return f"{speaker}: {text}" if speaker and text else text
+
+
+def common_from(rows: int) -> int:
+    """In so many of the rows inside a filter a word is common."""
+    return int(min(max(rows * COMMON_SHARE, COMMON_LEAST), COMMON_MOST))
+
+
+def word_value(rows: int, with_word: int) -> float:
+    """What a word is worth that stands in some of the rows: its inverse document frequency."""
+    return math.log(1.0 + (max(rows, with_word) - with_word + 0.5) / (with_word + 0.5))
 
 
 def _joined(*parts: str) -> str:

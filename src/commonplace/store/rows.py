@@ -16,48 +16,14 @@ from commonplace.model import KINDS, Change, Item, Kind, Session
 from commonplace.store.damage import UID, Reader, parsed, text_of, texts_of
 from commonplace.store.indexed_text import embedding_text
 from commonplace.store.records import RECORD_KINDS, RecordKind
-from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 
-# Details of fewer letters are kept as they were read.
-CACHED_DETAILS = 64
 STATUSES = ("active", "archived", "pinned")
-# What the fields of an item are in a row that is whole, in their order; tags are read by themselves.
-_NUMBER, _MAYBE = (int,), (int, type(None))
-_REAL, _NAME, _BYTES = (float, int, type(None)), (str, type(None)), (bytes, memoryview)
-_ITEM_TYPES = (
-    *(_NUMBER, (str,), (str,), (str,), (str,), (str,), (str,), (str,), _NAME, _NAME, (str, list, type(None))),
-    *(_REAL, (str,), _NUMBER, _NUMBER, _NUMBER, _NUMBER, _MAYBE, _MAYBE, _BYTES),
-)
+# What the fields of a session are in a row that is whole, in their order.
+_NUMBER, _MAYBE, _NAME = (int,), (int, type(None)), (str, type(None))
 _SESSION_TYPES = (
     *(_NUMBER, (str,), (str,), (str,), _NAME, (str,), (str,), (str,), (float, int), (str,)),
     *(_NUMBER, _NUMBER, _NUMBER, _MAYBE, _NUMBER, _NUMBER, _NUMBER, _NUMBER, _MAYBE),
 )
-
-
-def item_of(row: Sequence[Any], tags: object) -> Item:
-    """An item from its columns, which stand in the order of its fields.
-
-    Its tags are read by each engine: a list, the text of a JSON list, or nothing.
-    """
-    id_, uid, kind, type_, title, body, details, meta, project, session, _tags, *rest = row
-    try:
-        kept = _details(details) if len(details) < CACHED_DETAILS else _texts(details)
-        more = {} if meta == "{}" else json.loads(meta)
-        named = () if not tags else tuple(json.loads(tags) if type(tags) is str else cast("Sequence[str]", tags))
-    except (ValueError, TypeError, RecursionError):
-        return damaged_item((*row[:10], tags, *row[11:]))
-    if not (
-        has_types(tuple(map(type, row)), _ITEM_TYPES)
-        and UID(uid)
-        and kind in KINDS
-        and row[12] in STATUSES
-        and type(more) is dict
-        and _are_texts(named)
-        and EARLIEST_MS <= row[14] <= LATEST_MS
-        and EARLIEST_MS <= row[15] <= LATEST_MS
-    ):
-        return damaged_item((*row[:10], tags, *row[11:]))
-    return Item(id_, uid, kind, type_, title, body, kept, more, project, session, named, *rest)
 
 
 def session_of(row: Sequence[Any]) -> Session:
@@ -123,23 +89,6 @@ def item_before(item: Item) -> Mapping[str, object]:
 
 def _damage_of(one: Item | Session) -> dict[str, object]:
     return {"damaged": dict(one.damaged)} if one.damaged else {}
-
-
-@lru_cache(maxsize=256)
-def _details(text: str) -> Mapping[str, str]:
-    """Short details are much the same from message to message, and read once."""
-    return _texts(text)
-
-
-def _texts(text: str) -> Mapping[str, str]:
-    details: Mapping[str, str] = json.loads(text)
-    if type(details) is not dict or not _are_texts(details.values()):
-        raise ValueError("not an object of texts")
-    return details
-
-
-def _are_texts(values: Any) -> bool:
-    return all(type(value) is str for value in values)
 
 
 @lru_cache(maxsize=256)

@@ -14,11 +14,10 @@ from tests.contract.conftest import make_draft
 from tests.store.postgres.test_same_answers import ask
 
 from commonplace.model import Scope
+from commonplace.store import indexed_text
 from commonplace.store.postgres import bm25
-from commonplace.store.postgres import fulltext as postgres_fulltext
 from commonplace.store.postgres.store import PostgresStore
 from commonplace.store.protocol import Store
-from commonplace.store.sqlite import fulltext as sqlite_fulltext
 from commonplace.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -36,8 +35,7 @@ def said(number: int) -> str:
 
 def few(patch: pytest.MonkeyPatch) -> None:
     """Let a word be common that stands in 20 of some hundred rows."""
-    for module in (sqlite_fulltext, postgres_fulltext):
-        patch.setattr(module, "COMMON_LEAST", 20)
+    patch.setattr(indexed_text, "COMMON_LEAST", 20)
     patch.setattr(bm25, "REMEMBERED_FROM", 20)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from commonplace.store.indexed_text import COMMON_MOST, SAMPLE_ROWS
 from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.text_query import (
@@ -22,9 +23,6 @@ from commonplace.store.postgres.text_query import (
     idf_sql,
 )
 
-# Rows are counted so far; how many more there are is judged by the newest few thousand.
-COMMON_MOST = 10_000
-SAMPLE = 5_000
 # From so many rows on counts are remembered, at most so many, until the rows are this share more or fewer.
 REMEMBERED_FROM, REMEMBERED_MOST, REMEMBERED_SHARE = 2_000, 20_000, 0.01
 
@@ -90,7 +88,7 @@ class Statistics:
         """The share of rows that have each of these, judged by the newest: counting all would cost too much."""
         known = self.counts.shares
         unknown = [word for word in dict.fromkeys(words) if word not in known]
-        known.update(zip(unknown, self.glance(unknown, SAMPLE), strict=True))
+        known.update(zip(unknown, self.glance(unknown, SAMPLE_ROWS), strict=True))
         return [known[word] for word in words]
 
     def glance(self, words: Sequence[Leaves], sample: int) -> list[float]:

@@ -1,22 +1,17 @@
-"""Finding passages by their words, at a bounded cost, with the same answers as on SQLite.
-
-A plain question is an OR of its words, ranked by BM25. Ranking every row that holds a common word is what makes
-full-text search slow, so a word that stands in a great many rows does not find passages by itself when rarer words
-are there: it only counts for those already found. A question of nothing but common words takes the newest rows
-that hold them all. A query with operators is a filter, and every hit satisfies it.
-"""
+"""Finding passages by their words, with the same answers as on SQLite: the scores are FTS5's, not the server's."""
 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from commonplace.model import Scope, TextHit
+from commonplace.model import TextHit
+from commonplace.store import indexed_text
+from commonplace.store.indexed_text import COMMON_MOST, LOOKED_UP, NEWEST_ROWS, common_from, word_value
 from commonplace.store.postgres import sql
-from commonplace.store.postgres.bm25 import COMMON_MOST, CountCache, Scored, ScoredRows, Statistics, count_rows
+from commonplace.store.postgres.bm25 import CountCache, Scored, ScoredRows, Statistics, count_rows
 from commonplace.store.postgres.fulltext_rows import PART, lexeme, name_token
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import PostgresSpace
@@ -33,52 +28,34 @@ from commonplace.store.postgres.text_query import (
 )
 from commonplace.store.postgres.within import Within, in_projects, narrowed
 from commonplace.store.sql import passages
-from commonplace.store.sql.items import Filter, filter_of
-from commonplace.store.sql.space import allow_replica
+from commonplace.store.sql.items import Filter, Items
 from commonplace.store.types import TextAnswer
 from commonplace.text.query import Query, Word, word_forms
 
-# A word in more rows than this share, within these bounds, is common.
-COMMON_SHARE, COMMON_LEAST = 0.2, 2_000
-NEWEST = 2_000
 # What so many times as many of the newest rows hold as make a word common need not be counted.
 GLANCE, CLEARLY = 1_000, 1.5
-# Of how many passages it is looked up whether a common word stands in them, as on SQLite.
-READ = 32
 
 ROWS = "FROM searched_words w WHERE w.space_id = %(space)s AND "
 
 
-class FullText(PostgresSpace):
+class FullText(Items, PostgresSpace):
     """Finding passages of one space by their words."""
 
     @functools.cached_property
     def _counted(self) -> CountCache:
         return CountCache()
 
-    @allow_replica
-    def search_text(
-        self, query: Query, scope: Scope, k: int, also: Sequence[int] = (), *, shares: bool = True
+    def _search_text(
+        self, connection: Connection, query: Query, filter_: Filter, k: int, also: Sequence[int], *, shares: bool
     ) -> TextAnswer:
-        with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, scope)
-            if filter_ is None:
-                return TextAnswer((), {}, 0)
-            return search(connection, self._space_id, self._counted, query, filter_, k, also, shares=shares)
+        return search(connection, self._space_id, self._counted, query, filter_, k, also, shares=shares)
 
-    @allow_replica
-    def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
-        if not words:
-            return []
-        with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, Scope(project=project))
-            if filter_ is None:
-                return []
-            within = in_projects(self._space_id, filter_.projects) if filter_.projects else ""
-            bound = Bound(self._space_id)
-            speaks = ", ".join(f"EXISTS (SELECT 1 {ROWS}{_named(word, within, bound)})" for word in words)
-            answers = sql.rows(connection, f"SELECT {speaks}", bound.values, prepared=True)[0]
-            return [word for word, is_name in zip(words, answers, strict=True) if is_name]
+    def _speakers(self, connection: Connection, words: Sequence[Word], filter_: Filter) -> list[Word]:
+        within = in_projects(self._space_id, filter_.projects) if filter_.projects else ""
+        bound = Bound(self._space_id)
+        speaks = ", ".join(f"EXISTS (SELECT 1 {ROWS}{_named(word, within, bound)})" for word in words)
+        answers = sql.rows(connection, f"SELECT {speaks}", bound.values, prepared=True)[0]
+        return [word for word, is_name in zip(words, answers, strict=True) if is_name]
 
 
 def search(
@@ -153,7 +130,7 @@ class Asked:
                 clauses.append(f"NOT {condition(query.tree, bound)}")
             elif not found.exact:
                 clauses.append(condition(query.tree, bound))
-            rows = f"{ROWS}{' AND '.join(clauses)} ORDER BY w.id {newest} LIMIT {NEWEST}"
+            rows = f"{ROWS}{' AND '.join(clauses)} ORDER BY w.id {newest} LIMIT {NEWEST_ROWS}"
             scoring = ScoredRows(rows, bound, self.statistics.rows, self.statistics.average, worth)
             here = scoring.scored(self.connection, [(leaf,) for leaf in leaves], self.k)
             total += here.total
@@ -185,35 +162,35 @@ class Asked:
 
     def _rare(self, leaves: Sequence[Leaves], also: Sequence[int]) -> tuple[Scored, frozenset[int]]:
         """The best passages that hold any of the rare words, and the numbers of the common ones."""
-        common_from = _common_from(self.within.rows)
-        common = self._known_as_common(leaves, common_from)
+        common_rows = common_from(self.within.rows)
+        common = self._known_as_common(leaves, common_rows)
         while True:
             rare = [word for n, word in enumerate(leaves) if n not in common]
             found = self._scored(rare, also)
             counts = dict(zip(rare, found.passages, strict=True))
             if self.within.everything:
                 self.statistics.counts.of_words.update(counts)
-            more = {n for n, word in enumerate(leaves) if counts.get(word, 0) >= common_from}
+            more = {n for n, word in enumerate(leaves) if counts.get(word, 0) >= common_rows}
             if not more:
                 return found, common
             common |= more
 
-    def _known_as_common(self, leaves: Sequence[Leaves], common_from: int) -> frozenset[int]:
+    def _known_as_common(self, leaves: Sequence[Leaves], common_rows: int) -> frozenset[int]:
         """The words that need not be looked for to know that they are common."""
         rows = self.within.rows
-        if rows < COMMON_LEAST:
+        if rows < indexed_text.COMMON_LEAST:
             return frozenset()
         if self.within.everything:
             known = self.statistics.counts.of_words
             unknown = [word for word in dict.fromkeys(leaves) if word not in known]
             judged = zip(unknown, self.statistics.glance(unknown, GLANCE), strict=True)
-            known.update((word, int(rows * share)) for word, share in judged if rows * share >= CLEARLY * common_from)
+            known.update((word, int(rows * share)) for word, share in judged if rows * share >= CLEARLY * common_rows)
             counts = [known.get(word, 0) for word in leaves]
         else:
             bound = Bound(self.space_id)
             holding = [ROWS + self._holding(word, bound) for word in leaves]
-            counts = [found for found, _rows in count_rows(self.connection, holding, bound, common_from)]
-        return frozenset(n for n, found in enumerate(counts) if found >= common_from)
+            counts = [found for found, _rows in count_rows(self.connection, holding, bound, common_rows)]
+        return frozenset(n for n, found in enumerate(counts) if found >= common_rows)
 
     def _scored(self, words: Sequence[Leaves], also: Sequence[int]) -> Scored:
         """Passages that hold any of these words. Without a filter, all rows that do tell what each word is worth."""
@@ -241,7 +218,7 @@ class Asked:
             [leaves_of_word(word, with_parts=False) for word in words],
             tuple(n for n, found in enumerate(count) if found and n not in common),
             tuple(sorted(common)),
-            tuple(_worth(rows, found) for found in count),
+            tuple(word_value(rows, found) for found in count),
             max(count, default=0),
         )
 
@@ -263,7 +240,7 @@ class Asked:
 
     def _read(self, weighed: _Weighed, unread: Sequence[int]) -> dict[int, list[int]]:
         """Which common words stand in the first and the last few of these passages."""
-        half = READ // 2
+        half = LOOKED_UP // 2
         bound = Bound(self.space_id)
         holds = ", ".join(condition_of_leaves(weighed.leaves[n], bound) for n in weighed.common)
         clauses = [f"w.id = ANY({bound.add(sql.ids([*unread[:half], *unread[half:][-half:]]))}::bigint[])"]
@@ -278,7 +255,7 @@ class Asked:
         if not weighed.common:
             return 0
         found = COMMON_MOST
-        if _common_from(self.within.rows) < COMMON_MOST:
+        if common_from(self.within.rows) < COMMON_MOST:
             bound = Bound(self.space_id)
             rows = ROWS + self._holding(weighed.any_of(weighed.common), bound)
             ((found, _rows),) = count_rows(self.connection, [rows], bound)
@@ -317,15 +294,6 @@ class Asked:
         found = {id_: (id_, item_id) for id_, item_id in (*items.items(), *more.items())}
         found |= {-item_id: (id_, item_id) for item_id, id_ in firsts.items()}
         return [TextHit(*found[rowid], score) for rowid, score in scores if rowid in found]
-
-
-def _common_from(rows: int) -> int:
-    """In so many of the rows inside a filter a word is common."""
-    return int(min(max(rows * COMMON_SHARE, COMMON_LEAST), COMMON_MOST))
-
-
-def _worth(rows: int, with_word: int) -> float:
-    return math.log(1.0 + (max(rows, with_word) - with_word + 0.5) / (with_word + 0.5))
 
 
 def _named(word: Word, within: str, bound: Bound) -> str:

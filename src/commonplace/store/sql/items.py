@@ -1,13 +1,19 @@
-"""Reading items: by id, by time, by their place in a session, inside a scope, and what they were before."""
+"""Reading items: by id, by time, by their words, by their place in a session, and what they were before.
+
+A plain question is an OR of its words, ranked by BM25. Ranking every row that holds a common word is what makes
+full-text search slow, so a word that stands in a great many rows does not find passages by itself when rarer words
+are there: it only counts for those already found. A question of nothing but common words takes the newest rows
+that hold them all. A query with operators is a filter, and every hit satisfies it.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from commonplace.errors import NotFound
 from commonplace.identity import Ref
@@ -17,8 +23,11 @@ from commonplace.store.rows import STATUSES, change_of, damaged_item, has_types
 from commonplace.store.sql import projects, sessions
 from commonplace.store.sql.connection import IN_LIST, Connection
 from commonplace.store.sql.space import Space, allow_replica
-from commonplace.store.types import Turn, turn_of
+from commonplace.store.types import TextAnswer, Turn, turn_of
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS
+from commonplace.text.query import Query, Word
+
+_T = TypeVar("_T")
 
 # Stored where a project id is expected, for items that belong to no project.
 NO_PROJECT = 0
@@ -115,6 +124,15 @@ class Filter:
 class Items(Space):
     """The items of one space."""
 
+    def snapshot(self, work: Callable[[], _T]) -> _T:
+        """All that `work` reads is of one moment."""
+
+        def read() -> _T:
+            with self._database.read(self._query_timeout):
+                return work()
+
+        return self._database.on_replica(read)
+
     def resolve(self, refs: Sequence[Ref]) -> list[int | None]:
         with self._database.read() as connection:
             return [find(connection, self._space_id, ref) for ref in refs]
@@ -151,6 +169,22 @@ class Items(Space):
             return [row[0] for row in connection.rows(select, (self._space_id, item_id))]
 
     @allow_replica
+    def search_text(
+        self, query: Query, scope: Scope, k: int, also: Sequence[int] = (), *, shares: bool = True
+    ) -> TextAnswer:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope)
+            if filter_ is None:
+                return TextAnswer((), {}, 0)
+            return self._search_text(connection, query, filter_, k, also, shares=shares)
+
+    @allow_replica
+    def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, Scope(project=project))
+            return [] if filter_ is None or not words else self._speakers(connection, words, filter_)
+
+    @allow_replica
     def conversations_by_title(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = filter_of(connection, self._space_id, scope)
@@ -171,6 +205,16 @@ class Items(Space):
         with self._database.read(self._query_timeout) as connection:
             rows = connection.rows(_TURNS, (self._space_id, connection.array(item_ids)), prepared=True)
         return {row[0]: turn_of(row) for row in rows}
+
+    def _search_text(
+        self, connection: Any, query: Query, filter_: Filter, k: int, also: Sequence[int], *, shares: bool
+    ) -> TextAnswer:
+        """The best `k` passages inside the filter, and, with `shares`, the share of the words in them and in `also`."""
+        raise NotImplementedError
+
+    def _speakers(self, connection: Any, words: Sequence[Word], filter_: Filter) -> list[Word]:
+        """Those of the words that are part of the name of somebody who speaks."""
+        raise NotImplementedError
 
 
 def filter_of(connection: Connection, space_id: int, scope: Scope) -> Filter | None:

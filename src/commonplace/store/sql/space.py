@@ -70,15 +70,6 @@ class Space:
             raise StoreCorrupt(f"The space {name!r} can be neither found nor made in the store.")
         return int(row[0])
 
-    def snapshot(self, work: Callable[[], _T]) -> _T:
-        """All that `work` reads is of one moment."""
-
-        def read() -> _T:
-            with self._database.read(self._query_timeout):
-                return work()
-
-        return self._database.on_replica(read)
-
 
 def allow_replica(method: _Method) -> _Method:
     """For what is read to be shown: nothing is decided by it that another server could have changed meanwhile.

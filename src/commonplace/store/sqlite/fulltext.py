@@ -1,36 +1,31 @@
-"""Finding passages by their words, at a bounded cost.
-
-A plain question is an OR of its words, ranked by BM25. Ranking every row that holds a common word is what makes
-full-text search slow, so a word that stands in a great many rows does not find passages by itself when rarer words
-are there: it only counts for those already found. A question of nothing but common words takes the newest rows
-that hold them all. A query with operators is a filter, and every hit satisfies it.
-"""
+"""Finding passages by their words with FTS5, at the bounded cost that `store/sql/items.py` promises."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from commonplace.model import KINDS, Scope, TextHit
-from commonplace.store.indexed_text import WEIGHTS
+from commonplace.model import KINDS, TextHit
+from commonplace.store import indexed_text
+from commonplace.store.indexed_text import (
+    COMMON_MOST,
+    LOOKED_UP,
+    NEWEST_ROWS,
+    SAMPLE_ROWS,
+    WEIGHTS,
+    common_from,
+    word_value,
+)
 from commonplace.store.sql import passages
-from commonplace.store.sql.items import Filter, filter_of
+from commonplace.store.sql.items import Filter, Items
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.fulltext_rows import PART, kind_token, project_token, space_token
 from commonplace.store.sqlite.space import SqliteSpace
 from commonplace.store.types import TextAnswer
 from commonplace.text.query import Query, Word, to_fts5, words_to_fts5
 from commonplace.text.tokens import index_text
-
-# A word in more rows than this share, within these bounds, is common.
-COMMON_SHARE, COMMON_LEAST, COMMON_MOST = 0.2, 2_000, 10_000
-NEWEST = 2_000
-SAMPLE = 5_000
-# How many passages are read to see whether a common word stands in them.
-READ = 32
 
 _BM25 = f"-bm25(passages_fts, {', '.join(map(str, WEIGHTS))})"
 # A stretch of time that holds so many items, and this share of all, is cheaper to check at the end than to choose from.
@@ -39,32 +34,24 @@ WIDE, WIDE_SHARE = 2_000, 0.1
 SPEAKER_ROWS = 50_000
 
 
-class FullText(SqliteSpace):
+class FullText(Items, SqliteSpace):
     """Finding passages of one space by their words."""
 
-    def search_text(
-        self, query: Query, scope: Scope, k: int, also: Sequence[int] = (), *, shares: bool = True
+    def _search_text(
+        self, connection: SqliteConnection, query: Query, filter_: Filter, k: int, also: Sequence[int], *, shares: bool
     ) -> TextAnswer:
-        with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, scope)
-            if filter_ is None:
-                return TextAnswer((), {}, 0)
-            return search(connection, self._space_id, query, filter_, k, also, shares=shares)
+        return search(connection, self._space_id, query, filter_, k, also, shares=shares)
 
-    def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
-        with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, Scope(project=project))
-            if filter_ is None:
-                return []
-            within = narrow(connection, self._space_id, filter_, exact=True)
-            since = connection.value("SELECT coalesce(max(id), 0) FROM passages") - SPEAKER_ROWS
-            select = "SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ? LIMIT 1"
+    def _speakers(self, connection: SqliteConnection, words: Sequence[Word], filter_: Filter) -> list[Word]:
+        within = narrow(connection, self._space_id, filter_, exact=True)
+        since = connection.value("SELECT coalesce(max(id), 0) FROM passages") - SPEAKER_ROWS
+        select = "SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ? LIMIT 1"
 
-            def speaks(word: Word) -> bool:
-                match = within.around(words_to_fts5([word], columns=("speaker",)))
-                return connection.first(select, (match, max(0, since))) is not None
+        def speaks(word: Word) -> bool:
+            match = within.around(words_to_fts5([word], columns=("speaker",)))
+            return connection.first(select, (match, max(0, since))) is not None
 
-            return [word for word in words if speaks(word)]
+        return [word for word in words if speaks(word)]
 
 
 def search(
@@ -91,7 +78,7 @@ def search(
     if not within.rows:
         return TextAnswer((), dict.fromkeys(also, 0.0), 0)
     if not shares:
-        if within.rows < COMMON_LEAST:
+        if within.rows < indexed_text.COMMON_LEAST:
             # So few rows that no word can be common, and nobody asks what it is worth.
             weighed = _Weighed(query.words, tuple(range(len(query.words))), (), ())
         else:
@@ -120,12 +107,12 @@ def _strict(
         rows = connection.rows(
             f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid {side} 0{within.among}"
             f" ORDER BY rowid {newest} LIMIT ?",
-            (match, NEWEST),
+            (match, NEWEST_ROWS),
         )
         if not rows:
             continue
         total += len(rows)
-        all_seen = all_seen and len(rows) < min(NEWEST, within.reach(k))
+        all_seen = all_seen and len(rows) < min(NEWEST_ROWS, within.reach(k))
         scored += connection.rows(
             f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ? AND rowid BETWEEN ? AND ?"
             f"{within.among} ORDER BY score DESC, rowid DESC LIMIT ?",
@@ -197,13 +184,13 @@ def _best(
 
 
 def _weigh(connection: SqliteConnection, words: Sequence[Word], within: Within) -> _Weighed:
-    common_from = int(min(max(within.rows * COMMON_SHARE, COMMON_LEAST), COMMON_MOST))
-    count = [_count(connection, within, word, common_from) for word in words]
-    rare = tuple(n for n, rows in enumerate(count) if 0 < rows < common_from)
-    common = tuple(n for n, rows in enumerate(count) if rows >= common_from)
+    common_rows = common_from(within.rows)
+    count = [_count(connection, within, word, common_rows) for word in words]
+    rare = tuple(n for n, rows in enumerate(count) if 0 < rows < common_rows)
+    common = tuple(n for n, rows in enumerate(count) if rows >= common_rows)
     for n in common:
         count[n] = _estimated(connection, words_to_fts5([words[n]]), within.rows)
-    worth = tuple(_idf(within.rows, rows) for rows in count)
+    worth = tuple(word_value(within.rows, rows) for rows in count)
     return _Weighed(words, rare, common, worth, max(count, default=0))
 
 
@@ -225,7 +212,7 @@ def _found(
             value[passage] += weighed.worth[n]
     if weighed.common:
         unread = [passage for passage in asked if passage not in together]
-        half = READ // 2
+        half = LOOKED_UP // 2
         read = _read(connection, space_id, [*unread[:half], *unread[half:][-half:]])
         for n in weighed.common:
             for passage in value:
@@ -281,12 +268,8 @@ def _estimated(connection: SqliteConnection, expression: str, rows: int) -> int:
     """How many rows hold a common word, judged by the newest few thousand: counting them all would cost too much."""
     highest = connection.value("SELECT coalesce(max(id), 0) FROM passages")
     question = "SELECT count(*) FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ?"
-    seen = connection.value(question, (expression, highest - SAMPLE))
-    return int(rows * seen / max(1, min(SAMPLE, highest)))
-
-
-def _idf(rows: int, with_word: int) -> float:
-    return math.log(1.0 + (max(rows, with_word) - with_word + 0.5) / (with_word + 0.5))
+    seen = connection.value(question, (expression, highest - SAMPLE_ROWS))
+    return int(rows * seen / max(1, min(SAMPLE_ROWS, highest)))
 
 
 def _inside(

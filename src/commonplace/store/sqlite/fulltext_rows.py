@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 # Said of each full-text row of an item that was cut: queries that filter look at the whole of it instead. The double
 # mark keeps this and the tokens below apart from any word of a text.
 PART = "==part"
+# What every full-text row says of where it belongs: its space, with that its project, and with that its kind.
+space_token, project_token, kind_token = "==s{}".format, "==s{}p{}".format, "==s{}k{}".format
 _INSERT = (
     f"INSERT INTO passages_fts (rowid, {', '.join(COLUMNS)}, scope) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
 )
@@ -43,16 +45,3 @@ class FullTextRows:
 def delete_rows(connection: SqliteConnection, rowids: Sequence[int]) -> None:
     for rowid in rowids:
         connection.execute("DELETE FROM passages_fts WHERE rowid = ?", (rowid,))
-
-
-def space_token(space_id: int) -> str:
-    """What every full-text row of a space says of where it belongs."""
-    return f"==s{space_id}"
-
-
-def project_token(space_id: int, project_id: int) -> str:
-    return f"==s{space_id}p{project_id}"
-
-
-def kind_token(space_id: int, kind: Kind) -> str:
-    return f"==s{space_id}k{kind}"

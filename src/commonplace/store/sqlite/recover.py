@@ -22,8 +22,8 @@ from commonplace.errors import StoreBusy, StoreCorrupt, StoreError
 from commonplace.identity import new_uid
 from commonplace.model import KINDS
 from commonplace.store.damage import DamagedText, content_checksum, nearest, shown
-from commonplace.store.rows import STATUSES, item_before, item_of
-from commonplace.store.sqlite import sql
+from commonplace.store.rows import STATUSES, item_before
+from commonplace.store.sql.items import item_of
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.file_watch import folder_lock
@@ -286,9 +286,9 @@ class _Copier:
             self._beside(table, fitted, error)
 
     def _insert(self, table: Table, values: Values) -> None:
-        places = ", ".join(map(sql.place, values))
+        places = ", ".join(map(_place, values))
         statement = f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({places})"
-        self._copy.execute(statement, tuple(map(sql.binding, values)))
+        self._copy.execute(statement, tuple(map(_binding, values)))
 
     def _fitted(self, table: Table, values: Values) -> Values:
         """A row as the table takes it. What has to be changed for that is said, and kept in its history."""
@@ -338,7 +338,7 @@ class _Copier:
     def _write_history(self) -> None:
         """What was found in items that had to be changed, as a line of their history."""
         for row, content in self._repaired:
-            item = item_of(row, None)
+            item = item_of(row)
             number = item.id
             before = json.dumps(item_before(item), ensure_ascii=False)
             self._copy.execute(
@@ -388,6 +388,15 @@ def _as_item(row: Mapping[str, Any]) -> Values:
     """A row of items in the order in which items are read (rows.py), as it was found."""
     names = ("id", "uid", "kind", "type", "title", "body", "details", "meta")
     return (*(row[name] for name in names), None, None, None, *(row[name] for name in _ITEM_COLUMNS))
+
+
+def _place(value: object) -> str:
+    """Where a value goes in a statement; damaged text is compared by its bytes."""
+    return "CAST(? AS TEXT)" if isinstance(value, DamagedText) else "?"
+
+
+def _binding(value: Any) -> Any:
+    return value.raw if isinstance(value, DamagedText) else value
 
 
 def _hash(text: str) -> bytes:
