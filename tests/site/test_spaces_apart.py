@@ -24,6 +24,7 @@ from tests.site.conftest import JSON, bearer
 
 from commonplace import config
 from commonplace.dialects.profiles import DIALECTS, tools_of
+from commonplace.library.verb_calls import READ_VERBS, WRITE_VERBS
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.memory import keys, spaces
 from commonplace.memory.local_memory import LocalMemory, for_space, open_memory
@@ -211,7 +212,8 @@ ASKED_BY_ROUTE: dict[str, Attempts] = {
     "GET /api/v1/events": saying({"follow": "false"}),
     "GET /metrics": saying({}),
 }
-ROUTES = [one for one in ENDPOINTS if one.scope is not None]
+VERBS = "/api/v1/verbs/{verb}"
+ROUTES = [one for one in ENDPOINTS if one.scope is not None and one.path != VERBS]
 
 
 def row(endpoint: Endpoint) -> str:
@@ -253,6 +255,58 @@ def test_no_route_tells_of_another_space(world: World, endpoint: Endpoint) -> No
             learns_nothing(answer, owner)
             if thief is not world.home:
                 assert f'"{owner.name}"' not in answer.text
+        assert owner.state() == before
+
+
+def with_items(name: str = "id", **more: Any) -> Attempts:
+    return lambda owner: [{name: id_, **more} for id_ in owner.loot.items]
+
+
+def with_talks(name: str = "id", **more: Any) -> Attempts:
+    return lambda owner: [{name: id_, **more} for id_ in (*owner.loot.talks, owner.loot.talk)]
+
+
+ASKED_BY_METHOD: dict[str, Attempts] = {
+    **dict.fromkeys(("get", "history", "related", "contradictions", "timeline", "revert"), with_items()),
+    **dict.fromkeys(("forget", "restore", "get_many"), lambda owner: [{"ids": [id_]} for id_ in owner.loot.items]),
+    "edit": with_items(content="Taken over"),
+    "supersede": lambda owner: [{"old": id_, "by": owner.loot.items[0]} for id_ in owner.loot.items],
+    **dict.fromkeys(
+        ("conversation", "forget_conversation", "restore_conversation", "export_conversation"), with_talks()
+    ),
+    "reconstruct": with_talks("session"),
+    "append": with_talks("conversation", messages=[["user", "Taken over"]]),
+    "update_conversation": with_talks(label="Taken over"),
+    "search": saying({"query": "walrus"}, {"query": "ice", "tag": "cold"}),
+    "list": saying({}, {"tag": "cold"}),
+    "recall": saying({"question": "walrus", "min_score": 0}),
+    "explain": saying({"topic": "walrus"}),
+    "predict": saying({"context": "walrus on the ice"}),
+    "report": saying({"since": "2000-01-01"}),
+    "context": saying({"query": "walrus"}, {"project": PROJECT}),
+    "session_context": saying({"project": PROJECT}),
+    "rules": saying({"project": PROJECT}),
+    "conversations": saying({}, {"label": LABEL}, {"folder": FOLDER}),
+    **dict.fromkeys(("projects", "topics", "sessions", "prune", "stats"), saying({})),
+    "remember": saying({"content": TAKEN["content"]}),
+    "add": saying({"new": {"content": TAKEN["content"]}}),
+    "add_many": saying({"items": [{"content": TAKEN["content"]}]}),
+    "store_conversation": saying({"label": LABEL, "messages": [["user", "Taken over"]]}),
+}
+
+
+def test_every_method_of_the_library_is_tried() -> None:
+    assert set(ASKED_BY_METHOD) == READ_VERBS | WRITE_VERBS
+
+
+@pytest.mark.parametrize("verb", sorted(READ_VERBS | WRITE_VERBS))
+def test_no_method_of_the_library_reaches_into_another_space(world: World, verb: str) -> None:
+    for thief, owner in world.thefts:
+        before = owner.state()
+        for attempt in ASKED_BY_METHOD[verb](owner):
+            answer = thief.client.post(VERBS.replace("{verb}", verb), json=attempt)
+            assert answer.status_code in (200, 404), answer.text
+            learns_nothing(answer, owner)
         assert owner.state() == before
 
 

@@ -18,6 +18,7 @@ from commonplace.rest import (
     shapes,
     streams,
     sync,
+    verbs,
 )
 from commonplace.rest.endpoint import Endpoint
 
@@ -281,6 +282,17 @@ MEMORIES_SDK = (
     ),
 )
 
+LIBRARY = (
+    Endpoint(
+        *("POST", "/api/v1/verbs/{verb}", "Call a method of the library", "Library", "read"),
+        *(verbs.call_verb, verbs.RESULT),
+        body=verbs.Arguments,
+        packed=True,
+        also=(404, 409),
+        slow=True,
+    ),
+)
+
 WATCHING = (
     Endpoint(
         *("GET", "/api/v1/events", "What happens", "Watching", "read", events.events),
@@ -315,6 +327,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *SPACES,
     *SYNCING,
     *MEMORIES_SDK,
+    *LIBRARY,
     *WATCHING,
     *DOCS,
 )
