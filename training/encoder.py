@@ -7,7 +7,6 @@ packaging/minilm_graph.py computes.
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -142,25 +141,6 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
         numbers = np.frombuffer(content[start + first : start + last], dtype=kinds[entry["dtype"]])
         tensors[name] = torch.from_numpy(numbers.reshape(entry["shape"]).astype(np.float32))
     return tensors
-
-
-def write_safetensors(
-    path: Path, tensors: Mapping[str, np.ndarray[Any, Any]], about: Mapping[str, str] | None = None
-) -> None:
-    """Tensors in fp16, by name, so that the same ones make the same file."""
-    table: dict[str, Any] = {"__metadata__": dict(about)} if about else {}
-    blob = bytearray()
-    for name in sorted(tensors):
-        raw = np.ascontiguousarray(tensors[name], dtype="<f2").tobytes()
-        table[name] = {
-            "dtype": "F16",
-            "shape": list(tensors[name].shape),
-            "data_offsets": [len(blob), len(blob) + len(raw)],
-        }
-        blob += raw
-    head = json.dumps(table).encode()
-    head += b" " * (-len(head) % 8)
-    path.write_bytes(struct.pack("<Q", len(head)) + head + bytes(blob))
 
 
 def learned_parameters(module: nn.Module) -> Iterable[nn.Parameter]:

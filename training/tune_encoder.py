@@ -27,7 +27,8 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
 
-from training.encoder import Encoder, learned_parameters, pad, read_safetensors, write_safetensors
+from training.base_model import write_half_precision
+from training.encoder import Encoder, learned_parameters, pad, read_safetensors
 
 CONTEXT_TOKENS = 64
 WORLDS, QUESTIONS = 4, 12
@@ -265,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     encoder = train(memories, base, options)
     figures = evaluate(encoder, memories, options.device)
     show("tuned", figures, brief=False)
-    write_safetensors(options.out, encoder.adapter(), {"rank": str(options.rank), "seed": str(options.seed)})
+    write_half_precision(options.out, encoder.adapter(), {"rank": str(options.rank), "seed": str(options.seed)})
 
 
 if __name__ == "__main__":
