@@ -89,7 +89,7 @@ def test_the_list_is_filtered_and_chosen_ones_are_put_elsewhere_and_back(visit: 
     page = visitor.go("/conversations?status=archived")
     page.check(f"#c{two.short_id}")
     update_conversation(memory, two.uid, ConversationChanges(importance=7))
-    page.click(".acting >> text=Bring back")
+    page.click(".acting >> text=Unarchive")
     page.wait_for_selector("text=Somebody changed the conversation")
     assert find_session(memory, two.uid).status == "archived"
     assert "status is" in visitor.go("/conversations?status=x").inner_text(".wrong")
@@ -133,7 +133,7 @@ def test_one_is_arranged_forgotten_and_brought_back(visit: Visit, memory: LocalM
     page.click("text=Forget")
     page.wait_for_selector("text=This conversation was forgotten")
     assert find_session(memory, session.uid, forgotten=True).forgotten_ms is not None
-    page.click("text=Bring it back")
+    page.click("button >> text=Restore")
     page.wait_for_selector(".entry")
     assert find_session(memory, session.uid).forgotten_ms is None
 

@@ -163,15 +163,15 @@ def test_an_item_is_replaced_by_what_is_written_or_named(visit: Visit, memory: L
     assert (new.body, new.type, new.project) == ("Lamps are electric", "fact", "coast")
     assert "Lamps burn gas" in page.inner_text("#replaced + ul")
     assert "In its place: Lamps are electric" in visitor.go(f"/items/{old.id}").inner_text(".state")
-    page.click("text=Bring it back")
-    page.wait_for_selector(".done >> text=Brought back")
+    page.click("button >> text=Restore")
+    page.wait_for_selector(".done >> text=Restored")
     page.click("summary >> text=Replace it")
     page.fill("#by", named.short_id)
     page.click("button >> text=Replace it")
     page.wait_for_selector(".done >> text=Replaced")
     assert get_item(memory, old.id).superseded_by == named.id
     page.click(".done >> text=Undo")
-    page.wait_for_selector(".done >> text=Brought back")
+    page.wait_for_selector(".done >> text=Restored")
     assert get_item(memory, old.id).superseded_by is None
 
 
@@ -185,8 +185,8 @@ def test_what_was_forgotten_says_so_and_comes_back(visit: Visit, memory: LocalMe
     page = visitor.go(f"/items/{item.short_id}")
     assert "was forgotten" in page.inner_text(".state") and not page.query_selector("main >> text=Edit")
     visitor.check_access()
-    page.click("text=Bring it back")
-    page.wait_for_selector(".done >> text=Brought back")
+    page.click("button >> text=Restore")
+    page.wait_for_selector(".done >> text=Restored")
     assert get_item(memory, item.id).forgotten_ms is None
     forget_items(memory, [item.id])
     reader = visit(key=create_key(memory, "only-reads", "read")[1])

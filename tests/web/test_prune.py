@@ -32,12 +32,12 @@ def test_what_could_go_is_archived_and_brought_back(visit: Visit, memory: LocalM
     visitor.picture("prune")
     assert "<script>" in page.inner_text("table") and page.title() != "hit"
     page.check(f"#c{hostile.short_id}")
-    page.click("text=Archive chosen")
+    page.click("text=Archive selected")
     page.wait_for_selector(".done >> text=Archived: 1")
     assert memory.store.get_sessions([hostile.id])[hostile.id].status == "archived"
     assert not page.query_selector(f"#c{hostile.short_id}") and page.query_selector(f"#c{other.short_id}")
     page.click(".done >> text=Undo")
-    page.wait_for_selector(".done >> text=Brought back: 1")
+    page.wait_for_selector(".done >> text=Unarchived: 1")
     assert page.input_value("input[name=days]") == "1" and page.input_value("input[name=folder]") == "/old"
     assert memory.store.get_sessions([hostile.id])[hostile.id].status == "active"
     page.check("[data-choose-all]")
@@ -56,7 +56,7 @@ def test_whoever_may_only_read_changes_nothing(visit: Visit, memory: LocalMemory
     _key, secret = create_key(memory, "reader", "read")
     visitor = visit(key=secret)
     page = visitor.go("/prune")
-    assert "kept from readers" in page.inner_text("table") and not page.query_selector("text=Archive chosen")
+    assert "kept from readers" in page.inner_text("table") and not page.query_selector("text=Archive selected")
 
 
 def test_senseless_filters_are_told(visit: Visit) -> None:

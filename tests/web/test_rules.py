@@ -57,7 +57,7 @@ def test_two_tabs_change_one_rule_and_nothing_is_lost(visit: Visit, memory: Loca
     visitor.check_access()
     visitor.picture("rules-conflict")
     assert "Mondays" in page.inner_text(".wrong") and page.input_value("#mine") == "Deploy on Tuesdays only"
-    page.click("text=Save mine over it")
+    page.click("text=Save mine instead")
     page.wait_for_selector(".done >> text=Changed")
     assert get_item(memory, kept.id).body == "Deploy on Tuesdays only"
     assert "Mondays" in str(item_history(memory, kept.id)[-1].before)
@@ -91,7 +91,7 @@ def test_contradictions_stand_side_by_side_and_are_settled(visit: Visit, memory:
     visitor.check_access()
     visitor.picture("rules")
     page.click(f".pair form[action$='{new.short_id}/settle'] button")
-    page.wait_for_selector(".done >> text=Settled")
+    page.wait_for_selector(".done >> text=Resolved")
     assert get_item(memory, old.id, forgotten=True).superseded_by == new.id
 
 
