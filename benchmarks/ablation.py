@@ -29,17 +29,17 @@ SEARCH = Way("memory_search", "memory_search", {"limit": 50})
 Change = tuple[ModuleType, str, Any]
 # A step, and what has to be otherwise so that it is not taken.
 STEPS: tuple[tuple[str, tuple[Change, ...]], ...] = (
-    ("all of it", ()),
+    ("everything", ()),
     ("without the words", ((fusion, "LEXICAL_WEIGHT", 0.0),)),
-    ("without more for who said it", ((rerank, "SPEAKER_BOOST", 0.0),)),
+    ("without the speaker boost", ((rerank, "SPEAKER_BOOST", 0.0),)),
     ("with the names in the question", ((recall, "without_names", lambda text, _names: text),)),
-    ("without whose words are meant", ((rerank, "ROLE_BOOST", 0.0), (rerank, "OTHER_ROLE_PENALTY", 0.0))),
-    ("without what was said beside it", ((rerank, "NEIGHBOUR_BOOST", 0.0),)),
-    ("without its session", ((rerank, "SESSION_BOOST", 0.0),)),
-    ("without less for what says little", ((rerank, "BREVITY_PENALTY", 0.0),)),
-    ("without the time that is named", ((rerank, "TIME_BOOST", 0.0), (recall, "_of_the_time", lambda *_: []))),
-    ("without what an answer has to tell", ((rerank, "ANSWER_TYPE_BOOST", 0.0),)),
-    ("without less for what only asks", ((rerank, "QUESTION_PENALTY", 0.0),)),
+    ("without the role boost", ((rerank, "ROLE_BOOST", 0.0), (rerank, "OTHER_ROLE_PENALTY", 0.0))),
+    ("without neighbouring turns", ((rerank, "NEIGHBOUR_BOOST", 0.0),)),
+    ("without the session boost", ((rerank, "SESSION_BOOST", 0.0),)),
+    ("without the brevity penalty", ((rerank, "BREVITY_PENALTY", 0.0),)),
+    ("without the named time", ((rerank, "TIME_BOOST", 0.0), (recall, "_of_the_time", lambda *_: []))),
+    ("without the answer type", ((rerank, "ANSWER_TYPE_BOOST", 0.0),)),
+    ("without the penalty for questions", ((rerank, "QUESTION_PENALTY", 0.0),)),
     ("with quoted titles as filters", ((query_grammar, "_is_prose", lambda lexemes: _no_quotes(lexemes)),)),
 )
 
@@ -105,7 +105,7 @@ def main() -> None:
                 row(step, [questions(group) for group in whole])
         with changed(((passages, "in_context", _alone),)):
             alone = stores(work / "alone")
-        row("with messages read alone", [questions(group) for group in alone])
+        row("with messages embedded alone", [questions(group) for group in alone])
 
 
 if __name__ == "__main__":

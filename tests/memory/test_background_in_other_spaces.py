@@ -27,7 +27,7 @@ NAMES = ("a", "b", "c")
 class Embeds:
     """An embedder of one word."""
 
-    name, dim, at_hand = "tiny", 8, True
+    name, dim, is_local = "tiny", 8, True
 
     def __init__(self) -> None:
         self.fails = False

@@ -284,7 +284,7 @@ def test_what_another_process_wrote_is_looked_for_often_enough_to_follow_within_
 class Slow:
     """An embedder that takes its time."""
 
-    name, dim, at_hand = "slow", 8, False
+    name, dim, is_local = "slow", 8, False
 
     def __init__(self) -> None:
         self.asked, self.go_on = threading.Event(), threading.Event()

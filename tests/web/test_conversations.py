@@ -56,8 +56,8 @@ def test_the_tree_shows_the_way_to_a_folder_and_what_is_beside_it() -> None:
 def test_nothing_there_yet(visit: Visit) -> None:
     visitor = visit()
     page = visitor.go("/conversations")
-    assert "No conversation is here" in page.inner_text("main")
-    assert "nothing here" in visitor.go("/conversations/999999").inner_text("h1")
+    assert "No conversations here" in page.inner_text("main")
+    assert "Nothing found" in visitor.go("/conversations/999999").inner_text("h1")
 
 
 def test_the_list_is_filtered_and_chosen_ones_are_put_elsewhere_and_back(visit: Visit, memory: LocalMemory) -> None:
@@ -223,4 +223,4 @@ def test_a_key_of_a_project_sees_its_conversations_only(visit: Visit, memory: Lo
     visitor = visit(key=secret)
     page = visitor.go("/conversations")
     assert "Ours only" in page.inner_text("main") and "Theirs only" not in page.inner_text("main")
-    assert "nothing here" in visitor.go(f"/conversations/{theirs.short_id}").inner_text("h1")
+    assert "Nothing found" in visitor.go(f"/conversations/{theirs.short_id}").inner_text("h1")

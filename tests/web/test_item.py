@@ -53,7 +53,7 @@ def test_everything_about_an_item_is_there_under_any_spelling_of_its_id(
         "After",
     ):
         assert fact in shown, fact
-    assert "has changed: pump.py" in shown and page.inner_text(".item-text strong") == "night"
+    assert "has changed since: pump.py" in shown and page.inner_text(".item-text strong") == "night"
     visitor.check_access()
     visitor.picture("item-light-1280")
     page.click("text=As plain text")
@@ -96,7 +96,7 @@ def test_an_item_is_changed_in_place_and_its_history_shows_how(visit: Visit, mem
     page.wait_for_selector("h1")
     assert len(item_history(memory, item.id)) == 1
     page.click("text=Back to revision 1")
-    page.wait_for_selector(".done >> text=says again")
+    page.wait_for_selector(".done >> text=Reverted")
     again = get_item(memory, item.id)
     assert (again.body, again.project, again.tags) == (item.body, None, ("auth",)) and again.rev == 3
 
@@ -135,7 +135,7 @@ def test_what_was_written_survives_signing_in_again(visit: Visit, memory: LocalM
     page.context.clear_cookies(name=re.compile("commonplace_visit"))
     page.click("text=Save")
     page.wait_for_selector("#key")
-    assert "kept in this page" in page.inner_text("main")
+    assert "held in this page" in page.inner_text("main")
     page.fill("#key", visitor.served.key)
     page.press("#key", "Enter")
     page.wait_for_selector("text=Send it now")
@@ -162,7 +162,7 @@ def test_an_item_is_replaced_by_what_is_written_or_named(visit: Visit, memory: L
     new = get_item(memory, new_id or 0)
     assert (new.body, new.type, new.project) == ("Lamps are electric", "fact", "coast")
     assert "Lamps burn gas" in page.inner_text("#replaced + ul")
-    assert "In its place: Lamps are electric" in visitor.go(f"/items/{old.id}").inner_text(".state")
+    assert "It was replaced by: Lamps are electric" in visitor.go(f"/items/{old.id}").inner_text(".state")
     page.click("button >> text=Restore")
     page.wait_for_selector(".done >> text=Restored")
     page.click("summary >> text=Replace it")
@@ -194,7 +194,7 @@ def test_what_was_forgotten_says_so_and_comes_back(visit: Visit, memory: LocalMe
     assert "was forgotten" in page.inner_text(".state") and not page.query_selector("main form")
     for id_ in ("0", "zzz", "no-such%20id%3Cb%3E", "0" * 12):
         page = reader.go(f"/items/{id_}")
-        assert "nothing here" in page.inner_text("h1")
+        assert "Nothing found" in page.inner_text("h1")
     reader.check_access()
 
 

@@ -33,7 +33,7 @@ def test_a_key_is_made_shown_once_used_and_revoked(visit: Visit, memory: LocalMe
     # It cannot be undone, so it takes a second click.
     page.click(f"tr:has(form[action='/settings/keys/{made.id}/revoke']) summary")
     page.click(f"form[action='/settings/keys/{made.id}/revoke'] button")
-    page.wait_for_selector(".done >> text=works no longer")
+    page.wait_for_selector(".done >> text=no longer works")
     assert not next(key for key in keys.list_keys(memory) if key.id == made.id).works(memory.clock())
 
 

@@ -1,6 +1,6 @@
-"""Texts to vectors: what the rest of the house may expect of any embedder.
+"""Embedders turn texts into vectors: the protocol that each of them implements.
 
-Importing this room costs nothing; numpy and the model are loaded by the first call of `embed`.
+Importing this package costs nothing; numpy and the model are loaded by the first call of `embed`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def failed_state(why: str) -> str:
 
 
 class Embedder(Protocol):
-    """Turns any text into a point; near points mean near things. Safe to call from several threads."""
+    """Turns any text into a vector; near vectors mean similar things. Safe to call from several threads."""
 
     @property
     def name(self) -> str:
@@ -31,19 +31,19 @@ class Embedder(Protocol):
 
     @property
     def dim(self) -> int:
-        """Numbers per vector. An endpoint may have to ask for it, and so may raise EmbedderUnavailable."""
+        """Numbers per vector. An endpoint may have to call its server for it, and so may raise EmbedderUnavailable."""
         ...
 
     @property
-    def at_hand(self) -> bool:
-        """Whether a question takes milliseconds, because nobody else has to be asked."""
+    def is_local(self) -> bool:
+        """Whether embedding a question takes milliseconds, because no server has to be called."""
         ...
 
     def embed(self, texts: Sequence[str], before: Sequence[str] = ()) -> NDArray[float32]:
         """Unit rows of shape (len(texts), dim), in the order of the texts. Raises EmbedderUnavailable.
 
-        `before` is what stands before each text, where that is known: a help to understand it, and no part of it. An
-        embedder that cannot read a text so leaves it unread.
+        `before` is the text before each one, where it is known: context that is not part of the vector. An embedder
+        that cannot use it ignores it.
         """
         ...
 
@@ -53,7 +53,7 @@ class Embedder(Protocol):
 
 
 def without_surrogates(text: str) -> str:
-    """The text without lone surrogates, which no tokenizer and no UTF-8 can carry."""
+    """The text without lone surrogates, which neither tokenizers nor UTF-8 can represent."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

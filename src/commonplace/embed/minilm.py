@@ -34,11 +34,11 @@ BATCH_TOKENS = 256
 WINDOW = 512
 # No text needs more for its first 256 tokens, unless it is mostly white space.
 MAX_CHARS = 16_384
-# Tokens of what stands before a text that are read with it: its last ones.
+# Tokens of the text before, its last ones, that are read as context.
 CONTEXT_TOKENS = 64
 
 Tokens = tuple[list[int], int, int]
-"""The tokens that are read, and from where to where they are what the vector stands for."""
+"""The tokens that are read, and which of them the vector represents."""
 
 
 class MiniLM:
@@ -46,7 +46,7 @@ class MiniLM:
 
     name = NAME
     dim = DIM
-    at_hand = True
+    is_local = True
 
     def __init__(self, threads: int = 2, folder: Path = MODEL) -> None:
         self._threads = max(1, threads)
@@ -120,7 +120,7 @@ class _Model:
         self._tokenizer.enable_truncation(MAX_TOKENS)
 
     def tokens(self, text: str, before: str) -> Tokens:
-        """A text's tokens, after the last of what stands before it, for which it may leave no room."""
+        """A text's tokens, after the last ones of its context if there is room for them."""
         first, *own, last = self._ids(text)
         context = self._ids(before)[1:-1][-min(CONTEXT_TOKENS, MAX_TOKENS - 2 - len(own)) :] if before else []
         if not context or len(own) + 2 >= MAX_TOKENS:
@@ -150,7 +150,7 @@ class _Model:
 
 
 def _session(path: Path) -> InferenceSession:
-    # The library reports its use to its maker unless told not to before its import; two names, of two versions.
+    # The library sends telemetry unless this is set before its import; two names, of two versions.
     os.environ.update(ORT_DISABLE_TELEMETRY="1", ORT_TELEMETRY_DISABLED="1")
     from onnxruntime import InferenceSession, SessionOptions, disable_telemetry_events
 

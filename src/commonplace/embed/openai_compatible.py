@@ -1,4 +1,4 @@
-"""Any server that speaks OpenAI's embeddings call: Ollama, vLLM, llama.cpp, a cloud.
+"""Any server with an OpenAI-compatible embeddings endpoint: Ollama, vLLM, llama.cpp, a cloud.
 
 A server that failed is left alone for a while, longer each time, so that recall falls back to keywords at once instead
 of waiting for the same time-out on every call. Redirects are never followed: the texts go where the person said.
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 FIRST_PAUSE = 30.0
 LONGEST_PAUSE = 600.0
 MAX_CHARS = 16_000
-# What a reply may have: some for itself, and for each text a vector of so many numbers, written out.
+# The size of a reply: some for itself, and for each text a vector of so many numbers, written out.
 REPLY_BYTES, VECTOR_BYTES, VECTOR_NUMBERS = 1 << 20, 1 << 19, 20_000
-# The server refused these texts, at once and for good: others may work, so it is not left alone.
+# The server refused just these texts: others may work, so there is no pause after such a refusal.
 REFUSALS = frozenset({400, 413, 422})
 
 _NONSENSE = (CommonplaceError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
@@ -38,7 +38,7 @@ _CORRECT_URL = "Correct endpoint_url, such as http://localhost:11434/v1."
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to send the call."""
+    """The address of the endpoint."""
 
     secure: bool
     host: str
@@ -73,9 +73,9 @@ def parse_address(url: str) -> Address:
 
 
 class EndpointEmbedder:
-    """Vectors from a server of the person's choice."""
+    """Vectors from a server that the user chose."""
 
-    at_hand = False
+    is_local = False
 
     def __init__(
         self,
@@ -112,14 +112,14 @@ class EndpointEmbedder:
 
     @property
     def dim(self) -> int:
-        """Known from the constructor or the first reply; otherwise one word is sent to learn it."""
+        """Known from the constructor or the first reply; otherwise one word is embedded to find out."""
         if self._dim is None:
             self.embed(["dimension"])
         assert self._dim is not None
         return self._dim
 
     def embed(self, texts: Sequence[str], before: Sequence[str] = ()) -> NDArray[float32]:
-        """The vectors of the texts alone: the call has no place for what stands before them."""
+        """The vectors of the texts alone: the endpoint takes no context."""
         import numpy as np
 
         self._refuse_while_pausing()

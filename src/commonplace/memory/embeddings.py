@@ -123,7 +123,7 @@ class Embeddings:
     def at_hand(self) -> bool:
         """Whether the vector of a question is there in a moment, and nothing has to be written for it."""
         embedder = self._embedder
-        return embedder is None or (self._adopted and embedder.at_hand and embedder.state() == READY)
+        return embedder is None or (self._adopted and embedder.is_local and embedder.state() == READY)
 
     def embed_query(self, text: str) -> NDArray[float32] | None:
         """The vector of a question, or None if none can be made."""

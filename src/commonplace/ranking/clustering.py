@@ -1,8 +1,8 @@
-"""Topics: groups of points that lie together, found in three steps that a person can follow.
+"""Clustering passages into topics, in three steps that a person can follow.
 
-Many small groups (k-means), the nearest of them joined while they are near on average, and what is then too small or
-too far from every centre left out. Directions are compared after taking away what all points have in common: within
-one project everything is a little alike. The same points give the same groups.
+Many small groups (k-means), the nearest of them joined while they are near on average, and then groups that are too
+small and points too far from every centre left out. Directions are compared after subtracting what all points have in
+common: within one project everything is a little alike. The same points give the same topics.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     Floats = NDArray[float32]
     Rows = NDArray[int8] | NDArray[float32]
 
-# Groups are sought among this many points at most; the others are then assigned like new ones.
+# Clusters are computed from at most this many points; the others are then assigned like new ones.
 SAMPLE = 20_000
-# There are so many small groups, times the root of the points; they begin at some of this many.
+# The number of small groups, times the square root of the points; their first centres are drawn from this many.
 SMALL_GROUPS, DRAWN_FROM = 4.0, 5000
 ROUNDS, LAST_ROUNDS = 8, 3
-# Two groups are one while the mean cosine between their members is above this.
+# Two groups are joined while the mean cosine between their members is above this.
 JOIN_COSINE = 0.2
-# Points of one topic are so much nearer to each other the next time: a topic does not fall apart for a little.
+# Points of one topic count as this much nearer to each other the next time, so that topics are stable.
 STABILITY_BONUS = 0.2
 # A point whose cosine to every centre is below this belongs to no topic.
 MIN_COSINE = 0.3
-# Fewer than this, or than a third of the root of all, are no topic: nobody reads a list of hundreds.
+# Smaller groups, or those below a third of the square root of all points, are not topics: nobody reads hundreds.
 MIN_TOPIC_SIZE, MIN_TOPIC_SHARE = 3, 1 / 3
-# How many points it takes until what they have in common is taken away by half.
+# How many points it takes until half of what they have in common is subtracted.
 ALIKE = 20
-# Old and new are the same topic if they share this much of their members, or if their centres are this near.
+# An old and a new topic are the same if they share this much of their members, or if their centres are this near.
 OVERLAP, NEAR = 0.5, 0.9
 BLOCK = 4096
 NO_TOPIC = -1
@@ -41,7 +41,7 @@ NO_TOPIC = -1
 
 @dataclass(frozen=True, slots=True)
 class Centres:
-    """Where topics lie: unit rows, in the space from which `shift` was taken away."""
+    """The centres of topics: unit rows, after `shift` was subtracted."""
 
     shift: Floats
     rows: Floats
@@ -50,7 +50,7 @@ class Centres:
 def cluster(points: Rows, before: NDArray[int64]) -> Centres:
     """The centres of the topics of these points; there may be none.
 
-    `before` tells the topic that each point belonged to so far, or NONE.
+    `before` has the topic of each point so far, or NO_TOPIC.
     """
     import numpy as np
 
