@@ -93,7 +93,7 @@ def prefer_answers(scores: Scores, repeats: Iterable[int], replies: Mapping[int,
     return changed
 
 
-# The share of words in common from which on two texts say the same, and from which on they say nearly the same.
+# From this share of common words two texts are the same, and from this one they are similar.
 SAME_TEXT, SIMILAR_TEXT = 0.9, 0.7
 
 _T = TypeVar("_T")
@@ -101,7 +101,7 @@ _WORD = re.compile(r"\w+")
 
 
 def drop_near_duplicates(items: Iterable[_T], text: Callable[[_T], str], same: float = SAME_TEXT) -> list[_T]:
-    """Items in order, without those whose words are almost those of an earlier one."""
+    """Items in order, without those with almost the same words as an earlier one."""
     distinct_items: list[_T] = []
     seen: list[frozenset[Hashable]] = []
     for item in items:
@@ -126,7 +126,7 @@ def first_per_key(items: Iterable[_T], key: Callable[[_T], Hashable | None]) -> 
 
 
 def group_near_duplicates(items: Sequence[_T], text: Callable[[_T], str], same: float = SIMILAR_TEXT) -> list[list[_T]]:
-    """The groups of two and more whose words are nearly those of their first, in the order of the items."""
+    """Groups of two and more with nearly the same words as their first, in the order of the items."""
     words = [frozenset(_WORD.findall(text(item).lower())) for item in items]
     groups: list[list[_T]] = []
     taken: set[int] = set()

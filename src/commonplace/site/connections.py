@@ -1,8 +1,8 @@
-"""The connections of the server: how many there may be, and how long one may keep it waiting.
+"""Connections of the server: how many there may be, and how long one may stall.
 
 Every connection takes a file descriptor, and without a free one nobody is answered. So there are fewer connections than
-descriptors, and when they run out the one that matters least is closed: one that never showed a key, of the address
-that holds most of those, the oldest first. Headers and bodies have to arrive, and answers have to be read, in a
+descriptors, and when they run out the least important is closed: one without a key, of the address that has most of
+those, the oldest first. Headers and bodies have to arrive, and answers have to be read, in a
 bounded time.
 """
 
@@ -50,7 +50,7 @@ def raise_descriptor_limit() -> int:
 
 
 def most_connections(descriptors: int) -> int:
-    """How many connections a process with so many descriptors may have.
+    """How many connections a process with so many file descriptors may have.
 
     Half as many more may be accepted in one go, before the first of them is looked at.
     """
@@ -58,7 +58,7 @@ def most_connections(descriptors: int) -> int:
 
 
 class Connection(H11Protocol):
-    """One connection: since when it waits for what, and whether somebody showed a key on it.
+    """One connection: since when it has been waiting, and whether a working key was sent on it.
 
     `state.connection` of its requests is this, so that the site can say that they came with a key.
     """
@@ -129,7 +129,7 @@ class Connection(H11Protocol):
         return now - self._body_since > BODY_SECONDS + self._body_bytes / BODY_BYTES_PER_SECOND
 
     def drop(self) -> None:
-        """Close it at once, whatever is still to be sent. A request that is being read is told that its caller left."""
+        """Close it at once, even with data to send. A request that is being read sees that its caller left."""
         self.transport.abort()
 
 

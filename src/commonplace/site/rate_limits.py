@@ -30,7 +30,7 @@ class TokenBuckets:
 
     def __init__(self, per_second: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._cost, self._slack, self._clock = 1 / per_second, (burst - 1) / per_second, clock
-        # When each caller's bucket will be full again: that one number tells how empty it is now.
+        # When each caller's bucket will be full again: that number says how empty it is now.
         self._full_at: dict[Hashable, float] = {}
 
     def wait(self, who: Hashable) -> float:
@@ -87,7 +87,7 @@ class RateLimits:
         if waiting := self._buckets.take(caller):
             await error_response(rate_limited(waiting))(scope, receive, send)
             return
-        # For whoever works on it, once the body has been read.
+        # For code that works on the request once the body has been read.
         scope["state"]["left"] = functools.partial(_left, receive)
         importing = scope["path"].startswith(IMPORTS)
         most_mb = self._most_imported if importing else self._most

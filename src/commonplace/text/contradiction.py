@@ -1,4 +1,4 @@
-"""Whether two statements disagree: a hint made of their words, not a verdict.
+"""Whether two statements contradict each other: a hint from their words, not a verdict.
 
 Precision comes first: a warning that is often wrong is soon ignored. So two statements disagree only if they are about
 the same thing in nearly the same words, and one denies what the other affirms, or they give different numbers, or
@@ -59,13 +59,13 @@ _WIDE = frozenset(
         " everything development production staging repository work new".split(),
     )
 )
-# Of what can be said by "the default branch is main", there is one.
+# Words of statements that allow one value only, such as "the default branch is main".
 _UNIQUE = frozenset(map(stem, "default primary main current official preferred standard production canonical".split()))
 _COPULA = frozenset({"is", "are"})
 
 
 def contradiction_kind(old: Statement, new: Statement) -> str:
-    """ "opposite", "number" or "choice": how two statements disagree; empty if they do not."""
+    """ "opposite", "number" or "choice": how two statements contradict each other; empty if they do not."""
     shared, either = old.subject & new.subject, old.subject | new.subject
     if not shared or max(len(old.subject), len(new.subject)) > MOST_TELLING:
         return ""

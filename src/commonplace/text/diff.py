@@ -13,9 +13,9 @@ PieceKind = Literal["same", "gone", "new"]
 
 # Lines shown around a change.
 AROUND = 2
-# More lines or words than this are not compared with each other: it would take too long, and nobody could read it.
+# Longer texts are not compared line by line or word by word: it would take too long, and be unreadable.
 MOST_LINES, MOST_WORDS = 1_000, 1_000
-# Two passages that share less are told one after the other.
+# Passages that share less than this are shown one after the other.
 ALIKE = 0.4
 # With the blanks after it: alone, they would be found everywhere.
 _WORD = re.compile(r"\w+\s*|[^\w\s]\s*|\s+")
@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w+\s*|[^\w\s]\s*|\s+")
 
 @dataclass(frozen=True, slots=True)
 class DiffPiece:
-    """A stretch of text that stayed, went or came."""
+    """A part of the text: the same, gone or new."""
 
     sort: PieceKind
     text: str
@@ -31,7 +31,7 @@ class DiffPiece:
 
 @dataclass(frozen=True, slots=True)
 class DiffHunk:
-    """Lines that belong together, as pieces; or, where nothing changed for long, how many lines are left out."""
+    """Lines that belong together, as pieces; or the number of unchanged lines that are left out."""
 
     pieces: tuple[DiffPiece, ...] = ()
     left_out: int = 0

@@ -71,7 +71,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def check_glob(glob: str) -> str:
-    """A glob as it is kept: relative to the project's root, with forward slashes. Anything else is InvalidInput."""
+    """A glob as it is stored: relative to the project's root, with forward slashes. Anything else is InvalidInput."""
     cleaned = glob.strip().replace("\\", "/").removeprefix("./")
     problem = _glob_problem(cleaned)
     if problem:
@@ -82,23 +82,23 @@ def check_glob(glob: str) -> str:
 
 
 def glob_from_root(glob: str) -> str:
-    """A glob for readers to whom `*.ts` is about the top folder only: one without a slash holds in every folder."""
+    """A glob for readers that match `*.ts` in the top folder only: one without a slash is for every folder."""
     return glob if "/" in glob or glob == "**" else f"**/{glob}"
 
 
 def split_globs(text: str) -> tuple[str, ...]:
-    """Globs as an item's details keep them, one to a line."""
+    """Globs as an item's details have them, one per line."""
     return tuple(glob.strip() for glob in text.split("\n") if glob.strip())
 
 
 def any_glob_matches(globs: Iterable[str], files: Sequence[str]) -> bool:
-    """Whether one of the files is meant by one of the globs. A glob without a slash holds in every folder."""
+    """Whether one of the files matches one of the globs. A glob without a slash is for every folder."""
     from wcmatch import glob as matcher
 
     flags = matcher.GLOBSTAR | matcher.BRACE | matcher.DOTGLOB | matcher.FORCEUNIX
     names = [name for file in files for name in _possible_paths(file)]
     for glob in globs:
-        # One that was kept before it would have been refused holds for nothing.
+        # One that was stored before it would have been refused matches nothing.
         if _is_small(glob) and any(matcher.globmatch(name, glob_from_root(glob), flags=flags) for name in names):
             return True
     return False

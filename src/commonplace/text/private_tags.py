@@ -17,7 +17,7 @@ _CUT_OFF = re.compile(r"</?(?:p(?:r(?:i(?:v(?:a(?:te?)?)?)?)?)?)?\Z|</private\s{
 # that what stood there was the beginning of a tag.
 _OPEN, _WAS_TAG = "\ufdd0", "\ufdd1"
 _DEEPEST = 30
-# How much of what was kept says in which state a stream is.
+# How many characters of what was stored show the state of a stream.
 STREAM_STATE_CHARS = 64
 _TORN = r"</?[private]{0,7}\s{0,8}\Z"
 _STATE = re.compile(rf"({_OPEN}*)({_TORN})?\Z", re.IGNORECASE)
@@ -40,7 +40,7 @@ def only_private(text: str) -> bool:
 
 
 def chunk_without_private(before: str, chunk: str) -> str:
-    """A chunk of a stream as it may be kept, given the end of what was kept: there a tag may be open, or cut off.
+    """A chunk of a stream as it may be stored, given the end of what was stored, where a tag may be open or cut off.
 
     Where a tag stays open, the chunk ends with a character that says so; `joined_chunks` takes those out.
     """

@@ -379,8 +379,8 @@ class _Parser:
         return present
 
     def _group(self, columns: tuple[str, ...], depth: int) -> Signed | None:
-        """Operands side by side. Among them function words do not count, and beside a phrase, prefix or column filter
-        neither do the other bare words of a question or of a wordy text: those only help to rank."""
+        """Operands side by side. Function words do not count, and next to a phrase, prefix or column filter neither do
+        the other bare words of a question or of a wordy text: those only help to rank."""
         bare: list[tuple[str, Signed]] = []
         firm: list[Signed] = []
         start = self.position

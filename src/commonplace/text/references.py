@@ -1,4 +1,4 @@
-"""What a text refers to: files, errors, names of code, and what was said before. The graph links by these.
+"""What a text refers to: files, errors, names in code, and earlier messages. The graph links by these.
 
 Pure and fast, since every passage goes through it. Each kind is bounded, the most informative first.
 """
@@ -13,15 +13,15 @@ from functools import lru_cache
 from typing import Literal
 
 Reach = Literal["error", "turn", "session"]
-"""Where a back-reference points: the last error, what was said just before, or the session before this one."""
+"""Where a back-reference points: the last error, the message before, or the session before this one."""
 
 MOST_FILES, MOST_ERRORS, MOST_NAMES = 6, 3, 8
-# Someone who refers back does so when beginning to speak.
+# Back-references stand at the beginning of a message.
 _OPENING = 600
 _LONGEST_CHUNK, _LONGEST_NAME, _LONGEST_ERROR = 260, 80, 200
 _FEWEST_LETTERS, _FEWEST_LETTERS_OF_ERROR = 6, 12
 
-# The first rule that is met decides, wherever in the opening.
+# The first matching rule decides, anywhere in the opening.
 BACK_REFERENCES: tuple[tuple[Reach, str], ...] = (
     ("session", r"(?:like|as|from|since) (?:the )?last (?:time|session)|(?:last|previous|earlier) session"),
     ("session", r"where we (?:left|stopped|were)|pick(?:ing)? (?:it |this )?up (?:again|where)|yesterday"),
@@ -42,7 +42,7 @@ _EXTENSIONS = frozenset(
     " wasm xml yaml yml zig zsh".split()
 )
 _BARE_FILES = frozenset("dockerfile makefile gemfile rakefile jenkinsfile procfile justfile vagrantfile".split())
-# Names that stand in many folders of one project: one more folder tells them apart.
+# File names that occur in many folders of one project: one more folder tells them apart.
 _EVERYWHERE = frozenset("__init__ index main mod lib page route layout readme package conftest test types".split())
 # Products spelt like files or like names of code, and names that stand in all code.
 _ORDINARY = frozenset(
@@ -52,7 +52,7 @@ _ORDINARY = frozenset(
     " typeerror valueerror keyerror attributeerror assertionerror runtimeerror syntaxerror importerror indexerror"
     " referenceerror nullpointerexception function return print.".split()
 )
-# What agents call the arguments of their tools stands in every session, before what is worth linking.
+# Names of tool arguments occur in every session, and are not worth linking.
 _NO_NAMES = _ORDINARY | frozenset(
     "absolute_path activeform cell_id code_edit dir_path edit_mode exit_code file_path filepath file_text head_limit"
     " insert_line insert_text is_background is_error multiselect new_source new_str new_string notebook_path old_str"
@@ -99,7 +99,7 @@ _QUOTES = str.maketrans("", "", "\"'`“”‘’")
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """What one text refers to. `back` is set when it speaks of something said before."""
+    """What one text refers to. `back` is set when it refers to an earlier message."""
 
     files: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
@@ -126,24 +126,24 @@ def references(text: str) -> References:
 
 
 def errors_in(text: str) -> tuple[str, ...]:
-    """The errors alone, each told the same wherever and whenever it is met."""
+    """Only the errors, each in a form that is the same wherever and whenever it occurs."""
     return tuple(dict.fromkeys(_errors(text)))
 
 
 def error_key(line: str) -> str:
-    """What a line that tells of an error is known by, whether it looks like one or not."""
+    """The key of a line with an error, whether it looks like one or not."""
     return _fingerprint(line.strip()[:_LONGEST_ERROR])
 
 
 def file_key(path: str) -> str:
-    """What two spellings of one file share, absolute or relative: its name and the folder it lies in."""
+    """The same key for absolute and relative paths of one file: its name and its folder."""
     parts = path.casefold().split("/")
     stem = parts[-1].split(".")[0]
     return "/".join(parts[-3:] if stem in _EVERYWHERE else parts[-2:])
 
 
 def _most(found: Counter[str], most: int) -> tuple[str, ...]:
-    """The most informative: what is said often, then what is long."""
+    """The most informative: frequent ones first, then long ones."""
     return tuple(sorted(found, key=lambda name: (-min(found[name], 3), -len(name)))[:most])
 
 

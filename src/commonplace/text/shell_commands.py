@@ -12,14 +12,14 @@ _TOKEN = re.compile(
     r"""|(?P<word>(?:"(?:[^"\\]|\\.)*+"?|'[^']*+'?|\\.|(?<=>)&\d?|&>|[^\s"'\\;&|])++)""",
     re.DOTALL,
 )
-# A text that is passed on the following lines; what a program is told with one is its first line.
+# A here-document; in a command substitution its first line stands for it.
 _HERE = r"<<-?\s{0,3}(?P<mark>['\"]?\w++['\"]?)[^\n]*+\n"
 _HERE_TEXT = re.compile(rf"\"?\$\(\s{{0,3}}cat\s{{0,3}}{_HERE}\s*(?P<first>[^\n]*+)[^\0]*?\n\s*\w++\s*\)\"?")
 _PASSED_HERE = re.compile(rf"{_HERE}[^\0]*")
 _REDIRECTION = re.compile(r"(?:\d?|&)(?:>>?|<)(?P<where>.*)", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
 _ASIDES = frozenset("cd export source set pushd popd mkdir . unset".split())
-# What is said or awaited beside the command, what only wraps it, and what only shows some of its output.
+# Commands that only print or wait, that only wrap another, and that only show some of its output.
 _CHATTER = frozenset("echo true sleep date printf exit".split())
 _WRAPPERS = frozenset("time sudo env command nohup".split())
 _FILTERS = frozenset("tail head tee cat grep egrep rg less more sort uniq wc sed awk cut tr".split())
@@ -71,7 +71,7 @@ def main_command(line: str) -> str:
 
 
 def normalise_command(line: str) -> str:
-    """What a line does, without where, how loudly and with which output: the same for two runs of one command."""
+    """A command without its folder, verbosity and output options: the same for two runs of one command."""
     found = command_parts(line)
     telling = [part.words for part in found if not (part.is_aside or part.is_filter or part.joint == "||")]
     done = [words for words in map(_unwrapped, telling) if words and words[0] not in _CHATTER]
@@ -79,7 +79,7 @@ def normalise_command(line: str) -> str:
 
 
 def command_covers(passed: str, failed: str) -> bool:
-    """Whether one command that went well shows that another would: the same one, or a test run that includes it."""
+    """Whether success of one command implies success of another: the same one, or a test run that includes it."""
     wanted = normalise_command(failed).removesuffix("…").strip().split(" && ")
     ran = [part.split() for part in normalise_command(passed).split(" && ")]
     return all(any(_includes(one, part.split()) for one in ran) for part in wanted)
@@ -112,7 +112,7 @@ def _lies_in(target: str, top: str) -> bool:
 
 
 def hides_exit_status(line: str) -> bool:
-    """Whether another command than the one that matters decides what a line exits with."""
+    """Whether the exit status of a line is that of another command than the one that matters."""
     found = [part for part in command_parts(line) if not part.is_aside]
     return any(part.joint in ("|", "|&", "||", ";", "&", "\n") for part in found[1:])
 

@@ -32,7 +32,7 @@ _EXTRA_MARKS = frozenset(map(chr, (*range(0x19B0, 0x19C1), 0x19C8, 0x19C9, 0x1CF
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _CHUNK = re.compile(r"[^\W_]\w*")
-# OAuth is one word, however often `auth` is asked for.
+# OAuth is one word, even if people search for `auth`.
 _HUMP = re.compile(
     r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])(?!(?<=O)Auth(?![a-z]))"
 )
@@ -69,7 +69,7 @@ class Form:
 
     @classmethod
     def of(cls, tokens: tuple[str, ...], prefix: bool = False) -> Form:
-        """A form no longer than an engine should be asked for."""
+        """A form, cut to the longest sequence that engines search for."""
         return cls(tokens, prefix) if len(tokens) <= MAX_SEQUENCE else cls(tokens[:MAX_SEQUENCE])
 
 
@@ -232,7 +232,7 @@ def _prefixes(head: tuple[str, ...], word: str) -> list[Form]:
 
 
 class _Emitted(dict[str, str]):
-    """Chunk of text to its part of the index stream; when full, only what was asked for since the last time stays."""
+    """Maps a chunk of text to its index tokens; when full, entries that were not used lately are dropped."""
 
     def __init__(self) -> None:
         super().__init__()

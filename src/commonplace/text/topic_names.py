@@ -20,7 +20,7 @@ from commonplace.text.tokens import STOP_WORDS, fold, is_paired, stem, words_of
 LEAST_SHARE = 0.06
 # A phrase replaces its better word if it stands in this share of the texts that have the word.
 PHRASE_SHARE = 0.5
-# A name of one term that covers less than this share of the texts gets a second one beside it.
+# A name of one term that covers less than this share of the texts gets a second one.
 COVERING = 0.3
 # A previous name stays while each of its terms tells groups apart at least this well, compared with the best term.
 STILL_TRUE = 0.25
@@ -120,7 +120,7 @@ def name_topics(
 
 
 def _words(text: str) -> Iterator[str | None]:
-    """The telling words of a text, without the capital that begins a sentence; None where a phrase cannot go on."""
+    """The content words of a text, without the capital at the start of a sentence; None where a phrase ends."""
     begins = True
     for match in islice(_WORD.finditer(_CODE.sub("\n", text)), _SAMPLED_WORDS):
         word = match[0]
@@ -152,7 +152,7 @@ def _counted(texts: Iterable[str]) -> _Counted:
 
 
 def _ranked(group: _Counted, everything: _Counted) -> list[tuple[float, tuple[str, ...]]]:
-    """The terms of a group, the most telling first."""
+    """The terms of a group, the most characteristic first."""
     least = max(2 if group.texts > 2 else 1, LEAST_SHARE * group.texts)
     scored = []
     for term, inside in group.terms.items():
@@ -164,7 +164,7 @@ def _ranked(group: _Counted, everything: _Counted) -> list[tuple[float, tuple[st
 
 
 def _gain(group: _Counted, everything: _Counted, term: tuple[str, ...]) -> float:
-    """How much a term tells of a group: its share here, and how many times that is its share elsewhere."""
+    """How characteristic a term is of a group: its share here, and its ratio to the share elsewhere."""
     inside = group.terms[term]
     here = inside / max(1, group.texts)
     there = (everything.terms[term] - inside + 0.5) / (everything.texts - group.texts + 1) + ELSEWHERE
@@ -202,7 +202,7 @@ def _candidates(group: _Counted, ranked: Sequence[tuple[float, tuple[str, ...]]]
 
 
 def _phrase(group: _Counted, term: tuple[str, ...], terms: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The commonest telling phrase around a word, if the word mostly stands in it; else the word."""
+    """The most common phrase around a word, if the word mostly occurs in it; else the word."""
     if len(term) > 1:
         return term
     longer = [other for other in terms if len(other) > 1 and term[0] in other]

@@ -18,7 +18,7 @@ from pygments import highlight
 from pygments.formatters.html import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-# More than this is shown as plain text: nobody reads it rendered, and rendering takes its time.
+# Longer texts are shown as plain text: rendering takes time, and nobody reads that much.
 LONGEST = 200_000
 # The rules by which a language is coloured may take quadratic time on hostile text. So they get small pieces of it,
 # only so much of one text is coloured, and only in languages that were tried (tests/security/test_pages.py).
@@ -68,7 +68,7 @@ def _rendered(text: str) -> Markup:
 
 
 def code(text: str, language: str, coloured: int) -> str:
-    """Code as HTML, with classes for its colours where the language is known, and not too much was coloured before."""
+    """Code as HTML, highlighted if the language is known and not too much was highlighted before."""
     name = _SPELLINGS.get(language.lower(), language.lower())
     wanted = name in LANGUAGES and coloured + len(text) <= LONGEST_COLOURED
     inside = "".join(_coloured(piece, name) for piece in _pieces(text)) if wanted else escape(text)
