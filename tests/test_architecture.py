@@ -22,6 +22,7 @@ FOUNDATION = {
     "data_folder",
     "errors",
     "helper_processes",
+    "http_address",
     "identity",
     "input_limits",
     "malloc",

@@ -342,9 +342,9 @@ def test_an_address_is_checked(url: str) -> None:
 
 def test_an_address_may_be_copied_from_anywhere() -> None:
     for more in ("", "/", "/mcp", "/api/v1", "/api/v1/"):
-        assert parse_address(f"https://memory.example.org{more}").place == "https://memory.example.org"
-    assert parse_address("http://[::1]:8765/below/mcp").place == "http://[::1]:8765/below"
-    assert parse_address("http://10.0.0.1").is_open and not parse_address("http://localhost:1").is_open
+        assert parse_address(f"https://memory.example.org{more}").url == "https://memory.example.org"
+    assert parse_address("http://[::1]:8765/below/mcp").url == "http://[::1]:8765/below"
+    assert parse_address("http://10.0.0.1").is_unencrypted and not parse_address("http://localhost:1").is_unencrypted
 
 
 def test_a_memory_does_not_meet_itself(site: Site) -> None:

@@ -106,7 +106,7 @@ def _open_sync(
 
 
 def _warn(call: Call, settings: Settings, server: RemoteServer) -> None:
-    if server.address.is_open:
+    if server.address.is_unencrypted:
         call.note("The address begins with http://: others on the network can read the key and the content.")
     file = settings.data_dir / "config.toml"
     with contextlib.suppress(OSError):

@@ -12,12 +12,12 @@ import re
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from commonplace.embed import NOT_LOADED, READY, failed_state, without_surrogates
 from commonplace.errors import CommonplaceError, EmbedderUnavailable, InvalidInput
+from commonplace.http_address import HttpAddress, error_reason, split_url
 from commonplace.input_limits import check_json
 
 if TYPE_CHECKING:
@@ -36,32 +36,9 @@ _NONSENSE = (CommonplaceError, ValueError, TypeError, KeyError, AttributeError, 
 _CORRECT_URL = "Correct endpoint_url, such as http://localhost:11434/v1."
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """The address of the endpoint."""
-
-    secure: bool
-    host: str
-    port: int | None
-    path: str
-
-    @property
-    def authority(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port is None else f"{host}:{self.port}"
-
-
-def parse_address(url: str) -> Address:
+def parse_address(url: str) -> HttpAddress:
     """`http://localhost:11434`, `.../v1` and `.../v1/embeddings` all mean the last of them."""
-    try:
-        parts = urlsplit(url.strip())
-        host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise InvalidInput(f"The embedding endpoint is not a URL: {error}.", _CORRECT_URL) from error
-    if parts.scheme not in {"http", "https"} or not host:
-        raise InvalidInput("The embedding endpoint must be an http:// or https:// URL with a host.", _CORRECT_URL)
-    if parts.username is not None or parts.password is not None:
-        raise InvalidInput("The embedding endpoint must not hold a password in its URL.", "Set endpoint_key instead.")
+    server, parts = split_url(url, "The embedding endpoint", _CORRECT_URL, "Set endpoint_key instead.")
     path = parts.path.rstrip("/")
     if not path.endswith("/embeddings"):
         path += "/embeddings" if re.search(r"/v\d+\w*$", path) else "/v1/embeddings"
@@ -69,7 +46,7 @@ def parse_address(url: str) -> Address:
         path += f"?{parts.query}"
     if not path.isascii() or any(ord(character) <= 32 or ord(character) == 127 for character in path):
         raise InvalidInput("The path of the embedding endpoint has characters that a URL must escape.", _CORRECT_URL)
-    return Address(parts.scheme == "https", host, port, path)
+    return replace(server, path=path)
 
 
 class EndpointEmbedder:
@@ -159,9 +136,8 @@ class EndpointEmbedder:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._api_key:
             headers["Authorization"] = f"Bearer {self._api_key}"
-        kind = http.client.HTTPSConnection if self._address.secure else http.client.HTTPConnection
         deadline = time.monotonic() + self._timeout
-        connection = kind(self._address.host, self._address.port, timeout=self._timeout)
+        connection = self._address.connect(self._timeout)
         try:
             connection.request("POST", self._address.path, json.dumps(payload).encode("ascii"), headers)
             response = connection.getresponse()
@@ -226,7 +202,7 @@ class EndpointEmbedder:
 def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error} is missing"
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:200].rstrip(".")
+    return error_reason(error).rstrip(".")
 
 
 def _detail(body: bytes) -> str:

@@ -8,9 +8,9 @@ import http.client
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from commonplace.errors import (
     CommonplaceError,
@@ -19,6 +19,7 @@ from commonplace.errors import (
     TooLarge,
     Unauthorized,
 )
+from commonplace.http_address import HttpAddress, error_reason, split_url
 from commonplace.input_limits import check_json, unpack_gzip, unpacked_for, values_for
 
 MAX_REPLY_BYTES = 256 << 20
@@ -35,40 +36,10 @@ _URL_HINT = "Write it like https://memory.example.org: set remote_url, or give -
 _KEY_HINT = "Set remote_key or COMMONPLACE_REMOTE_KEY; `commonplace keys create NAME` on the server makes one."
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a server is."""
-
-    secure: bool
-    host: str
-    port: int | None
-    path: str
-
-    @property
-    def place(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        port = "" if self.port is None else f":{self.port}"
-        return f"{'https' if self.secure else 'http'}://{host}{port}{self.path}"
-
-    @property
-    def is_open(self) -> bool:
-        """Whether others on the way can read what is sent."""
-        return not self.secure and self.host not in ("localhost", "127.0.0.1", "::1")
-
-
-def parse_address(url: str) -> Address:
+def parse_address(url: str) -> HttpAddress:
     """An address as a person writes it, with or without what follows the host."""
-    try:
-        parts = urlsplit(url.strip())
-        host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise InvalidInput(f"The server's address is not a URL: {error}.", _URL_HINT) from error
-    if parts.scheme not in ("http", "https") or not host:
-        raise InvalidInput("The server's address must be an http:// or https:// URL with a host.", _URL_HINT)
-    if parts.username is not None or parts.password is not None:
-        raise InvalidInput("The server's address must not hold a password.", _KEY_HINT)
-    path = quote(parts.path.rstrip("/").removesuffix("/api/v1").removesuffix("/mcp"), safe="/%")
-    return Address(parts.scheme == "https", host, port, path)
+    server, parts = split_url(url, "The server's address", _URL_HINT, _KEY_HINT)
+    return replace(server, path=quote(parts.path.rstrip("/").removesuffix("/api/v1").removesuffix("/mcp"), safe="/%"))
 
 
 class HttpClient:
@@ -127,7 +98,7 @@ class HttpClient:
         return known.get(code, RemoteError)(message, details)
 
     def not_commonplace(self, why: str) -> RemoteError:
-        return RemoteError(f"What answers at {self.address.place} is not Commonplace: {why}.", _URL_HINT)
+        return RemoteError(f"What answers at {self.address.url} is not Commonplace: {why}.", _URL_HINT)
 
     def _exchange(self, method: str, path: str, raw: bytes | None, more: Mapping[str, str]) -> tuple[int, float, bytes]:
         """The status, the seconds to wait before it is asked again, and the body of the reply."""
@@ -160,8 +131,7 @@ class HttpClient:
         try:
             return self._idle.pop()
         except IndexError:
-            kind = http.client.HTTPSConnection if self.address.secure else http.client.HTTPConnection
-            return kind(self.address.host, self.address.port, timeout=self._timeout)
+            return self.address.connect(self._timeout)
 
     def _parse(self, raw: bytes) -> dict[str, Any]:
         try:
@@ -177,7 +147,7 @@ class HttpClient:
         return reply
 
     def _refusal(self, status: int, raw: bytes) -> CommonplaceError:
-        place = self.address.place
+        place = self.address.url
         if 300 <= status < 400:
             return RemoteError(f"The server at {place} sends callers elsewhere (HTTP {status}).", _URL_HINT)
         try:
@@ -190,8 +160,7 @@ class HttpClient:
         return self.refused(status, code, message, details)
 
     def _unreachable(self, error: Exception) -> RemoteError:
-        why = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-        return RemoteError(f"The server at {self.address.place} cannot be reached: {why}.")
+        return RemoteError(f"The server at {self.address.url} cannot be reached: {error_reason(error)}.")
 
 
 def _all_errors(error: type[CommonplaceError]) -> Iterator[type[CommonplaceError]]:

@@ -51,7 +51,7 @@ class RemoteServer(HttpClient):
         reply = self.request("GET", API)
         if reply.get("format") != RECORD_FORMAT:
             raise RemoteError(
-                f"The server at {self.address.place} tells records in another way ({reply.get('format')!r}).",
+                f"The server at {self.address.url} tells records in another way ({reply.get('format')!r}).",
                 "Upgrade Commonplace on the older of the two machines.",
             )
         with self.reading_reply():
@@ -85,7 +85,7 @@ class RemoteServer(HttpClient):
             return outcomes
 
     def refused(self, status: int, code: str, message: str, details: str) -> CommonplaceError:
-        place = self.address.place
+        place = self.address.url
         if status == 403:
             return Forbidden(f"The server at {place} does not let this key do that: {message}", details)
         if status in (404, 405):
