@@ -57,7 +57,7 @@ def read_lines(path: Path, offset: int = 0, limit: int = MAX_LINE) -> Iterator[L
 
 
 def open_unpacked(path: Path) -> IO[bytes]:
-    """The file as UTF-8 bytes, whatever it was packed or encoded with; told by its first bytes, not by its name."""
+    """The file as UTF-8 bytes, however it is packed or encoded, which its first bytes say, not its name."""
     plain = path.open("rb")
     try:
         magic = plain.read(4)
@@ -100,7 +100,7 @@ def _zstd(plain: IO[bytes]) -> _Unpacked:
         return _Unpacked(module.open(plain, "rb"), plain, (EOFError, module.ZstdError))
     raise InvalidInput(
         "The file is compressed with Zstandard, which this Python cannot read.",
-        "Use Python 3.14, or install `backports.zstd` beside Commonplace.",
+        "Use Python 3.14, or install `backports.zstd` next to Commonplace.",
     )
 
 
@@ -179,7 +179,7 @@ class ReadMark:
         return replace(self, position=position, last_turn=last_turn, reader=_reader_version(position))
 
     def as_json(self) -> dict[str, Any]:
-        """To be kept, so without secrets: the address of a repository may hold one, and so may any title."""
+        """To be stored, so without secrets: the address of a repository may hold one, and so may any title."""
         values = asdict(self)
         if values["position"]:
             transcript = values["position"]["transcript"]
@@ -226,7 +226,7 @@ def _reader_version(position: Position) -> int:
 
 
 def plain_name(path: Path) -> str:
-    """The path that a file had before it was compressed: what its mark is kept under."""
+    """The path that a file had before it was compressed: what its mark is stored under."""
     name = str(path)
     return name[: -len(path.suffix)] if path.suffix in PACKED else name
 
@@ -252,7 +252,7 @@ def file_stamp(path: Path) -> tuple[int, int]:
 
 
 def _changed_ns(path: Path) -> int:
-    """When the file changed, or the write-ahead log of a database beside it."""
+    """When the file changed, or the write-ahead log of a database next to it."""
     log = path.with_name(f"{path.name}-wal")
     newest = path.stat().st_mtime_ns
     return max(newest, log.stat().st_mtime_ns) if log.is_file() else newest

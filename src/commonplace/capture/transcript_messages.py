@@ -1,4 +1,4 @@
-"""A turn as messages: what was asked, and what was said and done until the next question.
+"""A turn as messages: the question, and all that was written and done until the next one.
 
 Tool results stand in code fences, which a passage never tears where they fit into one.
 """
@@ -29,14 +29,14 @@ def turn_messages(turn: Turn) -> Iterator[NewMessage]:
     follows: dict[str, object] = {"follows": turn.parent} if turn.parent else {}
     for role, blocks in speakers.items():
         for number, (text, part) in enumerate(_parts(blocks), 1):
-            yield _said(turn, role, text, part, number, follows)
+            yield _message(turn, role, text, part, number, follows)
             follows = {}
 
 
-def session_title(transcript: Transcript, said: Iterable[NewMessage]) -> str:
+def session_title(transcript: Transcript, messages: Iterable[NewMessage]) -> str:
     """What to call a session: its title, else its first question. Nothing secret is cut, and so hidden, by it."""
     title = shorten(redact(transcript.title), _LONGEST_TITLE)
-    return title or next((title_of(redact(one.content)) for one in said if one.role == "user"), "")
+    return title or next((title_of(redact(one.content)) for one in messages if one.role == "user"), "")
 
 
 def _speaker(block: Block) -> Role:
@@ -64,7 +64,9 @@ def _parts(blocks: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
         yield "\n\n".join(texts), part
 
 
-def _said(turn: Turn, role: Role, text: str, blocks: list[Block], number: int, more: dict[str, object]) -> NewMessage:
+def _message(
+    turn: Turn, role: Role, text: str, blocks: list[Block], number: int, more: dict[str, object]
+) -> NewMessage:
     meta: dict[str, object] = {"turn": turn.identity, **more}
     if number > 1:
         meta["part"] = number
@@ -86,9 +88,9 @@ def _said(turn: Turn, role: Role, text: str, blocks: list[Block], number: int, m
 
 
 def _title(blocks: Iterable[Block]) -> str:
-    """What was said, rather than what was thought before it or asked of a tool."""
-    said = next((block.text for block in blocks if block.kind == "text" and block.text.strip()), "")
-    return title_of(redact(said[:_LOOKED_AT]))
+    """From the text, rather than from thoughts before it or tool calls."""
+    text = next((block.text for block in blocks if block.kind == "text" and block.text.strip()), "")
+    return title_of(redact(text[:_LOOKED_AT]))
 
 
 def _rendered(block: Block) -> str:

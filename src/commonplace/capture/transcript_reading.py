@@ -25,9 +25,10 @@ from commonplace.capture.transcript_files import (
     read_lines,
 )
 from commonplace.errors import InvalidInput
-from commonplace.hosts.host import Locations, StoredSession, TranscriptReader, Transcripts
+from commonplace.hosts.host import Locations, ReadSession, StoredSession, Transcripts
 from commonplace.hosts.registry import transcript_sources, transcripts_of
-from commonplace.hosts.transcript import AppendedReader, Counts, Position, Source, Transcript, Turn, off_path
+from commonplace.hosts.transcript import Counts, Position, Source, Transcript, Turn, TurnBuilder, off_path
+from commonplace.text.json_fields import as_object
 
 _SNIFF = 16 << 10
 _LINES = 20
@@ -56,13 +57,13 @@ def is_database(path: Path) -> bool:
 
 
 def find_transcripts(paths: Iterable[Path], named: bool = False) -> Iterator[TranscriptFile | Skipped]:
-    """The sessions at and under these paths, in the order of their names; what cannot be read is told.
+    """The sessions at and under these paths, in the order of their names; what cannot be read is reported.
 
-    `named` is for paths that a person gave: one that is missing, or a file that is no session, is told too.
+    `named` is for paths that a person gave: one that is missing, or a file that is no session, is reported too.
     """
     for path in paths:
         if path.is_file():
-            yield from recognise(path, tell=named)
+            yield from recognise(path, report=named)
         elif named and not path.is_dir():
             yield Skipped(str(path), "There is no such file or folder.", "file")
         else:
@@ -71,7 +72,7 @@ def find_transcripts(paths: Iterable[Path], named: bool = False) -> Iterator[Tra
 
 
 def candidate_files(paths: Iterable[Path]) -> Iterator[Path | Skipped]:
-    """The files that could be sessions, by their names alone; folders that cannot be read are told."""
+    """The files that could be sessions, by their names alone; folders that cannot be read are reported."""
     for path in paths:
         if path.is_dir():
             yield from _within(path)
@@ -87,7 +88,7 @@ def detect_source(path: Path) -> Source | None:
     lines = start.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     unfinished = lines.pop() if len(start) == _SNIFF else b""
     for line in lines[:_LINES]:
-        record = _object(line)
+        record = as_object(line)
         for name, transcripts in sources.items():
             if record and transcripts.matches(record):
                 return name
@@ -128,8 +129,8 @@ def _promising(entry: os.DirEntry[str], databases: Collection[str]) -> bool:
     return not entry.name.startswith(".") and entry.name not in _PASSED_OVER and entry.is_dir(follow_symlinks=False)
 
 
-def recognise(path: Path, tell: bool = False) -> Iterator[TranscriptFile | Skipped]:
-    """The file, if it is a session; why not, if it cannot be read or that is to be told."""
+def recognise(path: Path, report: bool = False) -> Iterator[TranscriptFile | Skipped]:
+    """The file, if it is a session; why not, if it cannot be read or `report` is set."""
     # While a session is being compressed both files are there; the plain one is the truth.
     if path.suffix in PACKED and Path(plain_name(path)).exists():
         return
@@ -143,16 +144,8 @@ def recognise(path: Path, tell: bool = False) -> Iterator[TranscriptFile | Skipp
         return
     if source:
         yield TranscriptFile(path, source)
-    elif tell:
+    elif report:
         yield Skipped(str(path), "It is no session of Claude Code, Codex, Gemini CLI or Cursor.", "file")
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 MAX_DOCUMENT = 64 << 20
@@ -179,8 +172,8 @@ def _transcripts(source: Source) -> Transcripts:
 class Reading(ABC):
     """One pass over one session. Iterate it once; what it learnt is final after that."""
 
-    def __init__(self, learnt: TranscriptReader | StoredSession) -> None:
-        self._learnt = learnt
+    def __init__(self, session: ReadSession) -> None:
+        self._session = session
         self._lineage: dict[str, str | None] = {}
 
     def __iter__(self) -> Iterator[Turn]:
@@ -193,17 +186,17 @@ class Reading(ABC):
     @property
     def transcript(self) -> Transcript:
         """Where the turns come from; a session without an id is named after its file."""
-        known = self._learnt.transcript
+        known = self._session.transcript
         return known if known.session else replace(known, session=Path(known.path).name.split(".")[0])
 
     @property
     def counts(self) -> Counts:
-        return self._learnt.counts
+        return self._session.counts
 
     @property
     def position(self) -> Position:
         """Where to go on later; whoever stops early gets again what was not wholly given."""
-        return self._learnt.position
+        return self._session.position
 
     @property
     def off_path(self) -> frozenset[str]:
@@ -219,10 +212,10 @@ class DatabaseReading(Reading):
 
     def __init__(self, session: StoredSession) -> None:
         super().__init__(session)
-        self._session = session
+        self._stored = session
 
     def _turns(self) -> Iterator[Turn]:
-        return self._session.turns()
+        return self._stored.turns()
 
 
 class FileReading(Reading):
@@ -280,7 +273,7 @@ class FileReading(Reading):
         try:
             record = json.loads(text) if text else None
         except (ValueError, RecursionError):
-            # The last line may still be in the making.
+            # The last line may not be finished.
             self.counts.malformed += line.finished
             return None
         if text and not isinstance(record, dict):
@@ -294,4 +287,4 @@ class FileReading(Reading):
         earlier = FileReading(self._path, self._source, limit=self._limit, until=self._from)
         for _ in earlier:
             pass
-        return earlier._reader.links() if isinstance(earlier._reader, AppendedReader) else {}
+        return earlier._reader.all_links() if isinstance(earlier._reader, TurnBuilder) else {}

@@ -8,7 +8,6 @@ but `type` for granted.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -37,8 +36,8 @@ from commonplace.hosts.host import (
 )
 from commonplace.hosts.rule_files import file_per_group
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
-from commonplace.hosts.transcript import COMMAND, AppendedReader, Block, Draft, Role, Transcript, Turn, starts_turn
-from commonplace.text.json_fields import object_in, text_in, time_in
+from commonplace.hosts.transcript import COMMAND, Block, Draft, Role, Transcript, Turn, TurnBuilder, starts_turn
+from commonplace.text.json_fields import as_object, object_in, text_in, time_in
 
 _TIMEOUT_S = 10
 
@@ -154,10 +153,10 @@ def _is_record(record: Mapping[str, Any]) -> bool:
 
 
 def _transcript_of(path: Path) -> Transcript:
-    """What the file's place tells: its session, or the sub-agent and the session that it worked for."""
+    """What the path says: the session, or the sub-agent and the session that it worked for."""
     stem = path.name.split(".")[0]
-    blank, beside = Transcript("claude-code", str(path)), path.parent.name == "subagents"
-    if not beside and not stem.startswith("agent-"):
+    blank, of_agent = Transcript("claude-code", str(path)), path.parent.name == "subagents"
+    if not of_agent and not stem.startswith("agent-"):
         return replace(blank, session=stem if _UUID.fullmatch(stem) else "")
     meta = _meta(path.with_name(f"{stem}.meta.json"))
     return replace(
@@ -166,11 +165,11 @@ def _transcript_of(path: Path) -> Transcript:
         agent_type=text_in(meta, "agentType"),
         title=text_in(meta, "description"),
         parent_call=text_in(meta, "toolUseId"),
-        parent_session=path.parent.parent.name if beside else "",
+        parent_session=path.parent.parent.name if of_agent else "",
     )
 
 
-class _Reader(AppendedReader):
+class _Reader(TurnBuilder):
     """Takes record after record, gives back the turns that are finished."""
 
     def take(self, record: dict[str, Any], offset: int) -> Iterator[Turn]:
@@ -188,56 +187,55 @@ class _Reader(AppendedReader):
         elif kind in _TITLES:
             self._title(record, kind)
         elif kind != "system" and kind not in _IGNORED:
-            self.builder.counts.unknown[kind] += 1
-        uuid, builder = text_in(record, "uuid"), self.builder
+            self.counts.unknown[kind] += 1
+        uuid = text_in(record, "uuid")
         if uuid:
-            home = builder.turn_of(text_in(record, "parentUuid", "logicalParentUuid"))
-            if home := home or (builder.main.identity if builder.main else None):
-                builder.links[uuid] = home
+            home = self.turn_of(text_in(record, "parentUuid", "logicalParentUuid"))
+            if home := home or (self.main.identity if self.main else None):
+                self.links[uuid] = home
 
     def _message(self, record: dict[str, Any], kind: str, offset: int) -> Iterator[Turn]:
-        builder, uuid, at_ms = self.builder, text_in(record, "uuid"), time_in(record, "timestamp")
+        uuid, at_ms = text_in(record, "uuid"), time_in(record, "timestamp")
         blocks = list(self._user(record) if kind == "user" else self._assistant(record))
         answers = any(block.kind == "tool_result" and block.call_id for block in blocks)
         starts = kind == "user" and not answers and starts_turn(blocks)
         hangs_from = text_in(record, "parentUuid", "logicalParentUuid")
-        home = builder.turn_of(hangs_from)
+        home = self.turn_of(hangs_from)
         role: Role = "assistant"
         if starts:
             role = "system" if blocks[0].kind == "summary" else "user"
             self._continues(blocks)
-        name = uuid or builder.name_of(builder.last, at_ms, [block.text for block in blocks])
-        fresh = Draft(name, role, at_ms, home, agent_id=builder.transcript.agent_id)
-        if record.get("isSidechain") is True and not builder.transcript.agent_id:
+        name = uuid or self.name_of(self.last, at_ms, [block.text for block in blocks])
+        fresh = Draft(name, role, at_ms, home, agent_id=self.transcript.agent_id)
+        if record.get("isSidechain") is True and not self.transcript.agent_id:
             draft = self._sidechain(fresh, record, starts, offset, bool(blocks))
         else:
-            strayed = kind == "assistant" and home is not None and not builder.is_open(home)
-            if blocks and (starts or builder.main is None or strayed or (kind == "assistant" and builder.long())):
-                yield from builder.begin(fresh, offset, hangs_from)
-            draft = builder.main
+            strayed = kind == "assistant" and home is not None and not self.is_open(home)
+            if blocks and (starts or self.main is None or strayed or (kind == "assistant" and self.is_long())):
+                yield from self.begin(fresh, offset, hangs_from)
+            draft = self.main
         if draft is None:
             return
         if uuid:
-            builder.links[uuid] = draft.identity if blocks else home or draft.identity
+            self.links[uuid] = draft.identity if blocks else home or draft.identity
         self._write(draft, record, blocks, at_ms)
 
     def _sidechain(
         self, fresh: Draft, record: dict[str, Any], starts: bool, offset: int, content: bool
     ) -> Draft | None:
         """The sidechain that a record goes on with, or a new one: a sub-agent's work within the session's own file."""
-        builder = self.builder
-        before = builder.sides.get(fresh.parent or "")
+        before = self.sides.get(fresh.parent or "")
         if not content or (before and not starts):
             return before
         fresh.agent_id = text_in(record, "agentId") or (before.agent_id if before else fresh.identity)
         fresh.sidechain = True
-        fresh.parent = fresh.parent or (builder.main.identity if builder.main else None)
-        builder.beside(fresh, offset)
+        fresh.parent = fresh.parent or (self.main.identity if self.main else None)
+        self.begin_sidechain(fresh, offset)
         return fresh
 
     def _write(self, draft: Draft, record: dict[str, Any], blocks: list[Block], at_ms: int | None) -> None:
         for block in blocks:
-            self.builder.add(draft, block, at_ms)
+            self.add(draft, block, at_ms)
             agent = text_in(object_in(record, "toolUseResult"), "agentId")
             if agent and block.kind == "tool_result":
                 draft.spawned[block.call_id] = agent
@@ -252,61 +250,59 @@ class _Reader(AppendedReader):
                 call_id = text_in(part, "tool_use_id")
                 answer = part.get("content") or record.get("toolUseResult")
                 failed = part.get("is_error") is True
-                yield result_block(self.builder.calls.get(call_id, ""), call_id, answer, failed)
+                yield result_block(self.calls.get(call_id, ""), call_id, answer, failed)
         yield from _user_blocks(content, record.get("isMeta") is True, record.get("isCompactSummary") is True)
 
     def _assistant(self, record: dict[str, Any]) -> Iterator[Block]:
         content = object_in(record, "message").get("content")
-        for said_or_done in content if isinstance(content, list) else [content]:
-            part = said_or_done if isinstance(said_or_done, dict) else {"type": "text", "text": said_or_done}
+        for entry in content if isinstance(content, list) else [content]:
+            part = entry if isinstance(entry, dict) else {"type": "text", "text": entry}
             kind = text_in(part, "type")
             if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
                 yield call_block(text_in(part, "name"), text_in(part, "id"), part.get("input"))
             elif kind.endswith("tool_result"):
                 call_id = text_in(part, "tool_use_id")
                 yield result_block(
-                    self.builder.calls.get(call_id, ""), call_id, part.get("content"), part.get("is_error") is True
+                    self.calls.get(call_id, ""), call_id, part.get("content"), part.get("is_error") is True
                 )
             elif kind == "thinking":
                 if thought := clean_text(text_in(part, "thinking", "text")):
                     yield Block("thinking", thought)
             elif kind != "redacted_thinking":
                 if kind != "text":
-                    self.builder.counts.unknown[f"block {kind}"] += 1
+                    self.counts.unknown[f"block {kind}"] += 1
                 if text := clean_text(text_of(part)):
                     yield Block("text", text, error=text[:1000] if record.get("isApiErrorMessage") is True else "")
 
     def _progress(self, record: dict[str, Any]) -> None:
-        """A sign of life from a sub-agent, which tells the call that started it."""
+        """The progress of a sub-agent, which names the call that started it."""
         agent = text_in(object_in(record, "data"), "agentId")
         call_id = text_in(record, "parentToolUseID", "parentToolUseId")
-        if agent and call_id in self.builder.calls and self.builder.main:
-            self.builder.main.spawned[call_id] = agent
+        if agent and call_id in self.calls and self.main:
+            self.main.spawned[call_id] = agent
 
     def _title(self, record: dict[str, Any], kind: str) -> None:
         title = text_in(record, *_TITLES[kind])
         leaf = text_in(record, "leafUuid")
-        # Old versions kept the summaries of other sessions at the head of a file.
-        foreign = kind == "summary" and (
-            bool(self.builder.transcript.title) or (leaf and not self.builder.turn_of(leaf))
-        )
+        # Old versions wrote the summaries of other sessions at the head of a file.
+        foreign = kind == "summary" and (bool(self.transcript.title) or (leaf and not self.turn_of(leaf)))
         if title and not foreign:
-            self.builder.transcript = replace(self.builder.transcript, title=title)
+            self.transcript = replace(self.transcript, title=title)
 
     def _continues(self, blocks: list[Block]) -> None:
-        known = self.builder.transcript
+        known = self.transcript
         before = _session_before(blocks)
-        if before and before != known.session and not known.continued_from and not self.builder.trail:
-            self.builder.transcript = replace(known, continued_from=before)
+        if before and before != known.session and not known.continued_from and not self.trail:
+            self.transcript = replace(known, continued_from=before)
 
     def _learn(self, record: dict[str, Any]) -> None:
-        known = self.builder.transcript
-        told = text_in(record, "sessionId")
+        known = self.transcript
+        named = text_in(record, "sessionId")
         branch = text_in(record, "gitBranch")
         agent = known.agent_id
-        parent = known.parent_session or (told if agent else "")
-        session = known.session or (f"{parent}/agent-{agent}" if agent and parent else "" if agent else told)
-        copied = told if told and not agent and told != session and not known.started_ms else ""
+        parent = known.parent_session or (named if agent else "")
+        session = known.session or (f"{parent}/agent-{agent}" if agent and parent else "" if agent else named)
+        copied = named if named and not agent and named != session and not known.started_ms else ""
         learnt = replace(
             known,
             session=session,
@@ -318,16 +314,15 @@ class _Reader(AppendedReader):
             continued_from=known.continued_from or copied,
         )
         if learnt != known:
-            self.builder.transcript = learnt
+            self.transcript = learnt
 
 
 def _meta(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
-            data = json.loads(file.read(_MAX_META))
-    except (OSError, ValueError, RecursionError):
+            return as_object(file.read(_MAX_META))
+    except OSError:
         return {}
-    return data if isinstance(data, dict) else {}
 
 
 def _user_blocks(content: Any, is_meta: bool, is_summary: bool) -> Iterator[Block]:

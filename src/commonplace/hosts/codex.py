@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from commonplace.hosts.claude_code import read_event
 from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, Server, Transcripts
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
-from commonplace.hosts.transcript import AppendedReader, Block, Draft, LookBack, Position, Role, Turn, starts_turn
+from commonplace.hosts.transcript import Block, Draft, LookBack, Position, Role, Turn, TurnBuilder, starts_turn
 from commonplace.text.json_fields import object_in, objects_in, text_in, time_in
 
 _TIMEOUT_S = 10
@@ -58,7 +58,7 @@ _EVENTS = {
     "agent_reasoning": ("thinking", "text"),
     "agent_reasoning_raw_content": ("thinking", "text"),
 }
-# What these tell stands in an item too, or is of no use later.
+# Also in an item, or of no use later.
 _SILENT_EVENTS = {
     *("token_count", "task_started", "task_complete", "turn_started", "turn_complete", "turn_aborted", "turn_diff"),
     *("exec_command_begin", "exec_command_end", "exec_command_output_delta", "mcp_tool_call_begin"),
@@ -77,7 +77,7 @@ _INJECTED = (
 _NOTICES = ("<subagent_notification>", "<inter_agent")
 _SHELL = re.compile(r"<user_shell_command>.*?<command>(.*?)</command>(?:.*?<result>(.*?)</result>)?", re.DOTALL)
 _PICTURE = re.compile(r"</?image[^>]*>")
-# The editor puts what is open there before what was asked.
+# An editor puts what is open in it before the question.
 _EDITOR = re.compile(r"\A# Context from my IDE setup:.*?^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
 
 
@@ -92,7 +92,7 @@ def _is_record(record: Mapping[str, Any]) -> bool:
     return {"id", "timestamp", "instructions"} <= record.keys()
 
 
-class _Now(NamedTuple):
+class _Moment(NamedTuple):
     """Which record is being taken: its time as written and as understood, and where it stands."""
 
     stamp: str
@@ -100,7 +100,7 @@ class _Now(NamedTuple):
     offset: int
 
 
-class _Reader(AppendedReader):
+class _Reader(TurnBuilder):
     """Takes record after record, gives back the turns that are finished."""
 
     def __init__(self, position: Position, look_back: LookBack) -> None:
@@ -110,7 +110,7 @@ class _Reader(AppendedReader):
 
     def take(self, record: dict[str, Any], offset: int) -> Iterator[Turn]:
         kind, payload = text_in(record, "type", "record_type"), object_in(record, "payload")
-        now = _Now(text_in(record, "timestamp"), time_in(record, "timestamp"), offset)
+        now = _Moment(text_in(record, "timestamp"), time_in(record, "timestamp"), offset)
         if kind == "session_meta" or (not kind and "id" in record):
             self._learn(payload or record)
         elif kind == "turn_context":
@@ -121,137 +121,132 @@ class _Reader(AppendedReader):
             yield from self._event(payload, now)
         elif kind == "compacted":
             if text := clean_text(text_in(payload, "message")):
-                yield from self._say([Block("summary", text, "system")], now, self._items)
+                yield from self._add_prompt([Block("summary", text, "system")], now, self._items)
         elif kind == "inter_agent_communication":
-            yield from self._work([result_block("agent", "", payload)], now)
+            yield from self._add_work([result_block("agent", "", payload)], now)
         elif not payload and (kind in _CALLS | _ANSWERS | _SILENT_ITEMS or kind in ("message", "reasoning")):
             yield from self._item(record, now)
         elif kind not in _SILENT:
-            self.builder.counts.unknown[kind] += 1
+            self.counts.unknown[kind] += 1
 
-    def _item(self, item: dict[str, Any], now: _Now) -> Iterator[Turn]:
+    def _item(self, item: dict[str, Any], now: _Moment) -> Iterator[Turn]:
         kind = text_in(item, "type")
         call_id = text_in(item, "call_id", "id")
         if kind == "message" and text_in(item, "role") == "user":
-            yield from self._say(list(_user_blocks(item.get("content"))), now, self._items)
+            yield from self._add_prompt(list(_user_blocks(item.get("content"))), now, self._items)
         elif (kind == "message" and text_in(item, "role") == "assistant") or kind == "agent_message":
             content = item.get("content")
             texts = [clean_text(text_of(part)) for part in (content if isinstance(content, list) else [content])]
-            yield from self._think([Block("text", text) for text in texts if text], now, self._items)
+            yield from self._add_words([Block("text", text) for text in texts if text], now, self._items)
         elif kind == "reasoning":
             thoughts = [text_of(part) for name in ("summary", "content") for part in objects_in(item, name)]
             blocks = [Block("thinking", clean_text(text)) for text in thoughts if clean_text(text)]
-            yield from self._think(blocks, now, self._items)
+            yield from self._add_words(blocks, now, self._items)
         elif kind in _CALLS:
-            yield from self._work([_tool_call(kind, item, call_id)], now)
+            yield from self._add_work([_tool_call(kind, item, call_id)], now)
         elif kind in _ANSWERS:
-            block = _tool_result(self.builder.calls.get(call_id, ""), call_id, item.get("output", item.get("tools")))
-            yield from self._work([block], now)
+            block = _tool_result(self.calls.get(call_id, ""), call_id, item.get("output", item.get("tools")))
+            yield from self._add_work([block], now)
             self._spawned(call_id, block.tool, item)
         elif kind != "message" and kind not in _SILENT_ITEMS:
-            self.builder.counts.unknown[f"item {kind}"] += 1
+            self.counts.unknown[f"item {kind}"] += 1
 
-    def _event(self, event: dict[str, Any], now: _Now) -> Iterator[Turn]:
-        kind, builder = text_in(event, "type"), self.builder
+    def _event(self, event: dict[str, Any], now: _Moment) -> Iterator[Turn]:
+        kind = text_in(event, "type")
         if kind == "user_message":
-            yield from self._say(list(_user_blocks(event.get("message"))), now, self._events)
+            yield from self._add_prompt(list(_user_blocks(event.get("message"))), now, self._events)
         elif kind in _EVENTS:
             name = _EVENTS[kind]
             if text := clean_text(text_in(event, name[1])):
                 block = Block("text" if name[0] == "text" else "thinking", text)
-                yield from self._think([block], now, self._events)
+                yield from self._add_words([block], now, self._events)
         elif kind == "item_completed":
             if plan := clean_text(text_in(object_in(event, "item"), "text")):
-                yield from self._think([Block("text", plan)], now, self._events)
+                yield from self._add_words([Block("text", plan)], now, self._events)
         elif kind == "thread_rolled_back":
-            yield from builder.close()
+            yield from self.close()
             count = event.get("num_turns")
-            builder.trail = builder.trail[: -count if isinstance(count, int) and count > 0 else None]
+            self.trail = self.trail[: -count if isinstance(count, int) and count > 0 else None]
         elif kind == "thread_name_updated":
-            builder.transcript = replace(
-                builder.transcript, title=text_in(event, "thread_name") or builder.transcript.title
-            )
+            self.transcript = replace(self.transcript, title=text_in(event, "thread_name") or self.transcript.title)
         elif kind in ("collab_agent_spawn_end", "sub_agent_activity"):
             agent = text_in(event, "new_thread_id", "agent_thread_id")
-            if agent and builder.main:
-                builder.main.spawned[text_in(event, "call_id", "event_id")] = agent
+            if agent and self.main:
+                self.main.spawned[text_in(event, "call_id", "event_id")] = agent
         elif kind not in _SILENT_EVENTS:
-            builder.counts.unknown[f"event {kind}"] += 1
+            self.counts.unknown[f"event {kind}"] += 1
 
-    def _say(self, blocks: list[Block], now: _Now, heard: Counter[tuple[str, str]]) -> Iterator[Turn]:
+    def _add_prompt(self, blocks: list[Block], now: _Moment, seen: Counter[tuple[str, str]]) -> Iterator[Turn]:
         """Words that begin a turn, unless they are the ones that began it already."""
-        fresh = [block for block in blocks if not self._twin(block, heard)]
+        fresh = [block for block in blocks if not self._is_repeated(block, seen)]
         if starts_turn(fresh):
             role: Role = "system" if fresh[0].kind == "summary" else "user"
             yield from self._begin(role, fresh, now)
-            heard.update((block.kind, block.text) for block in fresh)
+            seen.update((block.kind, block.text) for block in fresh)
             self._write(fresh, now)
         else:
-            yield from self._work(fresh, now)
+            yield from self._add_work(fresh, now)
 
-    def _think(self, blocks: list[Block], now: _Now, heard: Counter[tuple[str, str]]) -> Iterator[Turn]:
+    def _add_words(self, blocks: list[Block], now: _Moment, seen: Counter[tuple[str, str]]) -> Iterator[Turn]:
         """Words of the agent, each once."""
-        fresh = [block for block in blocks if not self._twin(block, heard)]
-        yield from self._work(fresh, now)
-        heard.update((block.kind, block.text) for block in fresh)
+        fresh = [block for block in blocks if not self._is_repeated(block, seen)]
+        yield from self._add_work(fresh, now)
+        seen.update((block.kind, block.text) for block in fresh)
 
-    def _work(self, blocks: list[Block], now: _Now) -> Iterator[Turn]:
+    def _add_work(self, blocks: list[Block], now: _Moment) -> Iterator[Turn]:
         if not blocks:
             return
-        if self.builder.main is None or (blocks[0].kind == "tool_call" and self.builder.long()):
+        if self.main is None or (blocks[0].kind == "tool_call" and self.is_long()):
             yield from self._begin("assistant", blocks, now)
         self._write(blocks, now)
 
-    def _begin(self, role: Role, blocks: list[Block], now: _Now) -> Iterator[Turn]:
-        builder = self.builder
-        name = builder.name_of(now.stamp or builder.last, [(block.text, block.call_id) for block in blocks])
-        if name == builder.last:
-            name = builder.name_of(name)
-        draft = Draft(
-            name, role, now.at_ms, builder.last, agent_id=builder.transcript.agent_id, model=builder.transcript.model
-        )
-        yield from builder.begin(draft, now.offset)
+    def _begin(self, role: Role, blocks: list[Block], now: _Moment) -> Iterator[Turn]:
+        name = self.name_of(now.stamp or self.last, [(block.text, block.call_id) for block in blocks])
+        if name == self.last:
+            name = self.name_of(name)
+        draft = Draft(name, role, now.at_ms, self.last, agent_id=self.transcript.agent_id, model=self.transcript.model)
+        yield from self.begin(draft, now.offset)
         self._items.clear()
         self._events.clear()
 
-    def _write(self, blocks: list[Block], now: _Now) -> None:
+    def _write(self, blocks: list[Block], now: _Moment) -> None:
         for block in blocks:
-            if self.builder.main:
-                self.builder.add(self.builder.main, block, now.at_ms)
+            if self.main:
+                self.add(self.main, block, now.at_ms)
 
-    def _twin(self, block: Block, heard: Counter[tuple[str, str]]) -> bool:
-        """Whether the other half of the file said this; if so, it is heard here too."""
-        other = self._events if heard is self._items else self._items
+    def _is_repeated(self, block: Block, seen: Counter[tuple[str, str]]) -> bool:
+        """Whether the other half of the file has this block already; if so, it counts as seen in this half too."""
+        other = self._events if seen is self._items else self._items
         key = (block.kind, block.text)
-        if other[key] <= heard[key]:
+        if other[key] <= seen[key]:
             return False
-        heard[key] += 1
+        seen[key] += 1
         return True
 
     def _spawned(self, call_id: str, tool: str, item: dict[str, Any]) -> None:
-        told = _decoded(item.get("output"))
-        agent = text_in(told, "agent_id", "thread_id", "new_thread_id") if isinstance(told, dict) else ""
-        if agent and "spawn" in tool and self.builder.main:
-            self.builder.main.spawned[call_id] = agent
+        output = _decoded(item.get("output"))
+        agent = text_in(output, "agent_id", "thread_id", "new_thread_id") if isinstance(output, dict) else ""
+        if agent and "spawn" in tool and self.main:
+            self.main.spawned[call_id] = agent
 
     def _context(self, payload: dict[str, Any]) -> None:
-        known = self.builder.transcript
+        known = self.transcript
         model = text_in(payload, "model") or known.model
-        self.builder.transcript = replace(known, folder=known.folder or text_in(payload, "cwd"), model=model)
-        main = self.builder.main
+        self.transcript = replace(known, folder=known.folder or text_in(payload, "cwd"), model=model)
+        main = self.main
         if main and all(block.who == "user" for block in main.blocks):
             main.model = model
 
     def _learn(self, meta: dict[str, Any]) -> None:
         """The first session's own; those of the sessions it was forked from follow."""
-        known = self.builder.transcript
+        known = self.transcript
         if known.session:
             return
         git, source = object_in(meta, "git"), object_in(object_in(meta, "source"), "subagent")
         spawn = object_in(source, "thread_spawn")
         session = text_in(meta, "id", "session_id")
         parent = text_in(spawn, "parent_thread_id") or text_in(meta, "parent_thread_id")
-        self.builder.transcript = replace(
+        self.transcript = replace(
             known,
             session=session,
             folder=text_in(meta, "cwd"),
@@ -297,13 +292,13 @@ def _tool_call(kind: str, item: dict[str, Any], call_id: str) -> Block:
 
 
 def _tool_result(tool: str, call_id: str, output: Any) -> Block:
-    """An answer: plain text, blocks, or an object in a string with the exit code beside the output."""
-    told = _decoded(output)
-    if not isinstance(told, dict):
+    """An answer: plain text, blocks, or an object in a string with the exit code next to the output."""
+    answer = _decoded(output)
+    if not isinstance(answer, dict):
         return result_block(tool, call_id, output)
-    about = told.get("metadata")
-    exit_code = about.get("exit_code") if isinstance(about, dict) else told.get("exit_code")
-    return result_block(tool, call_id, told, told.get("success") is False, exit_code)
+    about = answer.get("metadata")
+    exit_code = about.get("exit_code") if isinstance(about, dict) else answer.get("exit_code")
+    return result_block(tool, call_id, answer, answer.get("success") is False, exit_code)
 
 
 def _decoded(value: Any) -> Any:

@@ -8,7 +8,6 @@ The file is Cursor's: it is never written, and no lock is taken that Cursor coul
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -25,14 +24,13 @@ from commonplace.hosts.hook_event import (
     PayloadFields,
     command_details,
     event_from_table,
-    parse_json_text,
     tool_details,
 )
 from commonplace.hosts.host import Hooks, Host, Locations, McpSettings, RuleFiles, Transcripts, http_entry
 from commonplace.hosts.rule_files import RuleGroup, file_per_group
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
 from commonplace.hosts.transcript import Block, Counts, Draft, Position, Transcript, Turn, named
-from commonplace.text.json_fields import object_in, objects_in, text_in, time_in
+from commonplace.text.json_fields import as_object, object_in, objects_in, parse_if_json, text_in, time_in
 
 if TYPE_CHECKING:
     import apsw
@@ -45,7 +43,7 @@ def _folder(at: Locations) -> Path:
 
 
 def _tool(fields: PayloadFields) -> dict[str, Any]:
-    output = parse_json_text(fields.any("tool_output", "tool_response", "result_json"))
+    output = parse_if_json(fields.any("tool_output", "tool_response", "result_json"))
     error = fields.text("error_message", "error")
     return tool_details(fields, error or output, failed=bool(error))
 
@@ -134,7 +132,7 @@ def _session_folders(at: Locations) -> list[Path]:
 
 @dataclass(slots=True)
 class _Session:
-    """One conversation of the file: its transcript, and its turns when they are asked for."""
+    """One conversation of the file: its transcript, and its turns when they are wanted."""
 
     transcript: Transcript
     bubbles: Iterable[dict[str, Any]]
@@ -188,7 +186,7 @@ class _Session:
 
 
 def _sessions(path: Path) -> Iterator[_Session]:
-    """Every conversation in the file that has something in it; each is to be read before the next is asked for."""
+    """Every conversation in the file that has something in it; each is to be read before the next."""
     with _foreign(), closing(_opened(path)) as database:
         tables = {name for (name,) in database.execute(_TABLES)}
         if "cursorDiskKV" in tables:
@@ -196,7 +194,7 @@ def _sessions(path: Path) -> Iterator[_Session]:
                 yield from _composer(database, path, str(key))
         if "ItemTable" in tables:
             for (value,) in database.execute(_CHATS, (_MAX_VALUE,)).fetchall():
-                yield from _older(path, _json(value))
+                yield from _older(path, as_object(value))
 
 
 @contextmanager
@@ -265,10 +263,10 @@ def _transcript(path: Path, session: str, data: dict[str, Any]) -> Transcript:
 
 
 def _workspace(path: Path) -> str:
-    """The folder of a workspace's own database, noted in the file beside it."""
+    """The folder of a workspace's own database, noted in the file next to it."""
     try:
         with path.with_name("workspace.json").open("rb") as file:
-            place = urlsplit(text_in(_json(file.read(1 << 16)), "folder"))
+            place = urlsplit(text_in(as_object(file.read(1 << 16)), "folder"))
     except (OSError, ValueError):
         return ""
     folder = unquote(place.path) if place.scheme == "file" else ""
@@ -277,9 +275,9 @@ def _workspace(path: Path) -> str:
 
 def _tool_blocks(used: dict[str, Any]) -> Iterator[Block]:
     name, call_id = text_in(used, "name") or text_of(used.get("tool")), text_in(used, "toolCallId")
-    given = _json(used.get("params")) or _json(used.get("rawArgs"))
+    given = as_object(used.get("params")) or as_object(used.get("rawArgs"))
     yield call_block(name, call_id, given)
-    answer = _json(used.get("result")) or used.get("result")
+    answer = as_object(used.get("result")) or used.get("result")
     if answer or used.get("error"):
         exit_code = answer.get("exitCode") if isinstance(answer, dict) else None
         failed = text_in(used, "status") in _FAILED or bool(used.get("error"))
@@ -293,19 +291,8 @@ def _when(data: dict[str, Any]) -> int | None:
 
 def _value(database: apsw.Connection, key: str) -> dict[str, Any]:
     for (value,) in database.execute(_VALUE, (key, _MAX_VALUE)):
-        return _json(value)
+        return as_object(value)
     return {}
-
-
-def _json(value: Any) -> dict[str, Any]:
-    """An object, given as it is or written as text; empty where it is neither."""
-    if isinstance(value, dict):
-        return value
-    try:
-        found = json.loads(value) if isinstance(value, (str, bytes)) else {}
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 HOST = Host(

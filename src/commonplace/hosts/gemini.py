@@ -115,7 +115,7 @@ def _is_record(record: Mapping[str, Any]) -> bool:
 
 @dataclass(slots=True)
 class _Message:
-    """A message in its last form, and what it follows; a message that was taken back stays, beside the path."""
+    """A message in its last form, and what it follows; one that was taken back stays, but off the path."""
 
     kind: str
     at_ms: int | None
@@ -126,7 +126,7 @@ class _Message:
 
 
 def _transcript_of(path: Path) -> Transcript:
-    """What the place tells: the project's folder, where the product noted it; sub-agents lie in their session's."""
+    """What the path says: the project's folder, if the product wrote it down, and the session of a sub-agent."""
     chats = next((folder for folder in path.parents if folder.name == "chats"), None)
     blank = Transcript("gemini", str(path))
     if chats is None:
@@ -197,7 +197,7 @@ class _Reader:
         before = self._messages.get(name)
         follows = before.follows if before else next(reversed(self._path), "")
         message = _Message(kind, time_in(record, "timestamp"), text_in(record, "model"), follows)
-        message.blocks.extend(_asked(record) if kind == "user" else _answered(record, message.spawned))
+        message.blocks.extend(_question(record) if kind == "user" else _answer(record, message.spawned))
         self._messages[name] = message
         self._path.setdefault(name)
 
@@ -225,7 +225,7 @@ class _Reader:
             self._put(message)
 
 
-def _asked(record: dict[str, Any]) -> Iterator[Block]:
+def _question(record: dict[str, Any]) -> Iterator[Block]:
     whole = clean_text(text_of(record.get("displayContent") or record.get("content")))
     text, _, _ = whole.partition(_ADDED)
     text = text.strip()
@@ -239,7 +239,7 @@ def _asked(record: dict[str, Any]) -> Iterator[Block]:
             yield result_block(text_in(answer, "name"), text_in(answer, "id"), answer.get("response"))
 
 
-def _answered(record: dict[str, Any], spawned: dict[str, str]) -> Iterator[Block]:
+def _answer(record: dict[str, Any], spawned: dict[str, str]) -> Iterator[Block]:
     for thought in objects_in(record, "thoughts"):
         words = [text_in(thought, "subject"), text_in(thought, "description")]
         if text := clean_text("\n".join(filter(None, words))):

@@ -94,7 +94,7 @@ def _wanted_files(target: RuleFiles, rules: RuleSet, root: Path) -> list[RuleFil
 
 
 def _written(root: Path, wanted: RuleFile, target: RuleFiles, notes: list[str]) -> Change | None:
-    """The change for a wanted file, None if all of it is said there already, outside of our block."""
+    """The change for a wanted file, None if the file says all of it already outside of our block."""
     before = read_writable(root, wanted.path)
     bom, text = _opened(before, wanted.path)
     cut = _cut(text, wanted.path)
@@ -124,8 +124,8 @@ def _inner(wanted: RuleFile, cut: markers.Parts) -> str:
         return markers.disarmed(
             "\n\n".join(text for text in wanted.texts if f" {normalise_statement(text)} " not in own)
         )
-    said = KnownStatements((one.text, one.topic, one.paths) for one in statements(outside))
-    return as_markdown([rule for rule in wanted.rules if not said.has_anywhere(rule.text, rule.topic)])
+    known = KnownStatements((one.text, one.topic, one.paths) for one in statements(outside))
+    return as_markdown([rule for rule in wanted.rules if not known.has_anywhere(rule.text, rule.topic)])
 
 
 def _fronted(
@@ -179,7 +179,7 @@ def _cut(text: str, path: str) -> markers.Parts:
         return markers.parts(text)
     except markers.BadMarkers as error:
         raise Conflict(
-            f"It cannot be told which part of {path} is ours: {error}.",
+            f"It is not clear which part of {path} is ours: {error}.",
             f"Leave one {markers.BEGIN} and one {markers.END} after it, or none.",
         ) from error
 
@@ -191,12 +191,12 @@ def watch(
     memory: LocalMemory,
     regenerate: Callable[[], Generated],
     wait: Callable[[], bool],
-    tell: Callable[[Generated], None],
-    complain: Callable[[CommonplaceError], None],
+    report: Callable[[Generated], None],
+    report_refusal: Callable[[CommonplaceError], None],
 ) -> None:
     """Regenerate whenever the store changed, until `wait` returns False.
 
-    A refusal is told once and tried again each time: someone may be in the middle of editing a file.
+    A refusal is reported once and tried again each time: someone may be in the middle of editing a file.
     """
     seen: Stamp | None = None
     refused, fresh = "", False
@@ -209,12 +209,12 @@ def watch(
                 made = regenerate()
             except CommonplaceError as error:
                 if error.message != refused:
-                    complain(error)
+                    report_refusal(error)
                 refused = error.message
             else:
                 refused = ""
                 if made.changed or seen is None:
-                    tell(made)
+                    report(made)
             # Taken before reading, so that what was written meanwhile is seen next time.
             seen = now
         if not wait():
@@ -228,7 +228,7 @@ def stamp(memory: LocalMemory) -> Stamp:
         try:
             return (ask(),)
         except CommonplaceError:
-            # Whoever reads the rules then is told why.
+            # Whoever reads the rules then gets the reason.
             return ("away",)
     database = memory.settings.database
     return tuple(_times(path) for path in (database, Path(f"{database}-wal")))

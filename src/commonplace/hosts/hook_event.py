@@ -5,10 +5,11 @@ A payload is read without trust: any field may be missing, of another type, or s
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+from commonplace.text.json_fields import parse_if_json
 
 EventKind = Literal["session-start", "prompt", "tool", "compact", "stop", "subagent-stop", "session-end"]
 
@@ -94,23 +95,13 @@ class PayloadFields:
 
     def object(self, *names: str) -> dict[str, Any]:
         """The first of these fields, if it is an object or the JSON of one."""
-        value = parse_json_text(self.any(*names))
+        value = parse_if_json(self.any(*names))
         return value if isinstance(value, dict) else {} if value is None else {"input": value}
 
     def first(self, name: str) -> str:
         """The first entry of a list of texts."""
         value = self.any(name)
         return value[0] if isinstance(value, list) and value and isinstance(value[0], str) else ""
-
-
-def parse_json_text(value: Any) -> Any:
-    """What a text holds that is JSON of an object or a list; anything else as it is."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
 
 
 def is_failure(output: Any) -> bool:
@@ -127,7 +118,7 @@ def is_failure(output: Any) -> bool:
 
 def find_exit_code(output: Any, levels: int = _DEEPEST) -> int | None:
     """The exit code of a command, wherever its host puts that; of several the first that is not 0."""
-    found = parse_json_text(output)
+    found = parse_if_json(output)
     if isinstance(found, list) and levels:
         codes = [code for entry in found[:20] if (code := find_exit_code(entry, levels - 1)) is not None]
         return next(filter(None, codes), codes[0] if codes else None)

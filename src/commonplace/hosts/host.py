@@ -183,11 +183,8 @@ class RuleFiles:
         return any(sign.exists() for sign in signs) and not any(_is_alias(sign, root) for sign in signs)
 
 
-class TranscriptReader(Protocol):
-    """Takes the records of a session one after the other and makes turns of them.
-
-    Its position is where reading can go on later: behind the last turn that cannot grow any more.
-    """
+class ReadSession(Protocol):
+    """What is known of a session while it is read; `position` is where reading can go on later."""
 
     @property
     def transcript(self) -> Transcript: ...
@@ -195,19 +192,18 @@ class TranscriptReader(Protocol):
     def counts(self) -> Counts: ...
     @property
     def position(self) -> Position: ...
+
+
+class TranscriptReader(ReadSession, Protocol):
+    """Takes the records of a session one after the other and makes turns of them; `rest` gives those still open."""
+
     def take(self, record: dict[str, Any], offset: int) -> Iterator[Turn]: ...
     def rest(self) -> Iterator[Turn]: ...
 
 
-class StoredSession(Protocol):
+class StoredSession(ReadSession, Protocol):
     """One session out of a database that holds many."""
 
-    @property
-    def transcript(self) -> Transcript: ...
-    @property
-    def counts(self) -> Counts: ...
-    @property
-    def position(self) -> Position: ...
     def turns(self) -> Iterator[Turn]: ...
 
 

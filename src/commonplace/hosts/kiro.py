@@ -17,11 +17,11 @@ from commonplace.hosts.hook_event import (
     HookRecord,
     PayloadFields,
     event_from_table,
-    parse_json_text,
     tool_details,
 )
 from commonplace.hosts.host import NAME, Entry, Hooks, Host, Locations, McpSettings, RuleFiles, http_entry, stdio_entry
 from commonplace.hosts.rule_files import RuleGroup, file_per_group
+from commonplace.text.json_fields import parse_if_json
 
 _ALWAYS: dict[str, Any] = {"disabled": False, "autoApprove": []}
 _TIMEOUT_S = 10
@@ -45,7 +45,7 @@ def _tool(fields: PayloadFields) -> dict[str, Any]:
     results = output.get("result") if isinstance(output, Mapping) else None
     if not isinstance(results, list):
         return tool_details(fields, output)
-    return tool_details(fields, output) | {"output": {**output, "result": list(map(parse_json_text, results))}}
+    return tool_details(fields, output) | {"output": {**output, "result": list(map(parse_if_json, results))}}
 
 
 _EVENTS: EventTable = {

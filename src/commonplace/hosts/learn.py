@@ -56,10 +56,10 @@ class Skipped(Exception):
 def learn(
     memory: LocalMemory, root: Path, project: str | None, given: Sequence[Path] = (), *, write: bool = True
 ) -> list[LearnedFile]:
-    """Read these rule files and folders, or all that the project has, and keep what is new, all of it or nothing."""
-    told = rule_set(memory, project, MEMORY_TYPES)
-    known = KnownStatements((rule.text, rule.topic, rule.paths) for rule in told.rules)
-    skills = {(_skill_key(skill.category), normalise_statement(skill.text)) for skill in told.skills}
+    """Remember what is new in these rule files and folders, or in all of the project: all of it or nothing."""
+    rules = rule_set(memory, project, MEMORY_TYPES)
+    known = KnownStatements((rule.text, rule.topic, rule.paths) for rule in rules.rules)
+    skills = {(_skill_key(skill.category), normalise_statement(skill.text)) for skill in rules.skills}
     reads = []
     for number, source in enumerate(_sources(root, given)):
         read = LearnedFile(source.path, source.target.name if source.target else "")
@@ -70,7 +70,7 @@ def learn(
         try:
             notes = list(_notes(source))
             for note in notes:
-                # What cannot be kept is a matter of this file alone.
+                # What cannot be stored concerns this file alone.
                 make_draft(note, memory.clock())
         except (CommonplaceError, Skipped) as error:
             read.skipped = str(error).rstrip(".")
@@ -81,18 +81,18 @@ def learn(
             else:
                 read.known += 1
     if write:
-        _keep(memory, reads)
+        _remember(memory, reads)
     return reads
 
 
-def _keep(memory: LocalMemory, reads: Sequence[LearnedFile]) -> None:
+def _remember(memory: LocalMemory, reads: Sequence[LearnedFile]) -> None:
     notes = [note for read in reads for note in read.added]
     if notes:
         remember_all(memory, notes)
 
 
 def _is_new(note: NewItem, known: KnownStatements, skills: set[tuple[str, str]]) -> bool:
-    """Whether this was not said before, in the store or in another file; from now on it is said."""
+    """Whether this is neither in the store nor in a file that was read before; it is noted as known."""
     if note.type == SKILL:
         key = (_skill_key(note.details["category"]), normalise_statement(note.content))
         new = key not in skills

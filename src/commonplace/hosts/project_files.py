@@ -182,7 +182,7 @@ def write_all(root: Path, changes: Sequence[Change]) -> None:
         left = _undo(root, done, made)
         state = "Everything is as it was." if not left else f"These could not be put back: {', '.join(left)}."
         raise CommonplaceError(
-            f"{change.path} could not be written: {error.strerror or error}. {state}", "Mend that, then call again."
+            f"{change.path} could not be written: {error.strerror or error}. {state}", "Fix that, then call again."
         ) from error
     for change in done:
         # A skill's folder has nothing in it but its skill.
@@ -201,23 +201,23 @@ def _make_folders(root: Path, change: Change, made: list[Path]) -> None:
 
 
 def _put(file: Path, data: bytes | None, mode: int = 0o666) -> None:
-    """Write beside the file and rename, so that no reader ever sees half of it. Its mode stays."""
+    """Write to a temporary file next to it and rename that, so that no reader ever sees half of it. Its mode stays."""
     if data is None:
         file.unlink()
         return
-    beside = file.with_name(f".{file.name[:80]}.{os.getpid()}.tmp")
+    temporary = file.with_name(f".{file.name[:80]}.{os.getpid()}.tmp")
     try:
-        descriptor = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode)
+        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode)
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
         with contextlib.suppress(FileNotFoundError):
-            beside.chmod(stat.S_IMODE(file.stat().st_mode))
-        beside.replace(file)
+            temporary.chmod(stat.S_IMODE(file.stat().st_mode))
+        temporary.replace(file)
     except BaseException:
         with contextlib.suppress(OSError):
-            beside.unlink()
+            temporary.unlink()
         raise
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from commonplace.hosts.markers import disarmed, without_imports
 from commonplace.memory.rules import Rule, normalise_statement
 
-# In the order in which they are told.
+# In the order in which they are written.
 HEADINGS = {
     "rule": "Rules",
     "constraint": "Constraints",
@@ -26,13 +26,13 @@ def as_markdown(rules: Sequence[Rule]) -> str:
     """The rules as one text, oldest first within each heading."""
     sections = []
     for type_, heading in HEADINGS.items():
-        told = [rule for rule in rules if rule.type == type_]
-        if told:
+        of_type = [rule for rule in rules if rule.type == type_]
+        if of_type:
             sections.append(f"## {heading}")
-        for paths in sorted(dict.fromkeys(rule.paths for rule in told), key=bool):
+        for paths in sorted(dict.fromkeys(rule.paths for rule in of_type), key=bool):
             if paths:
                 sections.append(path_heading(paths))
-            sections.append("\n".join(list_item(rule) for rule in told if rule.paths == paths))
+            sections.append("\n".join(list_item(rule) for rule in of_type if rule.paths == paths))
     return "\n\n".join(sections)
 
 
@@ -86,7 +86,7 @@ def statements(text: str) -> list[Statement]:
     """Every statement of a Markdown text without front matter, in order."""
     reader = _Reader(text.replace("\r\n", "\n").split("\n"))
     reader.read()
-    found = (Statement("\n".join(pieces), *said) for pieces, said in reader.found)
+    found = (Statement("\n".join(pieces), *info) for pieces, info in reader.found)
     return [one for one in found if _says_something(one.text)]
 
 
@@ -97,7 +97,7 @@ class _Reader:
         self.lines = lines
         self.at = 0
         self.headings: list[tuple[int, str]] = []
-        self.said = _said_by([])
+        self.info = _heading_info([])
         # Each statement in pieces, with what its headings say.
         self.found: list[tuple[list[str], HeadingInfo]] = []
         # Whether a list that follows belongs to the last statement, and whether a blank line came after it.
@@ -125,7 +125,7 @@ class _Reader:
 
     def _enter(self, level: int, title: str) -> None:
         self.headings = [known for known in self.headings if known[0] < level] + [(level, title)]
-        self.said = _said_by(self.headings)
+        self.info = _heading_info(self.headings)
         self.introduces, self.apart = False, True
 
     def _skip_comment(self) -> None:
@@ -193,15 +193,15 @@ class _Reader:
         return bool(self.found) and self.found[-1][0][-1].rstrip("*_ ").endswith(":")
 
     def _say(self, text: str, *, joins: bool = False) -> None:
-        if joins and self.found and self.found[-1][1] == self.said:
+        if joins and self.found and self.found[-1][1] == self.info:
             self.found[-1][0].append(text.rstrip())
         else:
-            self.found.append(([text.strip()], self.said))
+            self.found.append(([text.strip()], self.info))
         self.apart = False
 
 
-def _said_by(headings: list[tuple[int, str]]) -> HeadingInfo:
-    """Type, topic and globs, each from the nearest heading that tells."""
+def _heading_info(headings: list[tuple[int, str]]) -> HeadingInfo:
+    """Type, topic and globs, each from the nearest heading that names one."""
     type_ = topic = ""
     paths: tuple[str, ...] = ()
     for level, title in reversed(headings):
@@ -230,9 +230,9 @@ FEW_WORDS = 6
 class KnownStatements:
     """Statements by their words."""
 
-    def __init__(self, said: Iterable[tuple[str, str, tuple[str, ...]]] = ()) -> None:
+    def __init__(self, known: Iterable[tuple[str, str, tuple[str, ...]]] = ()) -> None:
         self._topics: dict[tuple[str, tuple[str, ...]], set[str]] = {}
-        for text, topic, paths in said:
+        for text, topic, paths in known:
             self.add(text, topic, paths)
 
     def add(self, text: str, topic: str = "", paths: tuple[str, ...] = ()) -> None:
@@ -241,11 +241,11 @@ class KnownStatements:
                 self._topics.setdefault(key, set()).add(under)
 
     def has(self, text: str, topic: str = "", paths: tuple[str, ...] = ()) -> bool:
-        """Whether this was said about the same files."""
+        """Whether there is such a statement about the same files."""
         return self._has(text, topic, tuple(sorted(paths)))
 
     def has_anywhere(self, text: str, topic: str = "") -> bool:
-        """Whether this was said, about whichever files."""
+        """Whether there is such a statement about any files."""
         return self._has(text, topic, ("*",))
 
     def _has(self, text: str, topic: str, paths: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""A config file of an editor as it is now: its text, what it says, and where it really is. Refuses what we cannot keep.
+"""A settings file of an editor: reading it, and adding and removing our own entries without changing anything else.
 
 A link is followed: whoever keeps their settings in another folder, such as one for dotfiles, wants them changed there.
 Out of a project none is (plan.py).
@@ -23,7 +23,7 @@ Format = Literal["jsonc", "toml"]
 BOM = "\ufeff"
 MAX_BYTES = 50_000_000
 BACKUP = ".before-commonplace"
-"""What is added to a file's name for the copy of what it was before we came."""
+"""What is added to a file's name for the copy of what it was before we changed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def read_settings(path: Path, format_: Format) -> SettingsFile:
         return SettingsFile(path, None, format_)
     except (OSError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise Conflict(f"{path} cannot be read: {why}.", "Mend that, then call again.") from error
+        raise Conflict(f"{path} cannot be read: {why}.", "Fix that, then call again.") from error
     return _understood(place, data, format_)
 
 
@@ -84,7 +84,7 @@ def check_writable(config: SettingsFile) -> None:
         if not folder.stat().st_mode & stat.S_IWUSR or not os.access(folder, os.W_OK | os.X_OK):
             raise Conflict(f"The folder {folder} is not writable.", "Make it writable, then call again.")
     except OSError as error:
-        raise Conflict(f"{path} cannot be used: {error.strerror}.", "Mend that, then call again.") from error
+        raise Conflict(f"{path} cannot be used: {error.strerror}.", "Fix that, then call again.") from error
 
 
 def _understood(path: Path, data: bytes, format_: Format) -> SettingsFile:
@@ -132,7 +132,7 @@ class OurSettings:
 
 
 def our_hooks(value: Mapping[str, Any]) -> list[tuple[Keys, Entry]]:
-    """Our hooks in a file, each with its path. Where somebody put other hooks beside one of ours, only ours."""
+    """Our hooks in a file, each with its path. Where somebody put other hooks next to ours, only ours."""
     hooks = value.get("hooks")
     lists: list[tuple[Keys, Any]] = [(("hooks",), hooks)]
     if isinstance(hooks, dict):
@@ -158,7 +158,7 @@ def foreign_settings(value: Mapping[str, Any], ours: OurSettings) -> dict[str, A
     if isinstance(servers, dict):
         left[ours.servers] = {name: entry for name, entry in servers.items() if name != NAME}
     if isinstance(hooks, dict):
-        left["hooks"] = {event: kept for event, items in hooks.items() if (kept := _not_ours(items))}
+        left["hooks"] = {event: rest for event, items in hooks.items() if (rest := _not_ours(items))}
     elif hooks:
         left["hooks"] = _not_ours(hooks)
     return {key: inner for key, inner in left.items() if inner not in ({}, [])}
@@ -167,7 +167,7 @@ def foreign_settings(value: Mapping[str, Any], ours: OurSettings) -> dict[str, A
 def remove_our_settings(config: SettingsFile, ours: OurSettings, before: SettingsFile | None) -> str | None:
     """The text without our part; None if the file has nothing to say any more and was made by us.
 
-    `before` is what the file was before we came. If our part is all that changed since, that comes back, byte for byte.
+    `before` is what the file was before we changed it: it comes back byte for byte, if only our part changed since.
     """
     if before is not None and (before.bom, _or_none(before, ours)) == (config.bom, config.text):
         return before.text

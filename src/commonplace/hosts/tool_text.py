@@ -1,4 +1,4 @@
-"""What tools were asked and what they answered, as text: results come in every shape, and some are huge."""
+"""Tool calls and their results as text: results come in every shape, and some are huge."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from commonplace.text.private_tags import without_private
 from commonplace.text.redact import redact
 
 MAX_TEXT = 20_000
-"""Characters of one tool result that are kept, half from each end."""
-MAX_SAID = 200_000
-"""Characters of one thing said; people paste whole logs."""
+"""Characters of one tool result that are stored, half from each end."""
+MAX_MESSAGE_TEXT = 200_000
+"""Characters of one message; people paste whole logs."""
 _LONGEST_SECRET = 16_000
 
 _MAX_DEPTH = 20
@@ -22,7 +22,7 @@ _MAX_FILES, _MAX_PATH = 200, 1024
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
-# A field whose value is the answer; what stands beside it is bookkeeping.
+# A field whose value is the answer; what is next to it is bookkeeping.
 _ANSWERS = ("text", "content", "output", "result", "response", "functionResponse", "parts", "file", "message", "error")
 _FILES = {
     *("file_path", "filePath", "filepath", "path", "paths", "notebook_path", "target_file", "targetFile"),
@@ -63,20 +63,20 @@ def text_of(value: Any, depth: int = 0) -> str:
     for name in _ANSWERS:
         if value.get(name) not in (None, "", [], {}):
             return text_of(value[name], depth + 1)
-    told = ((name, text_of(part, depth + 1)) for name, part in value.items() if name != "type")
-    return "\n".join(f"{name}: {text}" for name, text in told if text)
+    fields = ((name, text_of(part, depth + 1)) for name, part in value.items() if name != "type")
+    return "\n".join(f"{name}: {text}" for name, text in fields if text)
 
 
 def clean_text(text: str) -> str:
-    """What a person or an agent said, without what the product slipped in."""
-    return cut_middle(_REMINDER.sub("", text), MAX_SAID).strip()
+    """What a person or an agent wrote, without what the product added."""
+    return cut_middle(_REMINDER.sub("", text), MAX_MESSAGE_TEXT).strip()
 
 
 def cut_middle(text: str, limit: int = MAX_TEXT) -> str:
     """The head and the tail of a long text, with a mark that says how much was left out between them.
 
-    What is torn cannot be told for a secret any more, so all that is private goes first, and secrets are redacted
-    before: of a huge text, the ends with more than their share, which is then dropped.
+    A secret that is cut in two cannot be recognised any more, so private parts and secrets are redacted first: of a
+    huge text, in the ends with more than their share, which is then dropped.
     """
     text = without_private(_UNSTORABLE.sub("\ufffd", text))
     if len(text) <= limit:
@@ -100,7 +100,7 @@ def call_block(tool: str, call_id: str, given: Any, who: Role = "assistant") -> 
 
 
 def result_block(tool: str, call_id: str, given: Any, failed: bool = False, exit_code: object = None) -> Block:
-    """A tool result; what went wrong is told apart when the tool said that it failed."""
+    """A tool result; what went wrong is noted separately when the tool failed."""
     text = cut_middle(_COLOUR.sub("", _REMINDER.sub("", text_of(given)))).strip()
     failed = failed or exit_code not in (None, 0, "0", "") or bool(exit_code_in_text(text))
     return Block("tool_result", text, tool=tool, call_id=call_id, error=error_lines(text) if failed else "")
@@ -108,8 +108,8 @@ def result_block(tool: str, call_id: str, given: Any, failed: bool = False, exit
 
 def exit_code_in_text(text: str) -> int | None:
     """What a shell says at either end that a command exited with."""
-    told = _EXIT.search(text[:_NEAR]) or _EXIT.search(text[-_NEAR:])
-    return int(told[1]) if told else None
+    found = _EXIT.search(text[:_NEAR]) or _EXIT.search(text[-_NEAR:])
+    return int(found[1]) if found else None
 
 
 def error_lines(text: str) -> str:
@@ -135,8 +135,8 @@ def command_of(given: Any) -> str:
 def files_of(given: Any) -> tuple[str, ...]:
     """The files that a call names in its arguments or patches, in order."""
     found = dict.fromkeys(_named(given) if isinstance(given, dict) else _patched(given))
-    kept = (_UNSTORABLE.sub("\ufffd", name) for name in found if 0 < len(name) <= _MAX_PATH and "\n" not in name)
-    return tuple(kept)[:_MAX_FILES]
+    names = (_UNSTORABLE.sub("\ufffd", name) for name in found if 0 < len(name) <= _MAX_PATH and "\n" not in name)
+    return tuple(names)[:_MAX_FILES]
 
 
 def _named(given: dict[str, Any]) -> Iterator[str]:

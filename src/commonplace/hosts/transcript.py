@@ -1,4 +1,4 @@
-"""What a session of a coding agent is made of, whichever product wrote it: a transcript, its turns, their blocks."""
+"""Sessions of coding agents, whichever product wrote them: a transcript, its turns and blocks, and a builder of turns."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Position:
 
 @dataclass(slots=True)
 class Counts:
-    """What one reading met and did not take: told, never fatal."""
+    """What one reading could not use: reported, never fatal."""
 
     records: int = 0
     malformed: int = 0
@@ -137,7 +137,7 @@ def off_path(lineage: Iterable[tuple[str, str | None]]) -> frozenset[str]:
 
 MAX_TURN = 200_000
 """Characters after which a turn is cut at the next quiet moment: an agent may work for hours on one question."""
-_PATIENCE = 4
+_WAITING_FACTOR = 4
 """Times that length, after which it is cut even if a tool has not answered."""
 _TRAIL = 50
 
@@ -148,13 +148,13 @@ LookBack = Callable[[], Mapping[str, str]]
 
 
 def starts_turn(blocks: list[Block]) -> bool:
-    """Whether a person said something, or the product began anew from a summary."""
+    """Whether a person said something, or the product started over from a summary."""
     return any(block.who != "assistant" for block in blocks)
 
 
 @dataclass(slots=True)
 class Draft:
-    """A turn that may still grow. One of nothing but a command to the product itself is not worth keeping."""
+    """A turn that may still grow. One of nothing but a command to the product itself is not worth storing."""
 
     identity: str
     role: Role
@@ -196,10 +196,11 @@ class Draft:
 
 
 class TurnBuilder:
-    """The open turn, the sidechains beside it, and which turn every record belongs to.
+    """The base of readers for files that only grow: the open turn, its sidechains, and the turn of every record.
 
-    A new turn closes all that is open, so reading can go on from the beginning of the last one and take the same
-    decisions. A link to a record before that is looked up by reading the file up to there again, which is rare.
+    A reader adds `take`, which opens turns by `begin` and fills them by `add`. A new turn closes all that is open, so
+    reading can go on from the beginning of the last one and take the same decisions. A link to a record before
+    that is looked up by reading the file up to there again, which is rare.
     """
 
     def __init__(self, position: Position, look_back: LookBack) -> None:
@@ -218,10 +219,10 @@ class TurnBuilder:
     @property
     def position(self) -> Position:
         """Where the last turn begins, with all that is known about the transcript by now."""
-        kept = self._position
+        start = self._position
         # The model is the one that this turn began with, not one that was chosen for the next.
-        known = replace(self.transcript, model=kept.transcript.model)
-        return replace(kept, transcript=known)
+        known = replace(self.transcript, model=start.transcript.model)
+        return replace(start, transcript=known)
 
     def begin(self, draft: Draft, offset: int, hangs_from: str = "") -> Iterator[Turn]:
         """Close what is open and open this; its parent is looked up where it hangs from a record."""
@@ -231,7 +232,7 @@ class TurnBuilder:
         self._position = Position(self.transcript, offset, tuple(self.trail), links)
         self.main = draft
 
-    def beside(self, draft: Draft, offset: int) -> None:
+    def begin_sidechain(self, draft: Draft, offset: int) -> None:
         """Open a sidechain of the open turn."""
         if self.main is None and not self.sides:
             self._position = Position(self.transcript, offset, tuple(self.trail))
@@ -239,7 +240,7 @@ class TurnBuilder:
 
     def close(self) -> Iterator[Turn]:
         """The open turns, which are then closed."""
-        yield from self.open_turns()
+        yield from self.rest()
         if self.main:
             if self.main.worth:
                 self.trail = [*self.trail, self.main.identity][-_TRAIL:]
@@ -248,7 +249,8 @@ class TurnBuilder:
         self.main = None
         self.sides, self.calls, self._pending = {}, {}, set()
 
-    def open_turns(self) -> Iterator[Turn]:
+    def rest(self) -> Iterator[Turn]:
+        """The turns that are still open; the last of them may grow."""
         for draft in (self.main, *self.sides.values()):
             if draft and draft.worth:
                 yield draft.done()
@@ -263,10 +265,10 @@ class TurnBuilder:
         draft.add(block)
         draft.touch(at_ms)
 
-    def long(self) -> bool:
+    def is_long(self) -> bool:
         """Whether the open turn should be cut here."""
         size = self.main.size if self.main else 0
-        return size > MAX_TURN * (_PATIENCE if self._pending else 1)
+        return size > MAX_TURN * (_WAITING_FACTOR if self._pending else 1)
 
     def turn_of(self, uuid: str) -> str | None:
         """The turn that a record belongs to."""
@@ -276,7 +278,7 @@ class TurnBuilder:
         return self.worthy(self.links.get(uuid))
 
     def worthy(self, turn: str | None) -> str | None:
-        """The turn itself, or what it followed where it was not worth keeping."""
+        """The turn itself, or what it followed where it was not worth storing."""
         while turn in self._unworthy:
             turn = self._unworthy[turn]
         return turn
@@ -295,34 +297,11 @@ class TurnBuilder:
         """An identity for a turn that its product gave none."""
         return named(self.transcript.session, *parts)
 
-
-class AppendedReader:
-    """A reader of a format that only appends: it keeps its open turns on a desk."""
-
-    def __init__(self, position: Position, look_back: LookBack) -> None:
-        self.builder = TurnBuilder(position, look_back)
-
-    @property
-    def counts(self) -> Counts:
-        return self.builder.counts
-
-    @property
-    def transcript(self) -> Transcript:
-        return self.builder.transcript
-
-    @property
-    def position(self) -> Position:
-        return self.builder.position
-
-    def rest(self) -> Iterator[Turn]:
-        """The turns that are still open; the last of them may grow."""
-        return self.builder.open_turns()
-
-    def links(self) -> Mapping[str, str]:
+    def all_links(self) -> Mapping[str, str]:
         """Which turn every record belongs to, when no more are read."""
-        for _ in self.builder.close():
+        for _ in self.close():
             pass
-        found = ((uuid, self.builder.worthy(turn)) for uuid, turn in self.builder.links.items())
+        found = ((uuid, self.worthy(turn)) for uuid, turn in self.links.items())
         return {uuid: turn for uuid, turn in found if turn}
 
 

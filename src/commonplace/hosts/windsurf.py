@@ -20,11 +20,11 @@ from commonplace.hosts.hook_event import (
     is_failure,
     make_event,
     normalised_name,
-    parse_json_text,
 )
 from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, RuleFiles, http_entry
 from commonplace.hosts.rule_files import RuleFile, RuleGroup, group_rules
 from commonplace.hosts.rules_markdown import HEADINGS, list_item, path_heading
+from commonplace.text.json_fields import parse_if_json
 
 if TYPE_CHECKING:
     from commonplace.memory.rules import Rule, RuleSet
@@ -62,7 +62,7 @@ def _run(info: PayloadFields) -> dict[str, Any]:
 
 def _mcp(info: PayloadFields) -> dict[str, Any]:
     server, tool = info.text("mcp_server_name"), info.text("mcp_tool_name")
-    output = parse_json_text(info.any("mcp_result", "result"))
+    output = parse_if_json(info.any("mcp_result", "result"))
     return {
         "tool": f"mcp__{server}__{tool}" if server and tool else tool,
         "input": info.object("mcp_tool_arguments"),

@@ -19,6 +19,17 @@ def text_in(data: Mapping[str, Any], *names: str) -> str:
     return ""
 
 
+def as_object(value: object) -> dict[str, Any]:
+    """An object, given as it is or written as JSON; empty where it is neither."""
+    if isinstance(value, dict):
+        return value
+    try:
+        found = json.loads(value) if isinstance(value, str | bytes) else {}
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def object_in(data: Mapping[str, Any], name: str) -> dict[str, Any]:
     """A field that is an object; empty if it is anything else."""
     value = data.get(name)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Literal
 
 from commonplace.capture.hooks.concepts import find_concepts
-from commonplace.hosts.hook_event import Event, find_exit_code, parse_json_text
+from commonplace.hosts.hook_event import Event, find_exit_code
 from commonplace.hosts.tool_text import (
     command_of,
     cut_middle,
@@ -19,6 +19,7 @@ from commonplace.hosts.tool_text import (
     result_block,
     text_of,
 )
+from commonplace.text.json_fields import parse_if_json
 from commonplace.text.redact import redact
 from commonplace.text.shell_commands import hides_exit_status
 
@@ -319,7 +320,7 @@ def _is_new(event: Event, given: Mapping[str, object], removed: int) -> bool:
 
 def _unwrap_output(output: object) -> object:
     """What the model got, if the host tells that apart from what it showed on the screen, or from the exit code."""
-    found = parse_json_text(output) if find_exit_code(output) is not None else output
+    found = parse_if_json(output) if find_exit_code(output) is not None else output
     return found.get("llmContent", found) if isinstance(found, dict) else found
 
 
