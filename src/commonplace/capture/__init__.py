@@ -1,1 +1,1 @@
-"""Memory without being asked: conversations that other products kept, read from their files."""
+"""Capture: what editors report through hooks, the sessions of coding agents, and imports from other products."""

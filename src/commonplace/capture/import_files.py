@@ -86,7 +86,7 @@ class ImportRun:
         limits: ImportLimits = ImportLimits(),  # noqa: B008 (it is frozen)
         cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`advance` is told how many bytes were read; as soon as `cancelled` says so, Cancelled is raised."""
+        """`advance` gets the number of bytes read since its last call; Cancelled is raised once `cancelled` is true."""
         self.report = ImportReport()
         self._memory, self._format, self._advance_by = memory, format_, advance
         self._limits, self._cancelled, self._entries = limits, cancelled, 0
@@ -297,7 +297,7 @@ def import_path(
     project: str | None = None,
     advance: Advance = lambda _bytes: None,
 ) -> ImportReport:
-    """Import everything in a file, a folder or a zip. `advance` is told how many bytes were read."""
+    """Import everything in a file, a folder or a zip. `advance` gets the number of bytes read since its last call."""
     run = ImportRun(memory, folder=folder, project=project, advance=advance)
     run.add(path)
     return run.finish()

@@ -97,7 +97,7 @@ class IngestRun:
         return sorted(files, key=lambda found: "subagents" in found.path.parts)
 
     def read(self, files: Iterable[TranscriptFile], advance: Advance = lambda _bytes: None) -> None:
-        """Store what is new in these files. `advance` is told how many of their bytes were read."""
+        """Store what is new in these files. `advance` gets the number of bytes read since its last call."""
         for found in files:
             try:
                 self._read_file(found, advance)

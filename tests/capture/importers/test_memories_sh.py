@@ -79,8 +79,8 @@ def test_what_was_replaced_or_deleted_there_is_so_here(memory: LocalMemory, move
 def test_what_had_no_place_is_told(move_in: MoveIn) -> None:
     assert move_in(MEMORIES, ROWS).reasons == {
         ("column", "it is rebuilt here"): 1,
-        ("table", "earlier wordings; the latest one is kept"): 1,
-        ("table", "reminders have no place here"): 1,
+        ("table", "earlier wordings; the latest one is imported"): 1,
+        ("table", "there are no reminders here"): 1,
         ("link", "one of its ends does not exist any more"): 1,
     }
 

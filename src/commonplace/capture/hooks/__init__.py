@@ -1,1 +1,1 @@
-"""Hooks: what editors and agents tell while they work, spooled in a moment and remembered soon after."""
+"""Hooks: the command that editors run, the spool of their events, and what is stored of them."""

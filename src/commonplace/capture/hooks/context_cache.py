@@ -1,4 +1,4 @@
-"""Cached contexts: what a session in a folder is told when it starts, valid as long as the store is unchanged.
+"""Cached contexts: what a session in a folder gets when it starts, valid as long as the store is unchanged.
 
 Each names the state of the store it was made from, so that a hook can check it without loading what reads the store. A
 server rebuilds them after each change; other processes leave empty ones, which say that a context is wanted. A hook

@@ -48,52 +48,31 @@ _ANSWER_TAIL = 20_000
 _FEWEST_WORDS = 4
 # Words that a sentence has at least to count as an explanation without any telling phrase.
 _FEWEST_WORDS_EXPLAINING = 7
-_WHAT = r"(?:actual |real )?(?:cause|problem|reason|issue|bug|culprit|fix)(?: here)?"
+_CAUSE = "(?:actual |real )?(?:cause|problem|reason|issue|bug|culprit|fix)(?: here)?"
 _FINDINGS = (
-    *(
-        "because",
-        "root cause",
-        r"turn(?:s|ed) out",
-        rf"the {_WHAT} (?:was|is)",
-        "due to",
-        "caused by",
-        "which explains",
-    ),
-    *(r"(?:I|we) (?:found|learned|learnt|discovered|noticed|decided|chose|confirmed)", "decided to", "chose to"),
-    *("instead of", "rather than", "by design", "(?:this|which) means", "the trick is", "as a result", "led to"),
-    *(
-        r"so (?:I|we|it|they|that|the|this|both|all|each|every|no|nothing|two|there|any)",
-        r"that['’]s why",
-        "this is why",
-    ),
-    *(r"which (?:caused|made|let|broke|meant|led|left)", r"while (?:\w+ ){1,4}(?:was|were) (?:still |being )?\w+"),
-    *(
-        "note that",
-        "keep in mind",
-        r"important(?:ly)?",
-        "gotcha",
-        "caveat",
-        "only works",
-        r"must (?:not )?be",
-        "requires?",
-    ),
-    *(r"(?:does not|doesn['’]t|cannot|can['’]t) (?:work|support|handle)", "weil", "deshalb", "ursache", "entschieden"),
+    f"because|root cause|turn(?:s|ed) out|the {_CAUSE} (?:was|is)|due to|caused by|which explains"
+    "|(?:I|we) (?:found|learned|learnt|discovered|noticed|decided|chose|confirmed)|decided to|chose to"
+    "|instead of|rather than|by design|(?:this|which) means|the trick is|as a result|led to"
+    "|so (?:I|we|it|they|that|the|this|both|all|each|every|no|nothing|two|there|any)|that['’]s why|this is why"
+    r"|which (?:caused|made|let|broke|meant|led|left)|while (?:\w+ ){1,4}(?:was|were) (?:still |being )?\w+"
+    "|note that|keep in mind|important(?:ly)?|gotcha|caveat|only works|must (?:not )?be|requires?"
+    "|(?:does not|doesn['’]t|cannot|can['’]t) (?:work|support|handle)|weil|deshalb|ursache|entschieden"
 )
-_OWED = "(?:done|added|fixed|tested|updated|checked|migrated|written|removed|reviewed|deployed)"
+_DUE = "(?:done|added|fixed|tested|updated|checked|migrated|written|removed|reviewed|deployed)"
 _LEFTOVERS = (
-    *("next steps?", "next,", "next up", "to-?dos?", r"remain(?:s|ing)", "not yet", "left to do", r"what['’]s left"),
-    *(r"still (?:needs?|to|fails?|failing|missing|open|have to)", r"follow[- ]ups?", "yet to be", "out of scope"),
-    *(r"(?:I|we)['’]ll (?:next|then|need)", r"you (?:should|will need|need to|may want to|might want to|have to)"),
-    *(rf"(?:will|would|should|needs? to|has to|have to) (?:now |next |also |still )?be {_OWED}", "noch offen"),
+    "next steps?|next,|next up|to-?dos?|remain(?:s|ing)|not yet|left to do|what['’]s left"
+    "|still (?:needs?|to|fails?|failing|missing|open|have to)|follow[- ]ups?|yet to be|out of scope"
+    "|(?:I|we)['’]ll (?:next|then|need)|you (?:should|will need|need to|may want to|might want to|have to)"
+    f"|(?:will|would|should|needs? to|has to|have to) (?:now |next |also |still )?be {_DUE}|noch offen"
 )
 _HEADINGS = (
-    *("next steps?", "next", "to-?dos?", r"remaining(?: work| steps| tasks)?", r"what['’]s (?:left|next)"),
-    *(r"follow[- ]ups?", r"still (?:open|to do|missing)", r"open (?:ends|points|items|tasks)", "nächste schritte"),
+    "next steps?|next|to-?dos?|remaining(?: work| steps| tasks)?|what['’]s (?:left|next)"
+    "|follow[- ]ups?|still (?:open|to do|missing)|open (?:ends|points|items|tasks)|nächste schritte"
 )
-_FINDING = re.compile(rf"\b(?:{'|'.join(_FINDINGS)})\b", re.IGNORECASE)
-_LEFT = re.compile(rf"\b(?:{'|'.join(_LEFTOVERS)})(?!\w)", re.IGNORECASE)
-_HEADING = re.compile(rf"^[\s#>*_-]*(?:{'|'.join(_HEADINGS)})[\s*_:]*$", re.IGNORECASE)
-_LABEL = re.compile(rf"^[\s*_]*(?:{'|'.join(_HEADINGS)})[\s*_]*:[\s*_]*(?=\S)", re.IGNORECASE)
+_FINDING = re.compile(rf"\b(?:{_FINDINGS})\b", re.IGNORECASE)
+_LEFT = re.compile(rf"\b(?:{_LEFTOVERS})(?!\w)", re.IGNORECASE)
+_HEADING = re.compile(rf"^[\s#>*_-]*(?:{_HEADINGS})[\s*_:]*$", re.IGNORECASE)
+_LABEL = re.compile(rf"^[\s*_]*(?:{_HEADINGS})[\s*_]*:[\s*_]*(?=\S)", re.IGNORECASE)
 _ENTRY = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[(?P<done>[ xX])\]\s+)?(?P<text>\S.*)$")
 _FIRST_PERSON = re.compile(r"^\W*(?:i|we|let me|let us|let['’]s|now|next|you|understood|sure|okay|ok)\b", re.IGNORECASE)
 _STARS = re.compile(r"\*\*|__(?=\s|$)|(?<=\s)__")

@@ -1,4 +1,4 @@
-"""Reading the spool: for whoever drains it, for the doctor and the status, and for removing secrets from it.
+"""Reading the spool: for draining it, for the doctor and the status, and for removing secrets from it.
 
 Every command and server imports this, so what only some functions need is imported by them.
 """

@@ -1,1 +1,1 @@
-"""Importers."""
+"""Importers: one file per format or product, all of them listed in formats.py."""

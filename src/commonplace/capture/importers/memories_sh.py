@@ -41,10 +41,10 @@ TABLES = TableMapping(
     },
     {
         "memories.embedding": REBUILT_HERE,
-        "memories.upsert_key": "what is said again is known by what it says",
+        "memories.upsert_key": "the same content is recognised without it",
         "memory_links.created_at": "when two things were linked",
-        "memory_history": "earlier wordings; the latest one is kept",
-        "reminders": "reminders have no place here",
+        "memory_history": "earlier wordings; the latest one is imported",
+        "reminders": "there are no reminders here",
         "files": "copies of configuration files, which `commonplace learn` reads where they are",
         "graph_nodes": _GRAPH,
         "graph_edges": _GRAPH,

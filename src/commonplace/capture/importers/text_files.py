@@ -20,6 +20,7 @@ from commonplace.errors import TooLarge
 from commonplace.memory.conversations import MAX_MESSAGES, NewConversation, NewMessage
 from commonplace.text.json_fields import time_in
 
+MARKDOWN, PLAIN_TEXT, HTML = "markdown", "text", "html"
 MAX_TEXT_BYTES = 1 << 25
 """Bytes that a text file may have; it is read whole."""
 MAX_LINES = 2_000_000
@@ -40,6 +41,34 @@ _BREAKS = dict.fromkeys(map(ord, "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), "\n")
 _PIECE = 1 << 16
 # A text from an upload may take this part of the memory: it is copied several times on its way.
 _TEXT_SHARE = 2
+_MARKDOWN_TITLE = re.compile(r"\s*# +([^\n]+)(?:\n|\Z)")
+_OWN = re.compile(
+    r"\A# [^\n]*\n\n(?P<head>(?:(?:\*\*\w+:\*\*[^\n]*\n)+\n---\n\n)?)## Conversation\n\n"
+    r"(?=\*\*(?:User|Assistant|System|Tool)\*\* \([^()\n]*\):)"
+)
+_OWN_FIELD = re.compile(r"\*\*(\w+):\*\*(.*)$", re.MULTILINE)
+_OWN_TURN = re.compile(r"^\*\*(?:User|Assistant|System|Tool)\*\* \([^()\n]*\): *$", re.MULTILINE)
+_HEADING = re.compile(r"(?P<level>#{1,6})\s+(?P<who>.{1,80})")
+_BOLD = re.compile(
+    r"(?:[-*>]\s+)?\*\*(?P<who>[^*]{1,60}?)(?::\*\*|\*\*(?P<time>\s*\([^()]{4,40}\))?:|\*\*\s*$)(?:\s*(?P<rest>.*))?"
+)
+_RULE = re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$", re.MULTILINE)
+_LINE = re.compile(r"(?P<who>[^:]{1,30}?(?:[(\[][^()\[\]]{4,40}[)\]])?\s*):(?:\s+(?P<rest>.*))?")
+_UNSEEN = frozenset("script style title template noscript svg iframe object nav".split())
+# The title is near the beginning, and short.
+_HEAD, _HTML_TITLE = 100_000, re.compile(r"<title[^>]{0,200}>([^<]{1,500})", re.IGNORECASE)
+_BLOCKS = frozenset(
+    "p div section article main header footer aside table tr ul ol dl dt dd blockquote pre hr figure h1 h2 h3 h4 h5 h6"
+    " form fieldset li br".split()
+)
+# Elements that begin a new line and need none after it.
+_LINE_STARTS = frozenset("li br tr dt dd".split())
+_DECLARATION = re.compile(r"<[!?][^<>]{0,2000}>")
+# Characters that look like the beginning of a tag.
+_NO_TAG = re.compile(r"<(?!/?[A-Za-z][^<>]{0,2000}>)")
+_HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
+_SPACE = re.compile(r"[ \t\r\n\f]+")
+_BLANK_LINES = re.compile(r"\n{3,}")
 _BOTH_SIDES = {"user", "assistant"}
 DOCUMENT = "document"
 """In the metadata of the one message of a document."""
@@ -240,47 +269,23 @@ def _identities(turns: Sequence[Turn]) -> list[str]:
     return keys
 
 
-MARKDOWN = "markdown"
-_MARKDOWN_TITLE = re.compile(r"\s*# +([^\n]+)(?:\n|\Z)")
-_OWN = re.compile(
-    r"\A# [^\n]*\n\n(?P<head>(?:(?:\*\*\w+:\*\*[^\n]*\n)+\n---\n\n)?)## Conversation\n\n"
-    r"(?=\*\*(?:User|Assistant|System|Tool)\*\* \([^()\n]*\):)"
-)
-_OWN_FIELD = re.compile(r"\*\*(\w+):\*\*(.*)$", re.MULTILINE)
-_OWN_TURN = re.compile(r"^\*\*(?:User|Assistant|System|Tool)\*\* \([^()\n]*\): *$", re.MULTILINE)
-_HEADING = re.compile(r"(?P<level>#{1,6})\s+(?P<who>.{1,80})")
-_BOLD = re.compile(
-    r"(?:[-*>]\s+)?\*\*(?P<who>[^*]{1,60}?)(?::\*\*|\*\*(?P<time>\s*\([^()]{4,40}\))?:|\*\*\s*$)(?:\s*(?P<rest>.*))?"
-)
-_RULE = re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$", re.MULTILINE)
-
-
-def read_markdown(stream: Stream, name: str) -> Iterator[Entry]:
-    """The conversation in a Markdown file."""
-    text = read_text(stream, name)
-    if isinstance(text, Skipped):
-        yield text
-        return
+def _markdown(text: str, name: str) -> Entry:
     if not _OWN.match(text):
         text = text.replace("\r\n", "\n")
     titled = _MARKDOWN_TITLE.match(text)
     title = titled[1].strip() if titled else PurePath(name).stem
     own = _OWN.match(text)
     if own:
-        yield _own_export(text[own.end() :], own["head"], title, name)
-        return
-    yield markdown_conversation(text, name, source=MARKDOWN, title=title)
+        return _own_export(text[own.end() :], own["head"], title, name)
+    return markdown_conversation(text, name, source=MARKDOWN, title=title)
 
 
-def markdown_conversation(text: str, name: str, *, source: str, title: str) -> NewConversation | Skipped:
+def markdown_conversation(text: str, name: str, *, source: str, title: str) -> NewConversation:
     """The conversation in a Markdown text; without speakers, a document."""
     titled = _MARKDOWN_TITLE.match(text)
     if titled and titled[1].strip() != title:
         titled = None
-    try:
-        before, turns = split_turns(text, markdown_speaker)
-    except TooLarge as error:
-        return Skipped(name, error.message)
+    before, turns = split_turns(text, markdown_speaker)
     if not turns:
         # A title is not part of the document.
         content = text[titled.end() if titled else 0 :].strip() or title
@@ -334,28 +339,14 @@ def _without_rule(turn: Turn) -> Turn:
     return turn
 
 
-PLAIN_TEXT = "text"
-_LINE = re.compile(r"(?P<who>[^:]{1,30}?(?:[(\[][^()\[\]]{4,40}[)\]])?\s*):(?:\s+(?P<rest>.*))?")
-
-
-def read_plain_text(stream: Stream, name: str) -> Iterator[Entry]:
-    """The conversation in a text file."""
-    text = read_text(stream, name)
-    if isinstance(text, Skipped):
-        yield text
-        return
-    try:
-        before, turns = split_turns(text, plain_text_speaker)
-    except TooLarge as error:
-        yield Skipped(name, error.message)
-        return
+def _plain_text(text: str, name: str) -> Entry:
+    before, turns = split_turns(text, plain_text_speaker)
     title = PurePath(name).stem
     if not turns:
-        yield document_of(text.strip(), source=PLAIN_TEXT, name=name, title=title)
-        return
+        return document_of(text.strip(), source=PLAIN_TEXT, name=name, title=title)
     if before.strip():
         turns = [Turn("system", turns[0].at_ms, before.strip()), *turns]
-    yield conversation_of(turns, source=PLAIN_TEXT, name=name, title=title)
+    return conversation_of(turns, source=PLAIN_TEXT, name=name, title=title)
 
 
 def plain_text_speaker(line: str) -> Marker | None:
@@ -365,40 +356,16 @@ def plain_text_speaker(line: str) -> Marker | None:
     return Marker("text", *who, found["rest"] or "") if found and who else None
 
 
-HTML = "html"
-_UNSEEN = frozenset("script style title template noscript svg iframe object nav".split())
-# The title is near the beginning, and short.
-_HEAD, _HTML_TITLE = 100_000, re.compile(r"<title[^>]{0,200}>([^<]{1,500})", re.IGNORECASE)
-_BLOCKS = frozenset(
-    "p div section article main header footer aside table tr ul ol dl dt dd blockquote pre hr figure h1 h2 h3 h4 h5 h6"
-    " form fieldset li br".split()
-)
-# Elements that begin a new line and need none after it.
-_LINE_STARTS = frozenset("li br tr dt dd".split())
-_DECLARATION = re.compile(r"<[!?][^<>]{0,2000}>")
-# Characters that look like the beginning of a tag.
-_NO_TAG = re.compile(r"<(?!/?[A-Za-z][^<>]{0,2000}>)")
-_HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
-_SPACE = re.compile(r"[ \t\r\n\f]+")
-_BLANK_LINES = re.compile(r"\n{3,}")
-
-
-def read_html(stream: Stream, name: str) -> Iterator[Entry]:
-    """The text of a page."""
-    source = read_text(stream, name)
-    if isinstance(source, Skipped):
-        yield source
-        return
+def _html(source: str, name: str) -> Entry:
     title = _HTML_TITLE.search(source[:_HEAD])
     page = _Page()
     page.feed(_well_formed(source))
     page.close()
     text = page.text()
     if not text:
-        yield Skipped(name, "a page without any text", "file")
-        return
+        return Skipped(name, "a page without any text", "file")
     label = _SPACE.sub(" ", unescape(title[1])).strip() if title else ""
-    yield markdown_conversation(text, name, source=HTML, title=label or PurePath(name).stem)
+    return markdown_conversation(text, name, source=HTML, title=label or PurePath(name).stem)
 
 
 def _well_formed(source: str) -> str:
@@ -458,3 +425,21 @@ class _Page(HTMLParser):
         for line in self._pieces:
             trimmed.write(line.rstrip() + "\n")
         return _BLANK_LINES.sub("\n\n", trimmed.getvalue()).strip()
+
+
+def _reader(convert: Callable[[str, str], Entry]) -> Callable[[Stream, str], Iterator[Entry]]:
+    """A reader of files whose whole text, with the name of the file, is one entry."""
+
+    def read(stream: Stream, name: str) -> Iterator[Entry]:
+        text = read_text(stream, name)
+        try:
+            yield text if isinstance(text, Skipped) else convert(text, name)
+        except TooLarge as error:
+            yield Skipped(name, error.message)
+
+    return read
+
+
+read_markdown = _reader(_markdown)
+read_plain_text = _reader(_plain_text)
+read_html = _reader(_html)
