@@ -16,7 +16,7 @@ from commonplace.memory.recall import recall
 from commonplace.memory.remember import MAX_TEXT
 from commonplace.model import Scope, SessionScope
 
-from .exports import THEN, as_bytes, chatgpt, claude, claude_message, node, zipped
+from .chat_exports import THEN, as_bytes, chatgpt, claude, claude_message, node, zipped
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from commonplace.errors import StoreBusy
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.status import status
 
-from .exports import as_bytes, chatgpt, zipped
+from .chat_exports import as_bytes, chatgpt, zipped
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.model import Scope, SessionScope
 
-from .ingesting import bodies_at_once, ingest, messages, place, session, talk
+from .ingest_helpers import bodies_at_once, ingest, messages, place, session, talk
 from .transcripts.corpus import Claude, jsonl, write
 
 

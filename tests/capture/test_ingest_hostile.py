@@ -11,7 +11,7 @@ from commonplace.capture.ingest import IngestRun
 from commonplace.memory.import_items import save_source_mark, source_mark
 from commonplace.memory.local_memory import LocalMemory
 
-from .ingesting import bodies_at_once, ingest, messages, place, session, talk
+from .ingest_helpers import bodies_at_once, ingest, messages, place, session, talk
 from .transcripts.corpus import Claude, jsonl, write
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2

@@ -12,7 +12,7 @@ import pytest
 from commonplace.memory.graph import link_new_passages, walk_links
 from commonplace.memory.local_memory import LocalMemory
 
-from .ingesting import KEY, ingest, messages, place, session, talk
+from .ingest_helpers import KEY, ingest, messages, place, session, talk
 from .transcripts.corpus import SESSION, Claude, asked, codex_meta, item, line, replied, write
 
 

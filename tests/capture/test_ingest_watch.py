@@ -9,7 +9,7 @@ import pytest
 from commonplace.capture.ingest import SessionWatcher
 from commonplace.memory.local_memory import LocalMemory
 
-from .ingesting import place, talk
+from .ingest_helpers import place, talk
 from .transcripts.corpus import write
 
 

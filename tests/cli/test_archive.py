@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from tests.capture.whole_memory import records
+from tests.capture.full_memory import records
 
 from .conftest import Run
 

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.capture.hooks.firing import put
+from tests.capture.hooks.hook_runner import put
 
 from commonplace.capture.hooks.drain_process import DrainLock
 from commonplace.config import Settings

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.capture.hooks.firing import fire, put
+from tests.capture.hooks.hook_runner import fire, put
 from tests.cli.conftest import Run
 
 from commonplace.config import Settings

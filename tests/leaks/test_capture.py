@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.capture.exports import as_bytes, chatgpt, claude, claude_message
-from tests.capture.hooks.firing import put
+from tests.capture.chat_exports import as_bytes, chatgpt, claude, claude_message
+from tests.capture.hooks.hook_runner import put
 from tests.capture.importers.databases import AT, CAUSANTIC, CLAUDE_MEM, ISO, KIRO, MEMORIES, SEKHA, make
-from tests.capture.ingesting import ingest, place, talk
+from tests.capture.ingest_helpers import ingest, place, talk
 from tests.capture.transcripts.corpus import asked, codex_meta, replied, write
 from tests.leaks.planting import SEEDS, Seed, everywhere, leaks, leaks_in_files
 

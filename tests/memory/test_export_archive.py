@@ -9,7 +9,7 @@ import zipfile
 from typing import Any
 
 import pytest
-from tests.capture.whole_memory import archived, fill, lines, records
+from tests.capture.full_memory import archived, fill, lines, records
 from tests.conftest import Clock
 
 from commonplace.errors import TooLarge

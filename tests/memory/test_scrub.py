@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from tests.capture.hooks.sessions import Telling, told
+from tests.capture.hooks.hook_sessions import Telling, told
 from tests.raw_sql import all_rows, behind
 
 from commonplace.capture.hooks.remember_events import remember_events

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.capture.whole_memory import archived, fill, records
+from tests.capture.full_memory import archived, fill, records
 from tests.conftest import Clock
 
 from commonplace.memory import keys

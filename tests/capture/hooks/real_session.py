@@ -14,7 +14,7 @@ from typing import Any
 
 from commonplace.config import Settings
 
-from .firing import COMMAND, SECONDS, environment, fire
+from .hook_runner import COMMAND, SECONDS, environment, fire
 
 FOLDER = Path(__file__).parent / "payloads"
 SESSION = "7be2debc-266e-4462-920b-06e510c830c2"

@@ -17,8 +17,8 @@ from commonplace.config import Settings
 from commonplace.hosts.hook_event import Event
 from commonplace.memory.local_memory import LocalMemory
 
-from .firing import put
-from .sessions import THEN, Telling, items, told
+from .hook_runner import put
+from .hook_sessions import THEN, Telling, items, told
 
 SAID = "The sweeper freed a reservation while the payment was being captured."
 

@@ -16,7 +16,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.report import report
 from commonplace.model import Scope
 
-from .sessions import Telling, told
+from .hook_sessions import Telling, told
 
 HERE = WorkingFolder("/srv/code/my-api", "my-api", "/srv/code/my-api")
 KIRO = {"exit_status": "1", "stdout": "", "stderr": "TS2304"}

@@ -18,7 +18,7 @@ from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 
-from .firing import COMMAND, SECONDS, environment, fire, put
+from .hook_runner import COMMAND, SECONDS, environment, fire, put
 
 RULE = "Amounts are integers of cents."
 

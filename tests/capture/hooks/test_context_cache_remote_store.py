@@ -15,7 +15,7 @@ from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 
-from .firing import fire
+from .hook_runner import fire
 
 RULE = "Amounts are integers of cents."
 

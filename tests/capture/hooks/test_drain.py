@@ -23,7 +23,7 @@ from commonplace.errors import StoreBusy
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.model import Item, Scope
 
-from .firing import COMMAND, SECONDS, argv, environment, fire, names, put
+from .hook_runner import COMMAND, SECONDS, argv, environment, fire, names, put
 
 HOLD_LOCK = """
 import sys

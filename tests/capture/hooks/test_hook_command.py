@@ -16,7 +16,7 @@ from commonplace.capture.hooks.spool import SPOOL, has_disk_space
 from commonplace.capture.hooks.spool_reader import clear_failures, read_record, spool_path, spool_state
 from commonplace.config import Settings
 
-from .firing import COMMAND, SECONDS, argv, environment, fire, names
+from .hook_runner import COMMAND, SECONDS, argv, environment, fire, names
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="what only POSIX has")
 

@@ -11,7 +11,7 @@ from commonplace.memory.conversations import find_session, forget_session, lates
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import SessionScope
 
-from .sessions import FOLDER, Telling, a_fix, items
+from .hook_sessions import FOLDER, Telling, a_fix, items
 
 
 def dropped(memory: LocalMemory, telling: Telling) -> dict[str, int]:

@@ -13,7 +13,7 @@ from commonplace.memory.report import report
 from commonplace.memory.session_context import session_context
 from commonplace.model import Kind, Scope
 
-from .sessions import FOLDER, THEN, Telling, items, told
+from .hook_sessions import FOLDER, THEN, Telling, items, told
 
 METRIC, TEAM = "Add a metric for lock waits", "Tell the mobile team"
 ANSWER = f"The sweeper freed a reservation too early.\n\nNext steps:\n- {METRIC}\n- {TEAM}"

@@ -11,7 +11,7 @@ from commonplace.config import Settings
 from commonplace.memory.local_memory import open_memory
 from commonplace.memory.session_context import session_context
 
-from .firing import environment, fire
+from .hook_runner import environment, fire
 from .real_session import EXPLANATION, SESSION, commonplace, payloads, play, transcript
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.capture.ingesting import KEY, ingest, messages, place, talk
+from tests.capture.ingest_helpers import KEY, ingest, messages, place, talk
 from tests.capture.transcripts.corpus import FOLDER, SESSION, write
 
 from commonplace.capture.hooks.remember_events import remember_events
@@ -19,7 +19,7 @@ from commonplace.memory.conversations import find_session, latest_conversations
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import SessionScope
 
-from .sessions import Telling, a_fix, items, told
+from .hook_sessions import Telling, a_fix, items, told
 
 
 def everything(memory: LocalMemory) -> list[tuple[object, ...]]:

@@ -20,7 +20,7 @@ from commonplace.config import Settings
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 
-from .firing import COMMAND, SECONDS
+from .hook_runner import COMMAND, SECONDS
 
 PROJECT = "github.com/acme/shop-api"
 REMOTE = "git@github.com:acme/shop-api.git"

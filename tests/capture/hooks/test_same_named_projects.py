@@ -13,7 +13,7 @@ from commonplace.config import Settings
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 
-from .firing import fire
+from .hook_runner import fire
 
 
 def repository(folder: Path, config: str = "") -> Path:

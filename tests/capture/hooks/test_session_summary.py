@@ -7,7 +7,7 @@ from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
 from commonplace.memory.items import item_history
 from commonplace.memory.local_memory import LocalMemory
 
-from .sessions import FOLDER, Telling, a_fix, items, told
+from .hook_sessions import FOLDER, Telling, a_fix, items, told
 
 
 def test_a_summary_tells_what_was_asked_done_learnt_and_left(memory: LocalMemory) -> None:

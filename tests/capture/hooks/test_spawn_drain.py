@@ -18,7 +18,7 @@ from commonplace.config import Settings
 from commonplace.memory.local_memory import open_memory
 from commonplace.model import Scope
 
-from .firing import SECONDS, argv, fire, names, put
+from .hook_runner import SECONDS, argv, fire, names, put
 
 PROMPT = {"prompt": "Move the session cookie to the new signing key, please"}
 

@@ -15,11 +15,11 @@ from commonplace.model import Item, Scope
 
 from .databases import Rows, make
 
-MoveIn = Callable[..., ImportReport]
+ImportDatabase = Callable[..., ImportReport]
 
 
 @pytest.fixture
-def move_in(memory: LocalMemory, tmp_path: Path) -> MoveIn:
+def move_in(memory: LocalMemory, tmp_path: Path) -> ImportDatabase:
     """Imports a database made of these tables and rows."""
 
     def call(tables: dict[str, str], rows: Rows, name: str = "theirs.db") -> ImportReport:

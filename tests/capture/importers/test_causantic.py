@@ -13,7 +13,7 @@ from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Scope
 
-from .conftest import MoveIn
+from .conftest import ImportDatabase
 from .databases import AT, CAUSANTIC, ISO, Rows, chunk
 
 LATER = "2025-03-15T15:30:00.000Z"
@@ -56,7 +56,7 @@ ROWS: Rows = {
 }
 
 
-def test_a_session_comes_in_with_its_chunks_in_order(memory: LocalMemory, move_in: MoveIn) -> None:
+def test_a_session_comes_in_with_its_chunks_in_order(memory: LocalMemory, move_in: ImportDatabase) -> None:
     summary = move_in(CAUSANTIC, ROWS)
     assert (summary.conversations.added, summary.messages.added, summary.items.added) == (2, 3, 1)
     session, (asked, answered) = open_conversation(memory, "causantic:s1")
@@ -67,7 +67,7 @@ def test_a_session_comes_in_with_its_chunks_in_order(memory: LocalMemory, move_i
     assert open_conversation(memory, "causantic:s2")[0].project == "web"
 
 
-def test_how_a_session_ended_is_a_summary(memory: LocalMemory, move_in: MoveIn) -> None:
+def test_how_a_session_ended_is_a_summary(memory: LocalMemory, move_in: ImportDatabase) -> None:
     move_in(CAUSANTIC, ROWS)
     (ended,) = browse_items(memory, Scope(kinds=("summary",))).items
     assert (ended.body, ended.session, ended.project) == ("Rates are limited by a bucket.", "causantic:s1", "my-api")
@@ -79,7 +79,7 @@ def test_how_a_session_ended_is_a_summary(memory: LocalMemory, move_in: MoveIn) 
     assert ended.meta["files"] == ["src/limit.ts"]
 
 
-def test_edges_are_links_that_are_walked_with_their_weights(memory: LocalMemory, move_in: MoveIn) -> None:
+def test_edges_are_links_that_are_walked_with_their_weights(memory: LocalMemory, move_in: ImportDatabase) -> None:
     move_in(CAUSANTIC, ROWS)
     asked, answered = open_conversation(memory, "causantic:s1")[1]
     elsewhere = open_conversation(memory, "causantic:s2")[1][0]
@@ -91,7 +91,7 @@ def test_edges_are_links_that_are_walked_with_their_weights(memory: LocalMemory,
     assert abs(reached[0].weight - 0.7 * 0.9) < 1e-9
 
 
-def test_what_had_no_place_is_told(move_in: MoveIn) -> None:
+def test_what_had_no_place_is_told(move_in: ImportDatabase) -> None:
     assert move_in(CAUSANTIC, ROWS).reasons == {
         ("link", "one of its ends does not exist any more"): 1,
         ("column", "it is rebuilt here"): 2,
@@ -100,7 +100,7 @@ def test_what_had_no_place_is_told(move_in: MoveIn) -> None:
 
 
 def test_an_archive_is_read_and_knows_the_chunks_of_the_database(
-    memory: LocalMemory, move_in: MoveIn, tmp_path: Path
+    memory: LocalMemory, move_in: ImportDatabase, tmp_path: Path
 ) -> None:
     rows = [row for row in ROWS["chunks"] if row["session_id"] == "s1"]
     archive: dict[str, Any] = {
@@ -132,7 +132,7 @@ def test_the_first_archives_know_projects_only(memory: LocalMemory, tmp_path: Pa
     assert (summary.conversations.added, summary.messages.added) == (2, 3)
 
 
-def test_the_first_schema_is_read(move_in: MoveIn) -> None:
+def test_the_first_schema_is_read(move_in: ImportDatabase) -> None:
     first = {
         "chunks": "id TEXT PRIMARY KEY, session_id TEXT, session_slug TEXT, turn_indices TEXT, start_time TEXT,"
         " end_time TEXT, content TEXT, vector_clock TEXT",

@@ -11,7 +11,7 @@ from commonplace.memory.conversations import open_conversation
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item
 
-from .conftest import MoveIn
+from .conftest import ImportDatabase
 from .databases import AT, CLAUDE_MEM, OLD_CLAUDE_MEM, Rows
 
 Kept = Callable[..., dict[str, Item]]
@@ -68,7 +68,7 @@ ROWS: Rows = {
 }
 
 
-def test_everything_comes_in_in_its_session(memory: LocalMemory, move_in: MoveIn, kept: Kept) -> None:
+def test_everything_comes_in_in_its_session(memory: LocalMemory, move_in: ImportDatabase, kept: Kept) -> None:
     summary = move_in(CLAUDE_MEM, ROWS)
     assert (summary.conversations.added, summary.messages.added, summary.items.added) == (2, 3, 3)
     items = kept()
@@ -95,7 +95,7 @@ def test_everything_comes_in_in_its_session(memory: LocalMemory, move_in: MoveIn
     }
 
 
-def test_its_first_version_is_read(memory: LocalMemory, move_in: MoveIn, kept: Kept) -> None:
+def test_its_first_version_is_read(memory: LocalMemory, move_in: ImportDatabase, kept: Kept) -> None:
     rows: Rows = {
         "sdk_sessions": [
             {"id": 1, "claude_session_id": "c1", "sdk_session_id": "m1", "project": "web", "user_prompt": "Hi"}
@@ -109,7 +109,7 @@ def test_its_first_version_is_read(memory: LocalMemory, move_in: MoveIn, kept: K
     assert kept()["Found it"].session == "claude-mem:c1"
 
 
-def test_an_export_is_the_same_as_the_database(memory: LocalMemory, move_in: MoveIn, tmp_path: Path) -> None:
+def test_an_export_is_the_same_as_the_database(memory: LocalMemory, move_in: ImportDatabase, tmp_path: Path) -> None:
     export = {
         "exportedAt": "2025-03-15T14:30:00Z",
         "query": "login",

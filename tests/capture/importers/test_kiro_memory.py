@@ -11,7 +11,7 @@ from commonplace.memory.conversations import open_conversation
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item
 
-from .conftest import MoveIn
+from .conftest import ImportDatabase
 from .databases import AT, ISO, KIRO, Rows, observation
 
 Kept = Callable[..., dict[str, Item]]
@@ -61,7 +61,7 @@ ROWS: Rows = {
 }
 
 
-def test_every_kind_comes_in_with_all_it_has(memory: LocalMemory, move_in: MoveIn, kept: Kept) -> None:
+def test_every_kind_comes_in_with_all_it_has(memory: LocalMemory, move_in: ImportDatabase, kept: Kept) -> None:
     summary = move_in(KIRO, ROWS)
     assert (summary.conversations.added, summary.messages.added, summary.items.added) == (2, 2, 5)
     items = kept()
@@ -85,7 +85,7 @@ def test_every_kind_comes_in_with_all_it_has(memory: LocalMemory, move_in: MoveI
     assert items["acme/my-api #7 Flaky"].meta["links"] == [{"to": changed.uid, "rel": "about"}]
 
 
-def test_sessions_hold_their_prompts_and_what_happened_in_them(memory: LocalMemory, move_in: MoveIn) -> None:
+def test_sessions_hold_their_prompts_and_what_happened_in_them(memory: LocalMemory, move_in: ImportDatabase) -> None:
     move_in(KIRO, ROWS)
     session, messages = open_conversation(memory, "kiro-memory:s-77")
     assert (session.label, session.project, session.source) == ("Fix the login", "my-api", "kiro-memory")
@@ -94,7 +94,7 @@ def test_sessions_hold_their_prompts_and_what_happened_in_them(memory: LocalMemo
     assert open_conversation(memory, "kiro-memory:s-78")[0].project == "other"
 
 
-def test_what_had_no_place_is_counted_by_reason(move_in: MoveIn) -> None:
+def test_what_had_no_place_is_counted_by_reason(move_in: ImportDatabase) -> None:
     summary = move_in(KIRO, ROWS)
     assert summary.reasons == {
         ("item", "it says nothing"): 1,
@@ -106,7 +106,7 @@ def test_what_had_no_place_is_counted_by_reason(move_in: MoveIn) -> None:
     assert named >= {"theirs.db: observations.is_stale", "theirs.db: observation_embeddings"}
 
 
-def test_a_table_and_a_column_that_nobody_knows_are_named(move_in: MoveIn) -> None:
+def test_a_table_and_a_column_that_nobody_knows_are_named(move_in: ImportDatabase) -> None:
     tables = KIRO | {"dreams": "id INTEGER", "summaries": KIRO["summaries"] + ", mood TEXT"}
     rows = {"dreams": [{"id": 1}, {"id": 2}], "summaries": [{"id": 1, "request": "Sleep", "mood": "calm"}]}
     reasons = move_in(tables, rows).reasons
@@ -116,7 +116,7 @@ def test_a_table_and_a_column_that_nobody_knows_are_named(move_in: MoveIn) -> No
     }
 
 
-def test_the_first_schema_and_the_last_are_read(move_in: MoveIn, kept: Kept) -> None:
+def test_the_first_schema_and_the_last_are_read(move_in: ImportDatabase, kept: Kept) -> None:
     first = {
         name: columns.split(", last_accessed_epoch")[0]
         for name, columns in KIRO.items()
@@ -144,7 +144,7 @@ def test_the_first_schema_and_the_last_are_read(move_in: MoveIn, kept: Kept) -> 
 
 
 def test_an_export_is_the_same_as_the_database_it_was_made_of(
-    memory: LocalMemory, move_in: MoveIn, tmp_path: Path
+    memory: LocalMemory, move_in: ImportDatabase, tmp_path: Path
 ) -> None:
     move_in(KIRO, ROWS)
     told: list[dict[str, object]] = [{"_meta": {"version": "2.5.0"}}]
@@ -167,6 +167,6 @@ def test_an_export_that_tells_less_is_read_as_well_as_it_can_be(memory: LocalMem
     assert summary.reasons == {("table", "what the export says about itself"): 1}
 
 
-def test_two_machines_that_both_counted_from_one_are_both_kept(move_in: MoveIn) -> None:
+def test_two_machines_that_both_counted_from_one_are_both_kept(move_in: ImportDatabase) -> None:
     assert move_in(KIRO, {"observations": [observation(1)]}).items.added == 1
     assert move_in(KIRO, {"observations": [observation(1, created_at_epoch=AT)]}).items.added == 1

@@ -15,7 +15,7 @@ from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item
 
-from .conftest import MoveIn
+from .conftest import ImportDatabase
 from .databases import AT, ISO, LATER_MEMORIES, MEMORIES, Rows, memory_row
 
 Kept = Callable[..., dict[str, Item]]
@@ -49,7 +49,7 @@ ROWS: Rows = {
 }
 
 
-def test_a_memory_comes_in_with_all_it_has(move_in: MoveIn, kept: Kept) -> None:
+def test_a_memory_comes_in_with_all_it_has(move_in: ImportDatabase, kept: Kept) -> None:
     assert move_in(MEMORIES, ROWS).items.added == 4
     rule = kept()["Use zod for every body"]
     assert (rule.kind, rule.type, rule.project, rule.tags) == ("memory", "rule", REPO, ("api", "validation"))
@@ -66,7 +66,9 @@ def test_a_memory_comes_in_with_all_it_has(move_in: MoveIn, kept: Kept) -> None:
     assert {"to": rule.uid, "rel": "supports"} in chosen.meta["links"]  # type: ignore[operator]
 
 
-def test_what_was_replaced_or_deleted_there_is_so_here(memory: LocalMemory, move_in: MoveIn, kept: Kept) -> None:
+def test_what_was_replaced_or_deleted_there_is_so_here(
+    memory: LocalMemory, move_in: ImportDatabase, kept: Kept
+) -> None:
     move_in(MEMORIES, ROWS)
     live = kept()
     assert "We chose npm" not in live and "Forget me" not in live
@@ -76,7 +78,7 @@ def test_what_was_replaced_or_deleted_there_is_so_here(memory: LocalMemory, move
     assert gone.title == "Forget me" and gone.forgotten_ms is not None
 
 
-def test_what_had_no_place_is_told(move_in: MoveIn) -> None:
+def test_what_had_no_place_is_told(move_in: ImportDatabase) -> None:
     assert move_in(MEMORIES, ROWS).reasons == {
         ("column", "it is rebuilt here"): 1,
         ("table", "earlier wordings; the latest one is imported"): 1,
@@ -86,7 +88,7 @@ def test_what_had_no_place_is_told(move_in: MoveIn) -> None:
 
 
 def test_again_adds_nothing_and_undoes_nothing_that_was_done_here(
-    memory: LocalMemory, move_in: MoveIn, kept: Kept
+    memory: LocalMemory, move_in: ImportDatabase, kept: Kept
 ) -> None:
     move_in(MEMORIES, ROWS)
     live = kept()
@@ -100,7 +102,7 @@ def test_again_adds_nothing_and_undoes_nothing_that_was_done_here(
 
 
 def test_what_changed_there_changes_here_unless_it_was_changed_here(
-    move_in: MoveIn, kept: Kept, memory: LocalMemory
+    move_in: ImportDatabase, kept: Kept, memory: LocalMemory
 ) -> None:
     move_in(MEMORIES, {"memories": [ZOD, memory_row("new", "We chose pnpm")]})
     edit_item(memory, kept()["We chose pnpm"].id, Changes(content="We chose bun"))
@@ -110,14 +112,14 @@ def test_what_changed_there_changes_here_unless_it_was_changed_here(
     assert kept()["Use valibot"].details["category"] == "api"
 
 
-def test_deleted_there_later_is_forgotten_here(move_in: MoveIn, kept: Kept) -> None:
+def test_deleted_there_later_is_forgotten_here(move_in: ImportDatabase, kept: Kept) -> None:
     move_in(MEMORIES, {"memories": [ZOD]})
     move_in(MEMORIES, {"memories": [ZOD | {"deleted_at": "2025-03-16 00:00:00"}]})
     assert kept() == {}
 
 
 def test_an_export_tells_less_and_takes_nothing_away(
-    memory: LocalMemory, move_in: MoveIn, kept: Kept, tmp_path: Path
+    memory: LocalMemory, move_in: ImportDatabase, kept: Kept, tmp_path: Path
 ) -> None:
     move_in(MEMORIES, ROWS)
     told = {name: ZOD[name] for name in ("id", "content", "type", "scope", "created_at")} | {"tags": ["api", "new"]}
@@ -131,7 +133,7 @@ def test_an_export_tells_less_and_takes_nothing_away(
     assert kept()["Only in the export"].project == REPO
 
 
-def test_sessions_of_later_versions(memory: LocalMemory, move_in: MoveIn, kept: Kept) -> None:
+def test_sessions_of_later_versions(memory: LocalMemory, move_in: ImportDatabase, kept: Kept) -> None:
     session = {"id": "s1", "project_id": REPO, "status": "closed", "title": "Rate limits", "started_at": ISO}
     event = {"session_id": "s1", "kind": "message", "created_at": ISO}
     rows: Rows = {
@@ -170,7 +172,7 @@ def test_sessions_of_later_versions(memory: LocalMemory, move_in: MoveIn, kept: 
     ],
 )
 def test_what_a_field_here_cannot_hold_is_in_the_metadata(
-    move_in: MoveIn, kept: Kept, more: dict[str, str], field: str
+    move_in: ImportDatabase, kept: Kept, more: dict[str, str], field: str
 ) -> None:
     summary = move_in(MEMORIES, {"memories": [memory_row("a", "Keep me", **more)]})
     assert (summary.items.added, summary.items.skipped) == (1, 0)

@@ -9,7 +9,7 @@ from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Scope
 
-from .conftest import MoveIn
+from .conftest import ImportDatabase
 from .databases import AT, SEKHA, Rows
 
 Kept = Callable[..., dict[str, Item]]
@@ -39,7 +39,7 @@ ROWS: Rows = {
 }
 
 
-def test_a_conversation_is_the_same_here_with_its_messages(memory: LocalMemory, move_in: MoveIn) -> None:
+def test_a_conversation_is_the_same_here_with_its_messages(memory: LocalMemory, move_in: ImportDatabase) -> None:
     summary = move_in(SEKHA, ROWS)
     assert (summary.conversations.added, summary.messages.added, summary.items.added) == (1, 2, 2)
     session, (asked, answered) = open_conversation(memory, TALK)
@@ -50,7 +50,7 @@ def test_a_conversation_is_the_same_here_with_its_messages(memory: LocalMemory, 
     assert (answered.uid, answered.meta["model"]) == (SECOND, "m1")
 
 
-def test_what_was_made_of_it_belongs_to_it(memory: LocalMemory, move_in: MoveIn) -> None:
+def test_what_was_made_of_it_belongs_to_it(memory: LocalMemory, move_in: ImportDatabase) -> None:
     move_in(SEKHA, ROWS)
     (summed,) = browse_items(memory, Scope(kinds=("summary",))).items
     assert (summed.body, summed.type, summed.session) == ("Rates were limited", "daily", f"sekha:{TALK}")
@@ -58,7 +58,7 @@ def test_what_was_made_of_it_belongs_to_it(memory: LocalMemory, move_in: MoveIn)
     assert (fact.body, fact.type) == ("limiter depends on redis", "fact")
 
 
-def test_ten_is_pinned_and_an_unknown_status_is_kept_as_such(memory: LocalMemory, move_in: MoveIn) -> None:
+def test_ten_is_pinned_and_an_unknown_status_is_kept_as_such(memory: LocalMemory, move_in: ImportDatabase) -> None:
     talk = dict(ROWS["conversations"][0])
     message = dict(ROWS["messages"][1])
     move_in(SEKHA, {"conversations": [talk | {"importance_score": 10}], "messages": [message]})
@@ -69,7 +69,7 @@ def test_ten_is_pinned_and_an_unknown_status_is_kept_as_such(memory: LocalMemory
     assert (session.status, session.meta["status"]) == ("active", "resting")
 
 
-def test_what_had_no_place_is_told(move_in: MoveIn) -> None:
+def test_what_had_no_place_is_told(move_in: ImportDatabase) -> None:
     assert move_in(SEKHA, ROWS).reasons == {
         ("message", "its conversation does not exist any more"): 1,
         ("conversation", "it has no messages"): 1,

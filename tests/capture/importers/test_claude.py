@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.capture.chat_exports import claude, claude_message, stream
 
 from commonplace.capture.import_report import Skipped
 from commonplace.capture.importers.claude import _conversation, read
 from commonplace.memory.conversations import NewConversation
-
-from .exports import claude, claude_message, stream
 
 
 def both(data: Any) -> tuple[list[NewConversation], list[Skipped]]:

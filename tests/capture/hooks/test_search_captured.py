@@ -10,7 +10,7 @@ from tests.dialects.conftest import Call, Memories, calling
 from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.memory.local_memory import LocalMemory
 
-from .sessions import FOLDER, Telling, a_fix, items
+from .hook_sessions import FOLDER, Telling, a_fix, items
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.memory.local_memory import LocalMemory
 
-from .sessions import FOLDER, Telling, items, told
+from .hook_sessions import FOLDER, Telling, items, told
 
 PATCH = """*** Begin Patch
 *** Update File: src/login.py

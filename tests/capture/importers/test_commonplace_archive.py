@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.capture.whole_memory import Files, archived, fill, lines, records, written
+from tests.capture.full_memory import Files, archived, fill, lines, records, written
 from tests.conftest import ENGINES, Clock
 from tests.postgres_server import PostgresServer
 

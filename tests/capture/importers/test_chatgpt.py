@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.capture.chat_exports import THEN, chatgpt, node, stream, tree
 
 from commonplace.capture.import_report import Skipped
 from commonplace.capture.importers.chatgpt import EMPTY, HIDDEN, read
 from commonplace.memory.conversations import NewConversation
-
-from .exports import THEN, chatgpt, node, stream, tree
 
 MS = int(THEN * 1000)
 

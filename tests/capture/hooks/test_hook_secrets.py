@@ -7,7 +7,7 @@ import pytest
 from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.memory.local_memory import LocalMemory
 
-from .sessions import Telling, items
+from .hook_sessions import Telling, items
 
 # Put together at run time so that no scanner takes this file for a leak.
 KEY = [f"Q2w3E4r5T6y7U8i9O0pAsDfGhJkLzXcVbNmQwErTyUiOpAsDfGhJkLzXcVbNm9{number}" for number in range(4)]
