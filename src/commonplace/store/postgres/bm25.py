@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from commonplace.store.indexed_text import COMMON_MOST, SAMPLE_ROWS
-from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.text_query import (
     Bound,
@@ -98,7 +97,7 @@ class Statistics:
         bound = Bound(self.space_id)
         seen = ", ".join(f"count(*) FILTER (WHERE {condition_of_leaves(leaves, bound)})" for leaves in words)
         newest = f"SELECT v, streams {_ROWS} w.id > 0 ORDER BY w.id DESC LIMIT {sample:d}"
-        rows, *found = sql.first(self.connection, f"SELECT count(*), {seen} FROM ({newest}) w", bound.values)
+        rows, *found = self.connection.native_rows(f"SELECT count(*), {seen} FROM ({newest}) w", bound.values)[0]
         return [int(n) / max(1, int(rows)) for n in found]
 
 
@@ -110,7 +109,7 @@ def count_rows(
         return []
     both = "SELECT ARRAY[count(*) FILTER (WHERE id > 0), count(*)]"
     counts = ", ".join(f"({both} FROM (SELECT w.id {some} LIMIT {limit:d}) c)" for some in rows)
-    return [(int(some), int(all_)) for some, all_ in sql.first(connection, f"SELECT {counts}", bound.values)]
+    return [(int(some), int(all_)) for some, all_ in connection.native_rows(f"SELECT {counts}", bound.values)[0]]
 
 
 def _having(leaf: Leaf, bound: Bound) -> str:
@@ -159,8 +158,7 @@ class ScoredRows:
         holding = [" OR ".join(f"{name[leaf]} > 0" for leaf in word) for word in words]
         counts = ", ".join(f"count(*) FILTER (WHERE id > 0 AND ({held}))" for held in holding)
         known = [f"count(*) FILTER (WHERE {only}) AS total", f"ARRAY[{counts}]::bigint[] AS passages", *idfs]
-        found = sql.rows(
-            connection,
+        found = connection.native_rows(
             f"""
             WITH found AS MATERIALIZED (SELECT {", ".join(["w.id", "w.length", *weights])} {self.condition}),
                  known AS MATERIALIZED (SELECT {", ".join(known)} FROM found)
@@ -171,7 +169,7 @@ class ScoredRows:
                   WHERE {only} ORDER BY score DESC, id DESC LIMIT {int(k)})
                 UNION ALL
                 (SELECT 0.0, id, {", ".join(["false", *name.values()])} FROM found
-                  WHERE {only} AND id = ANY({self.bound.add(sql.ids(also))}::bigint[]))) chosen
+                  WHERE {only} AND id = ANY({self.bound.add(connection.array(also))}::bigint[]))) chosen
             """,
             self.bound.values,
             prepared=self.by_index,

@@ -13,7 +13,7 @@ import psycopg
 from commonplace.model import Item, Session
 from commonplace.store.postgres.dialect import translate
 from commonplace.store.postgres.fulltext_rows import FullTextRows, delete_rows
-from commonplace.store.sql.connection import Bindings
+from commonplace.store.sql.connection import Bindings, Columns, Ids, Rows
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
@@ -24,10 +24,14 @@ class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
     has_checksums = False
     skip_locked = "FOR UPDATE SKIP LOCKED"
 
-    def rows(
+    def rows(self, sql: str, bindings: Bindings = (), *, prepared: bool = False, binary: bool = False) -> list[Any]:
+        return self.native_rows(translate(sql), _named(sql, bindings), prepared=prepared, binary=binary)
+
+    def native_rows(
         self, sql: str, bindings: Bindings = (), *, prepared: bool = False, binary: bool = False
     ) -> list[tuple[Any, ...]]:
-        return self.execute(translate(sql), _named(sql, bindings), binary=binary, prepare=prepared).fetchall()
+        """The rows of a statement in PostgreSQL's own words."""
+        return self.execute(sql, bindings, binary=binary, prepare=prepared).fetchall()
 
     def first(self, sql: str, bindings: Bindings = (), *, prepared: bool = False) -> Any:
         return self.execute(translate(sql), _named(sql, bindings), prepare=prepared).fetchone()
@@ -52,15 +56,7 @@ class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
         row = self.first(f"{sql} RETURNING id", bindings)
         return None if row is None else int(row[0])
 
-    def insert_all(
-        self,
-        table: str,
-        columns: Mapping[str, str],
-        rows: Sequence[Sequence[Any]],
-        *,
-        key: Sequence[str],
-        conflict: str = "",
-    ) -> list[int | None]:
+    def insert_all(self, table: str, columns: Columns, rows: Rows, *, key: Sequence[str], conflict: str = "") -> Ids:
         if not rows:
             return []
         statement = _insert_statement(table, tuple(columns.items()), ", ".join(key), conflict)

@@ -16,7 +16,6 @@ from typing import TypeVar
 import psycopg
 
 from commonplace.errors import StoreBusy, StoreError
-from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import MOST, Connection, Pool, borrow, give_back, place_of
 from commonplace.store.postgres.refusals import is_cut, translated
 from commonplace.store.postgres.replicas import PATIENCE, WRITTEN, Replicas
@@ -39,7 +38,7 @@ _GROWN = """
 SELECT string_agg(relname, ', ') FROM pg_class
  WHERE oid IN ('items'::regclass, 'passages'::regclass, 'words'::regclass, 'vectors'::regclass)
    AND (pg_relation_size(oid) / current_setting('block_size')::integer > 100 + 2 * relpages
-        OR pg_relation_size(oid) > 0 AND reltuples < %s)
+        OR pg_relation_size(oid) > 0 AND reltuples < ?)
 """
 
 _T = TypeVar("_T")
@@ -170,8 +169,8 @@ class Database:
             return
         written, self._written = self._written, 0
         with contextlib.suppress(psycopg.Error, StoreError), self._pool.connection(self.busy_timeout) as connection:
-            if grown := sql.value(connection, _GROWN, (written,)):
-                sql.run(connection, f"ANALYZE {grown}")
+            if grown := connection.value(_GROWN, (written,)):
+                connection.run(f"ANALYZE {grown}")
 
     def note_position(self, connection: SharedConnection) -> None:
         self.replicas.note_now(connection)
@@ -240,7 +239,7 @@ class Database:
         """Not if the connection is gone, or another host has taken over from its server: a new one may do better."""
         try:
             connection.execute(script.encode())
-            return not (self._pool.has_many_hosts and sql.value(connection, "SELECT pg_is_in_recovery()"))
+            return not (self._pool.has_many_hosts and connection.value("SELECT pg_is_in_recovery()"))
         except psycopg.Error as error:
             if is_cut(error):
                 return False

@@ -10,7 +10,6 @@ from typing import Literal
 from commonplace.model import TextHit
 from commonplace.store import indexed_text
 from commonplace.store.indexed_text import COMMON_MOST, LOOKED_UP, NEWEST_ROWS, common_from, word_value
-from commonplace.store.postgres import sql
 from commonplace.store.postgres.bm25 import CountCache, Scored, ScoredRows, Statistics, count_rows
 from commonplace.store.postgres.fulltext_rows import PART, lexeme, name_token
 from commonplace.store.postgres.pool import Connection
@@ -48,39 +47,24 @@ class FullText(Items, PostgresSpace):
     def _search_text(
         self, connection: Connection, query: Query, filter_: Filter, k: int, also: Sequence[int], *, shares: bool
     ) -> TextAnswer:
-        return search(connection, self._space_id, self._counted, query, filter_, k, also, shares=shares)
+        within = narrowed(connection, self._space_id, filter_)
+        counts = self._counted.counts(within.all_rows)
+        statistics = Statistics(connection, self._space_id, within.all_rows, within.all_words, counts)
+        search = TextSearch(connection, self._space_id, within, statistics, k)
+        if query.strict and query.tree is not None:
+            return search.strict(query)
+        if not query.words:
+            return TextAnswer((), {}, 0)
+        if not within.rows:
+            return TextAnswer((), dict.fromkeys(also, 0.0), 0)
+        return search.plain(query.words, also, shares=shares)
 
     def _speakers(self, connection: Connection, words: Sequence[Word], filter_: Filter) -> list[Word]:
         within = in_projects(self._space_id, filter_.projects) if filter_.projects else ""
         bound = Bound(self._space_id)
         speaks = ", ".join(f"EXISTS (SELECT 1 {ROWS}{_named(word, within, bound)})" for word in words)
-        answers = sql.rows(connection, f"SELECT {speaks}", bound.values, prepared=True)[0]
+        answers = connection.native_rows(f"SELECT {speaks}", bound.values, prepared=True)[0]
         return [word for word, is_name in zip(words, answers, strict=True) if is_name]
-
-
-def search(
-    connection: Connection,
-    space_id: int,
-    remembered: CountCache,
-    query: Query,
-    filter_: Filter,
-    k: int,
-    also: Sequence[int],
-    *,
-    shares: bool = True,
-) -> TextAnswer:
-    """The best `k` passages inside the filter, and, with `shares`, the share of the words in them and in `also`."""
-    within = narrowed(connection, space_id, filter_)
-    counts = remembered.counts(within.all_rows)
-    statistics = Statistics(connection, space_id, within.all_rows, within.all_words, counts)
-    asked = Asked(connection, space_id, within, statistics, k)
-    if query.strict and query.tree is not None:
-        return asked.strictly(query)
-    if not query.words:
-        return TextAnswer((), {}, 0)
-    if not asked.within.rows:
-        return TextAnswer((), dict.fromkeys(also, 0.0), 0)
-    return asked.plainly(query.words, also, shares=shares)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +83,7 @@ class _Weighed:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TextSearch:
     """A question to one space, inside a filter."""
 
     connection: Connection
@@ -108,7 +92,7 @@ class Asked:
     statistics: Statistics
     k: int
 
-    def strictly(self, query: Query) -> TextAnswer:
+    def strict(self, query: Query) -> TextAnswer:
         """Rows that satisfy a tree: items that are one passage, and the wholes of those that were cut."""
         assert query.tree is not None
         found = compile_query(query.tree, self.space_id)
@@ -140,7 +124,7 @@ class Asked:
         hits.sort(key=lambda hit: (-hit.score, -hit.passage_id))
         return TextAnswer(tuple(hits[: self.k]), {hit.passage_id: 1.0 for hit in hits[: self.k]}, total)
 
-    def plainly(self, words: Sequence[Word], also: Sequence[int], *, shares: bool) -> TextAnswer:
+    def plain(self, words: Sequence[Word], also: Sequence[int], *, shares: bool) -> TextAnswer:
         leaves = [leaves_of_word(word) for word in words]
         rare, common = self._rare(leaves, also)
         weighed = self._weighed(words, leaves, rare, common)
@@ -243,11 +227,13 @@ class Asked:
         half = LOOKED_UP // 2
         bound = Bound(self.space_id)
         holds = ", ".join(condition_of_leaves(weighed.leaves[n], bound) for n in weighed.common)
-        clauses = [f"w.id = ANY({bound.add(sql.ids([*unread[:half], *unread[half:][-half:]]))}::bigint[])"]
+        clauses = [
+            f"w.id = ANY({bound.add(self.connection.array([*unread[:half], *unread[half:][-half:]]))}::bigint[])"
+        ]
         if self.within.query:
             clauses.append(f"w.v @@ {bound.add(self.within.query)}::tsquery")
         clauses.append(self.within.among(self.connection, bound))
-        rows = sql.rows(self.connection, f"SELECT w.id, {holds} {ROWS}{' AND '.join(clauses)}", bound.values)
+        rows = self.connection.native_rows(f"SELECT w.id, {holds} {ROWS}{' AND '.join(clauses)}", bound.values)
         return {id_: [n for n, has in zip(weighed.common, held, strict=True) if has] for id_, *held in rows}
 
     def _matches(self, weighed: _Weighed) -> int:
@@ -269,8 +255,8 @@ class Asked:
             holding = self._holding(weighed.any_of(weighed.common), bound)
         else:
             holding = " AND ".join(self._holding(weighed.together[n], bound) for n in weighed.common)
-        rows = sql.rows(
-            self.connection, f"SELECT w.id {ROWS}{holding} ORDER BY w.id DESC LIMIT {int(self.k)}", bound.values
+        rows = self.connection.native_rows(
+            f"SELECT w.id {ROWS}{holding} ORDER BY w.id DESC LIMIT {int(self.k)}", bound.values
         )
         return [row[0] for row in rows]
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import re
 import time
-from functools import cache
-from importlib import resources
 
 from psycopg import errors
 
 from commonplace.errors import StoreBusy, StoreError, StoreReadOnly, StoreTooNew
-from commonplace.store.postgres import sql
 from commonplace.store.postgres.database import MEMBER, Database
 from commonplace.store.postgres.pool import Connection
+from commonplace.store.sql.space import migration_scripts
 
 OLDEST_SERVER = 150000
 OLDEST_VECTOR = (0, 8)
@@ -28,16 +26,9 @@ _LET_IN = ("spaces", "items", "searched_words")
 HOLDING_UP_MS, PAUSE_SECONDS = 1000, 0.2
 
 
-@cache
 def migrations() -> list[tuple[int, str, str]]:
     """(number, name, SQL) of every step, in order."""
-    folder = resources.files("commonplace.store.postgres") / "migrations"
-    steps = []
-    for entry in folder.iterdir():
-        match = re.fullmatch(r"(\d{4})_(\w+)\.sql", entry.name)
-        if match:
-            steps.append((int(match[1]), match[2], entry.read_text(encoding="utf-8")))
-    return sorted(steps)
+    return migration_scripts("commonplace.store.postgres")
 
 
 def migrate(database: Database) -> int:
@@ -71,13 +62,13 @@ def check(database: Database) -> int:
 
 def confined(connection: Connection) -> bool:
     """Whether transactions can run as the role that sees one space only: it is ours to take, and was let in."""
-    question = "SELECT bool_and(has_table_privilege(%s, to_regclass(name), 'SELECT')) FROM unnest(%s::text[]) name"
-    return _has_member(connection) and bool(sql.value(connection, question, (MEMBER, [*_LET_IN])))
+    question = "SELECT bool_and(has_table_privilege(?, to_regclass(name), 'SELECT')) FROM unnest(?::text[]) name"
+    return _has_member(connection) and bool(connection.value(question, (MEMBER, [*_LET_IN])))
 
 
 def _has_member(connection: Connection) -> bool:
-    question = "SELECT coalesce((SELECT pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = %s), false)"
-    return bool(sql.value(connection, question, (MEMBER,)))
+    question = "SELECT coalesce((SELECT pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = ?), false)"
+    return bool(connection.value(question, (MEMBER,)))
 
 
 def _apply_missing(connection: Connection, place: str) -> int:
@@ -85,24 +76,24 @@ def _apply_missing(connection: Connection, place: str) -> int:
     if not version:
         _add_extension(connection)
         _add_member(connection)
-    sql.run(connection, f"SET LOCAL lock_timeout = {HOLDING_UP_MS}")
+    connection.run(f"SET LOCAL lock_timeout = {HOLDING_UP_MS}")
     for number, name, script in migrations():
         if number > version:
             connection.execute(script.encode())
-            sql.run(connection, "INSERT INTO schema_versions (number, name) VALUES (%s, %s)", (number, name))
+            connection.run("INSERT INTO schema_versions (number, name) VALUES (?, ?)", (number, name))
             if script.startswith(ADDITIVE):
-                sql.run(connection, "UPDATE schema_versions SET additive = true WHERE number = %s", (number,))
+                connection.run("UPDATE schema_versions SET additive = true WHERE number = ?", (number,))
     _let_member_in(connection)
     return max(version, migrations()[-1][0])
 
 
 def _known(connection: Connection, place: str) -> int:
     """The schema's version; an error if it went on in a way that this version of Commonplace cannot work with."""
-    if sql.value(connection, "SELECT to_regclass('schema_versions')") is None:
+    if connection.value("SELECT to_regclass('schema_versions')") is None:
         return 0
-    version, newest = sql.value(connection, "SELECT coalesce(max(number), 0) FROM schema_versions"), migrations()[-1][0]
-    strange = "SELECT count(*) FROM schema_versions WHERE number > %s AND NOT additive"
-    if version > newest and sql.value(connection, strange, (newest,)):
+    version, newest = connection.value("SELECT coalesce(max(number), 0) FROM schema_versions"), migrations()[-1][0]
+    strange = "SELECT count(*) FROM schema_versions WHERE number > ? AND NOT additive"
+    if version > newest and connection.value(strange, (newest,)):
         raise StoreTooNew(
             f"{place} has schema {version}; this version of Commonplace knows up to {newest}.",
             "Upgrade Commonplace on this machine. The database was not touched.",
@@ -116,8 +107,7 @@ def _check_server(connection: Connection) -> None:
             f"The server is PostgreSQL {connection.info.server_version // 10000}, which is too old.",
             f"Upgrade it to PostgreSQL {OLDEST_SERVER // 10000} or newer.",
         )
-    found = sql.first(
-        connection,
+    found = connection.first(
         "SELECT coalesce(installed_version, default_version) FROM pg_available_extensions WHERE name = 'vector'",
     )
     if found is None:
@@ -133,7 +123,7 @@ def _check_server(connection: Connection) -> None:
 
 
 def _add_extension(connection: Connection) -> None:
-    if sql.value(connection, "SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector')"):
+    if connection.value("SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector')"):
         return
     try:
         connection.execute("CREATE EXTENSION vector")
@@ -170,7 +160,7 @@ def _let_late_member_in(database: Database) -> None:
 
 def _let_member_in(connection: Connection) -> None:
     if _has_member(connection):
-        schema = sql.value(connection, "SELECT quote_ident(current_schema())")
+        schema = connection.value("SELECT quote_ident(current_schema())")
         for rights in (
             f"GRANT USAGE ON SCHEMA {schema} TO {MEMBER}",
             f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {MEMBER}",

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import psycopg
 
 from commonplace.errors import StoreBusy, StoreError
-from commonplace.store.postgres import sql
 from commonplace.store.postgres.pool import Pool, borrow, give_back
 from commonplace.store.sql.connection import Connection as SharedConnection
 
@@ -114,4 +113,4 @@ class Replicas:
 
 def _place(pool: Pool, question: str) -> int:
     with pool.connection(PATIENCE) as connection:
-        return int(sql.value(connection, question))
+        return int(connection.value(question))

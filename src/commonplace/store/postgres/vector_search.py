@@ -14,18 +14,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from commonplace.model import KINDS, Scope, VectorHit
-from commonplace.store.postgres import sql
 from commonplace.store.postgres.dialect import translate
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.postgres.vector_values import SMALL_SPACE as KEPT_MOST
-from commonplace.store.postgres.vector_values import VectorCache, cosines, signs, signs_of
-from commonplace.store.sql import passages
+from commonplace.store.postgres.vector_values import VectorCache, signs, signs_of
 from commonplace.store.sql.connection import IN_LIST
 from commonplace.store.sql.connection import Connection as SharedConnection
 from commonplace.store.sql.items import Filter, filter_of
 from commonplace.store.sql.space import allow_replica
-from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits
+from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits, score
 
 if TYPE_CHECKING:
     import numpy as np
@@ -153,10 +151,9 @@ class Nearest:
                 return [VectorHit(id_, item, cosine) for id_, item, cosine in kept if item is not None]
         older = self._older(connection, query, filter_, most) if has_older else []
         either = {*near, *older}
-        found = cosines(connection, self.space_id, self.model_id, query, either) if either else []
-        if afresh or len(found) >= len(either) * (1 - GONE_SHARE):
-            owners = passages.items_of(connection, self.space_id, [id_ for id_, _cosine in found[:k]])
-            return [VectorHit(id_, owners[id_], cosine) for id_, cosine in found[:k] if id_ in owners]
+        hits = score(connection, self.space_id, self.model_id, query, either) if either else []
+        if afresh or len(hits) >= len(either) * (1 - GONE_SHARE):
+            return hits[:k]
         with self._lock:
             self._begin_anew()
         return self(connection, query, filter_, k, breaks, moment, afresh=True)
@@ -168,7 +165,8 @@ class Nearest:
         with self._lock:
             if self._kept is not None and moment <= self._moment:
                 return self._kept.cosines(query, passage_ids)
-        return cosines(connection, self.space_id, self.model_id, query, passage_ids)
+        hits = score(connection, self.space_id, self.model_id, query, passage_ids)
+        return [(hit.passage_id, hit.cosine) for hit in hits]
 
     def _begin_anew(self) -> None:
         self._signs = SignBits(self.dim)
@@ -201,8 +199,8 @@ class Nearest:
     def _news(self, connection: Connection) -> list[tuple[Any, ...]]:
         seen = {"space": self.space_id, "model": self.model_id, "seen": self._signs.seen}
         if self._kept is None:
-            return sql.rows(connection, _SIGNS, seen | {"most": READ_ROWS}, binary=True, prepared=True)
-        return sql.rows(connection, _WHOLE, seen | {"most": KEPT_MOST + 1}, binary=True, prepared=True)
+            return connection.native_rows(_SIGNS, seen | {"most": READ_ROWS}, binary=True, prepared=True)
+        return connection.native_rows(_WHOLE, seen | {"most": KEPT_MOST + 1}, binary=True, prepared=True)
 
     def _add(self, rows: list[tuple[Any, ...]]) -> None:
         import numpy as np
@@ -222,22 +220,23 @@ class Nearest:
         inside, bindings = _beyond_signs(connection, filter_)
         if not inside:
             return None
-        return [row[0] for row in sql.rows(connection, inside, bindings | {"space": self.space_id})]
+        return [row[0] for row in connection.native_rows(inside, bindings | {"space": self.space_id})]
 
     def _older(self, connection: Connection, query: NDArray[np.float32], filter_: Filter, most: int) -> list[int]:
         """The nearest passages of those that are in the index."""
         inside, bindings = _inside(connection, filter_)
         bindings |= {"space": self.space_id, "model": self.model_id, "most": most, "few": FEW, "signs": signs(query)}
         some = f"FROM vectors v WHERE {_OF_MODEL} AND v.indexed AND {inside}"
-        if sql.value(connection, f"SELECT count(*) FROM (SELECT 1 {some} LIMIT %(few)s) counted", bindings) < FEW:
+        count = f"SELECT count(*) FROM (SELECT 1 {some} LIMIT %(few)s) counted"
+        if connection.native_rows(count, bindings)[0][0] < FEW:
             nearest = f"SELECT v.passage_id {some} ORDER BY hamming_distance(v.bits, %(signs)s::varbit), v.seq DESC"
         else:
-            sql.run(connection, "SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = 400")
+            connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = 400")
             nearest = (
                 f"SELECT v.passage_id {some} AND length(v.bits) = {self.dim:d}"
                 f" ORDER BY v.bits::bit({self.dim:d}) <~> %(signs)s::bit({self.dim:d})"
             )
-        return [row[0] for row in sql.rows(connection, f"{nearest} LIMIT %(most)s", bindings)]
+        return [row[0] for row in connection.native_rows(f"{nearest} LIMIT %(most)s", bindings)]
 
 
 def _inside(connection: Connection, filter_: Filter) -> tuple[str, dict[str, object]]:

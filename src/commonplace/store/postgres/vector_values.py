@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from commonplace.store.sql.connection import IN_LIST, Connection
 from commonplace.store.sql.vectors import by_cosine
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-
-def cosines(
-    connection: Connection, space_id: int, model_id: int, query: NDArray[np.float32], passage_ids: Collection[int]
-) -> list[tuple[int, float]]:
-    """Each of these passages that has a vector with its cosine to the query, best first."""
-    import numpy as np
-
-    rows = connection.rows(
-        f"SELECT passage_id, scale, v FROM vectors WHERE space_id = ? AND passage_id {IN_LIST} AND model_id = ?",
-        (space_id, connection.array(passage_ids), model_id),
-        binary=True,
-        prepared=True,
-    )
-    if not rows:
-        return []
-    passages, scales, blobs = zip(*rows, strict=True)
-    values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), len(query))
-    return by_cosine(query, passages, np.asarray(scales, np.float32), values)
 
 
 def signs_of(values: bytes) -> str:

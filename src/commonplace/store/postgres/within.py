@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from commonplace.model import KINDS
-from commonplace.store.postgres import sql
 from commonplace.store.postgres.dialect import translate
 from commonplace.store.postgres.fulltext_rows import kind_token, lexeme, project_token, type_token
 from commonplace.store.postgres.pool import Connection
@@ -57,7 +56,7 @@ class Within:
 
 def narrowed(connection: Connection, space_id: int, filter_: Filter) -> Within:
     """The filter, with how many rows are inside."""
-    counted = sql.rows(connection, _TALLY, (space_id,), prepared=True)
+    counted = connection.native_rows(_TALLY, (space_id,), prepared=True)
     all_rows, all_words = counted[0][3:] if counted else (0, 0)
     tally = [row[:3] for row in counted]
     total = sum(row[2] for row in tally)
@@ -78,7 +77,7 @@ def narrowed(connection: Connection, space_id: int, filter_: Filter) -> Within:
     if rest is not None:
         bound = Bound(space_id)
         chosen = _PASSAGES.format("count(*)", bound_condition(connection, rest, bound))
-        rows = min(rows, int(sql.value(connection, chosen, bound.values)))
+        rows = min(rows, int(connection.native_rows(chosen, bound.values)[0][0]))
     return Within(" & ".join(parts), rest, rows, all_rows, all_words)
 
 

@@ -13,6 +13,9 @@ from typing import Any, Protocol
 from commonplace.model import Item, Kind, Session
 
 Bindings = Sequence[Any] | Mapping[str, Any]
+Columns = Mapping[str, str]
+Rows = Sequence[Sequence[Any]]
+Ids = list[int | None]
 
 # Whether a column is one of a list, which is bound as `connection.array(values)`.
 IN_LIST = "IN (SELECT value FROM json_each(?))"
@@ -72,15 +75,7 @@ class Connection(Protocol):
     def insert(self, sql: str, bindings: Bindings) -> int | None:
         """Add a row, and return its id; None if ON CONFLICT DO NOTHING kept it out."""
 
-    def insert_all(
-        self,
-        table: str,
-        columns: Mapping[str, str],
-        rows: Sequence[Sequence[Any]],
-        *,
-        key: Sequence[str],
-        conflict: str = "",
-    ) -> list[int | None]:
+    def insert_all(self, table: str, columns: Columns, rows: Rows, *, key: Sequence[str], conflict: str = "") -> Ids:
         """Add rows, in one trip to a server, and return the id of each; None for what a `conflict` kept out.
 
         `columns` has PostgreSQL's type of each; rows are told apart by the columns in `key`.

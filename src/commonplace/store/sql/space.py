@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import re
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from importlib import resources
 from typing import Any, Protocol, TypeVar
 
 from commonplace.errors import NotFound, StoreCorrupt
@@ -78,3 +81,11 @@ def allow_replica(method: _Method) -> _Method:
     """
     method.__dict__["allow_replica"] = True
     return method
+
+
+@functools.cache
+def migration_scripts(package: str) -> list[tuple[int, str, str]]:
+    """(number, name, SQL) of the numbered files among the migrations of an engine."""
+    folder = resources.files(package) / "migrations"
+    named = ((re.fullmatch(r"(\d{4})_(\w+)\.sql", entry.name), entry) for entry in folder.iterdir())
+    return sorted((int(name[1]), name[2], entry.read_text(encoding="utf-8")) for name, entry in named if name)

@@ -7,11 +7,11 @@ count, exactly and for all; the nearest few hundred are then scored with their v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace.errors import InvalidInput
-from commonplace.model import KINDS, Kind, Scope
+from commonplace.model import KINDS, Kind, Scope, VectorHit
 from commonplace.store.sql import passages
 from commonplace.store.sql.connection import IN_LIST, Connection
 from commonplace.store.sql.items import NO_PROJECT, filter_of
@@ -329,6 +329,35 @@ def quantise(vector: NDArray[np.float32]) -> tuple[float, bytes]:
 
     scale = float(np.abs(vector).max()) / 127.0 or 1.0
     return scale, np.rint(vector / scale).astype(np.int8).tobytes()
+
+
+def score(
+    connection: Connection,
+    space_id: int,
+    model_id: int,
+    query: NDArray[np.float32],
+    passage_ids: Iterable[int],
+) -> list[VectorHit]:
+    """Cosine of the query to each of these passages that has a vector, best first."""
+    import numpy as np
+
+    rows = connection.rows(
+        "SELECT v.passage_id, p.item_id, v.scale, v.v FROM json_each(?1) j"
+        " CROSS JOIN vectors v ON v.space_id = ?2 AND v.passage_id = j.value AND v.model_id = ?3"
+        " CROSS JOIN passages p ON p.space_id = v.space_id AND p.id = v.passage_id",
+        (connection.array(dict.fromkeys(passage_ids)), space_id, model_id),
+        binary=True,
+        prepared=True,
+    )
+    if not rows:
+        return []
+    ids, items, scales, blobs = zip(*rows, strict=True)
+    values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), len(query))
+    item_of = dict(zip(ids, items, strict=True))
+    return [
+        VectorHit(id_, item_of[id_], cosine)
+        for id_, cosine in by_cosine(query, ids, np.asarray(scales, np.float32), values)
+    ]
 
 
 def by_cosine(

@@ -28,7 +28,7 @@ from commonplace.errors import StoreError
 from commonplace.identity import new_uid
 from commonplace.model import Item, Session
 from commonplace.store.damage import DamagedText, content_checksum
-from commonplace.store.sql.connection import Bindings
+from commonplace.store.sql.connection import Bindings, Columns, Ids, Rows
 from commonplace.store.sqlite.fulltext_rows import FullTextRows, delete_rows
 from commonplace.text.dates import clamp_time
 
@@ -87,15 +87,7 @@ class SqliteConnection(apsw.Connection):
         self.execute(sql, bindings)
         return self.last_insert_rowid() if self.changes() else None
 
-    def insert_all(
-        self,
-        table: str,
-        columns: Mapping[str, str],
-        rows: Sequence[Sequence[Any]],
-        *,
-        key: Sequence[str],
-        conflict: str = "",
-    ) -> list[int | None]:
+    def insert_all(self, table: str, columns: Columns, rows: Rows, *, key: Sequence[str], conflict: str = "") -> Ids:
         statement = _insert_statement(table, tuple(columns), conflict)
         return [self.insert(statement, row) for row in rows]
 
@@ -126,61 +118,46 @@ class SqliteConnection(apsw.Connection):
 
     def make_item_changeable(self, item: Item) -> None:
         details = self.as_json(item.details)
-        self.execute(
-            "UPDATE items SET uid = ?, kind = ?, type = ?, title = ?, body = ?, details = ?, meta = ?, importance = ?,"
-            " status = ?, tokens = ?, content_hash = ?, created_ms = ?, updated_ms = ?, rev = ?, forgotten_ms = ?,"
-            " superseded_by = ?, checksum = ?, tagged = tagged <> 0,"
-            " project_id = iif(typeof(project_id) = 'integer', project_id, NULL),"
-            " session_id = iif(typeof(session_id) = 'integer', session_id, NULL),"
-            " parent_id = NULL, accessed_ms = NULL, valid_until_ms = NULL WHERE id = ?",
-            (
-                new_uid(clamp_time(item.created_ms)) if "uid" in item.damaged else item.uid,
-                item.kind,
-                item.type,
-                item.title,
-                item.body,
-                details,
-                self.as_json(item.meta),
-                item.importance,
-                item.status,
-                item.tokens,
-                item.content_hash or hashlib.sha256(f"damaged {item.id}".encode()).digest(),
-                clamp_time(item.created_ms),
-                clamp_time(item.updated_ms),
-                item.rev,
-                item.forgotten_ms,
-                item.superseded_by,
-                content_checksum(item.title, item.body, details),
-                item.id,
-            ),
+        plain = ("kind", "type", "title", "body", "importance", "status", "tokens", "rev", "forgotten_ms")
+        self._write_readable(
+            "items",
+            item,
+            (*plain, "superseded_by"),
+            {
+                "details": details,
+                "meta": self.as_json(item.meta),
+                "content_hash": item.content_hash or hashlib.sha256(f"damaged {item.id}".encode()).digest(),
+                "created_ms": clamp_time(item.created_ms),
+                "updated_ms": clamp_time(item.updated_ms),
+                "checksum": content_checksum(item.title, item.body, details),
+            },
+            "tagged = tagged <> 0, session_id = iif(typeof(session_id) = 'integer', session_id, NULL),"
+            " parent_id = NULL, accessed_ms = NULL, valid_until_ms = NULL",
         )
 
     def make_session_changeable(self, session: Session) -> None:
+        plain = ("source", "label", "folder", "status", "importance", "started_ms", "ended_ms", "updated_ms")
+        meta = json.dumps(session.meta, ensure_ascii=False) if session.meta else "{}"
+        self._write_readable(
+            "sessions",
+            session,
+            (*plain, "accessed_ms", "rev", "messages", "words", "bytes", "forgotten_ms"),
+            {"key": session.key or f"damaged-{session.id}", "meta": meta},
+            "sketch = iif(typeof(sketch) = 'blob', sketch, x'')",
+        )
+
+    def _write_readable(
+        self, table: str, row: Item | Session, plain: Sequence[str], columns: Mapping[str, object], more: str
+    ) -> None:
+        """Write a damaged row as it was read: these fields as they are, these columns, and what SQL puts right."""
+        started = row.created_ms if isinstance(row, Item) else row.started_ms
+        uid = new_uid(clamp_time(started)) if "uid" in row.damaged else row.uid
+        written = {"uid": uid, **{name: getattr(row, name) for name in plain}, **columns}
+        changes = ", ".join(f"{name} = ?" for name in written)
         self.execute(
-            "UPDATE sessions SET uid = ?, key = ?, source = ?, label = ?, folder = ?, status = ?, importance = ?,"
-            " meta = ?, started_ms = ?, ended_ms = ?, updated_ms = ?, accessed_ms = ?, rev = ?, messages = ?,"
-            " words = ?, bytes = ?, forgotten_ms = ?, sketch = iif(typeof(sketch) = 'blob', sketch, x''),"
+            f"UPDATE {table} SET {changes}, {more},"
             " project_id = iif(typeof(project_id) = 'integer', project_id, NULL) WHERE id = ?",
-            (
-                new_uid(clamp_time(session.started_ms)) if "uid" in session.damaged else session.uid,
-                session.key or f"damaged-{session.id}",
-                session.source,
-                session.label,
-                session.folder,
-                session.status,
-                session.importance,
-                json.dumps(session.meta, ensure_ascii=False) if session.meta else "{}",
-                session.started_ms,
-                session.ended_ms,
-                session.updated_ms,
-                session.accessed_ms,
-                session.rev,
-                session.messages,
-                session.words,
-                session.bytes,
-                session.forgotten_ms,
-                session.id,
-            ),
+            (*written.values(), row.id),
         )
 
     def execute(self, statements: str, bindings: apsw.Bindings | None = None, **options: Any) -> apsw.Cursor:

@@ -40,7 +40,32 @@ class FullText(Items, SqliteSpace):
     def _search_text(
         self, connection: SqliteConnection, query: Query, filter_: Filter, k: int, also: Sequence[int], *, shares: bool
     ) -> TextAnswer:
-        return search(connection, self._space_id, query, filter_, k, also, shares=shares)
+        if query.strict and query.tree is not None:
+            within = narrow(connection, self._space_id, filter_, exact=True)
+            answer = _strict(connection, self._space_id, query, filter_, within, k)
+            if within.share < 1.0 and len(answer.hits) < min(k, answer.total):
+                within = narrow(connection, self._space_id, filter_, exact=True, timely=True)
+                answer = _strict(connection, self._space_id, query, filter_, within, k)
+            return answer
+        if not query.words:
+            return TextAnswer((), {}, 0)
+        within = narrow(connection, self._space_id, filter_)
+        if not within.rows:
+            return TextAnswer((), dict.fromkeys(also, 0.0), 0)
+        if not shares:
+            if within.rows < indexed_text.COMMON_LEAST:
+                # So few rows that no word can be common, and nobody asks what it is worth.
+                weighed = _Weighed(query.words, tuple(range(len(query.words))), (), ())
+            else:
+                weighed = _weigh(connection, query.words, within)
+            hits, *_seen = _best(connection, self._space_id, weighed, filter_, within, k)
+            return TextAnswer(tuple(hits), {}, len(hits))
+        answer = _plain(connection, self._space_id, query.words, filter_, within, k, also)
+        if within.loose and len(answer.hits) < min(k, answer.total):
+            # Better matches outside took the places: worth the cost of keeping them out from the start.
+            within = narrow(connection, self._space_id, filter_, exact=True, timely=True)
+            answer = _plain(connection, self._space_id, query.words, filter_, within, k, also)
+        return answer
 
     def _speakers(self, connection: SqliteConnection, words: Sequence[Word], filter_: Filter) -> list[Word]:
         within = narrow(connection, self._space_id, filter_, exact=True)
@@ -52,45 +77,6 @@ class FullText(Items, SqliteSpace):
             return connection.first(select, (match, max(0, since))) is not None
 
         return [word for word in words if speaks(word)]
-
-
-def search(
-    connection: SqliteConnection,
-    space_id: int,
-    query: Query,
-    filter_: Filter,
-    k: int,
-    also: Sequence[int],
-    *,
-    shares: bool = True,
-) -> TextAnswer:
-    """The best `k` passages inside the filter, and, with `shares`, the share of the words in them and in `also`."""
-    if query.strict and query.tree is not None:
-        within = narrow(connection, space_id, filter_, exact=True)
-        answer = _strict(connection, space_id, query, filter_, within, k)
-        if within.share < 1.0 and len(answer.hits) < min(k, answer.total):
-            within = narrow(connection, space_id, filter_, exact=True, timely=True)
-            answer = _strict(connection, space_id, query, filter_, within, k)
-        return answer
-    if not query.words:
-        return TextAnswer((), {}, 0)
-    within = narrow(connection, space_id, filter_)
-    if not within.rows:
-        return TextAnswer((), dict.fromkeys(also, 0.0), 0)
-    if not shares:
-        if within.rows < indexed_text.COMMON_LEAST:
-            # So few rows that no word can be common, and nobody asks what it is worth.
-            weighed = _Weighed(query.words, tuple(range(len(query.words))), (), ())
-        else:
-            weighed = _weigh(connection, query.words, within)
-        hits, *_seen = _best(connection, space_id, weighed, filter_, within, k)
-        return TextAnswer(tuple(hits), {}, len(hits))
-    answer = _plain(connection, space_id, query.words, filter_, within, k, also)
-    if within.loose and len(answer.hits) < min(k, answer.total):
-        # Better matches outside took the places: worth the cost of keeping them out from the start.
-        within = narrow(connection, space_id, filter_, exact=True, timely=True)
-        answer = _plain(connection, space_id, query.words, filter_, within, k, also)
-    return answer
 
 
 def _strict(

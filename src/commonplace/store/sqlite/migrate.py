@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import time
 from collections.abc import Callable, Iterator
-from functools import cache
-from importlib import resources
 
 import apsw
 
 from commonplace.errors import StoreCorrupt, StoreReadOnly, StoreTooNew
 from commonplace.store.damage import content_checksum
+from commonplace.store.sql.space import migration_scripts
 from commonplace.store.sqlite.connection import SqliteConnection, roll_back
 from commonplace.store.sqlite.database import Database
 from commonplace.text.tokens import count_words
@@ -21,16 +19,9 @@ from commonplace.text.tokens import count_words
 APPLICATION_ID = 0x436D506C
 
 
-@cache
 def migrations() -> list[tuple[int, str, str]]:
     """(number, name, SQL) of every step, in order."""
-    folder = resources.files("commonplace.store.sqlite") / "migrations"
-    steps = []
-    for entry in folder.iterdir():
-        match = re.fullmatch(r"(\d{4})_(\w+)\.sql", entry.name)
-        if match:
-            steps.append((int(match[1]), match[2], entry.read_text(encoding="utf-8")))
-    return sorted(steps)
+    return migration_scripts("commonplace.store.sqlite")
 
 
 def recognise(connection: SqliteConnection) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.model import Scope, VectorHit
 from commonplace.store.sql.items import Filter, filter_of
-from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits, pack_bits
+from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits, pack_bits, score
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.fulltext import chosen_passages, wide_share
 from commonplace.store.sqlite.space import SqliteSpace
@@ -114,24 +114,3 @@ class SignMatrix:
                 return inside
         among = [*chosen_passages(connection, self.space_id, beyond)]
         return self._signs.nearest(query, filter_.projects, filter_.kinds, among, most)
-
-
-def score(
-    connection: SqliteConnection, space_id: int, model_id: int, query: NDArray[np.float32], passage_ids: Sequence[int]
-) -> list[VectorHit]:
-    """Cosine of the query to each of these passages that has a vector, best first."""
-    import numpy as np
-
-    rows = connection.rows(
-        "SELECT v.passage_id, p.item_id, v.scale, v.v FROM json_each(?1) j"
-        " CROSS JOIN vectors v ON v.space_id = ?3 AND v.passage_id = j.value AND v.model_id = ?2"
-        " CROSS JOIN passages p ON p.id = v.passage_id",
-        (connection.array(dict.fromkeys(passage_ids)), model_id, space_id),
-    )
-    if not rows:
-        return []
-    passages, items, scales, blobs = zip(*rows, strict=True)
-    values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), len(query))
-    cosines = np.clip(values.astype(np.float32) @ query * np.asarray(scales, np.float32), -1.0, 1.0)
-    hits = [VectorHit(p, i, float(c)) for p, i, c in zip(passages, items, cosines, strict=True)]
-    return sorted(hits, key=lambda hit: (-hit.cosine, -hit.passage_id))
