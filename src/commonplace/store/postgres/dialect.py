@@ -26,6 +26,8 @@ _RULES = tuple(
         (r"\bjson_extract\(iif\(json_valid\(([\w.]+)\), \1, '{}'\), '\$\.(\w+)'\)", r"(\1::json ->> '\2')"),
         (r"\bsubstr\(([\w.]+), -(\d+)\)", r"right(\1, \2)"),
         (r"\binstr\(", "strpos("),
+        (r"\bmax\((\?|[\w.]+), ", r"greatest(\1, "),
+        (r"\bmin\((\?|[\w.]+), ", r"least(\1, "),
         # SQLite's LIKE does not tell capital letters from small ones.
         (r"\bLIKE\b", "ILIKE"),
         (r"\bGLOB '\*\[\^ -~\]\*'", "~ '[^ -~]'"),

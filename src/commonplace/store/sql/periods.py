@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from commonplace.model import KINDS, Item, Kind, Scope, Session
 from commonplace.store.damage import object_of, texts_of
 from commonplace.store.rows import kind_of
 from commonplace.store.sql import items, sessions
-from commonplace.store.sql.connection import IN_LIST, json_field
-from commonplace.store.sql.items import NO_PROJECT, filter_of, index_walks
+from commonplace.store.sql.connection import IN_LIST, Connection, json_field
+from commonplace.store.sql.items import NO_PROJECT, Filter, filter_of, index_walks
 from commonplace.store.sql.space import Space, allow_replica
 from commonplace.store.types import ItemHeader
+from commonplace.text.dates import DAY_MS
 
-_DAY, _SHIFT = 86_400_000, 1_000_000
+_SHIFT = 1_000_000
 _HEADERS = """
 SELECT i.id, i.kind, i.type, i.title, i.details, i.meta, p.name, i.session_id, i.created_ms
   FROM items i LEFT JOIN projects p ON p.space_id = i.space_id AND p.id = i.project_id
@@ -28,18 +29,17 @@ WITH RECURSIVE days (day) AS (
     SELECT CAST(? AS bigint)
     UNION ALL
     SELECT (
-        SELECT (i.created_ms + {_SHIFT * _DAY}) / {_DAY} - {_SHIFT} FROM items i
-         WHERE i.space_id = ? AND {{condition}} AND i.created_ms >= ? AND i.created_ms < ?
-           AND i.created_ms >= (day + 1) * {_DAY}
+        SELECT (i.created_ms + {_SHIFT * DAY_MS}) / {DAY_MS} - {_SHIFT} FROM items i
+         WHERE i.space_id = ? AND {{condition}} AND i.created_ms >= max(?, (day + 1) * {DAY_MS}) AND i.created_ms < ?
          ORDER BY i.created_ms LIMIT 1
     ) FROM days WHERE day IS NOT NULL
 )
 SELECT day, items FROM (
     SELECT day, (
         SELECT count(*) FROM items i
-         WHERE i.space_id = ? AND {{condition}} AND i.created_ms >= ? AND i.created_ms < ?
-           AND i.created_ms >= day * {_DAY} AND i.created_ms < (day + 1) * {_DAY}
-    ) AS items FROM days
+         WHERE i.space_id = ? AND {{condition}} AND i.created_ms >= max(?, day * {DAY_MS})
+           AND i.created_ms < min(?, (day + 1) * {DAY_MS})
+    ) AS items FROM days WHERE day IS NOT NULL
 ) counted WHERE items > 0
 """
 
@@ -66,17 +66,23 @@ class Periods(Space):
         days: dict[int, dict[Kind, int]] = {}
         with self._database.read(self._query_timeout) as connection:
             filter_ = filter_of(connection, self._space_id, scope)
-            if filter_ is None:
-                return {}
-            for kind in filter_.kinds or KINDS:
-                for walk in index_walks(replace(filter_, kinds=(kind,))):
-                    condition, bindings = walk.sql(connection)
-                    part = [self._space_id, *bindings, from_ms, to_ms]
-                    before = from_ms // _DAY - 1
-                    for day, count in connection.rows(_DAYS.format(condition=condition), [before, *part, *part]):
-                        of_day = days.setdefault(day, {})
-                        of_day[kind] = of_day.get(kind, 0) + count
+            counts = () if filter_ is None else self._count_by_day(connection, filter_, from_ms, to_ms)
+            for day, kind, count in counts:
+                of_day = days.setdefault(day, {})
+                of_day[kind] = of_day.get(kind, 0) + count
         return days
+
+    def _count_by_day(
+        self, connection: Connection, filter_: Filter, from_ms: int, to_ms: int
+    ) -> Iterable[tuple[int, Kind, int]]:
+        """How many items there are on each day, by kind."""
+        for kind in filter_.kinds or KINDS:
+            for walk in index_walks(replace(filter_, kinds=(kind,))):
+                condition, bindings = walk.sql(connection)
+                part = [self._space_id, *bindings, from_ms, to_ms]
+                before = from_ms // DAY_MS - 1
+                rows = connection.rows(_DAYS.format(condition=condition), [before, *part, *part])
+                yield from ((day, kind, count) for day, count in rows)
 
     @allow_replica
     def items_between(
