@@ -377,6 +377,12 @@ def test_maintenance_is_refused_and_nothing_else() -> None:
     assert not methods(SpaceStore) & REFUSALS.keys()
 
 
+def test_maintenance_cannot_be_reached_through_the_view(world: World) -> None:
+    """By its type neither: without the error, mypy reports the comment as unused."""
+    with pytest.raises(AttributeError):
+        world.part.add_key(key(), b"")  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("name", READING)
 def test_nothing_of_others_is_told(world: World, name: str) -> None:
     told = repr(READING[name](world))
