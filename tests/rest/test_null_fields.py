@@ -9,11 +9,12 @@ import httpx2
 import pytest
 
 from commonplace.rest.endpoint_table import ENDPOINTS
+from commonplace.rest.openapi import component_name
 
 from .conftest import DOCUMENT
 
 SCHEMAS: dict[str, Any] = DOCUMENT["components"]["schemas"]
-BODIES = {endpoint.body.__name__ for endpoint in ENDPOINTS if endpoint.body is not None}
+BODIES = {component_name(endpoint.body.__name__) for endpoint in ENDPOINTS if endpoint.body is not None}
 
 
 def takes_null(schema: dict[str, Any]) -> bool:

@@ -14,10 +14,10 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 
+from commonplace.dialects.schema import COMPONENTS
 from commonplace.rest.endpoint import Endpoint
 from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.openapi import statuses
-from commonplace.rest.shapes import NAMED
 
 from .conftest import DOCUMENT
 
@@ -66,7 +66,7 @@ def test_an_operation_says_what_its_row_says(endpoint: Endpoint) -> None:
 
 
 def test_names_of_operations_are_unique() -> None:
-    names = [endpoint.name for endpoint in ENDPOINTS]
+    names = [endpoint.operation_id for endpoint in ENDPOINTS]
     assert len(set(names)) == len(names) and all(re.fullmatch(r"\w+", name) for name in names)
 
 
@@ -74,7 +74,7 @@ def test_every_reference_leads_somewhere_and_everything_is_referred_to() -> None
     used = {one["$ref"] for one in everything(DOCUMENT) if "$ref" in one}
     there = {f"#/components/schemas/{name}" for name in DOCUMENT["components"]["schemas"]}
     assert used == there
-    assert set(NAMED) <= set(DOCUMENT["components"]["schemas"])
+    assert set(COMPONENTS.values()) <= set(DOCUMENT["components"]["schemas"])
 
 
 @pytest.mark.parametrize("name", sorted(DOCUMENT["components"]["schemas"]))
@@ -97,7 +97,7 @@ def test_json_to_import_is_described_by_what_is_in_it(api: httpx2.Client) -> Non
 
 
 def test_every_number_in_a_request_has_bounds() -> None:
-    bodies = [one for name, one in DOCUMENT["components"]["schemas"].items() if name not in NAMED]
+    bodies = [one for name, one in DOCUMENT["components"]["schemas"].items() if name not in COMPONENTS.values()]
     asked = [one["schema"] for op in everything(DOCUMENT["paths"]) for one in op.get("parameters", ())]
     numbers = [one for one in everything([bodies, asked]) if one.get("type") in ("integer", "number")]
     assert len(numbers) > 10

@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from commonplace.errors import InvalidInput
 from commonplace.identity import ref
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.rest import fields
-from commonplace.rest.endpoint import Endpoint
-from commonplace.rest.openapi import openapi_document
+from commonplace.rest.endpoint import Answer, ApiRequest, Endpoint
 from commonplace.rest.request_parsing import parse_query
 from commonplace.text.paths import MAX_GLOB, check_glob
 
@@ -26,7 +26,11 @@ class Weighed(BaseModel):
     count: int = 0
 
 
-ENDPOINT = Endpoint("GET", "/weighed", "Weigh", "Test", None, openapi_document, query=Weighed)
+def weigh(_memory: LocalMemory, _request: ApiRequest[Weighed, None]) -> Answer[None]:
+    return Answer()
+
+
+ENDPOINT = Endpoint("GET", "/weighed", weigh, "weigh_get", "Weigh", None)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

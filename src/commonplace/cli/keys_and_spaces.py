@@ -103,7 +103,7 @@ def keys(call: Call, space: str | None) -> None:
 
 def _key_records(memory: LocalMemory, found: Sequence[Key]) -> list[dict[str, Any]]:
     now = memory.clock()
-    return [key_record(key, now) for key in found]
+    return [{**key_record(key, now)} for key in found]
 
 
 def _show_keys(records: Sequence[Mapping[str, Any]]) -> None:

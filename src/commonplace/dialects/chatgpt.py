@@ -1,6 +1,6 @@
 """ChatGPT: `search` and `fetch` in the one shape that it takes from servers of data, without developer mode.
 
-A search lists what to fetch, a fetch returns the whole text; both have an address for citations, a page of the dashboard.
+A search lists what to fetch, a fetch returns the whole text; both have an address for citations in the dashboard.
 """
 
 from __future__ import annotations

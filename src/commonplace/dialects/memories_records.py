@@ -6,8 +6,9 @@ As text, every memory is one line, whatever it holds, so that no content can pas
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NotRequired, TypedDict, get_args
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args
 
+from commonplace.dialects.schema import Json, component
 from commonplace.dialects.tool import compact_json
 from commonplace.memory.contradictions import Contradiction
 from commonplace.memory.rules import ActiveRules, rule_paths
@@ -114,7 +115,26 @@ def layer_of(type_: str, metadata: Mapping[str, Any]) -> str:
     return str(stored) if stored in LAYERS else "rule" if type_ == "rule" else "long_term"
 
 
-def sdk_memory(row: Mapping[str, Any]) -> dict[str, Any]:
+@component("SdkMemory")
+class SdkMemory(TypedDict):
+    """A memory as memories.sh's SDK reads it."""
+
+    id: str
+    content: str
+    type: str
+    layer: Annotated[Any, Json(enum=list(LAYERS))]
+    expiresAt: None
+    scope: Annotated[Any, Json(enum=["global", "project"])]
+    projectId: str | None
+    tags: list[str]
+    paths: list[str]
+    category: str | None
+    metadata: dict[str, Any]
+    createdAt: Annotated[str, Json(description="2025-03-15T14:30:00.000Z")]
+    updatedAt: Annotated[str, Json(description="2025-03-15T14:30:00.000Z")]
+
+
+def sdk_memory(row: Mapping[str, Any]) -> SdkMemory:
     """A memory of one of our replies, as the SDK reads it."""
     return {
         "id": row["id"],

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict, cast
 
+from commonplace.dialects.schema import Json, component
 from commonplace.memory.export_conversations import conversation_data
 from commonplace.memory.items import is_stale
 from commonplace.memory.spaces import SpaceEntry
-from commonplace.model import DETAIL_FIELDS, Change, Item, Key, Project, Session, Stream
+from commonplace.model import DETAIL_FIELDS, Change, Item, Key, Kind, Project, Session, Stream
 from commonplace.text.dates import iso_time, short_iso_time
 from commonplace.text.redact import redact, redact_data
 
@@ -16,14 +17,176 @@ if TYPE_CHECKING:
     from commonplace.memory.recall import Hit
 
 
+Time = Annotated[str, Json(description="2025-03-15T14:30:00.000Z")]
+
+
+class ItemHead(TypedDict):
+    """Which item it is."""
+
+    id: int
+    uid: str
+    short_id: str
+    kind: Kind
+    type: str
+    title: str
+
+
+class _ItemContent(ItemHead):
+    content: str
+
+
+class ItemDetails(_ItemContent, total=False):
+    """The fields of all kinds (model.DETAIL_FIELDS); an item has some of those of its own kind."""
+
+    subtitle: str
+    narrative: str
+    facts: str
+    concepts: str
+    files_read: str
+    files_modified: str
+    category: str
+    paths: str
+    role: str
+    speaker: str
+    files: str
+    commands: str
+    errors: str
+    request: str
+    investigated: str
+    learned: str
+    completed: str
+    next_steps: str
+    notes: str
+    task: str
+    progress: str
+    open_questions: str
+    relevant_files: str
+    snapshot: str
+
+
+@component("Item")
+class ItemRecord(ItemDetails):
+    """Everything about an item."""
+
+    project: str | None
+    session: str | None
+    tags: list[str]
+    importance: float | None
+    created_at: Time
+    created_at_epoch: int
+    updated_at: Time
+    updated_at_epoch: int
+    rev: int
+    is_stale: bool
+    forgotten_at: str | None
+    superseded_by: int | None
+    metadata: dict[str, Any]
+    # Of a damaged item: the fields that could not be read as they should be, and what was found there.
+    damaged: NotRequired[dict[str, Any]]
+
+
+@component("Brief")
+class ItemBrief(ItemHead):
+    """Which item it was, for replies to a change."""
+
+    project: str | None
+
+
+class ContradictionRecord(ItemBrief):
+    """An earlier item that a new one may replace, and why."""
+
+    reason: str
+
+
+class HitRecord(ItemHead):
+    """A search result: the item in short, and what speaks for it."""
+
+    content: str
+    project: str | None
+    created_at: Time
+    created_at_epoch: int
+    relevance: Annotated[float, Json(minimum=0, maximum=1)]
+    semantic: float
+    lexical: float
+    is_stale: bool
+    damaged: NotRequired[dict[str, Any]]
+
+
+class ChangeRecord(TypedDict):
+    """One line of the history of an item or a conversation; `before` is what it was."""
+
+    rev: int
+    op: str
+    at: Time
+    at_epoch: int
+    before: dict[str, Any]
+
+
+class ProjectRecord(TypedDict):
+    """A project, and how much it has."""
+
+    name: str
+    aliases: list[str]
+    items: int
+    last_at: str | None
+    last_at_epoch: int | None
+
+
+@component("Stream")
+class StreamRecord(TypedDict):
+    """A memory that arrives in chunks."""
+
+    stream_id: str
+    status: Annotated[Any, Json(enum=["open", "finalized", "cancelled"])]
+    type: str
+    tags: list[str]
+    project: str | None
+    chunks: int
+    characters: int
+    created_at: Time
+    touched_at: Time
+    touched_at_epoch: int
+
+
+@component("Key")
+class KeyRecord(TypedDict):
+    """A key, without what makes it one."""
+
+    id: int
+    name: str
+    prefix: str
+    scope: str
+    role: Annotated[Any, Json(enum=["reader", "writer", "admin"])]
+    project: str | None
+    state: Literal["works", "expired", "revoked"]
+    created_at: Time
+    expires_at: str | None
+    revoked_at: str | None
+    used_at: str | None
+    used_at_epoch: int | None
+
+
+@component("Space")
+class SpaceRecord(TypedDict):
+    """A space: what it holds and may hold, and how many keys to it work."""
+
+    name: str
+    created_at: Time
+    items: int
+    bytes: int
+    keys: int
+    max_items: int | None
+    max_bytes: int | None
+
+
 # Names of fields that are others outside.
 _OUTER = {"body": "content", "meta": "metadata", "created_ms": "created_at", "updated_ms": "updated_at"}
 
 
-def item_record(item: Item) -> dict[str, Any]:
+def item_record(item: Item) -> ItemRecord:
     """Everything about an item. Of the fields of its kind, those that it has."""
     details = {name: redact(item.details[name]) for name in DETAIL_FIELDS[item.kind] if item.details.get(name)}
-    return {
+    record: Any = {
         **_head(item),
         "content": redact(item.body),
         **details,
@@ -31,35 +194,39 @@ def item_record(item: Item) -> dict[str, Any]:
         "session": item.session,
         "tags": [redact(tag) for tag in item.tags],
         "importance": item.importance,
-        **_born(item),
+        "created_at": iso_time(item.created_ms),
+        "created_at_epoch": item.created_ms,
         "updated_at": iso_time(item.updated_ms),
         "updated_at_epoch": item.updated_ms,
         "rev": item.rev,
         "is_stale": is_stale(item),
-        "forgotten_at": None if item.forgotten_ms is None else iso_time(item.forgotten_ms),
+        "forgotten_at": _iso_or_none(item.forgotten_ms),
         "superseded_by": item.superseded_by,
         "metadata": dict(item.meta),
         **_damage(item),
     }
+    return cast(ItemRecord, record)
 
 
-def hit_record(hit: Hit) -> dict[str, Any]:
-    """A search result: the item in short, and what speaks for it."""
+def hit_record(hit: Hit) -> HitRecord:
+    """A search result."""
     item = hit.item
-    return {
+    record: Any = {
         **_head(item),
         "content": item_content(item),
         "project": item.project,
-        **_born(item),
+        "created_at": iso_time(item.created_ms),
+        "created_at_epoch": item.created_ms,
         "relevance": round(hit.relevance, 4),
         "semantic": round(hit.semantic, 4),
         "lexical": round(hit.lexical, 4),
         "is_stale": is_stale(item),
         **_damage(item),
     }
+    return cast(HitRecord, record)
 
 
-def change_record(change: Change) -> dict[str, Any]:
+def change_record(change: Change) -> ChangeRecord:
     """One line of an item's history; `before` is what it was, with `body` under its outer name."""
     before: dict[str, Any] = {
         "content" if name == "body" else name: redact(value) if isinstance(value, str) else value
@@ -74,17 +241,17 @@ def change_record(change: Change) -> dict[str, Any]:
     }
 
 
-def project_record(project: Project) -> dict[str, Any]:
+def project_record(project: Project) -> ProjectRecord:
     return {
         "name": project.name,
         "aliases": list(project.aliases),
         "items": project.items,
-        "last_at": None if project.last_ms is None else iso_time(project.last_ms),
+        "last_at": _iso_or_none(project.last_ms),
         "last_at_epoch": project.last_ms,
     }
 
 
-def stream_record(stream: Stream) -> dict[str, Any]:
+def stream_record(stream: Stream) -> StreamRecord:
     """A stream as a program reads it."""
     return {
         "stream_id": stream.id,
@@ -100,7 +267,7 @@ def stream_record(stream: Stream) -> dict[str, Any]:
     }
 
 
-def key_record(key: Key, now_ms: int) -> dict[str, Any]:
+def key_record(key: Key, now_ms: int) -> KeyRecord:
     """A key as a program reads it, without what makes it one."""
     return {
         "id": key.id,
@@ -111,14 +278,14 @@ def key_record(key: Key, now_ms: int) -> dict[str, Any]:
         "project": key.project,
         "state": "revoked" if key.revoked_ms is not None else "works" if key.works(now_ms) else "expired",
         "created_at": iso_time(key.created_ms),
-        "expires_at": None if key.expires_ms is None else iso_time(key.expires_ms),
-        "revoked_at": None if key.revoked_ms is None else iso_time(key.revoked_ms),
-        "used_at": None if key.used_ms is None else iso_time(key.used_ms),
+        "expires_at": _iso_or_none(key.expires_ms),
+        "revoked_at": _iso_or_none(key.revoked_ms),
+        "used_at": _iso_or_none(key.used_ms),
         "used_at_epoch": key.used_ms,
     }
 
 
-def space_record(space: SpaceEntry) -> dict[str, Any]:
+def space_record(space: SpaceEntry) -> SpaceRecord:
     """A space as a program reads it: what it holds and may hold, and how many keys to it work."""
     return {
         "name": space.name,
@@ -151,12 +318,12 @@ def conversation_record(session: Session) -> dict[str, Any]:
     return cast(dict[str, Any], redact_data(data | more))
 
 
-def item_brief(item: Item) -> dict[str, Any]:
+def item_brief(item: Item) -> ItemBrief:
     """Which item it was, for replies to a change."""
     return {**_head(item), "project": item.project}
 
 
-def contradiction_record(found: Contradiction) -> dict[str, Any]:
+def contradiction_record(found: Contradiction) -> ContradictionRecord:
     """An earlier item that a new one may replace, and why."""
     return {**item_brief(found.item), "reason": found.reason}
 
@@ -174,7 +341,7 @@ def parse_id(text: str) -> int | str:
     return int(bare) if bare.isascii() and bare.isdecimal() and len(bare) < 12 else text
 
 
-def _head(item: Item) -> dict[str, Any]:
+def _head(item: Item) -> ItemHead:
     return {
         "id": item.id,
         "uid": item.uid,
@@ -192,5 +359,5 @@ def _damage(one: Item | Session) -> dict[str, Any]:
     return {"damaged": {_OUTER.get(name, name): redact(found) for name, found in one.damaged.items()}}
 
 
-def _born(item: Item) -> dict[str, Any]:
-    return {"created_at": iso_time(item.created_ms), "created_at_epoch": item.created_ms}
+def _iso_or_none(ms: int | None) -> str | None:
+    return None if ms is None else iso_time(ms)

@@ -109,21 +109,3 @@ def _either(kinds: list[Schema]) -> Schema:
 
 def _unless_any(keyword: str, type_: Any, part: Callable[[Any], Schema]) -> Schema:
     return {} if type_ is Any else {keyword: part(type_)}
-
-
-STRING: Schema = {"type": "string"}
-INTEGER: Schema = {"type": "integer"}
-NUMBER: Schema = {"type": "number"}
-BOOLEAN: Schema = {"type": "boolean"}
-OBJECT: Schema = {"type": "object"}
-STRING_OR_NULL: Schema = {"type": ["string", "null"]}
-
-
-def record(properties: Schema, optional: tuple[str, ...] = ()) -> Schema:
-    """An object that has all of these properties but the optional ones."""
-    required = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": properties, "required": required}
-
-
-def array(of: Schema) -> Schema:
-    return {"type": "array", "items": of}

@@ -68,7 +68,7 @@ class ApiHandler(MethodHandler[Endpoint]):
             response.headers["Allow"] = self._allow
         return response
 
-    async def _computed(self, endpoint: Endpoint, key: Key | None, request: Request, body: ReceivedBody) -> Answer:
+    async def _computed(self, endpoint: Endpoint, key: Key | None, request: Request, body: ReceivedBody) -> Answer[Any]:
         """Have it done where it delays nobody else: in threads of its kind, or by a helper if much was sent."""
         workers, state, memory = self._server.workers, request.scope["state"], memory_of(request)
         sent = _ReceivedRequest.of(request, body)
@@ -115,7 +115,7 @@ def _answered(
     sent: _ReceivedRequest,
     server: ServerContext,
     recheck: Callable[[], None],
-) -> Answer:
+) -> Answer[Any]:
     """Everything that takes time, in one piece of work."""
     if key is not None:
         memory.embeddings.note_request()
@@ -138,7 +138,7 @@ def _answered(
 
 def _answered_in_helper(
     settings: Settings, home: str, method: str, path: str, key: Key, sent: _ReceivedRequest
-) -> Answer:
+) -> Answer[Any]:
     """The same in a helper process."""
     endpoint = next(one for one in ENDPOINTS if (one.method, one.path) == (method, path))
     return _answered(reopen_memory(settings, home, key.project), endpoint, key, sent, _helper_context(), _unchecked)
@@ -175,7 +175,7 @@ def _unchecked() -> None:
     """For whoever needs no key."""
 
 
-def _redacted_answer(answer: Answer) -> Answer:
+def _redacted_answer(answer: Answer[Any]) -> Answer[Any]:
     """The answer as bytes, without secrets, except one that the caller asked to be made."""
     if answer.data is None:
         return answer
@@ -186,17 +186,17 @@ def _redacted_answer(answer: Answer) -> Answer:
     )
 
 
-def _redacted_data(answer: Answer) -> Any:
-    return answer.data if answer.ours else redact_data(answer.data)
+def _redacted_data(answer: Answer[Any]) -> Any:
+    return answer.data if answer.trusted else redact_data(answer.data)
 
 
 def _answered_once(
     memory: LocalMemory, endpoint: Endpoint, checked: ApiRequest[object, object], name: str, who: str, print_: bytes
-) -> Answer:
+) -> Answer[Any]:
     """Do it unless it was done under this name; then answer as the first time."""
     if not IDEMPOTENCY_KEY.fullmatch(name):
         raise InvalidInput("The Idempotency-Key is not a name.", "Use 1 to 200 visible ASCII characters.")
-    made: list[Answer] = []
+    made: list[Answer[Any]] = []
     refused: list[CommonplaceError] = []
 
     def work() -> SavedReply:
@@ -225,7 +225,7 @@ def _fingerprint(sent: _ReceivedRequest) -> bytes:
     return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in parts)).digest()
 
 
-def _rendered(endpoint: Endpoint, answer: Answer, request: Request) -> Response:
+def _rendered(endpoint: Endpoint, answer: Answer[Any], request: Request) -> Response:
     headers = {"Cache-Control": "no-store" if endpoint.method in WRITING_METHODS else "no-cache", **answer.headers}
     if answer.etag:
         headers["ETag"] = answer.etag

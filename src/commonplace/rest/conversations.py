@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, NotRequired, TypedDict
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field
 
-from commonplace.dialects.records import change_record
+from commonplace.dialects.records import ChangeRecord, change_record
+from commonplace.dialects.schema import Json, component
+from commonplace.dialects.sekha_records import StatusCounts, status_counts
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory import conversations
 from commonplace.memory.conversations import (
@@ -27,26 +29,15 @@ from commonplace.memory.conversations import (
     update_conversation,
 )
 from commonplace.memory.conversations import count_conversations as how_many
-from commonplace.memory.export_conversations import message_data
 from commonplace.memory.items import MAX_PAGE
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.stats import session_totals
-from commonplace.memory.summarise_and_label import (
-    DIGEST_METHOD,
-    MAX_LABELS,
-    ConversationDigest,
-    LabelSuggestion,
-    digest_conversation,
-    label_suggestions,
-    label_suggestions_for_texts,
-)
 from commonplace.model import Item, Session, SessionScope
 from commonplace.rest import fields
-from commonplace.rest.conversation_records import conversation_row, listed_row, suggestion_row
+from commonplace.rest.conversation_records import ConversationRow, ListedRow, conversation_row, listed_row
 from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
 from commonplace.rest.fields import Strict
-from commonplace.rest.messages import MessageBody, MessageList, new_messages_of
-from commonplace.text.dates import short_iso_time
+from commonplace.rest.messages import MessageList, MessageRow, message_row, new_messages_of
 from commonplace.text.paths import ROOT_FOLDER, normalise_folder
 from commonplace.text.titles import title_of
 
@@ -82,16 +73,16 @@ class Chosen(Strict):
 
     def scope(self, *, empty: bool = False) -> SessionScope | None:
         """The same as a scope; None if no conversation can be all of this."""
-        wanted = {self.status} if self.status else set(STATUSES)
-        for status, request in (("pinned", self.pinned), ("archived", self.archived)):
-            if request is not None:
-                wanted &= {status} if request else set(STATUSES) - {status}
-        if not wanted:
+        statuses = {self.status} if self.status else set(STATUSES)
+        for status, included in (("pinned", self.pinned), ("archived", self.archived)):
+            if included is not None:
+                statuses &= {status} if included else set(STATUSES) - {status}
+        if not statuses:
             return None
         return SessionScope(
             folder=normalise_folder(self.folder) if self.folder else "",
             labels=(self.label,) if self.label else (),
-            statuses=tuple(sorted(wanted)) if len(wanted) < len(STATUSES) else (),
+            statuses=tuple(sorted(statuses)) if len(statuses) < len(STATUSES) else (),
             project=self.project,
             empty=empty,
         )
@@ -116,14 +107,60 @@ class Seen(Strict):
     forgotten: bool = Field(False, description="Show it even if it was forgotten, then without its messages.")
 
 
-def create_conversation(memory: LocalMemory, request: ApiRequest[None, NewConversationRequest]) -> Answer:
+@component("ConversationWithMessages")
+class ConversationWithMessages(ConversationRow):
+    """A conversation with its messages, unless they were not asked for."""
+
+    messages: NotRequired[list[MessageRow]]
+
+
+@component("ConversationStored")
+class StoredConversationRow(ConversationRow):
+    """A conversation that was stored."""
+
+    duplicate: Annotated[bool, Json(description="The same was stored before.")]
+
+
+@component("ConversationList")
+class ConversationList(TypedDict):
+    """A page of conversations; one of its clients reads the one name, one the other."""
+
+    results: list[ListedRow]
+    conversations: list[ListedRow]
+    total: int
+    page: int
+    page_size: int
+    next_cursor: str | None
+
+
+class ConversationCount(TypedDict):
+    """How many conversations there are."""
+
+    count: int
+    total: int
+    by_status: StatusCounts
+
+
+@component("ConversationChanges")
+class ConversationHistory(TypedDict):
+    """What a conversation was before each change."""
+
+    id: str
+    conversation_id: str
+    rev: int
+    changes: list[ChangeRecord]
+
+
+def create_conversation(
+    memory: LocalMemory, request: ApiRequest[None, NewConversationRequest]
+) -> Answer[StoredConversationRow]:
     """Keep a conversation. The same again is found instead of repeated."""
     new = request.body
     messages = new_messages_of(new.messages)
-    kept = store_conversation(
+    stored = store_conversation(
         memory,
         NewConversation(
-            label=new.label or _title([said.content for said in messages]),
+            label=new.label or _title([message.content for message in messages]),
             messages=messages,
             folder=new.folder or ROOT_FOLDER,
             importance=new.camel_score if new.importance_score is None else new.importance_score,
@@ -132,62 +169,66 @@ def create_conversation(memory: LocalMemory, request: ApiRequest[None, NewConver
             meta=new.metadata or {},
         ),
     )
-    data = conversation_row(kept.session) | {"duplicate": kept.duplicate}
-    headers = {"Location": f"/api/v1/conversations/{kept.session.uid}"}
-    return Answer(data, status=200 if kept.duplicate else 201, etag=etag_of(kept.session), headers=headers)
+    session = stored.session
+    data: StoredConversationRow = {**conversation_row(session), "duplicate": stored.duplicate}
+    headers = {"Location": f"/api/v1/conversations/{session.uid}"}
+    return Answer(data, status=200 if stored.duplicate else 201, etag=etag_of(session), headers=headers)
 
 
-def list_conversations(memory: LocalMemory, request: ApiRequest[Listed, None]) -> Answer:
+def list_conversations(memory: LocalMemory, request: ApiRequest[Listed, None]) -> Answer[ConversationList]:
     """Conversations, the one with the newest message first."""
     return _list_answer(memory, request.query, request.query.scope())
 
 
-def list_sessions(memory: LocalMemory, request: ApiRequest[Listed, None]) -> Answer:
+def list_sessions(memory: LocalMemory, request: ApiRequest[Listed, None]) -> Answer[ConversationList]:
     """Every session: conversations, and the work of coding agents, in which nobody need have said anything."""
     return _list_answer(memory, request.query, request.query.scope(empty=True))
 
 
-def count_conversations(memory: LocalMemory, request: ApiRequest[Chosen, None]) -> Answer:
+def count_conversations(memory: LocalMemory, request: ApiRequest[Chosen, None]) -> Answer[ConversationCount]:
     """How many conversations there are."""
     scope = request.query.scope()
     found = {} if scope is None else session_totals(memory, scope).statuses
-    by_status = {status: found.get(status, 0) for status in STATUSES}
-    total = sum(by_status.values())
+    by_status = status_counts(found)
+    total = by_status["active"] + by_status["archived"] + by_status["pinned"]
     return Answer({"count": total, "total": total, "by_status": by_status})
 
 
-def read_conversation(memory: LocalMemory, request: ApiRequest[Seen, None]) -> Answer:
+def read_conversation(memory: LocalMemory, request: ApiRequest[Seen, None]) -> Answer[ConversationWithMessages]:
     """Everything about a conversation."""
     wanted = request.query
     session = find_conversation(memory, request.path["id"], forgotten=wanted.forgotten)
     if not wanted.messages or session.forgotten_ms is not None:
         return conversation_answer(session)
     session, messages = open_conversation(memory, session.uid)
-    data = conversation_row(session) | {"messages": [message_data(item) for item in messages]}
+    data: ConversationWithMessages = {
+        **conversation_row(session),
+        "messages": [message_row(item) for item in messages],
+    }
     return Answer(data, etag=_etag_with(session, messages))
 
 
-def forget_conversation(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
+def forget_conversation(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ConversationRow]:
     """Take a conversation and its messages out of every answer; they can be restored."""
     session = find_conversation(memory, request.path["id"], forgotten=True)
     return conversation_answer(conversations.forget_session(memory, session.uid, request.expected_rev(session)))
 
 
-def restore_conversation(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
+def restore_conversation(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ConversationRow]:
     """Bring a forgotten conversation back."""
     session = find_conversation(memory, request.path["id"], forgotten=True)
     request.expected_rev(session)
     return conversation_answer(conversations.restore_session(memory, session.uid))
 
 
-def conversation_history(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
+def conversation_history(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ConversationHistory]:
     """What a conversation was before each change, oldest first."""
     session = find_conversation(memory, request.path["id"], forgotten=True)
     changes = [change_record(one) for one in conversations.conversation_history(memory, session.uid)]
     return Answer({"id": session.uid, "conversation_id": session.uid, "rev": session.rev, "changes": changes})
 
 
-def _list_answer(memory: LocalMemory, wanted: Listed, scope: SessionScope | None) -> Answer:
+def _list_answer(memory: LocalMemory, wanted: Listed, scope: SessionScope | None) -> Answer[ConversationList]:
     size = wanted.limit or wanted.page_size
     skip = (wanted.page - 1) * size if wanted.offset is None else wanted.offset
     total, page = 0, SessionPage((), None)
@@ -196,12 +237,19 @@ def _list_answer(memory: LocalMemory, wanted: Listed, scope: SessionScope | None
     elif scope is not None:
         page, total = conversations_by_number(memory, scope, size, skip)
     rows = [listed_row(session) for session in page.sessions]
-    # One of its clients reads the one name, one the other.
-    data = {"results": rows, "conversations": rows, "total": total, "page": skip // size + 1, "page_size": size}
-    return Answer(data | {"next_cursor": page.next_cursor})
+    return Answer(
+        {
+            "results": rows,
+            "conversations": rows,
+            "total": total,
+            "page": skip // size + 1,
+            "page_size": size,
+            "next_cursor": page.next_cursor,
+        }
+    )
 
 
-def conversation_answer(session: Session) -> Answer:
+def conversation_answer(session: Session) -> Answer[Any]:
     """A conversation without its messages."""
     return Answer(conversation_row(session), etag=etag_of(session))
 
@@ -283,32 +331,32 @@ class NewStatus(Strict):
     status: fields.Status
 
 
-def change_conversation(memory: LocalMemory, request: ApiRequest[None, Changed]) -> Answer:
+def change_conversation(memory: LocalMemory, request: ApiRequest[None, Changed]) -> Answer[ConversationRow]:
     """Change what is named; the rest stays. What it was goes to its history."""
     return _changed(memory, request, request.body)
 
 
-def put_conversation(memory: LocalMemory, request: ApiRequest[None, Changed]) -> Answer:
+def put_conversation(memory: LocalMemory, request: ApiRequest[None, Changed]) -> Answer[ConversationRow]:
     """The same, for clients that put."""
     return _changed(memory, request, request.body)
 
 
-def put_label(memory: LocalMemory, request: ApiRequest[None, NewLabel]) -> Answer:
+def put_label(memory: LocalMemory, request: ApiRequest[None, NewLabel]) -> Answer[ConversationRow]:
     """Give it another title."""
     return _changed(memory, request, Changed(label=request.body.label, folder=request.body.folder))
 
 
-def put_folder(memory: LocalMemory, request: ApiRequest[None, NewFolder]) -> Answer:
+def put_folder(memory: LocalMemory, request: ApiRequest[None, NewFolder]) -> Answer[ConversationRow]:
     """Put it into another folder."""
     return _changed(memory, request, Changed(folder=request.body.folder))
 
 
-def put_status(memory: LocalMemory, request: ApiRequest[None, NewStatus]) -> Answer:
+def put_status(memory: LocalMemory, request: ApiRequest[None, NewStatus]) -> Answer[ConversationRow]:
     """Give it another status."""
     return _changed(memory, request, Changed(status=request.body.status))
 
 
-def put_pin(memory: LocalMemory, request: ApiRequest[None, Pinned]) -> Answer:
+def put_pin(memory: LocalMemory, request: ApiRequest[None, Pinned]) -> Answer[ConversationRow]:
     """Pin it, which is importance 10, or unpin it."""
     if request.body.pinned:
         return _changed(memory, request, Changed(status="pinned"))
@@ -316,7 +364,7 @@ def put_pin(memory: LocalMemory, request: ApiRequest[None, Pinned]) -> Answer:
     return conversation_answer(unpin_conversation(memory, request.path["id"]))
 
 
-def put_archive(memory: LocalMemory, request: ApiRequest[None, Archived]) -> Answer:
+def put_archive(memory: LocalMemory, request: ApiRequest[None, Archived]) -> Answer[ConversationRow]:
     """Archive it, or bring it back from there."""
     if request.body.archived:
         return _changed(memory, request, Changed(status="archived"))
@@ -324,7 +372,7 @@ def put_archive(memory: LocalMemory, request: ApiRequest[None, Archived]) -> Ans
     return conversation_answer(unarchive_conversation(memory, request.path["id"]))
 
 
-def _changed(memory: LocalMemory, request: ApiRequest[None, Any], wanted: Changed) -> Answer:
+def _changed(memory: LocalMemory, request: ApiRequest[None, Any], wanted: Changed) -> Answer[ConversationRow]:
     session = find_conversation(memory, request.path["id"])
     rev = request.expected_rev(session, wanted.rev)
     arrangement = ConversationChanges(
@@ -338,92 +386,3 @@ def _changed(memory: LocalMemory, request: ApiRequest[None, Any], wanted: Change
     return conversation_answer(
         session if arrangement == ConversationChanges() else update_conversation(memory, session.uid, arrangement, rev)
     )
-
-
-Level = Literal["daily", "weekly", "monthly"]
-MOST_MESSAGES = 1000
-
-
-class Summarised(Strict):
-    """Which conversation, and how far back from its last message."""
-
-    conversation_id: fields.Id
-    level: Level = "daily"
-
-
-class Levelled(Strict):
-    """How far back from the last message."""
-
-    level: Level = "daily"
-
-
-def _either(schema: dict[str, Any]) -> None:
-    schema["anyOf"] = [
-        {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
-        for name in ("conversation_id", "messages")
-    ]
-
-
-class Unlabelled(Strict):
-    """What needs a label: a conversation that is kept, or messages that are not."""
-
-    model_config = ConfigDict(**Strict.model_config, json_schema_extra=_either)
-
-    conversation_id: fields.Id | None = None
-    messages: Annotated[list[MessageBody], Field(min_length=1, max_length=MOST_MESSAGES, fail_fast=True)] | None = None
-    count: Annotated[int, Field(ge=1, le=50), fields.WHOLE] = MAX_LABELS
-
-    @model_validator(mode="after")
-    def names_something(self) -> Unlabelled:
-        if self.conversation_id is None and self.messages is None:
-            raise ValueError("Give a conversation_id, or messages")
-        return self
-
-
-def summarize(memory: LocalMemory, request: ApiRequest[None, Summarised]) -> Answer:
-    """The main sentences of a conversation's last day, week or month."""
-    return _summary_answer(digest_conversation(memory, request.body.conversation_id, request.body.level))
-
-
-def summarize_conversation(memory: LocalMemory, request: ApiRequest[Levelled, None]) -> Answer:
-    """The same, by the conversation's address."""
-    return _summary_answer(digest_conversation(memory, request.path["id"], request.query.level))
-
-
-def suggest_labels(memory: LocalMemory, request: ApiRequest[None, Unlabelled]) -> Answer:
-    """Labels that would suit: of conversations like it, and of its own words."""
-    wanted = request.body
-    if wanted.conversation_id is None:
-        texts = [said.content for said in new_messages_of(wanted.messages or [])]
-        return _labels_answer("", label_suggestions_for_texts(memory, texts, wanted.count))
-    session, found = label_suggestions(memory, wanted.conversation_id, wanted.count)
-    return _labels_answer(session.uid, found)
-
-
-def suggest_conversation_labels(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
-    """The same, by the conversation's address, as a bare list."""
-    _session, found = label_suggestions(memory, request.path["id"])
-    return Answer([suggestion_row(one) for one in found])
-
-
-def _summary_answer(made: ConversationDigest) -> Answer:
-    at = short_iso_time(made.made_ms)
-    return Answer(
-        {
-            "conversation_id": made.session.uid,
-            "level": made.level,
-            "summary": made.text,
-            "method": DIGEST_METHOD,
-            "model": DIGEST_METHOD,
-            "tokens_used": 0,
-            "message_count": made.messages,
-            "token_count": made.tokens,
-            "created_at": at,
-            "generated_at": at,
-        }
-    )
-
-
-def _labels_answer(id_: str, found: list[LabelSuggestion]) -> Answer:
-    rows = [suggestion_row(one) for one in found]
-    return Answer({"conversation_id": id_, "suggestions": rows, "top_suggestion": rows[0] if rows else None})

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from types import NoneType
+from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
-from commonplace.dialects.schema import Schema
 from commonplace.errors import Conflict
 from commonplace.input_limits import MAX_VALUES
 from commonplace.memory.local_memory import LocalMemory
@@ -28,6 +29,7 @@ RECHECK_SECONDS = 2.0
 
 _Query = TypeVar("_Query")
 _Body = TypeVar("_Body")
+_Reply = TypeVar("_Reply")
 # After the revision there may be a mark of what belongs to it.
 _REV = re.compile(r'(?:W/)?"r([0-9]{1,15})(?:[.][0-9a-f]+)?"')
 
@@ -86,52 +88,52 @@ class ApiRequest(Generic[_Query, _Body]):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Generic[_Reply]):
     """What to reply: `data` as JSON, else `content` as it is, else a `stream` of lines.
 
-    `ours`: nothing in the data is what somebody said, so nothing in it is blacked out. `told_once` joins it, and is
-    not kept for repeating. `media` is what it is where that differs from the endpoint's own.
+    Secrets are removed from the data unless it is `trusted`: made by this program, with nothing in it that somebody
+    wrote. `shown_once` joins it, and is not saved for repeating. `media` is the media type where that differs from the
+    endpoint's own.
     """
 
-    data: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
+    data: _Reply | None = None
     status: int = 200
     etag: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    ours: bool = False
+    trusted: bool = False
     shown_once: Mapping[str, Any] = field(default_factory=dict)
     content: bytes = b""
     stream: Callable[[], AsyncIterator[bytes]] | None = None
     media: str | None = None
 
 
-Call = Callable[[LocalMemory, ApiRequest[Any, Any]], Answer]
+Call = Callable[[LocalMemory, ApiRequest[Any, Any]], Answer[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One row: where, what for, who may, what goes in and what comes out.
+    """One row: where, what for, who may. What goes in and what comes out is in the signature of its function.
 
-    `reply` is the JSON schema of the answer; `media` is what it is where it is not JSON, and `json_reply` the schema
-    of the JSON that some callers of such an endpoint get instead. `also` are statuses that
-    it can answer besides `status` and those of every endpoint. Without a `scope` no key is asked for.
+    `media` is the media type of the answer where it is not JSON, and `json_reply` the type of the JSON that some
+    callers of such an endpoint get instead. `also` are statuses that it can answer besides `status` and those of every
+    endpoint. Without a `scope` no key is needed.
     """
 
     method: Method
     path: str
-    summary: str
-    tag: str
-    scope: Scope | None
     call: Call
-    reply: Schema | None = None
-    query: type[BaseModel] | None = None
-    body: type[BaseModel] | None = None
+    # Unique among endpoints, for clients that are generated from the document.
+    operation_id: str
+    summary: str
+    scope: Scope | None
+    tag: str = ""
     status: int = 200
     also: tuple[int, ...] = ()
     media: str = "application/json"
-    json_reply: Schema | None = None
+    json_reply: Any = None
     headers: tuple[str, ...] = ()
     body_optional: bool = False
-    # Kinds of body that are kept in files instead of being read.
+    # Media types of bodies that are saved to files instead of being read.
     takes: tuple[str, ...] = ()
     # Whether its body may come packed by gzip.
     packed: bool = False
@@ -146,10 +148,28 @@ class Endpoint:
         return re.findall(r"{(\w+)", self.path)
 
     @property
-    def name(self) -> str:
-        """Unique among endpoints, for clients that are generated."""
-        room = self.call.__module__.rpartition(".")[2]
-        return f"{room}_{self.call.__name__.strip('_')}_{self.method.lower()}"
+    def query(self) -> type[BaseModel] | None:
+        """What checks and describes its query; None if it has none."""
+        return _signature(self.call)[0]
+
+    @property
+    def body(self) -> type[BaseModel] | None:
+        """What checks and describes its body; None if it has none."""
+        return _signature(self.call)[1]
+
+    @property
+    def reply(self) -> Any:
+        """The type of its answer's data; None if that is no JSON."""
+        return _signature(self.call)[2]
+
+
+@cache
+def _signature(call: Call) -> tuple[type[BaseModel] | None, type[BaseModel] | None, Any]:
+    """The types of query, body and reply: `(memory, request: ApiRequest[Query, Body]) -> Answer[Reply]`."""
+    hints = get_type_hints(call, include_extras=True)
+    reply = get_args(hints.pop("return"))[0]
+    query, body = next(get_args(hint) for hint in hints.values() if get_origin(hint) is ApiRequest)
+    return tuple(None if one is NoneType else one for one in (query, body, reply))  # type: ignore[return-value]
 
 
 def caller_id(key: Key | None) -> int | None:

@@ -1,328 +1,350 @@
-"""Every endpoint, in the order of the documentation. To add one: a function, its models, and a row here."""
+"""Every endpoint, in the order of the documentation. To add one: a function with its types, and a row here."""
 
 from __future__ import annotations
 
-from commonplace.dialects.kiro_records import ContextReply
-from commonplace.dialects.schema import schema_of
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
 from commonplace.input_limits import MAX_VALUES_OF_MANY
 from commonplace.rest import (
-    conversation_shapes,
-    conversation_table,
+    conversations,
     events,
+    import_export,
     items,
     keys_and_spaces,
     memories_sdk,
+    messages,
     metrics,
     openapi,
+    pruning,
     search,
-    shapes,
+    sekha_tools,
+    status,
     streams,
+    summaries,
     sync,
     verbs,
 )
-from commonplace.rest.endpoint import Endpoint
+from commonplace.rest.endpoint import Call, Endpoint, Method, Scope
 
-_ITEMS = "/api/v1/items"
-_STREAMS = "/api/v1/streams"
-_IF_MATCH = ("If-Match",)
+# Paths are below this unless they begin with one of the others.
+_ROOT, _OTHER_ROOTS = "/api/v1", ("/api/", "/mcp/", "/metrics")
 
-ITEMS = (
-    Endpoint("GET", _ITEMS, "List items", "Items", "read", items.list_items, shapes.PAGE, query=items.Listed),
-    Endpoint(
-        *("POST", _ITEMS, "Remember", "Items", "write", items.create_item, shapes.CREATED),
-        body=items.ItemBody,
+
+def _row(
+    method: Method,
+    path: str,
+    call: Call,
+    operation: str,
+    summary: str,
+    *,
+    scope: Scope | None = "write",
+    if_match: bool = False,
+    many_values: bool = False,
+    **more: Any,
+) -> Endpoint:
+    """A row; `operation` with the method names it for clients that are generated from the document."""
+    if if_match:
+        more["headers"] = ("If-Match",)
+    if many_values:
+        more["max_values"] = MAX_VALUES_OF_MANY
+    whole = path if path.startswith(_OTHER_ROOTS) else _ROOT + path
+    return Endpoint(method, whole, call, f"{operation}_{method.lower()}", summary, scope, **more)
+
+
+_get = partial(_row, "GET", scope="read")
+_ask = partial(_row, "POST", scope="read")
+_post = partial(_row, "POST")
+_put = partial(_row, "PUT", if_match=True)
+_patch = partial(_row, "PATCH")
+_delete = partial(_row, "DELETE")
+
+
+def _tagged(tag: str, *rows: Endpoint) -> tuple[Endpoint, ...]:
+    return tuple(replace(row, tag=tag) for row in rows)
+
+
+ITEMS = _tagged(
+    "Items",
+    _get("/items", items.list_items, "items_listing", "List items"),
+    _post("/items", items.create_item, "items_create", "Remember", status=201, also=(200,)),
+    _post(
+        *("/items/batch", items.create_items, "items_create_batch", "Remember several things"),
+        status=201,
+        slow=True,
+        many_values=True,
+    ),
+    _get("/items/{id}", items.read_item, "items_read", "Read an item"),
+    _patch("/items/{id}", items.change_item, "items_change", "Change an item", if_match=True),
+    _delete("/items/{id}", items.forget_item, "items_forget", "Forget an item", if_match=True),
+    _post("/items/{id}/restore", items.restore_item, "items_restore", "Restore an item", if_match=True),
+    _get("/items/{id}/history", items.item_history, "items_history", "What an item was"),
+    _post("/items/{id}/revert", items.revert_item, "items_revert", "Revert an item", body_optional=True, if_match=True),
+    _post("/items/{id}/supersede", items.supersede_item, "items_supersede", "Supersede an item", if_match=True),
+    _get("/items/{id}/timeline", items.item_timeline, "items_timeline", "What happened around an item"),
+)
+
+FINDING = _tagged(
+    "Finding",
+    _get("/search", search.search_items, "search_found", "Search"),
+    _ask("/search", search.search_by_body, "search_found_by_body", "Search with a long question"),
+    _get("/context", search.read_context, "search_context", "Context for a task"),
+    _get("/rules", search.read_rules, "search_rules", "Active rules"),
+)
+
+STREAMS = _tagged(
+    "Streams",
+    _get("/streams", streams.list_streams, "streams_listing", "Open streams"),
+    _post("/streams", streams.start_stream, "streams_start", "Start a stream", status=201, body_optional=True),
+    _post("/streams/{id}/chunks", streams.append_chunk, "streams_append", "Append a chunk"),
+    _post("/streams/{id}/finalize", streams.finalize_stream, "streams_finalize", "Make a memory of a stream"),
+    _delete("/streams/{id}", streams.cancel_stream, "streams_cancel", "Cancel a stream"),
+)
+
+CONVERSATIONS = _tagged(
+    "Conversations",
+    _get("/conversations", conversations.list_conversations, "conversations_listing", "List conversations"),
+    _post(
+        *("/conversations", conversations.create_conversation, "conversations_create", "Store a conversation"),
         status=201,
         also=(200,),
+        many_values=True,
     ),
-    Endpoint(
-        *("POST", f"{_ITEMS}/batch", "Remember several things", "Items", "write", items.create_items, shapes.BATCH),
-        body=items.ItemsBody,
-        max_values=MAX_VALUES_OF_MANY,
-        status=201,
-        slow=True,
+    _get("/conversations/count", conversations.count_conversations, "conversations_count", "Count conversations"),
+    _get("/conversations/{id}", conversations.read_conversation, "conversations_read", "Read a conversation"),
+    _patch(
+        *("/conversations/{id}", conversations.change_conversation, "organising_change", "Change a conversation"),
+        if_match=True,
     ),
-    Endpoint(
-        "GET", f"{_ITEMS}/{{id}}", "Read an item", "Items", "read", items.read_item, shapes.ITEM, query=items.Seen
-    ),
-    Endpoint(
-        *("PATCH", f"{_ITEMS}/{{id}}", "Change an item", "Items", "write", items.change_item, shapes.ITEM),
-        body=items.ItemChanges,
-        headers=_IF_MATCH,
-    ),
-    Endpoint(
-        *("DELETE", f"{_ITEMS}/{{id}}", "Forget an item", "Items", "write", items.forget_item, shapes.FORGOTTEN),
-        headers=_IF_MATCH,
-    ),
-    Endpoint(
-        *("POST", f"{_ITEMS}/{{id}}/restore", "Restore an item", "Items", "write", items.restore_item, shapes.ITEM),
-        headers=_IF_MATCH,
-    ),
-    Endpoint(
-        "GET", f"{_ITEMS}/{{id}}/history", "What an item was", "Items", "read", items.item_history, shapes.HISTORY
-    ),
-    Endpoint(
-        *("POST", f"{_ITEMS}/{{id}}/revert", "Revert an item", "Items", "write", items.revert_item, shapes.ITEM),
-        body=items.Reverted,
-        body_optional=True,
-        headers=_IF_MATCH,
-    ),
-    Endpoint(
-        *("POST", f"{_ITEMS}/{{id}}/supersede", "Supersede an item", "Items", "write"),
-        *(items.supersede_item, shapes.SUPERSEDED),
-        body=items.Superseding,
-        headers=_IF_MATCH,
-    ),
-    Endpoint(
-        *("GET", f"{_ITEMS}/{{id}}/timeline", "What happened around an item", "Items", "read"),
-        *(items.item_timeline, shapes.TIMELINE),
-        query=items.Around,
-    ),
-)
-
-FINDING = (
-    Endpoint(
-        "GET", "/api/v1/search", "Search", "Finding", "read", search.search_items, shapes.FOUND, query=search.Search
-    ),
-    Endpoint(
-        *("POST", "/api/v1/search", "Search with a long question", "Finding", "read"),
-        *(search.search_by_body, shapes.FOUND_EITHER),
-        body=search.SearchBody,
-    ),
-    Endpoint(
-        "GET",
-        "/api/v1/context",
-        "Context for a task",
-        "Finding",
-        "read",
-        search.read_context,
-        schema_of(ContextReply),
-        query=search.Prepared,
-    ),
-    Endpoint(
-        "GET", "/api/v1/rules", "Active rules", "Finding", "read", search.read_rules, shapes.RULES, query=search.Ruled
-    ),
-)
-
-STREAMS = (
-    Endpoint("GET", _STREAMS, "Open streams", "Streams", "read", streams.list_streams, shapes.STREAMS),
-    Endpoint(
-        *("POST", _STREAMS, "Start a stream", "Streams", "write", streams.start_stream, shapes.STREAM),
-        body=streams.NewStream,
-        body_optional=True,
-        status=201,
-    ),
-    Endpoint(
+    _put("/conversations/{id}", conversations.put_conversation, "organising_replace", "Change it by putting"),
+    _put("/conversations/{id}/label", conversations.put_label, "organising_label", "Give it another title"),
+    _put("/conversations/{id}/folder", conversations.put_folder, "organising_folder", "Move it to a folder"),
+    _put("/conversations/{id}/status", conversations.put_status, "organising_status", "Give it a status"),
+    _put("/conversations/{id}/pin", conversations.put_pin, "organising_pin", "Pin or unpin it", body_optional=True),
+    _put(
         *(
-            "POST",
-            f"{_STREAMS}/{{id}}/chunks",
-            "Append a chunk",
-            "Streams",
-            "write",
-            streams.append_chunk,
-            shapes.STREAM,
+            "/conversations/{id}/archive",
+            conversations.put_archive,
+            "organising_archive",
+            "Archive it, or bring it back",
         ),
-        body=streams.Chunk,
+        body_optional=True,
     ),
-    Endpoint(
-        *("POST", f"{_STREAMS}/{{id}}/finalize", "Make a memory of a stream", "Streams", "write"),
-        *(streams.finalize_stream, shapes.FINALIZED),
+    _delete(
+        "/conversations/{id}", conversations.forget_conversation, "conversations_forget", "Forget it", if_match=True
     ),
-    Endpoint(
-        "DELETE", f"{_STREAMS}/{{id}}", "Cancel a stream", "Streams", "write", streams.cancel_stream, shapes.STREAM
+    _post(
+        *("/conversations/{id}/restore", conversations.restore_conversation, "conversations_restore", "Restore it"),
+        if_match=True,
     ),
-)
-
-PLACE = (
-    Endpoint("GET", "/api/v1/projects", "Projects", "Place", "read", keys_and_spaces.list_projects, shapes.PROJECTS),
-    Endpoint(
-        *("POST", "/api/v1/projects/aliases", "Give a project another name", "Place", "write"),
-        *(keys_and_spaces.place_add_alias, shapes.ALIAS),
-        body=keys_and_spaces.Alias,
-        also=(404,),
-    ),
-    Endpoint("GET", "/api/v1/status", "Status", "Place", "read", keys_and_spaces.read_status, shapes.STATUS),
-    Endpoint("GET", "/api/v1/keys", "Keys", "Place", "admin", keys_and_spaces.list_keys, shapes.KEYS),
-    Endpoint(
-        *("POST", "/api/v1/keys", "Make a key", "Place", "admin", keys_and_spaces.create_key, shapes.NEW_KEY),
-        body=keys_and_spaces.NewKey,
+    _get("/conversations/{id}/history", conversations.conversation_history, "conversations_history", "What it was"),
+    _get("/conversations/{id}/messages", messages.list_messages, "messages_listing", "Its messages"),
+    _post(
+        *("/conversations/{id}/messages", messages.add_messages, "messages_add", "Add messages"),
         status=201,
+        if_match=True,
+        many_values=True,
     ),
-    Endpoint("DELETE", "/api/v1/keys/{id}", "Revoke a key", "Place", "admin", keys_and_spaces.revoke_key, shapes.KEY),
-)
-
-_SPACE = "/api/v1/spaces/{name}"
-SPACES = (
-    Endpoint("GET", "/api/v1/spaces", "Spaces", "Spaces", "read", keys_and_spaces.list_spaces, shapes.SPACES),
-    Endpoint(
-        *("POST", "/api/v1/spaces", "Make a space", "Spaces", "admin", keys_and_spaces.create_space, shapes.SPACE),
-        body=keys_and_spaces.NewSpace,
-        status=201,
-    ),
-    Endpoint("GET", _SPACE, "A space", "Spaces", "read", keys_and_spaces.read_space, shapes.SPACE),
-    Endpoint(
-        *("PATCH", _SPACE, "Limit a space", "Spaces", "admin", keys_and_spaces.set_space_limits, shapes.SPACE),
-        body=keys_and_spaces.SpaceLimits,
-    ),
-    Endpoint(
-        "GET",
-        f"{_SPACE}/keys",
-        "Who has a key to a space",
-        "Spaces",
-        "admin",
-        keys_and_spaces.list_space_keys,
-        shapes.KEYS,
-    ),
-    Endpoint(
+    _ask("/conversations/{id}/summary", summaries.summarize_conversation, "summaries_summary", "Summarize it"),
+    _ask(
         *(
-            "POST",
-            f"{_SPACE}/keys",
-            "Invite into a space",
-            "Spaces",
-            "admin",
-            keys_and_spaces.create_space_key,
-            shapes.NEW_KEY,
+            "/conversations/{id}/suggest-labels",
+            summaries.suggest_conversation_labels,
+            "summaries_labels_of",
+            "Labels for it",
         ),
-        body=keys_and_spaces.Invitation,
-        status=201,
     ),
-    Endpoint(
+    _get("/sessions", conversations.list_sessions, "conversations_sessions", "List sessions"),
+    _post(
         *(
-            "DELETE",
-            f"{_SPACE}/keys/{{id}}",
-            "Revoke a key to a space",
-            "Spaces",
-            "admin",
-            keys_and_spaces.revoke_space_key,
-            shapes.KEY,
-        )
+            "/messages/{id}/importance",
+            messages.message_importance,
+            "messages_importance",
+            "How important a message is",
+        ),
+        body_optional=True,
+    ),
+    _ask("/messages/score", messages.score_message, "messages_scored", "How important, by its id", also=(404,)),
+)
+
+ASKING = _tagged(
+    "Asking",
+    _ask("/query", search.query, "queries_query", "Ask"),
+    _ask("/query/smart", search.smart, "queries_smart", "Ask, with a context"),
+    _ask("/search/fts", search.by_words, "queries_by_words", "Look for words"),
+    _ask("/context/assemble", search.assembled, "queries_assembled", "Messages for a model"),
+    _ask("/summarize", summaries.summarize, "summaries_summarize", "Summarize a conversation", also=(404,)),
+    _ask("/labels/suggest", summaries.suggest_labels, "summaries_labels", "Suggest labels", also=(404,)),
+)
+
+KEEPING = _tagged(
+    "Keeping",
+    _get("/prune/suggestions", pruning.prune_suggestions, "pruning_suggestions", "What could go", slow=True),
+    _ask(
+        *("/prune/dry-run", pruning.prune_dry_run, "pruning_dry_run", "What could go, by a body"),
+        body_optional=True,
+        slow=True,
+    ),
+    _post(
+        "/prune/execute", pruning.prune_execute, "pruning_execute", "Archive what was chosen", also=(404,), slow=True
+    ),
+    _get("/stats", status.read_statistics, "figures_figures", "Statistics"),
+    _get("/export", import_export.export_conversations, "moving_export", "Export conversations", slow=True),
+    _get(
+        *("/archive", import_export.export_archive, "archive_archive", "Everything as an archive"),
+        scope="admin",
+        media=import_export.ARCHIVE_MEDIA,
+        slow=True,
+    ),
+    _post(
+        *("/import", import_export.import_files, "moving_import", "Import conversations or an archive"),
+        takes=import_export.UPLOAD_MEDIA,
+        slow=True,
+    ),
+    _post(
+        *("/rebuild-embeddings", status.rebuild_embeddings, "figures_rebuild_embeddings", "Make all vectors again"),
+        scope="admin",
+        status=202,
+        slow=True,
     ),
 )
 
-_SYNC = "/api/v1/sync"
-SYNCING = (
-    Endpoint("GET", _SYNC, "Where the space stands", "Syncing", "read", sync.sync_position, sync.STANDING),
-    Endpoint(
-        *("GET", f"{_SYNC}/changes", "What changed", "Syncing", "read", sync.changes, sync.CHANGES),
-        query=sync.Since,
-        slow=True,
+TOOLS = _tagged(
+    "Tools",
+    _get("/mcp/tools", sekha_tools.list_tools, "tools_listing", "The tools"),
+    _get("/api/v1/mcp/tools", sekha_tools.list_api_tools, "tools_listing_of_api", "The tools again"),
+    _post(
+        *("/mcp/tools/memory_store", sekha_tools.memory_store, "tools_memory_store", "The tool memory_store"),
+        many_values=True,
     ),
-    Endpoint(
-        *("POST", f"{_SYNC}/compare", "What differs", "Syncing", "read", sync.compare, sync.DIFFERING),
-        body=sync.Digests,
-        packed=True,
-        max_values=MAX_VALUES_OF_MANY,
-        slow=True,
+    _ask("/mcp/tools/memory_search", sekha_tools.memory_search, "tools_memory_search", "The tool memory_search"),
+    _post(
+        *("/mcp/tools/memory_update", sekha_tools.memory_update, "tools_memory_update", "The tool memory_update"),
+        also=(404,),
     ),
-    Endpoint(
-        *("POST", f"{_SYNC}/fetch", "Records by name", "Syncing", "read", sync.records_by_name, sync.FETCHED),
-        body=sync.Names,
-        packed=True,
-        max_values=MAX_VALUES_OF_MANY,
-        slow=True,
+    _ask(
+        *(
+            "/mcp/tools/memory_get_context",
+            sekha_tools.memory_get_context,
+            "tools_memory_get_context",
+            "The tool memory_get_context",
+        ),
+        also=(404,),
     ),
-    Endpoint(
-        *("GET", f"{_SYNC}/records", "Records that changed", "Syncing", "read", sync.changed_records, sync.RECORDS),
-        query=sync.Since,
-        slow=True,
+    _ask("/mcp/tools/memory_prune", sekha_tools.memory_prune, "tools_memory_prune", "The tool memory_prune", slow=True),
+    _ask(
+        *("/mcp/tools/memory_export", sekha_tools.memory_export, "tools_memory_export", "The tool memory_export"),
+        also=(404,),
     ),
-    Endpoint(
-        *("POST", f"{_SYNC}/records", "Take records in", "Syncing", "write", sync.take_records, sync.TAKEN),
-        body=sync.SyncRecords,
-        packed=True,
-        max_values=MAX_VALUES_OF_MANY,
-        slow=True,
-    ),
+    _ask("/mcp/tools/memory_stats", sekha_tools.memory_stats, "tools_memory_stats", "The tool memory_stats"),
+    _ask("/mcp/memory/search", search.query_for_bridge, "queries_searched", "Search, for one client"),
+    _ask("/mcp/memory/stats", status.statistics_by_body, "figures_figures_by_body", "Statistics, for one client"),
 )
 
-_SDK, _SDK_TAG = memories_sdk.ROOT, "memories.sh SDK"
-MEMORIES_SDK = (
-    Endpoint(
-        *("POST", f"{_SDK}/context/get", "Rules and relevant memories", _SDK_TAG, "read"),
-        *(memories_sdk.get_context, shapes.SDK_CONTEXT),
-        body=memories_sdk.SdkContext,
+PLACE = _tagged(
+    "Place",
+    _get("/projects", status.list_projects, "place_projects", "Projects"),
+    _post("/projects/aliases", status.alias_project, "place_alias", "Give a project another name", also=(404,)),
+    _get("/status", status.read_status, "place_status", "Status"),
+    _get("/keys", keys_and_spaces.list_keys, "place_key_list", "Keys", scope="admin"),
+    _post("/keys", keys_and_spaces.create_key, "place_key_create", "Make a key", scope="admin", status=201),
+    _delete("/keys/{id}", keys_and_spaces.revoke_key, "place_key_revoke", "Revoke a key", scope="admin"),
+)
+
+SPACES = _tagged(
+    "Spaces",
+    _get("/spaces", keys_and_spaces.list_spaces, "spaces_listing", "Spaces"),
+    _post("/spaces", keys_and_spaces.create_space, "spaces_create", "Make a space", scope="admin", status=201),
+    _get("/spaces/{name}", keys_and_spaces.read_space, "spaces_read", "A space"),
+    _patch("/spaces/{name}", keys_and_spaces.set_space_limits, "spaces_limit", "Limit a space", scope="admin"),
+    _get(
+        *("/spaces/{name}/keys", keys_and_spaces.list_space_keys, "spaces_people", "Who has a key to a space"),
+        scope="admin",
     ),
-    Endpoint(
-        *("POST", f"{_SDK}/memories/add", "Store a memory", _SDK_TAG, "write"),
-        *(memories_sdk.add, shapes.SDK_CHANGED),
-        body=memories_sdk.SdkAddition,
+    _post(
+        *("/spaces/{name}/keys", keys_and_spaces.create_space_key, "spaces_invite", "Invite into a space"),
+        scope="admin",
         status=201,
-        also=(200,),
     ),
-    Endpoint(
-        *("POST", f"{_SDK}/memories/search", "Search memories", _SDK_TAG, "read"),
-        *(memories_sdk.search, shapes.SDK_MEMORIES),
-        body=memories_sdk.SdkSearch,
-    ),
-    Endpoint(
-        *("POST", f"{_SDK}/memories/list", "List memories", _SDK_TAG, "read"),
-        *(memories_sdk.list_memories, shapes.SDK_MEMORIES),
-        body=memories_sdk.SdkListing,
-    ),
-    Endpoint(
-        *("POST", f"{_SDK}/memories/edit", "Edit a memory", _SDK_TAG, "write"),
-        *(memories_sdk.edit, shapes.SDK_CHANGED),
-        body=memories_sdk.SdkChange,
-        also=(404,),
-    ),
-    Endpoint(
-        *("POST", f"{_SDK}/memories/forget", "Forget a memory", _SDK_TAG, "write"),
-        *(memories_sdk.forget, shapes.SDK_FORGOTTEN),
-        body=memories_sdk.SdkId,
-        also=(404,),
-    ),
-    Endpoint(
-        *("POST", f"{_SDK}/memories/bulk-forget", "Forget several memories", _SDK_TAG, "write"),
-        *(memories_sdk.bulk_forget, shapes.SDK_ALL_FORGOTTEN),
-        body=memories_sdk.SdkForgetting,
-    ),
-    Endpoint(
-        *("POST", f"{_SDK}/memories/vacuum", "Purge what was forgotten", _SDK_TAG, "write"),
-        *(memories_sdk.vacuum, shapes.SDK_PURGED),
-        body=memories_sdk.SdkAnyScope,
+    _delete(
+        *("/spaces/{name}/keys/{id}", keys_and_spaces.revoke_space_key, "spaces_revoke", "Revoke a key to a space"),
+        scope="admin",
     ),
 )
 
-LIBRARY = (
-    Endpoint(
-        *("POST", "/api/v1/verbs/{verb}", "Call a method of the library", "Library", "read"),
-        *(verbs.call_verb, verbs.RESULT),
-        body=verbs.Arguments,
+SYNCING = _tagged(
+    "Syncing",
+    _get("/sync", sync.sync_position, "syncing_standing", "Where the space stands"),
+    _get("/sync/changes", sync.changes, "syncing_changes", "What changed", slow=True),
+    _ask("/sync/compare", sync.compare, "syncing_compare", "What differs", packed=True, slow=True, many_values=True),
+    _ask(
+        *("/sync/fetch", sync.records_by_name, "syncing_fetch", "Records by name"),
+        packed=True,
+        slow=True,
+        many_values=True,
+    ),
+    _get("/sync/records", sync.changed_records, "syncing_told", "Records that changed", slow=True),
+    _post(
+        "/sync/records", sync.take_records, "syncing_take", "Take records in", packed=True, slow=True, many_values=True
+    ),
+)
+
+LIBRARY = _tagged(
+    "Library",
+    _ask(
+        *("/verbs/{verb}", verbs.call_verb, "verbs_call_verb", "Call a method of the library"),
         packed=True,
         also=(404, 409),
         slow=True,
     ),
 )
 
-WATCHING = (
-    Endpoint(
-        *("GET", "/api/v1/events", "What happens", "Watching", "read", events.events),
-        query=events.Followed,
-        media="text/event-stream",
-        headers=("Last-Event-ID",),
+MEMORIES_SDK = _tagged(
+    "memories.sh SDK",
+    _ask("/api/sdk/v1/context/get", memories_sdk.get_context, "memories_sdk_context", "Rules and relevant memories"),
+    _post("/api/sdk/v1/memories/add", memories_sdk.add, "memories_sdk_add", "Store a memory", status=201, also=(200,)),
+    _ask("/api/sdk/v1/memories/search", memories_sdk.search, "memories_sdk_search", "Search memories"),
+    _ask("/api/sdk/v1/memories/list", memories_sdk.list_memories, "memories_sdk_listing", "List memories"),
+    _post("/api/sdk/v1/memories/edit", memories_sdk.edit, "memories_sdk_edit", "Edit a memory", also=(404,)),
+    _post("/api/sdk/v1/memories/forget", memories_sdk.forget, "memories_sdk_forget", "Forget a memory", also=(404,)),
+    _post(
+        *(
+            "/api/sdk/v1/memories/bulk-forget",
+            memories_sdk.bulk_forget,
+            "memories_sdk_bulk_forget",
+            "Forget several memories",
+        ),
     ),
-    Endpoint(
-        *("GET", "/metrics", "Metrics", "Watching", "read", metrics.metrics),
-        media=metrics.MEDIA,
-        json_reply=conversation_shapes.METRICS,
+    _post("/api/sdk/v1/memories/vacuum", memories_sdk.vacuum, "memories_sdk_vacuum", "Purge what was forgotten"),
+)
+
+WATCHING = _tagged(
+    "Watching",
+    _get(
+        "/events", events.events, "events_events", "What happens", media="text/event-stream", headers=("Last-Event-ID",)
+    ),
+    _get(
+        "/metrics", metrics.metrics, "metrics_metrics", "Metrics", media=metrics.MEDIA, json_reply=metrics.MetricsReply
     ),
 )
 
-DOCS = (
-    Endpoint(
-        "GET", "/api/v1/openapi.json", "This document", "Documentation", None, openapi.openapi_document, shapes.DOCUMENT
-    ),
-    Endpoint("GET", "/api/v1/docs", "The page", "Documentation", None, openapi.docs_page, media="text/html"),
-    Endpoint(
-        "GET", "/api/v1/docs/docs.js", "Its script", "Documentation", None, openapi.docs_script, media="text/javascript"
-    ),
-    Endpoint("GET", "/api/v1/docs/docs.css", "Its style", "Documentation", None, openapi.docs_style, media="text/css"),
+DOCS = _tagged(
+    "Documentation",
+    _get("/openapi.json", openapi.openapi_document, "docs_openapi", "This document", scope=None),
+    _get("/docs", openapi.docs_page, "docs_page", "The page", scope=None, media="text/html"),
+    _get("/docs/docs.js", openapi.docs_script, "docs_script", "Its script", scope=None, media="text/javascript"),
+    _get("/docs/docs.css", openapi.docs_style, "docs_style", "Its style", scope=None, media="text/css"),
 )
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *ITEMS,
     *FINDING,
     *STREAMS,
-    *conversation_table.ENDPOINTS,
+    *CONVERSATIONS,
+    *ASKING,
+    *KEEPING,
+    *TOOLS,
     *PLACE,
     *SPACES,
     *SYNCING,

@@ -34,7 +34,7 @@ class Followed(Strict):
     follow: bool = Field(True, description="false: what happened since Last-Event-ID, and then the end.")
 
 
-def events(memory: LocalMemory, request: ApiRequest[Followed, None]) -> Answer:
+def events(memory: LocalMemory, request: ApiRequest[Followed, None]) -> Answer[None]:
     """Tell what happens from now on, or since the event that Last-Event-ID names."""
     after = request.headers.get("last-event-id") or None
     first, mark = events_since(memory, after)

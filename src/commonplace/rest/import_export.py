@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, TypedDict, cast
 
 from pydantic import Field
 
 from commonplace.capture.import_files import ImportRun, limits_for_upload
 from commonplace.capture.importers.formats import describe_formats
+from commonplace.dialects.schema import component
 from commonplace.errors import Forbidden, InvalidInput
 from commonplace.memory.export_archive import Archive
 from commonplace.memory.export_conversations import (
@@ -50,7 +51,75 @@ class Placed(Strict):
     dry_run: bool = Field(False, description="Read everything, keep nothing.")
 
 
-def export_conversations(memory: LocalMemory, request: ApiRequest[Wanted, None]) -> Answer:
+@component("Exported")
+class ExportReply(TypedDict):
+    """Conversations as one text."""
+
+    format: str
+    content: str
+    conversation_count: int
+
+
+class Tally(TypedDict):
+    """How many there were of something."""
+
+    added: int
+    known: int
+    skipped: int
+
+
+class FileTally(TypedDict):
+    """How many files there were."""
+
+    read: int
+    skipped: int
+
+
+class SkippedRow(TypedDict):
+    """What was skipped, why and how often."""
+
+    unit: str
+    why: str
+    count: int
+
+
+class ExampleRow(TypedDict):
+    """An example of what was skipped."""
+
+    what: str
+    why: str
+
+
+class ConflictRow(TypedDict):
+    """Which of two versions stands."""
+
+    what: str
+    name: str
+    stands: str
+
+
+class Conflicts(TypedDict):
+    """What differed here and in an archive."""
+
+    count: int
+    named: list[ConflictRow]
+
+
+@component("Imported")
+class ImportReply(TypedDict):
+    """What became of the files."""
+
+    dry_run: bool
+    conversations: Tally
+    messages: Tally
+    items: Tally
+    files: FileTally
+    skipped: list[SkippedRow]
+    examples: list[ExampleRow]
+    conflicts: Conflicts
+
+
+def export_conversations(memory: LocalMemory, request: ApiRequest[Wanted, None]) -> Answer[ExportReply]:
     """Conversations as one text: JSON that can be imported again, or Markdown. It is sent as it is made."""
     wanted = request.query
     scope = SessionScope(
@@ -60,7 +129,7 @@ def export_conversations(memory: LocalMemory, request: ApiRequest[Wanted, None])
     return Answer(stream=lambda: request.pieces(lambda: _piece(document)))
 
 
-def import_files(memory: LocalMemory, request: ApiRequest[Placed, None]) -> Answer:
+def import_files(memory: LocalMemory, request: ApiRequest[Placed, None]) -> Answer[ImportReply]:
     """Keep everything that the files hold. What is known is not kept twice."""
     wanted = request.query
     limits = limits_for_upload(sum(path.stat().st_size for path in request.files))
@@ -74,7 +143,7 @@ def import_files(memory: LocalMemory, request: ApiRequest[Placed, None]) -> Answ
         why = "; ".join(f"{one.what}: {one.why}" for one in summary.examples[:3]) or "there is nothing in it"
         known = describe_formats()
         raise InvalidInput(f"Nothing could be read: {why}.", f"These can be read: {known}.")
-    return Answer(summary.as_json(dry_run=wanted.dry_run))
+    return Answer(cast(ImportReply, summary.as_json(dry_run=wanted.dry_run)))
 
 
 def _document(memory: LocalMemory, scope: SessionScope, format_: Format, *, metadata: bool) -> Iterator[str]:
@@ -117,7 +186,7 @@ ARCHIVE_MEDIA = "application/zip"
 _ARCHIVE_HEADERS = {"Content-Disposition": 'attachment; filename="memory.zip"', "Cache-Control": "no-store"}
 
 
-def export_archive(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
+def export_archive(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[None]:
     """All that the space remembers, with its history. One that breaks off cannot be taken for whole."""
     if request.key is not None and request.key.project is not None:
         raise Forbidden(

@@ -5,32 +5,42 @@ from __future__ import annotations
 import functools
 import operator
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypedDict
 
 from pydantic import ConfigDict, Discriminator, Field, RootModel, Tag, create_model, model_validator
 
-from commonplace.dialects.records import change_record, contradiction_record, item_brief, item_record, parse_id
+from commonplace.dialects.records import (
+    ChangeRecord,
+    ContradictionRecord,
+    ItemBrief,
+    ItemRecord,
+    change_record,
+    contradiction_record,
+    item_brief,
+    item_record,
+    parse_id,
+)
+from commonplace.dialects.schema import Json, component
 from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.identity import HINT, ref
-from commonplace.memory.contradictions import find_contradictions
-from commonplace.memory.edit_and_forget import Changes, edit_item, enrich_item
+from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.edit_and_forget import forget_items as take_out
 from commonplace.memory.edit_and_forget import mark_superseded as replace_by
 from commonplace.memory.edit_and_forget import restore_items as bring_back
 from commonplace.memory.items import MAX_PAGE, browse_items, get_item
 from commonplace.memory.items import item_history as changes_of_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import MAX_PATHS, NewItem, remember, remember_all
+from commonplace.memory.remember import MAX_PATHS, NewItem, Remembered, remember_all, remember_item
 from commonplace.memory.revisions import revert_to_revision as go_back
 from commonplace.memory.timeline import timeline as moments_around
 from commonplace.model import DETAIL_FIELDS, KINDS, Item, Kind, Scope
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
 from commonplace.rest.fields import Strict
-from commonplace.rest.shapes import DETAILS
 from commonplace.text.dates import parse_period
 
 MAX_BATCH = 500
+DETAILS: tuple[str, ...] = tuple(dict.fromkeys(name for names in DETAIL_FIELDS.values() for name in names))
 # Lists on the way in; one text each where they are kept.
 _LISTS = {"concepts": ", ", "files_read": ", ", "files_modified": ", ", "relevant_files": ", ", "paths": "\n"}
 _Names = Annotated[list[fields.Text], Field(max_length=1000)]
@@ -225,39 +235,109 @@ class Superseding(Strict):
     by: fields.Id
 
 
-def list_items(memory: LocalMemory, request: ApiRequest[Listed, None]) -> Answer:
+@component("Page")
+class Page(TypedDict):
+    """A page of items."""
+
+    items: list[ItemRecord]
+    next_cursor: str | None
+
+
+@component("Created")
+class CreatedItem(ItemRecord):
+    """A new item, or the same one as it was remembered before."""
+
+    duplicate: Annotated[bool, Json(description="The same was remembered before.")]
+    contradicts: list[ContradictionRecord]
+
+
+class StoredItem(TypedDict):
+    """Which item one of a batch became."""
+
+    id: int
+    uid: str
+    short_id: str
+    duplicate: bool
+
+
+@component("Batch")
+class Batch(TypedDict):
+    """What became of a batch."""
+
+    items: list[StoredItem]
+    stored: int
+    duplicates: int
+
+
+@component("Forgotten")
+class ForgottenItem(TypedDict):
+    """Which item was forgotten."""
+
+    forgotten: ItemBrief
+
+
+@component("Superseded")
+class SupersededItem(TypedDict):
+    """Which item was superseded, and by which."""
+
+    superseded: ItemBrief
+    by: ItemBrief
+
+
+@component("History")
+class ItemHistory(TypedDict):
+    """What an item was before each change."""
+
+    id: int
+    uid: str
+    rev: int
+    changes: list[ChangeRecord]
+
+
+class TimelineItem(ItemRecord):
+    """An item, and where it stands from the one in the middle."""
+
+    position: int
+
+
+@component("Timeline")
+class ItemTimeline(TypedDict):
+    """What happened around an item."""
+
+    timeline: list[TimelineItem]
+
+
+def list_items(memory: LocalMemory, request: ApiRequest[Listed, None]) -> Answer[Page]:
     """A page of what is remembered, newest first."""
     wanted = request.query
     page = browse_items(memory, wanted.scope(memory.clock()), wanted.limit, wanted.cursor or None)
     return Answer({"items": [item_record(item) for item in page.items], "next_cursor": page.next_cursor})
 
 
-def create_item(memory: LocalMemory, request: ApiRequest[None, ItemBody]) -> Answer:
+def create_item(memory: LocalMemory, request: ApiRequest[None, ItemBody]) -> Answer[CreatedItem]:
     """Remember one thing. The same again is found, and gets the tags and metadata it did not have."""
-    note = new_item_of(request.body)
-    stored = remember(memory, note)
-    item = get_item(memory, stored.id)
-    if stored.duplicate:
-        item = enrich_item(memory, item, note.tags, note.meta)
-    data = created_item(memory, item, duplicate=stored.duplicate)
-    headers = {"Location": f"/api/v1/items/{item.id}"}
-    return Answer(data, status=200 if stored.duplicate else 201, etag=etag_of(item), headers=headers)
+    stored = remember_item(memory, new_item_of(request.body))
+    headers = {"Location": f"/api/v1/items/{stored.item.id}"}
+    status = 200 if stored.duplicate else 201
+    return Answer(created_item(stored), status, etag_of(stored.item), headers)
 
 
-def create_items(memory: LocalMemory, request: ApiRequest[None, ItemsBody]) -> Answer:
+def create_items(memory: LocalMemory, request: ApiRequest[None, ItemsBody]) -> Answer[Batch]:
     """Remember several things in one transaction."""
     stored = remember_all(memory, [new_item_of(new) for new in request.body.items])
-    rows = [{"id": one.id, "uid": one.uid, "short_id": one.uid[-12:], "duplicate": one.duplicate} for one in stored]
+    rows: list[StoredItem] = [
+        {"id": one.id, "uid": one.uid, "short_id": one.uid[-12:], "duplicate": one.duplicate} for one in stored
+    ]
     again = sum(one.duplicate for one in stored)
     return Answer({"items": rows, "stored": len(rows) - again, "duplicates": again}, status=201)
 
 
-def read_item(memory: LocalMemory, request: ApiRequest[Seen, None]) -> Answer:
+def read_item(memory: LocalMemory, request: ApiRequest[Seen, None]) -> Answer[ItemRecord]:
     """Everything about an item."""
     return _item_answer(_find_item(memory, request.path["id"], forgotten=request.query.forgotten))
 
 
-def change_item(memory: LocalMemory, request: ApiRequest[None, ItemChanges]) -> Answer:
+def change_item(memory: LocalMemory, request: ApiRequest[None, ItemChanges]) -> Answer[ItemRecord]:
     """Change what is named; the rest stays. What it was goes to its history."""
     wanted = request.body
     item = _find_item(memory, request.path["id"])
@@ -275,7 +355,7 @@ def change_item(memory: LocalMemory, request: ApiRequest[None, ItemChanges]) -> 
     return _item_answer(edit_item(memory, item.id, changes, rev, old))
 
 
-def forget_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
+def forget_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ForgottenItem]:
     """Take an item out of every answer; it can be restored."""
     item = _find_item(memory, request.path["id"], forgotten=True)
     request.expected_rev(item)
@@ -283,7 +363,7 @@ def forget_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
     return Answer({"forgotten": item_brief(item)})
 
 
-def restore_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
+def restore_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ItemRecord]:
     """Bring a forgotten or superseded item back."""
     item = _find_item(memory, request.path["id"], forgotten=True)
     request.expected_rev(item)
@@ -291,14 +371,14 @@ def restore_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer
     return _item_answer(get_item(memory, item.id))
 
 
-def item_history(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
+def item_history(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ItemHistory]:
     """What an item was before each change, oldest first."""
     item = _find_item(memory, request.path["id"], forgotten=True)
     changes = [change_record(one) for one in changes_of_item(memory, item.id)]
     return Answer({"id": item.id, "uid": item.uid, "rev": item.rev, "changes": changes})
 
 
-def revert_item(memory: LocalMemory, request: ApiRequest[None, Reverted]) -> Answer:
+def revert_item(memory: LocalMemory, request: ApiRequest[None, Reverted]) -> Answer[ItemRecord]:
     """Bring back what an item said before; that is a change too."""
     item = _find_item(memory, request.path["id"])
     request.expected_rev(item)
@@ -309,7 +389,7 @@ def revert_item(memory: LocalMemory, request: ApiRequest[None, Reverted]) -> Ans
         raise Conflict(error.message, error.hint) from error
 
 
-def supersede_item(memory: LocalMemory, request: ApiRequest[None, Superseding]) -> Answer:
+def supersede_item(memory: LocalMemory, request: ApiRequest[None, Superseding]) -> Answer[SupersededItem]:
     """Let another item take the place of this one."""
     item = _find_item(memory, request.path["id"])
     request.expected_rev(item)
@@ -317,20 +397,20 @@ def supersede_item(memory: LocalMemory, request: ApiRequest[None, Superseding]) 
     return Answer({"superseded": item_brief(replaced), "by": item_brief(replacing)})
 
 
-def item_timeline(memory: LocalMemory, request: ApiRequest[Around, None]) -> Answer:
+def item_timeline(memory: LocalMemory, request: ApiRequest[Around, None]) -> Answer[ItemTimeline]:
     """What happened before and after an item, in any project, oldest first."""
     item = _find_item(memory, request.path["id"])
     moments = moments_around(memory, item.id, request.query.before, request.query.after)
     return Answer({"timeline": [{**item_record(one.item), "position": one.position} for one in moments]})
 
 
-def created_item(memory: LocalMemory, item: Item, *, duplicate: bool) -> dict[str, object]:
+def created_item(stored: Remembered) -> CreatedItem:
     """A new item, and the earlier ones that it may contradict."""
-    against = [contradiction_record(one) for one in find_contradictions(memory, item)]
-    return {**item_record(item), "duplicate": duplicate, "contradicts": against}
+    contradicts = [contradiction_record(one) for one in stored.contradictions]
+    return {**item_record(stored.item), "duplicate": stored.duplicate, "contradicts": contradicts}
 
 
-def _item_answer(item: Item) -> Answer:
+def _item_answer(item: Item) -> Answer[ItemRecord]:
     return Answer(item_record(item), etag=etag_of(item))
 
 

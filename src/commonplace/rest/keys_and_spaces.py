@@ -1,19 +1,16 @@
-"""The memory as a whole over HTTP: its projects, its state, and who may use it."""
+"""Keys and spaces over HTTP: who may use the memory, and what each space holds and may hold."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypedDict
 
 from pydantic import Field
 
-from commonplace.dialects.records import key_record, project_record, space_record
+from commonplace.dialects.records import KeyRecord, SpaceRecord, key_record, space_record
+from commonplace.dialects.schema import Json, component
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory import keys, spaces
-from commonplace.memory.items import alias_project
-from commonplace.memory.items import list_projects as all_projects
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.spaces import is_server_admin
-from commonplace.memory.status import status as status_of
 from commonplace.model import Key
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest
@@ -22,13 +19,6 @@ from commonplace.text.dates import DAY_MS
 
 KeyName = Annotated[str, Field(pattern=r"^[!-~]([ -~]{0,98}[!-~])?$", max_length=keys.MAX_KEY_NAME)]
 Days = Annotated[int, Field(ge=1, le=3650), fields.WHOLE]
-
-
-class Alias(Strict):
-    """Another name for a project."""
-
-    project: fields.ProjectName
-    alias: fields.ProjectName
 
 
 class NewKey(Strict):
@@ -40,39 +30,43 @@ class NewKey(Strict):
     expires_in_days: Days | None = None
 
 
-def list_projects(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer:
-    """Every project, the one used last first."""
-    return Answer({"projects": [project_record(project) for project in all_projects(memory)]})
+@component("Keys")
+class KeyList(TypedDict):
+    """Keys, revoked ones too."""
+
+    keys: list[KeyRecord]
 
 
-def place_add_alias(memory: LocalMemory, request: ApiRequest[None, Alias]) -> Answer:
-    """Let a project answer to another name as well."""
-    return Answer(
-        {"project": alias_project(memory, request.body.project, request.body.alias), "alias": request.body.alias}
-    )
+@component("KeyWithSecret")
+class NewKeyReply(KeyRecord):
+    """A new key."""
+
+    secret: Annotated[str | None, Json(description="Told this once; null where the answer is repeated.")]
 
 
-def read_status(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
-    """Counts, engine, model, and what still waits; to those who look after the server also where the store is."""
-    return Answer(status_of(memory, show_paths=is_server_admin(memory, request.key)))
+@component("Spaces")
+class SpaceList(TypedDict):
+    """Spaces."""
+
+    spaces: list[SpaceRecord]
 
 
-def list_keys(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer:
+def list_keys(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[KeyList]:
     """Every key, revoked ones too; never a secret."""
     now = memory.clock()
-    return Answer({"keys": [key_record(key, now) for key in keys.list_keys(memory)]}, ours=True)
+    return Answer({"keys": [key_record(key, now) for key in keys.list_keys(memory)]}, trusted=True)
 
 
-def create_key(memory: LocalMemory, request: ApiRequest[None, NewKey]) -> Answer:
+def create_key(memory: LocalMemory, request: ApiRequest[None, NewKey]) -> Answer[NewKeyReply]:
     """A new key. Its secret is in this reply and nowhere else."""
     wanted = request.body
     expires = expiry_ms(memory, wanted.expires_in_days)
     return new_key_answer(memory, *keys.create_key(memory, wanted.name, wanted.scope, wanted.project, expires))
 
 
-def new_key_answer(memory: LocalMemory, key: Key, secret: str) -> Answer:
+def new_key_answer(memory: LocalMemory, key: Key, secret: str) -> Answer[NewKeyReply]:
     return Answer(
-        {**key_record(key, memory.clock()), "secret": None}, status=201, ours=True, shown_once={"secret": secret}
+        {**key_record(key, memory.clock()), "secret": None}, status=201, trusted=True, shown_once={"secret": secret}
     )
 
 
@@ -80,10 +74,10 @@ def expiry_ms(memory: LocalMemory, days: int | None) -> int | None:
     return None if days is None else memory.clock() + days * DAY_MS
 
 
-def revoke_key(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
+def revoke_key(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[KeyRecord]:
     """Let a key work no longer."""
     try:
-        return Answer(key_record(keys.revoke_key(memory, request.path["id"]), memory.clock()), ours=True)
+        return Answer(key_record(keys.revoke_key(memory, request.path["id"]), memory.clock()), trusted=True)
     except InvalidInput as error:
         raise NotFound(error.message, error.hint) from error
 
@@ -113,24 +107,24 @@ class Invitation(Strict):
     expires_in_days: Days | None = None
 
 
-def list_spaces(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
+def list_spaces(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[SpaceList]:
     """Your own space; for an admin of the server's own space every one."""
-    return Answer({"spaces": [space_record(space) for space in spaces.list_spaces(memory, request.key)]}, ours=True)
+    return Answer({"spaces": [space_record(space) for space in spaces.list_spaces(memory, request.key)]}, trusted=True)
 
 
-def create_space(memory: LocalMemory, request: ApiRequest[None, NewSpace]) -> Answer:
+def create_space(memory: LocalMemory, request: ApiRequest[None, NewSpace]) -> Answer[SpaceRecord]:
     """An empty space. Takes an admin's key of the server's own space."""
     wanted = request.body
     made = spaces.create_space(memory, wanted.name, spaces.Limits(wanted.max_items, wanted.max_bytes), request.key)
-    return Answer(space_record(made), status=201, ours=True)
+    return Answer(space_record(made), status=201, trusted=True)
 
 
-def read_space(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
+def read_space(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[SpaceRecord]:
     """What a space holds and may hold."""
-    return Answer(space_record(spaces.get_space(memory, request.path["name"], request.key)), ours=True)
+    return Answer(space_record(spaces.get_space(memory, request.path["name"], request.key)), trusted=True)
 
 
-def set_space_limits(memory: LocalMemory, request: ApiRequest[None, SpaceLimits]) -> Answer:
+def set_space_limits(memory: LocalMemory, request: ApiRequest[None, SpaceLimits]) -> Answer[SpaceRecord]:
     """Change the most that a space may hold; it keeps what it has. Takes an admin's key of the server's own space."""
     name, wanted = request.path["name"], request.body
     known, named = spaces.get_space(memory, name, request.key).limits, wanted.model_fields_set
@@ -138,16 +132,16 @@ def set_space_limits(memory: LocalMemory, request: ApiRequest[None, SpaceLimits]
         wanted.max_items if "max_items" in named else known.items,
         wanted.max_bytes if "max_bytes" in named else known.bytes,
     )
-    return Answer(space_record(spaces.set_space_limits(memory, name, limits, request.key)), ours=True)
+    return Answer(space_record(spaces.set_space_limits(memory, name, limits, request.key)), trusted=True)
 
 
-def list_space_keys(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
+def list_space_keys(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[KeyList]:
     """Every key to a space, revoked ones too; never a secret."""
     found = spaces.space_keys(memory, request.path["name"], request.key)
-    return Answer({"keys": [key_record(key, memory.clock()) for key in found]}, ours=True)
+    return Answer({"keys": [key_record(key, memory.clock()) for key in found]}, trusted=True)
 
 
-def create_space_key(memory: LocalMemory, request: ApiRequest[None, Invitation]) -> Answer:
+def create_space_key(memory: LocalMemory, request: ApiRequest[None, Invitation]) -> Answer[NewKeyReply]:
     """A new key to a space. Its secret is in this reply and nowhere else."""
     wanted, name = request.body, request.path["name"]
     expires = expiry_ms(memory, wanted.expires_in_days)
@@ -156,10 +150,10 @@ def create_space_key(memory: LocalMemory, request: ApiRequest[None, Invitation])
     )
 
 
-def revoke_space_key(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
+def revoke_space_key(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[KeyRecord]:
     """Let a key to a space work no longer."""
     try:
         key = spaces.revoke_space_key(memory, request.path["name"], request.path["id"], request.key)
     except InvalidInput as error:
         raise NotFound(error.message, error.hint) from error
-    return Answer(key_record(key, memory.clock()), ours=True)
+    return Answer(key_record(key, memory.clock()), trusted=True)

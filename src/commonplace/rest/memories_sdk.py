@@ -5,15 +5,15 @@ Every reply is `{"ok": true, "data": {...}, "error": null, "meta": {...}}`, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from pydantic import ConfigDict, Field, model_validator
 
 import commonplace
 from commonplace.dialects.memories import MAX_LIMIT, MAX_LIST, TOOLS
-from commonplace.dialects.memories_records import sdk_memory
+from commonplace.dialects.memories_records import Layer, MemoryType, SdkMemory, sdk_memory
 from commonplace.errors import TooLarge
 from commonplace.memory.edit_and_forget import forget_items as forget_items
 from commonplace.memory.items import MAX_PAGE, browse_items
@@ -27,8 +27,6 @@ from commonplace.text.dates import DAY_MS
 from commonplace.text.titles import shorten
 
 ROOT = "/api/sdk/v1"
-Type = Literal["rule", "decision", "fact", "note", "skill"]
-Layer = Literal["rule", "working", "long_term"]
 Mode = Literal["all", "working", "long_term", "rules_only"]
 Strategy = Literal["lexical", "semantic", "hybrid", "baseline", "hybrid_graph"]
 # So many are forgotten by one call at most, and so many of them are named.
@@ -90,7 +88,7 @@ class SdkContext(_Scoped):
 
 
 class _Statement(_Scoped):
-    type: Type | None = None
+    type: MemoryType | None = None
     layer: Layer | None = None
     tags: fields.Tags | None = None
     paths: Annotated[list[fields.Glob], Field(max_length=100)] | None = None
@@ -148,7 +146,7 @@ class SdkSearch(_Scoped):
     """What to look for."""
 
     query: fields.Question
-    type: Type | None = None
+    type: MemoryType | None = None
     layer: Layer | None = None
     strategy: Strategy | None = _Ignored
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT), fields.WHOLE] | None = None
@@ -157,7 +155,7 @@ class SdkSearch(_Scoped):
 class SdkListing(_Scoped):
     """Which memories are listed."""
 
-    type: Type | None = None
+    type: MemoryType | None = None
     layer: Layer | None = None
     tags: Annotated[str, Field(max_length=1000)] | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_LIST), fields.WHOLE] | None = None
@@ -166,7 +164,7 @@ class SdkListing(_Scoped):
 class SdkFilters(Strict):
     """Which memories are forgotten: those that meet all of it, or `all`."""
 
-    types: Annotated[list[Type], Field(max_length=5)] | None = None
+    types: Annotated[list[MemoryType], Field(max_length=5)] | None = None
     tags: fields.Tags | None = None
     older_than_days: Annotated[int, Field(ge=0, le=36_500), fields.WHOLE] | None = Field(
         default=None, alias="olderThanDays"
@@ -215,7 +213,115 @@ class SdkForgetting(_Scoped):
         return self
 
 
-def get_context(memory: LocalMemory, request: ApiRequest[None, SdkContext]) -> Answer:
+class _Meta(TypedDict):
+    endpoint: str
+    version: str
+    notice: NotRequired[str]
+
+
+class _Envelope(TypedDict):
+    ok: Literal[True]
+    error: None
+    meta: _Meta
+
+
+class ContextData(TypedDict):
+    """Active rules and relevant memories."""
+
+    mode: str
+    query: str
+    rules: list[SdkMemory]
+    memories: list[SdkMemory]
+    workingMemories: list[SdkMemory]
+    longTermMemories: list[SdkMemory]
+    skillFiles: list[dict[str, Any]]
+    conflicts: list[dict[str, Any]]
+
+
+class ContextReply(_Envelope):
+    """What `context/get` answers."""
+
+    data: ContextData
+
+
+class MemoriesData(TypedDict):
+    """Memories that were found or listed."""
+
+    memories: list[SdkMemory]
+    count: int
+
+
+class MemoriesReply(_Envelope):
+    """What `memories/search` and `memories/list` answer."""
+
+    data: MemoriesData
+
+
+class ChangedData(TypedDict):
+    """A memory that was stored or changed."""
+
+    id: str
+    message: str
+    memory: SdkMemory
+    duplicate: NotRequired[bool]
+
+
+class ChangedReply(_Envelope):
+    """What `memories/add` and `memories/edit` answer."""
+
+    data: ChangedData
+
+
+class ForgottenData(TypedDict):
+    """A memory that was forgotten."""
+
+    id: str
+    message: str
+
+
+class ForgottenReply(_Envelope):
+    """What `memories/forget` answers."""
+
+    data: ForgottenData
+
+
+class ForgottenRow(TypedDict):
+    """One of several memories that were forgotten."""
+
+    id: str
+    type: str
+    contentPreview: str
+
+
+class AllForgottenData(TypedDict):
+    """Memories that were forgotten, or would be."""
+
+    count: int
+    ids: list[str]
+    memories: list[ForgottenRow]
+    message: str
+
+
+class AllForgottenReply(_Envelope):
+    """What `memories/bulk-forget` answers."""
+
+    data: AllForgottenData
+
+
+class PurgedData(TypedDict):
+    """How many were purged."""
+
+    purged: int
+    message: str
+
+
+class PurgedReply(_Envelope):
+    """What `memories/vacuum` answers."""
+
+    data: PurgedData
+
+
+def get_context(memory: LocalMemory, request: ApiRequest[None, SdkContext]) -> Answer[ContextReply]:
     """Active rules, and the memories relevant to the query."""
     wanted = request.body
     data = _run("get_context", memory, query=wanted.query, limit=wanted.limit, project_id=wanted.project)
@@ -243,21 +349,21 @@ def get_context(memory: LocalMemory, request: ApiRequest[None, SdkContext]) -> A
     )
 
 
-def add(memory: LocalMemory, request: ApiRequest[None, SdkAddition]) -> Answer:
+def add(memory: LocalMemory, request: ApiRequest[None, SdkAddition]) -> Answer[ChangedReply]:
     """Store a memory; the same one again is found instead of repeated."""
     new = request.body
     data = _run("add_memory", memory, content=new.content, project_id=new.project, **new.arguments())
     verb = "Already stored" if data["duplicate"] else "Stored"
-    told = {
+    reply: ChangedData = {
         "id": data["id"],
         "message": f"{verb} {data['type']} {data['id']}.",
         "memory": sdk_memory(data),
         "duplicate": data["duplicate"],
     }
-    return _done("memories/add", told, status=200 if data["duplicate"] else 201)
+    return _done("memories/add", reply, status=200 if data["duplicate"] else 201)
 
 
-def search(memory: LocalMemory, request: ApiRequest[None, SdkSearch]) -> Answer:
+def search(memory: LocalMemory, request: ApiRequest[None, SdkSearch]) -> Answer[MemoriesReply]:
     """Memories that answer a query, best first."""
     wanted = request.body
     given = {"query": wanted.query, "type": wanted.type, "layer": wanted.layer, "project_id": wanted.project}
@@ -266,28 +372,28 @@ def search(memory: LocalMemory, request: ApiRequest[None, SdkSearch]) -> Answer:
     return _listed("memories/search", data, notices if wanted.strategy is None else [*notices, _ONE_SEARCH])
 
 
-def list_memories(memory: LocalMemory, request: ApiRequest[None, SdkListing]) -> Answer:
+def list_memories(memory: LocalMemory, request: ApiRequest[None, SdkListing]) -> Answer[MemoriesReply]:
     """The most recent memories."""
     wanted = request.body
     given = {"type": wanted.type, "layer": wanted.layer, "tags": wanted.tags, "project_id": wanted.project}
     return _listed("memories/list", _run("list_memories", memory, limit=wanted.limit, **given))
 
 
-def edit(memory: LocalMemory, request: ApiRequest[None, SdkChange]) -> Answer:
+def edit(memory: LocalMemory, request: ApiRequest[None, SdkChange]) -> Answer[ChangedReply]:
     """Change a memory; its history is kept."""
     new = request.body
     data = _run("edit_memory", memory, id=new.id, content=new.content, **new.arguments())
-    told = {"id": data["id"], "message": f"Updated {data['type']} {data['id']}.", "memory": sdk_memory(data)}
-    return _done("memories/edit", told)
+    message = f"Updated {data['type']} {data['id']}."
+    return _done("memories/edit", ChangedData(id=data["id"], message=message, memory=sdk_memory(data)))
 
 
-def forget(memory: LocalMemory, request: ApiRequest[None, SdkId]) -> Answer:
+def forget(memory: LocalMemory, request: ApiRequest[None, SdkId]) -> Answer[ForgottenReply]:
     """Take a memory out of every answer; it can be restored."""
     data = _run("forget_memory", memory, id=request.body.id)
     return _done("memories/forget", {"id": data["id"], "message": f"Forgot {data['id']}. To undo: {data['restore']}"})
 
 
-def bulk_forget(memory: LocalMemory, request: ApiRequest[None, SdkForgetting]) -> Answer:
+def bulk_forget(memory: LocalMemory, request: ApiRequest[None, SdkForgetting]) -> Answer[AllForgottenReply]:
     """Take all memories that meet the filters out of every answer, or only tell which; they can be restored."""
     wanted = request.body
     found = list(_matching(memory, wanted.filters))
@@ -308,7 +414,7 @@ def bulk_forget(memory: LocalMemory, request: ApiRequest[None, SdkForgetting]) -
     )
 
 
-def vacuum(_memory: LocalMemory, _request: ApiRequest[None, SdkAnyScope]) -> Answer:
+def vacuum(_memory: LocalMemory, _request: ApiRequest[None, SdkAnyScope]) -> Answer[PurgedReply]:
     """Nothing is purged: what was forgotten can be restored."""
     return _done("memories/vacuum", {"purged": 0, "message": "Nothing was purged: forgotten memories can be restored."})
 
@@ -342,12 +448,12 @@ def _run(name: str, memory: LocalMemory, **arguments: Any) -> dict[str, Any]:
     return dict(_BY_NAME[name].run(memory, given).data)
 
 
-def _listed(endpoint: str, data: dict[str, Any], notices: list[str] | None = None) -> Answer:
+def _listed(endpoint: str, data: dict[str, Any], notices: list[str] | None = None) -> Answer[MemoriesReply]:
     memories = [sdk_memory(row) for row in data["memories"]]
     return _done(endpoint, {"memories": memories, "count": len(memories)}, notices)
 
 
-def _done(endpoint: str, data: dict[str, Any], notices: list[str] | None = None, status: int = 200) -> Answer:
+def _done(endpoint: str, data: Mapping[str, Any], notices: list[str] | None = None, status: int = 200) -> Answer[Any]:
     meta: dict[str, Any] = {"endpoint": f"{ROOT}/{endpoint}", "version": commonplace.__version__}
     if notices:
         meta["notice"] = " ".join(notices)

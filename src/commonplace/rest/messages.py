@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from pydantic import Field
 
+from commonplace.dialects.schema import Json, component
 from commonplace.dialects.sekha_records import parse_message
 from commonplace.errors import NotFound
 from commonplace.memory.conversations import MAX_MESSAGES, NewMessage, append_messages, find_session, messages_after
@@ -14,8 +15,9 @@ from commonplace.memory.export_conversations import message_data, plain_score
 from commonplace.memory.items import MAX_PAGE, get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.summarise_and_label import estimate_importance
+from commonplace.model import Item
 from commonplace.rest import fields
-from commonplace.rest.conversation_records import conversation_row
+from commonplace.rest.conversation_records import ConversationRow, Time, conversation_row
 from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
 from commonplace.rest.fields import Strict
 
@@ -83,6 +85,48 @@ class Scored(Strict):
     message_id: fields.Id
 
 
+@component("Message")
+class MessageRow(TypedDict):
+    """One message of a conversation."""
+
+    id: str
+    role: str
+    content: str
+    timestamp: Time
+    metadata: NotRequired[dict[str, Any]]
+
+
+@component("Messages")
+class MessagePage(TypedDict):
+    """A page of messages."""
+
+    messages: list[MessageRow]
+    next_cursor: str | None
+
+
+@component("ConversationGrown")
+class GrownConversation(ConversationRow):
+    """A conversation, and how many messages were added to it."""
+
+    added: int
+
+
+@component("Importance")
+class Importance(TypedDict):
+    """How important a message is, and why."""
+
+    message_id: str
+    importance_score: float
+    score: Annotated[float, Json(minimum=1, maximum=10, description="The same, but at least 1.")]
+    model: Annotated[str, Json(description="How it was found: no language model is asked.")]
+    factors: dict[str, float]
+    reasoning: str
+
+
+def message_row(item: Item) -> MessageRow:
+    return cast(MessageRow, message_data(item))
+
+
 def new_messages_of(messages: list[MessageBody]) -> list[NewMessage]:
     """Messages as they are kept. An image leaves a line in its place."""
     told = (one.model_dump(exclude_none=True) | {"content": _text(one)} for one in messages)
@@ -92,35 +136,35 @@ def new_messages_of(messages: list[MessageBody]) -> list[NewMessage]:
     return kept
 
 
-def list_messages(memory: LocalMemory, request: ApiRequest[Paged, None]) -> Answer:
+def list_messages(memory: LocalMemory, request: ApiRequest[Paged, None]) -> Answer[MessagePage]:
     """A page of the messages of a conversation, oldest first."""
     found, more = messages_after(memory, request.path["id"], request.query.limit, int(request.query.cursor))
     return Answer(
-        {"messages": [message_data(item) for item in found], "next_cursor": None if more is None else str(more)}
+        {"messages": [message_row(item) for item in found], "next_cursor": None if more is None else str(more)}
     )
 
 
-def add_messages(memory: LocalMemory, request: ApiRequest[None, MessagesBody]) -> Answer:
+def add_messages(memory: LocalMemory, request: ApiRequest[None, MessagesBody]) -> Answer[GrownConversation]:
     """Add messages to the end of a conversation."""
     rev = request.expected_rev(find_session(memory, request.path["id"]))
     grown = append_messages(memory, request.path["id"], new_messages_of(request.body.messages), rev)
-    data = conversation_row(grown.session) | {"added": grown.added}
+    data: GrownConversation = {**conversation_row(grown.session), "added": grown.added}
     return Answer(data, status=201, etag=etag_of(grown.session))
 
 
-def message_importance(memory: LocalMemory, request: ApiRequest[None, Rated]) -> Answer:
+def message_importance(memory: LocalMemory, request: ApiRequest[None, Rated]) -> Answer[Importance]:
     """How important a message is: as somebody says here, as somebody said before, or as it looks."""
     if request.body.importance_score is not None:
         edit_item(memory, get_item(memory, request.path["id"]).id, Changes(importance=request.body.importance_score))
     return _importance_answer(memory, request.path["id"])
 
 
-def score_message(memory: LocalMemory, request: ApiRequest[None, Scored]) -> Answer:
+def score_message(memory: LocalMemory, request: ApiRequest[None, Scored]) -> Answer[Importance]:
     """How important a message is, by its id in the body."""
     return _importance_answer(memory, request.body.message_id)
 
 
-def _importance_answer(memory: LocalMemory, id_: str) -> Answer:
+def _importance_answer(memory: LocalMemory, id_: str) -> Answer[Importance]:
     weight = estimate_importance(memory, id_)
     if weight.item.kind != "message":
         raise NotFound(f"There is no message {id_[:60]!r}.")

@@ -9,7 +9,7 @@ import contextlib
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from prometheus_client import (
     CollectorRegistry,
@@ -25,6 +25,7 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from commonplace.dialects.schema import Json
 from commonplace.errors import CommonplaceError
 from commonplace.http.errors import JSON, from_sekha_sdk
 from commonplace.memory.local_memory import LocalMemory
@@ -169,11 +170,18 @@ def _connections(store: Mapping[str, Any]) -> Iterator[Metric]:
     )
 
 
-def metrics(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
+class MetricsReply(TypedDict):
+    """The metrics for callers that want JSON."""
+
+    metrics: Annotated[str, Json(description="The same text that Prometheus gets.")]
+
+
+def metrics(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[None]:
     """Everything that is measured, as Prometheus reads it; the same text inside JSON to those who ask for JSON."""
     text = request.server.counted(memory)
     accepts = request.headers.get("accept", "")
     vary = {"Vary": "Accept, User-Agent"}
     if from_sekha_sdk(request.headers) or (JSON in accepts and "text/plain" not in accepts):
-        return Answer({"metrics": text.decode()}, headers=vary, ours=True, media=JSON)
+        reply: Any = MetricsReply(metrics=text.decode())
+        return Answer(reply, headers=vary, trusted=True, media=JSON)
     return Answer(content=text, headers=vary)

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 import commonplace
-from commonplace.dialects.schema import Schema
+from commonplace.dialects.schema import (
+    COMPONENTS,
+    REFERENCE,
+    Json,
+    Schema,
+    component,
+    component_schema,
+    schema_in_document,
+)
 from commonplace.http.errors import BAD_REQUEST, UNPROCESSABLE, ErrorStyle, error_style
 from commonplace.memory.conversations import ROLES
 from commonplace.memory.local_memory import LocalMemory
@@ -19,9 +27,66 @@ from commonplace.memory.timeline import EVENT_MARK
 from commonplace.rest.endpoint import WRITING_METHODS, Answer, ApiRequest, Endpoint
 from commonplace.rest.fields import VISIBLE_CHARACTER
 from commonplace.rest.request_parsing import MULTIPART, NULLABLE
-from commonplace.rest.shapes import NAMED
 
-_REF = "#/components/schemas/"
+
+class OpenApiDocument(TypedDict):
+    """The document about all of this."""
+
+    openapi: str
+    info: dict[str, Any]
+    paths: dict[str, Any]
+
+
+HttpStatus = Annotated[int, Json(description="The HTTP status.")]
+
+
+class ErrorDetails(TypedDict):
+    """What is wrong, and what to do about it."""
+
+    code: str
+    message: str
+    details: str
+
+
+@component("Error")
+class ErrorReply(TypedDict):
+    """An error on our own routes."""
+
+    error: ErrorDetails
+    code: HttpStatus
+
+
+@component("SekhaError")
+class SekhaErrorReply(TypedDict):
+    """An error on the routes of Sekha's clients."""
+
+    error: Annotated[str, Json(description="What is wrong, and what to do about it.")]
+    code: HttpStatus
+    error_code: str
+    message: str
+    details: str
+
+
+class MemoriesErrorDetails(TypedDict):
+    """What is wrong, for memories.sh's SDK."""
+
+    type: str
+    code: str
+    message: str
+    details: str
+    status: HttpStatus
+    retryable: bool
+
+
+@component("MemoriesError")
+class MemoriesErrorReply(TypedDict):
+    """An error on the routes of memories.sh's SDK."""
+
+    ok: Literal[False]
+    data: None
+    error: MemoriesErrorDetails
+
+
 _TEXT: Schema = {"type": "string"}
 _FILE: Schema = {"type": "string", "format": "binary", "pattern": rf"^[^\u0000]*{VISIBLE_CHARACTER}[^\u0000]*$"}
 _FORM: Schema = {"type": "object", "properties": {"file": _FILE}, "required": ["file"], "additionalProperties": False}
@@ -33,10 +98,21 @@ _EXPORT: Schema = {
     "properties": {"messages": {"type": "array", "items": _MESSAGE, "minItems": 1}},
     "required": ["messages"],
 }
+# Names in the document of models that are called otherwise here, where the memory has classes of these names.
+_COMPONENT_NAMES = {
+    "ItemBody": "NewItem",
+    "ItemsBody": "NewItems",
+    "MessagesBody": "NewMessages",
+    "NewConversationRequest": "NewConversation",
+}
 # Files that are described by what is in them.
 _FILES = {MULTIPART: _FORM, "application/json": _EXPORT}
-# The schema of an error in each shape.
-_ERRORS: dict[ErrorStyle, str] = {"commonplace": "Error", "sekha": "SekhaError", "memories": "MemoriesError"}
+# What an error looks like in each style.
+_ERRORS: dict[ErrorStyle, Any] = {
+    "commonplace": ErrorReply,
+    "sekha": SekhaErrorReply,
+    "memories": MemoriesErrorReply,
+}
 # What each status means, wherever it is answered.
 STATUS_MEANING = {
     200: "Done.",
@@ -74,6 +150,7 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
     models = _models(endpoints)
+    replies = {name: component_schema(type_) for type_, name in COMPONENTS.items()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -91,7 +168,7 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer", "description": "A key of `commonplace keys create`."}
             },
-            "schemas": dict(sorted((models | {name: _inside(schema) for name, schema in NAMED.items()}).items())),
+            "schemas": dict(sorted((models | replies).items())),
         },
     }
 
@@ -122,7 +199,7 @@ def header_names(endpoint: Endpoint) -> tuple[str, ...]:
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
     operation: dict[str, Any] = {
-        "operationId": endpoint.name,
+        "operationId": endpoint.operation_id,
         "summary": endpoint.summary,
         "description": (endpoint.call.__doc__ or "").strip(),
         "tags": [endpoint.tag],
@@ -134,7 +211,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     else:
         operation["x-scope"] = endpoint.scope
     if endpoint.body is not None:
-        content = {"application/json": {"schema": {"$ref": _REF + endpoint.body.__name__}}}
+        content = {"application/json": {"schema": {"$ref": REFERENCE + component_name(endpoint.body.__name__)}}}
         operation["requestBody"] = {"required": not endpoint.body_optional, "content": content}
     if endpoint.takes:
         files: dict[str, Any] = {media: {"schema": _FILES.get(media, _FILE)} for media in endpoint.takes}
@@ -166,24 +243,24 @@ def _response(endpoint: Endpoint, status: int) -> dict[str, Any]:
     if status == 304:
         return response
     if status >= 400:
-        named = _ERRORS[error_style(endpoint.path, {})]
-        response["content"] = {"application/json": {"schema": {"$ref": _REF + named}}}
+        error = _ERRORS[error_style(endpoint.path, {})]
+        response["content"] = {"application/json": {"schema": schema_in_document(error)}}
     elif endpoint.reply is not None:
-        response["content"] = {endpoint.media: {"schema": _named(endpoint.reply)}}
+        response["content"] = {endpoint.media: {"schema": schema_in_document(endpoint.reply)}}
     else:
         # Of bytes there is nothing to say.
         schema = _TEXT if endpoint.media.startswith("text/") else {}
         response["content"] = {endpoint.media.partition(";")[0]: {"schema": schema}}
         if endpoint.json_reply is not None:
-            response["content"]["application/json"] = {"schema": _named(endpoint.json_reply)}
+            response["content"]["application/json"] = {"schema": schema_in_document(endpoint.json_reply)}
     return response
 
 
 def _models(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     bodies: list[type[BaseModel]] = [endpoint.body for endpoint in endpoints if endpoint.body is not None]
     unique = [(model, "validation") for model in dict.fromkeys(bodies)]
-    _names, schemas = models_json_schema(unique, ref_template=_REF + "{model}")  # type: ignore[arg-type]
-    return {name: _tidy(schema) for name, schema in schemas["$defs"].items()}
+    _names, schemas = models_json_schema(unique, ref_template="{model}")  # type: ignore[arg-type]
+    return {component_name(name): _tidy(schema) for name, schema in schemas["$defs"].items()}
 
 
 def _in_address(schema: Mapping[str, Any], required: bool) -> dict[str, Any]:
@@ -205,20 +282,14 @@ def _tidy(schema: Any) -> Any:
     silent = {key for key in ("default",) if schema.get(key, 0) in (None, [], "")}
     if isinstance(schema.get("title"), str):
         silent.add("title")
+    if isinstance(schema.get("$ref"), str):
+        return {"$ref": REFERENCE + component_name(schema["$ref"])}
     return {key: _tidy(value) for key, value in schema.items() if key not in silent}
 
 
-def _named(schema: Any) -> Any:
-    """The schema by its name, if it has one."""
-    name = next((name for name, known in NAMED.items() if known is schema), None)
-    return _inside(schema) if name is None else {"$ref": _REF + name}
-
-
-def _inside(schema: Any) -> Any:
-    """The schema, with what has a name inside it told by that name."""
-    if isinstance(schema, dict):
-        return {key: _named(value) for key, value in schema.items()}
-    return [_named(entry) for entry in schema] if isinstance(schema, list) else schema
+def component_name(model: str) -> str:
+    """What the document calls a model."""
+    return _COMPONENT_NAMES.get(model, model)
 
 
 # Everything comes from this server; nothing is run that is not in docs.js.
@@ -233,22 +304,22 @@ _PAGE_HEADERS = {
 }
 
 
-def openapi_document(_memory: LocalMemory, request: ApiRequest[None, None]) -> Answer:
+def openapi_document(_memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[OpenApiDocument]:
     """Every endpoint, as OpenAPI 3.1."""
     return Answer(content=request.server.document())
 
 
-def docs_page(_memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer:
+def docs_page(_memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[None]:
     """The page for people."""
     return Answer(content=_page_file("index.html"), headers=_PAGE_HEADERS)
 
 
-def docs_script(_memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer:
+def docs_script(_memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[None]:
     """What makes the page work."""
     return Answer(content=_page_file("docs.js"), headers=_PAGE_HEADERS)
 
 
-def docs_style(_memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer:
+def docs_style(_memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[None]:
     """What makes it pleasant."""
     return Answer(content=_page_file("docs.css"), headers=_PAGE_HEADERS)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import ConfigDict, Field, model_validator
 
+from commonplace.dialects.schema import component
 from commonplace.dialects.sekha import MOST_CANDIDATES, TOOLS
 from commonplace.memory.conversations import NewConversation, find_session, store_conversation
 from commonplace.memory.local_memory import LocalMemory
@@ -16,7 +17,7 @@ from commonplace.rest.conversations import pinned_means_ten
 from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
 from commonplace.rest.messages import MessageList, new_messages_of
-from commonplace.rest.queries import Query, answers
+from commonplace.rest.search import Query, answers
 from commonplace.rest.status import CountedFilters, statistics_data
 
 CHANGEABLE = ("label", "folder", "importance_score", "status")
@@ -74,32 +75,50 @@ class ExportCall(OneCall):
     include_metadata: bool = True
 
 
-def list_tools(_memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer:
+class ToolRow(TypedDict):
+    """A tool, as a list of them shows it."""
+
+    name: str
+    title: str
+    description: str
+    input_schema: dict[str, Any]
+
+
+@component("ToolAnswer")
+class ToolAnswer(TypedDict):
+    """What a tool answered."""
+
+    success: Literal[True]
+    data: dict[str, Any]
+    error: None
+
+
+def list_tools(_memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[list[ToolRow]]:
     """The tools that can be called below this address."""
     return _tools()
 
 
-def list_api_tools(_memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer:
+def list_api_tools(_memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[list[ToolRow]]:
     """The same where one of the clients looks for it."""
     return _tools()
 
 
-def memory_store(memory: LocalMemory, request: ApiRequest[None, StoreCall]) -> Answer:
+def memory_store(memory: LocalMemory, request: ApiRequest[None, StoreCall]) -> Answer[ToolAnswer]:
     """Keep a conversation."""
     new = request.body
-    kept = store_conversation(
+    stored = store_conversation(
         memory, NewConversation(new.label, new_messages_of(new.messages), new.folder, new.importance_score)
     )
-    return _done(conversation_row(kept.session) | {"duplicate": kept.duplicate})
+    return _done({**conversation_row(stored.session), "duplicate": stored.duplicate})
 
 
-def memory_search(memory: LocalMemory, request: ApiRequest[None, Query]) -> Answer:
+def memory_search(memory: LocalMemory, request: ApiRequest[None, Query]) -> Answer[ToolAnswer]:
     """Search all memory by meaning and words."""
     found = answers(memory, request.body, request.body.filter_labels)
-    return _done(found | {"total_results": found["total"]})
+    return _done({**found, "total_results": found["total"]})
 
 
-def memory_update(memory: LocalMemory, request: ApiRequest[None, UpdateCall]) -> Answer:
+def memory_update(memory: LocalMemory, request: ApiRequest[None, UpdateCall]) -> Answer[ToolAnswer]:
     """Change a conversation's label, folder, importance or status."""
     wanted = request.body.model_dump(exclude_none=True)
     changed = [name for name in CHANGEABLE if name in wanted]
@@ -107,14 +126,14 @@ def memory_update(memory: LocalMemory, request: ApiRequest[None, UpdateCall]) ->
     return _done(_run("memory_update", memory, wanted) | {"updated_fields": changed, "message": message})
 
 
-def memory_get_context(memory: LocalMemory, request: ApiRequest[None, OneCall]) -> Answer:
+def memory_get_context(memory: LocalMemory, request: ApiRequest[None, OneCall]) -> Answer[ToolAnswer]:
     """A whole conversation with all its messages."""
     data = _run("memory_get_context", memory, request.body.model_dump())
     # A conversation is one session here, however often it was continued.
     return _done(data | {"conversation_id": data["id"], "session_count": 1})
 
 
-def memory_prune(memory: LocalMemory, request: ApiRequest[None, PruneCall]) -> Answer:
+def memory_prune(memory: LocalMemory, request: ApiRequest[None, PruneCall]) -> Answer[ToolAnswer]:
     """Old conversations of low importance, each with the reason. Nothing is changed."""
     days, border = request.body.threshold_days, request.body.importance_threshold
     border = PRUNE_IMPORTANCE if border is None else border
@@ -131,7 +150,7 @@ def memory_prune(memory: LocalMemory, request: ApiRequest[None, PruneCall]) -> A
     return _done(data | more)
 
 
-def memory_export(memory: LocalMemory, request: ApiRequest[None, ExportCall]) -> Answer:
+def memory_export(memory: LocalMemory, request: ApiRequest[None, ExportCall]) -> Answer[ToolAnswer]:
     """A conversation as JSON that can be imported again, or as Markdown."""
     data = _run("memory_export", memory, request.body.model_dump())
     session = find_session(memory, request.body.conversation_id)
@@ -139,21 +158,20 @@ def memory_export(memory: LocalMemory, request: ApiRequest[None, ExportCall]) ->
     return _done(data | more)
 
 
-def memory_stats(memory: LocalMemory, request: ApiRequest[None, CountedFilters]) -> Answer:
+def memory_stats(memory: LocalMemory, request: ApiRequest[None, CountedFilters]) -> Answer[ToolAnswer]:
     """How many conversations, messages and words there are."""
-    data: dict[str, Any] = statistics_data(memory, request.body)["data"]
-    return _done(data)
+    return _done(statistics_data(memory, request.body)["data"])
 
 
 def _run(name: str, memory: LocalMemory, arguments: dict[str, Any]) -> dict[str, Any]:
     return dict(_BY_NAME[name].run(memory, arguments).data)
 
 
-def _done(data: dict[str, Any]) -> Answer:
+def _done(data: dict[str, Any]) -> Answer[ToolAnswer]:
     return Answer({"success": True, "data": data, "error": None})
 
 
-def _tools() -> Answer:
+def _tools() -> Answer[list[ToolRow]]:
     return Answer(
         [
             {
@@ -164,5 +182,5 @@ def _tools() -> Answer:
             }
             for tool in TOOLS
         ],
-        ours=True,
+        trusted=True,
     )

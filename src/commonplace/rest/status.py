@@ -1,24 +1,36 @@
-"""Figures over HTTP: how much was said, and having every vector made again."""
+"""The state of the memory over HTTP: its status, projects and statistics, and rebuilding its embeddings."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypedDict, cast
 
 from pydantic import Field
 
-from commonplace.dialects.sekha_records import statistics
+from commonplace.dialects.records import ProjectRecord, project_record
+from commonplace.dialects.schema import Json, component
+from commonplace.dialects.sekha_records import Statistics, statistics
+from commonplace.memory import items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.repair import queue_all_embeddings
+from commonplace.memory.spaces import is_server_admin
 from commonplace.memory.stats import stats_for_scope
+from commonplace.memory.status import status as status_of
 from commonplace.model import SessionScope
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
-from commonplace.rest.queries import Labels
+from commonplace.rest.search import Labels
 from commonplace.text.dates import DAY_MS, parse_time
 from commonplace.text.paths import normalise_folder
 
 _DAY_LETTERS = len("2026-02-13")
+
+
+class Alias(Strict):
+    """Another name for a project."""
+
+    project: fields.ProjectName
+    alias: fields.ProjectName
 
 
 class Counted(Strict):
@@ -49,18 +61,87 @@ class Filtered(Strict):
     filters: CountedFilters | None = None
 
 
-def read_statistics(memory: LocalMemory, request: ApiRequest[Counted, None]) -> Answer:
+@component("Projects")
+class ProjectList(TypedDict):
+    """Every project."""
+
+    projects: list[ProjectRecord]
+
+
+@component("Aliased")
+class AliasReply(TypedDict):
+    """A project, and the name that it has now as well."""
+
+    project: str
+    alias: str
+
+
+@component("Status")
+class StatusReply(TypedDict):
+    """Counts, engine and model."""
+
+    version: str
+    space: str
+    store: dict[str, Any]
+    counts: dict[str, Any]
+    total: int
+    pending: int
+    model: dict[str, Any]
+    search: str
+
+
+class StatisticsData(Statistics):
+    """How much there is."""
+
+    total_tokens: Annotated[int, Json(description="Estimated: four bytes each.")]
+
+
+@component("Statistics")
+class StatisticsReply(StatisticsData):
+    """How much there is: flat, and once more under `data`, because some clients read the one, some the other."""
+
+    success: Literal[True]
+    data: dict[str, Any]
+
+
+class RebuildReply(TypedDict):
+    """How many vectors will be made again."""
+
+    success: bool
+    status: str
+    queued: int
+    model: str
+    message: str
+
+
+def list_projects(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[ProjectList]:
+    """Every project, the one used last first."""
+    return Answer({"projects": [project_record(project) for project in items.list_projects(memory)]})
+
+
+def alias_project(memory: LocalMemory, request: ApiRequest[None, Alias]) -> Answer[AliasReply]:
+    """Let a project answer to another name as well."""
+    return Answer(
+        {"project": items.alias_project(memory, request.body.project, request.body.alias), "alias": request.body.alias}
+    )
+
+
+def read_status(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[StatusReply]:
+    """Counts, engine, model, and what still waits; to those who look after the server also where the store is."""
+    return Answer(cast(StatusReply, status_of(memory, show_paths=is_server_admin(memory, request.key))))
+
+
+def read_statistics(memory: LocalMemory, request: ApiRequest[Counted, None]) -> Answer[StatisticsReply]:
     """How many conversations, messages and words there are, by folder, label and status."""
     return Answer(statistics_data(memory, CountedFilters(folder=request.query.folder, label=request.query.label)))
 
 
-def statistics_by_body(memory: LocalMemory, request: ApiRequest[None, Filtered]) -> Answer:
+def statistics_by_body(memory: LocalMemory, request: ApiRequest[None, Filtered]) -> Answer[StatisticsReply]:
     """The same, asked by a body."""
     return Answer(statistics_data(memory, request.body.filters or CountedFilters()))
 
 
-def statistics_data(memory: LocalMemory, wanted: CountedFilters) -> dict[str, Any]:
-    """Flat, and once more under `data`: some clients read the one, some the other."""
+def statistics_data(memory: LocalMemory, wanted: CountedFilters) -> StatisticsReply:
     found = stats_for_scope(
         memory,
         SessionScope(
@@ -71,16 +152,16 @@ def statistics_data(memory: LocalMemory, wanted: CountedFilters) -> dict[str, An
             until_ms=None if wanted.end_date is None else _end_of(wanted.end_date),
         ),
     )
-    data = statistics(found) | {"total_tokens": -(-found.counts.bytes // 4)}
-    return data | {"success": True, "data": data}
+    data: StatisticsData = {**statistics(found), "total_tokens": -(-found.counts.bytes // 4)}
+    return {**data, "success": True, "data": {**data}}
 
 
 def _end_of(text: str) -> int:
-    """The first millisecond after a moment, or after a day."""
+    """The first millisecond after a time, or after a day."""
     return parse_time(text, local=False) + (DAY_MS if len(text) == _DAY_LETTERS else 1)
 
 
-def rebuild_embeddings(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer:
+def rebuild_embeddings(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[RebuildReply]:
     """Queue every vector to be made again. Searching goes on with the old ones meanwhile."""
     queued = queue_all_embeddings(memory)
     return Answer(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import Field
 
-from commonplace.dialects.schema import BOOLEAN, INTEGER, OBJECT, STRING, STRING_OR_NULL, Schema, array, record
+from commonplace.dialects.schema import Json
 from commonplace.memory import sync_records
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.sync_records import SyncScope
@@ -19,6 +19,8 @@ MOST_CHANGES, MOST_RECORDS = 1000, 500
 MOST_BYTES = 8_000_000
 
 _What = Literal["item", "session", "project"]
+# The same of what the store says, which knows it by a text.
+_RecordKind = Annotated[Any, Json(enum=["item", "session", "project"])]
 _Label = Annotated[str, Field(min_length=1, max_length=400, description="The uid, the key or the name of a record.")]
 _Mark = Annotated[int, Field(ge=0, le=fields.MAX_IDS, description="`mark` of the reply before."), fields.WHOLE]
 
@@ -72,22 +74,94 @@ class SyncRecords(Strict):
     records: Annotated[list[SyncRecord], Field(max_length=MOST_RECORDS, fail_fast=True)]
 
 
-def sync_position(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer:
+class SyncPosition(TypedDict):
+    """Where a space stands."""
+
+    format: int
+    space: str
+    last: int
+
+
+class NamedRecord(TypedDict):
+    """Which record it is."""
+
+    what: _RecordKind
+    name: str
+
+
+class DigestRow(NamedRecord):
+    """A record, and a digest of what it says."""
+
+    digest: str
+
+
+class RecordRow(NamedRecord):
+    """A record with its history."""
+
+    version: int
+    fields: dict[str, Any]
+    history: list[dict[str, Any]]
+
+
+class OutcomeRow(NamedRecord):
+    """What became of a record that was sent."""
+
+    result: Annotated[Any, Json(enum=["added", "updated", "unchanged", "conflict", "same_as", "failed"])]
+    took: bool
+    other: str | None
+    why: str
+
+
+class ChangesReply(TypedDict):
+    """What changed after a mark."""
+
+    changes: list[DigestRow]
+    mark: int
+    last: int
+
+
+class RecordsReply(TypedDict):
+    """Records that changed after a mark."""
+
+    records: list[RecordRow]
+    mark: int
+    last: int
+
+
+class FetchedReply(TypedDict):
+    """Records by their names."""
+
+    records: list[RecordRow]
+
+
+class DifferingReply(TypedDict):
+    """Records that differ."""
+
+    differing: list[NamedRecord]
+
+
+class OutcomesReply(TypedDict):
+    """What became of each record."""
+
+    outcomes: list[OutcomeRow]
+
+
+def sync_position(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[SyncPosition]:
     """Which space of which store this is, and the mark of its last change."""
     space, last = sync_records.sync_position(memory)
     return _answer({"format": sync_records.RECORD_FORMAT, "space": space, "last": last})
 
 
-def changes(memory: LocalMemory, request: ApiRequest[Since, None]) -> Answer:
+def changes(memory: LocalMemory, request: ApiRequest[Since, None]) -> Answer[ChangesReply]:
     """What changed after a mark, in order: the name of each record and a digest of what it says."""
     walked = sync_records.changed_records(
         memory, request.query.since, request.query.limit, SyncScope(tuple(request.query.project))
     )
-    told = [{"what": one.what, "name": one.name, "digest": one.digest} for one in walked.records]
-    return _answer({"changes": told, "mark": walked.mark, "last": walked.last})
+    digests = [{"what": one.what, "name": one.name, "digest": one.digest} for one in walked.records]
+    return _answer({"changes": digests, "mark": walked.mark, "last": walked.last})
 
 
-def changed_records(memory: LocalMemory, request: ApiRequest[Since, None]) -> Answer:
+def changed_records(memory: LocalMemory, request: ApiRequest[Since, None]) -> Answer[RecordsReply]:
     """The records themselves, in the same order, as many as fit."""
     walked = sync_records.changed_records(
         memory, request.query.since, request.query.limit, SyncScope(tuple(request.query.project))
@@ -97,14 +171,14 @@ def changed_records(memory: LocalMemory, request: ApiRequest[Since, None]) -> An
     return _answer({"records": [data for _record, data in chosen], "mark": mark, "last": walked.last})
 
 
-def compare(memory: LocalMemory, request: ApiRequest[None, Digests]) -> Answer:
+def compare(memory: LocalMemory, request: ApiRequest[None, Digests]) -> Answer[DifferingReply]:
     """Which of these records are not here, or say something else here."""
     digests = {sync_records.parse_record_name(one.what, one.name): one.digest for one in request.body.changes}
     differing = sync_records.differing_records(memory, digests, SyncScope())
     return _answer({"differing": [{"what": what, "name": name} for what, name in differing]})
 
 
-def records_by_name(memory: LocalMemory, request: ApiRequest[None, Names]) -> Answer:
+def records_by_name(memory: LocalMemory, request: ApiRequest[None, Names]) -> Answer[FetchedReply]:
     """These records, as many as fit, and before them the sessions that they need."""
     names = [sync_records.parse_record_name(one.what, one.name) for one in request.body.names]
     found = [data for _record, data in sync_records.first_fitting(find_records(memory, names), MOST_BYTES)]
@@ -118,41 +192,16 @@ def find_records(memory: LocalMemory, names: list[sync_records.Name]) -> list[sy
     return [*sync_records.sessions_of_items(memory, chosen, SyncScope()), *chosen]
 
 
-def take_records(memory: LocalMemory, request: ApiRequest[None, SyncRecords]) -> Answer:
+def take_records(memory: LocalMemory, request: ApiRequest[None, SyncRecords]) -> Answer[OutcomesReply]:
     """Take records in. What is known already changes nothing; what fails is told and left out."""
     outcomes = sync_records.take_records(memory, [one.model_dump() for one in request.body.records])
-    told = [
+    rows = [
         {"what": o.what, "name": o.name, "result": o.result, "took": o.took, "other": o.other, "why": o.why}
         for o in outcomes
     ]
-    return _answer({"outcomes": told})
+    return _answer({"outcomes": rows})
 
 
-def _answer(data: dict[str, Any]) -> Answer:
+def _answer(data: dict[str, Any]) -> Answer[Any]:
     """Secrets were taken out when it was read: here a digest could be mistaken for one."""
-    return Answer(data, ours=True)
-
-
-_WHAT: Schema = {"enum": ["item", "session", "project"]}
-_NAMED: Schema = {"what": _WHAT, "name": STRING}
-_RECORD = record({**_NAMED, "version": INTEGER, "fields": OBJECT, "history": array(OBJECT)})
-STANDING = record({"format": INTEGER, "space": STRING, "last": INTEGER})
-CHANGES = record({"changes": array(record({**_NAMED, "digest": STRING})), "mark": INTEGER, "last": INTEGER})
-RECORDS = record({"records": array(_RECORD), "mark": INTEGER, "last": INTEGER})
-FETCHED = record({"records": array(_RECORD)})
-DIFFERING = record({"differing": array(record(_NAMED))})
-TAKEN = record(
-    {
-        "outcomes": array(
-            record(
-                {
-                    **_NAMED,
-                    "result": {"enum": ["added", "updated", "unchanged", "conflict", "same_as", "failed"]},
-                    "took": BOOLEAN,
-                    "other": STRING_OR_NULL,
-                    "why": STRING,
-                }
-            )
-        )
-    }
-)
+    return Answer(data, trusted=True)

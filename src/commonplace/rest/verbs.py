@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from pydantic import RootModel
 
-from commonplace.dialects.schema import Schema, record
+from commonplace.dialects.schema import Json
 from commonplace.errors import Forbidden, NotFound
 from commonplace.library.memory import Memory
 from commonplace.library.verb_calls import READ_VERBS, WRITE_VERBS, encode, unpack
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.rest.endpoint import Answer, ApiRequest
 
-RESULT: Schema = record({"result": {"description": "What the method returns, as JSON."}})
+
+class VerbReply(TypedDict):
+    """What a method returns."""
+
+    result: Annotated[Any, Json(description="What the method returns, as JSON.")]
 
 
 class Arguments(RootModel[dict[str, Any]]):
     """The arguments of the method, by their names."""
 
 
-def call_verb(memory: LocalMemory, request: ApiRequest[None, Arguments]) -> Answer:
+def call_verb(memory: LocalMemory, request: ApiRequest[None, Arguments]) -> Answer[VerbReply]:
     """Call a method of the library with the space and the rights of the key."""
     verb = request.path["verb"]
     if verb not in READ_VERBS | WRITE_VERBS:
