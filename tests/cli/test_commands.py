@@ -341,6 +341,11 @@ def test_the_data_folder_can_be_named_before_and_after_the_command(run: Run, tmp
     assert run("list", "--json").data["items"] == []
 
 
+def test_demo_does_not_use_the_database_of_the_settings(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_DATABASE_URL", "postgresql://127.0.0.1:1/nobody")
+    assert run("demo", "--json").data["context"]["items"]
+
+
 def test_demo_runs_without_a_model_and_leaves_nothing(
     run: Run, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

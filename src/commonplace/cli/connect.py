@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 import click
@@ -35,6 +36,10 @@ from commonplace.hosts.server_entry import DesiredConnection, commonplace_progra
 from commonplace.model import Key
 from commonplace.text.redact import redact
 
+if TYPE_CHECKING:
+    from commonplace.memory.local_memory import LocalMemory
+
+T = TypeVar("T")
 DEFAULT_PROFILE = "core"
 # A placeholder for a key that is created only if it is written.
 NO_KEY_YET = "sk-sekha-"
@@ -71,16 +76,27 @@ class ConnectOptions:
         return DesiredConnection(server, program if self.hooks else (), data_dir)
 
     def _known_key(self, editor: Host) -> str:
-        there = read_connection(editor, self.locations) if self.url else None
+        if not self.url:
+            return ""
+        from commonplace.memory.keys import is_revoked_or_expired
+
+        there = read_connection(editor, self.locations)
         secret = there.key if there and there.ours and _is_same_server(there.url, self.url) else ""
-        return "" if secret and _is_revoked(self.call, secret) else secret
+        if not secret:
+            return ""
+        revoked = _in_existing_store(self.call, lambda memory: is_revoked_or_expired(memory, secret))
+        return "" if revoked else secret
 
     def split_memory_notice(self) -> str:
         """A notice if hooks will capture into another memory than the one that the tools use, else empty."""
         if not (self.url and self.hooks):
             return ""
-        made = Key(0, CONNECT_KEY_PREFIX, "", "write", None, 0)
-        if calls_this_memory(self.url, _key_here(self.call, self.key) if self.key else made):
+        from commonplace.memory.keys import find_working_key
+
+        made: Key | None = Key(0, CONNECT_KEY_PREFIX, "", "write", None, 0)
+        if self.key:
+            made = _in_existing_store(self.call, lambda memory: find_working_key(memory, self.key))
+        if calls_this_memory(self.url, made):
             return ""
         folder = self.call.settings().data_dir.absolute()
         return (
@@ -108,18 +124,24 @@ def connect_options(
 
 def revoke_key(call: Call, editor: Host, headers: Mapping[str, str]) -> None:
     """Revoke a key that was created for an editor. A key given with --key is left alone."""
-    secret = _key_of(headers)
-    if not secret or not call.settings().has_store:
-        return
     from commonplace.memory import keys
 
-    with call.local_memory() as memory:
-        try:
+    def revoke(memory: LocalMemory) -> None:
+        with contextlib.suppress(Unauthorized):
             key = keys.check_key(memory, secret)
-        except Unauthorized:
-            return
-        if key.name == _key_name(editor):
-            keys.revoke_key(memory, key.id)
+            if key.name == _key_name(editor):
+                keys.revoke_key(memory, key.id)
+
+    if secret := headers.get("Authorization", "").removeprefix("Bearer "):
+        _in_existing_store(call, revoke)
+
+
+def _in_existing_store(call: Call, ask: Callable[[LocalMemory], T]) -> T | None:
+    """Ask the memory of this machine, if it has a store."""
+    if not call.settings().has_store:
+        return None
+    with call.local_memory() as memory:
+        return ask(memory)
 
 
 def server_address(url: str) -> str:
@@ -143,30 +165,8 @@ def _with_profile(url: str, profile: str | None) -> str:
     return f"{url}{'&' if urlsplit(url).query else '?'}profile={profile or DEFAULT_PROFILE}"
 
 
-def _key_here(call: Call, secret: str) -> Key | None:
-    if not call.settings().has_store:
-        return None
-    from commonplace.memory import keys
-
-    with call.local_memory() as memory:
-        return keys.find_working_key(memory, secret)
-
-
-def _is_revoked(call: Call, secret: str) -> bool:
-    if not call.settings().has_store:
-        return False
-    from commonplace.memory import keys
-
-    with call.local_memory() as memory:
-        return keys.is_revoked_or_expired(memory, secret)
-
-
 def _key_name(editor: Host) -> str:
     return f"{CONNECT_KEY_PREFIX}{editor.name}"
-
-
-def _key_of(headers: Mapping[str, str]) -> str:
-    return headers.get("Authorization", "").removeprefix("Bearer ")
 
 
 def _address(call: Call, url: str) -> str:

@@ -16,83 +16,88 @@ from commonplace.cli import tables
 from commonplace.cli.command import Call, command
 from commonplace.cli.context import call_tool, show_context
 from commonplace.dialects.records import hit_record
-from commonplace.memory.local_memory import LocalMemory, open_memory
-from commonplace.memory.recall import recall
-from commonplace.memory.remember import NewItem, remember
-from commonplace.model import Scope
+from commonplace.library.memory import Memory
+from commonplace.memory.local_memory import open_memory
 from commonplace.text.dates import HOUR_MS
 
 PROJECT = "github.com/acme/my-api"
 
-# (hours ago, what happened)
-STORY = (
+# Hours ago, and what happened then.
+STORY: tuple[tuple[int, dict[str, Any]], ...] = (
     (
         200,
-        NewItem(
-            "Sessions persist for 30 days by a JWT cookie; no password is asked meanwhile.",
-            type="decision",
-        ),
+        {
+            "content": "Sessions persist for 30 days by a JWT cookie; no password is asked meanwhile.",
+            "type": "decision",
+        },
     ),
-    (150, NewItem("The service must answer within 200 ms, also when the cache is cold.", type="constraint")),
-    (120, NewItem("MongoDB was tried for orders and dropped: we need transactions across tables.", type="rejected")),
+    (
+        150,
+        {"content": "The service must answer within 200 ms, also when the cache is cold.", "type": "constraint"},
+    ),
+    (
+        120,
+        {
+            "content": "MongoDB was tried for orders and dropped: we need transactions across tables.",
+            "type": "rejected",
+        },
+    ),
     (
         26,
-        NewItem(
-            kind="observation",
-            type="file-write",
-            title="Modified src/auth/tokens.py",
-            details={
-                "narrative": "Rotate the refresh token on every use and reject one that is presented twice.",
-                "concepts": "security, api",
-                "files_modified": "src/auth/tokens.py",
-            },
-        ),
+        {
+            "kind": "observation",
+            "type": "file-write",
+            "title": "Modified src/auth/tokens.py",
+            "narrative": "Rotate the refresh token on every use and reject one that is presented twice.",
+            "concepts": "security, api",
+            "files_modified": "src/auth/tokens.py",
+        },
     ),
     (
         25,
-        NewItem(
-            kind="observation",
-            type="command",
-            title="pytest tests/auth",
-            details={"narrative": "Ran the authentication tests: 47 passed.", "concepts": "testing, security"},
-        ),
+        {
+            "kind": "observation",
+            "type": "command",
+            "title": "pytest tests/auth",
+            "narrative": "Ran the authentication tests: 47 passed.",
+            "concepts": "testing, security",
+        },
     ),
     (
         3,
-        NewItem(
-            kind="observation",
-            type="file-write",
-            title="Modified deploy/nginx.conf",
-            details={
-                "narrative": "Limit each client address to 20 requests per second, with a burst of 40.",
-                "concepts": "infrastructure",
-                "files_modified": "deploy/nginx.conf",
-            },
-        ),
+        {
+            "kind": "observation",
+            "type": "file-write",
+            "title": "Modified deploy/nginx.conf",
+            "narrative": "Limit each client address to 20 requests per second, with a burst of 40.",
+            "concepts": "infrastructure",
+            "files_modified": "deploy/nginx.conf",
+        },
     ),
     (
         2,
-        NewItem(
-            kind="summary",
-            session="monday",
-            details={
-                "request": "Harden authentication",
-                "completed": "Refresh tokens rotate; nginx limits requests per client.",
-                "next_steps": "Tell the mobile team about the new 429 answers.",
-            },
-        ),
+        {
+            "kind": "summary",
+            "session": "monday",
+            "request": "Harden authentication",
+            "completed": "Refresh tokens rotate; nginx limits requests per client.",
+            "next_steps": "Tell the mobile team about the new 429 answers.",
+        },
     ),
     (
         1,
-        NewItem(
-            kind="checkpoint",
-            session="monday",
-            details={"task": "Write the runbook for token rotation", "progress": "Outline done, examples missing"},
-        ),
+        {
+            "kind": "checkpoint",
+            "session": "monday",
+            "task": "Write the runbook for token rotation",
+            "progress": "Outline done, examples missing",
+        },
     ),
 )
 QUESTIONS = ("how do we keep users logged in?", "why did we not choose a NoSQL database?")
 OPERATORS = 'concepts:security AND (token* OR "47 passed") NOT nginx'
+# The field that says most about an item, the best first.
+SHOWN_FIELDS = ("content", "narrative", "completed", "title", "task")
 
 
 @command("demo", "commonplace demo", "commonplace demo --json")
@@ -112,31 +117,31 @@ def demo(call: Call) -> None:
         call.reply(report)
 
 
-def _add_items(call: Call, memory: LocalMemory, report: dict[str, Any]) -> None:
+def _add_items(call: Call, memory: Memory, report: dict[str, Any]) -> None:
     _caption(call, f"Adding {len(STORY)} items about {PROJECT}")
-    now, spent = memory.clock(), []
-    for hours, new in STORY:
+    now, spent = memory.local.clock(), []
+    for hours, item in STORY:
         start = time.perf_counter()
-        remember(memory, replace(new, project=PROJECT, created_ms=now - hours * HOUR_MS))
+        memory.remember(project=PROJECT, at=now - hours * HOUR_MS, **item)
         spent.append(_ms(start))
         if not call.json:
-            text = new.content or new.details.get("narrative") or new.details.get("completed") or new.title
-            click.echo(f"  {new.type or new.kind:<11} {text or new.details.get('task', '')}")
+            text = next(item[name] for name in SHOWN_FIELDS if name in item)
+            click.echo(f"  {item.get('type') or item['kind']:<11} {text}")
     start = time.perf_counter()
-    embedded = memory.embeddings.catch_up()
+    embedded = memory.local.embeddings.catch_up()
     report["write_ms"], report["understand_ms"] = round(sorted(spent)[len(spent) // 2], 2), round(_ms(start), 1)
     report["understood"] = embedded
     _timing(call, f"a write took {report['write_ms']} ms (median) and was searchable at once")
     if embedded:
         _timing(call, f"loading the model and embedding all items took {report['understand_ms']:.0f} ms, once")
     else:
-        call.note(f"  The embedder is {memory.embeddings.state}: the following is found by keywords only.")
+        call.note(f"  The embedder is {memory.embedding_state}: the following is found by keywords only.")
 
 
-def _search(call: Call, memory: LocalMemory, question: str, caption: str, report: dict[str, Any]) -> None:
+def _search(call: Call, memory: Memory, question: str, caption: str, report: dict[str, Any]) -> None:
     _caption(call, f"{caption}\n  $ commonplace search '{question}'")
     start = time.perf_counter()
-    found = recall(memory, question, Scope(project=PROJECT), 3)
+    found = memory.search(question, project=PROJECT, limit=3)
     took = round(_ms(start), 1)
     results = [hit_record(hit) for hit in found.hits]
     search = {"query": question, "ms": took, "by_meaning": found.by_meaning, "results": results}
@@ -150,10 +155,10 @@ def _search(call: Call, memory: LocalMemory, question: str, caption: str, report
     _timing(call, f"answered in {took} ms")
 
 
-def _show_context(call: Call, memory: LocalMemory, report: dict[str, Any]) -> None:
+def _show_context(call: Call, memory: Memory, report: dict[str, Any]) -> None:
     _caption(call, "What an agent gets before it starts to work\n  $ commonplace context my-api --budget 1000\n")
     start = time.perf_counter()
-    report["context"] = call_tool(memory, "get_context", {"project": "my-api", "token_budget": 1000})
+    report["context"] = call_tool(memory.local, "get_context", {"project": "my-api", "token_budget": 1000})
     report["context_ms"] = round(_ms(start), 1)
     if not call.json:
         show_context(report["context"])
@@ -161,14 +166,12 @@ def _show_context(call: Call, memory: LocalMemory, report: dict[str, Any]) -> No
 
 
 @contextlib.contextmanager
-def _temporary_memory(call: Call) -> Iterator[LocalMemory]:
-    # On Windows a file may be held open a moment longer by a scanner; that must not fail the demo.
+def _temporary_memory(call: Call) -> Iterator[Memory]:
+    # On Windows a scanner may hold a file open a moment longer; that must not fail the demo.
     with tempfile.TemporaryDirectory(prefix="commonplace-demo-", ignore_cleanup_errors=True) as folder:
-        memory = open_memory(replace(call.settings(), data_dir=Path(folder)))
-        try:
-            yield memory
-        finally:
-            memory.close()
+        local = open_memory(replace(call.settings(), data_dir=Path(folder), database_url="", encryption="off"))
+        with contextlib.closing(local):
+            yield Memory.over(local)
 
 
 def _caption(call: Call, text: str) -> None:

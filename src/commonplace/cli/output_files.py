@@ -1,15 +1,14 @@
-"""Files that a command writes: complete or not at all, readable by their owner only; and diffs of what would change."""
+"""Files that a command writes, and diffs of what would change in a file."""
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-import os
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from commonplace.errors import CommonplaceError, Conflict, InvalidInput
+from commonplace.errors import Conflict, InvalidInput
+from commonplace.library.files import written_file
 
 if TYPE_CHECKING:
     from commonplace.hosts.project_files import Change
@@ -35,40 +34,19 @@ def make_folder(folder: Path, *, force: bool) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         used = any(folder.iterdir())
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"{folder} cannot be used as a folder: {_reason(error)}.", "Choose another one.") from error
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidInput(f"{folder} cannot be used as a folder: {reason}.", "Choose another one.") from error
     if used and not force:
         raise Conflict(f"The folder {folder} is not empty.", FORCE)
 
 
-@contextlib.contextmanager
-def atomic_file(file: Path, *, force: bool) -> Iterator[IO[bytes]]:
-    """Write to a temporary file and rename it at the end; a failure leaves nothing behind."""
-    partial = file.with_name(f".{os.getpid()}-{file.name.encode()[:80].decode('utf-8', 'ignore')}.part")
-    try:
-        descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o600)
-        with os.fdopen(descriptor, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        if file.exists() and not force:
-            raise Conflict(f"{file} exists.", FORCE)
-        partial.replace(file)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        if isinstance(error, OSError):
-            raise CommonplaceError(
-                f"{file} could not be written: {_reason(error)}.", "Solve that, then run the command again."
-            ) from error
-        raise
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
+def atomic_file(file: Path, *, force: bool) -> AbstractContextManager[IO[bytes]]:
+    """A file that appears when it is complete."""
+    return written_file(file, overwrite=force, hint=FORCE)
 
 
 def unified_diff(change: Change, name: str | None = None) -> str:
-    """A change as a unified diff, under its path or under another name for that."""
+    """A change as a unified diff, with its path or another name."""
     path = change.path if name is None else name
     old, new = (
         f"{side}/{path.removeprefix('/')}" if data is not None else "/dev/null"
@@ -83,6 +61,6 @@ def _lines(data: bytes | None) -> list[str]:
 
 
 def _split_lines(text: str) -> list[str]:
-    """Lines at LF only, as diff cuts them."""
+    """Lines at LF only, as diff does."""
     pieces = text.split("\n")
     return [piece + "\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])

@@ -217,7 +217,7 @@ def check_model(context: DoctorContext) -> Iterator[Finding]:
         yield remark("model", "The embedder is off, so search uses words only.", "Set embedder to builtin.")
         return
     with tempfile.TemporaryDirectory(prefix="commonplace-doctor-") as folder:
-        memory = open_memory(replace(context.settings, data_dir=Path(folder)))
+        memory = open_memory(replace(context.settings, data_dir=Path(folder), database_url="", encryption="off"))
         try:
             began = time.monotonic()
             vector = memory.embeddings.embed_query(SAMPLE_TEXT)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
+from commonplace import errors
 from commonplace.errors import (
     CommonplaceError,
     InvalidInput,
@@ -94,7 +95,7 @@ class HttpClient:
 
     def refused(self, status: int, code: str, message: str, details: str) -> CommonplaceError:
         """The error that a refusal of the server stands for: the same as it would be without a server between."""
-        known = {error.code: error for error in _all_errors(CommonplaceError)}
+        known = {error.code: error for error in _all_errors(CommonplaceError) if error.__module__ == errors.__name__}
         return known.get(code, RemoteError)(message, details)
 
     def not_commonplace(self, why: str) -> RemoteError:
