@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from commonplace.errors import StoreError
 from commonplace.store.invariants import AUTHORED, DERIVED, LIVE, SEARCHED, SPLIT, USED, Invariant, counted_use, indexed
 from commonplace.store.maintenance import FileDamage, ReportProgress
 from commonplace.store.postgres.connection import PostgresConnection
@@ -71,13 +68,6 @@ class PostgresIntegrity(Integrity, PostgresSpace):
         indexes = [FileDamage(f"the index {name} is not valid") for (name,) in connection.rows(_BAD_INDEXES)]
         return [*pages, *indexes]
 
-    def reindex(self) -> None:
-        """Left to whoever runs the server: see docs/team.md."""
-
-    def altered_items(self, after: int, limit: int) -> tuple[list[int], int | None]:
-        """None: the pages of a server have checksums of their own."""
-        return [], None
-
     def stale_fts_items(self, advance: ReportProgress) -> list[int]:
         select = f"SELECT i.id, i.project_id FROM items i WHERE i.space_id = ? AND i.id > ? AND {LIVE}"
         found: list[int] = []
@@ -119,6 +109,3 @@ class PostgresIntegrity(Integrity, PostgresSpace):
         return self._database.vacuum(
             sorted({"items", "passages", "words", *(one.table for one in TEXT_TABLES.values())})
         )
-
-    def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None:
-        raise StoreError("A database on a server is not copied into a file here.", "Use pg_dump; see docs/team.md.")

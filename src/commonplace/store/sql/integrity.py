@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from commonplace.errors import StoreError
 from commonplace.model import Item, Passage
 from commonplace.store.damage import DamagedRow
 from commonplace.store.invariants import SEARCHED, STRAY_VECTORS, UNSPLIT, VECTORLESS, Invariant
@@ -63,6 +65,17 @@ class Integrity(Space):
     def repair(self, invariant: Invariant, limit: int) -> int:
         with self._database.write() as connection:
             return connection.run(filled(invariant.repair), self._bindings(connection, limit))
+
+    # A database server is looked after by whoever runs it (docs/team.md); an engine with a file does these itself.
+
+    def reindex(self) -> None:
+        return
+
+    def altered_items(self, after: int, limit: int) -> tuple[list[int], int | None]:
+        return [], None
+
+    def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None:
+        raise StoreError("A database on a server is not copied into a file here.", "Use pg_dump; see docs/team.md.")
 
     def damaged_rows(self, part: str, after: RowKey | None, limit: int) -> tuple[list[DamagedRow], RowKey | None]:
         with self._database.read() as connection:
