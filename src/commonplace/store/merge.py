@@ -26,7 +26,7 @@ from commonplace.store.records import (
 )
 
 if TYPE_CHECKING:
-    from commonplace.store.sql.record_writer import RowWriter
+    from commonplace.store.sql.records import RowWriter
 
 MERGE = "merge"
 """The operation of a line in a history that holds the version which did not win."""

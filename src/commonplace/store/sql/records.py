@@ -1,18 +1,19 @@
 """Records of a space for sync: listed in the order of their changes, read by name, and merged with those of others.
 
-Writers of a space take turns, so no change appears before one that was already read.
+Writers of a space take turns, so no change appears before one that was already read. What a merge decides (merge.py)
+is written like any other item, with its own times.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from commonplace.model import Change
+from commonplace.model import Change, Draft
 from commonplace.store.damage import list_of
-from commonplace.store.merge import FoundRecord, merge_arrivals
+from commonplace.store.merge import FoundRecord, ItemToWrite, keep_numbers, merge_arrivals
 from commonplace.store.records import (
     Arrival,
     Name,
@@ -26,16 +27,248 @@ from commonplace.store.records import (
     session_record,
 )
 from commonplace.store.rows import change_of, refused_of
-from commonplace.store.sql import items, sessions
+from commonplace.store.sql import indexing, item_writes, items, projects, sessions
 from commonplace.store.sql.connection import IN_LIST, Connection
-from commonplace.store.sql.record_writer import RowWriter
+from commonplace.store.sql.item_changes import (
+    SAME,
+    ItemLocation,
+    changeable,
+    content_columns,
+    count_items,
+    is_live,
+    location_of,
+    write_tags,
+)
 from commonplace.store.sql.space import Space
+
+_TABLES = {"item": ("items", "history", "item_id"), "session": ("sessions", "session_history", "session_id")}
+_STATE = (
+    "UPDATE items SET updated_ms = ?, rev = ?, status = ?, forgotten_ms = ?, superseded_by = ?,"
+    " valid_until_ms = ? WHERE space_id = ? AND id = ?"
+)
+_RECORD = "UPDATE records SET version = ?, awaits = ? WHERE space_id = ? AND what = 'item' AND id = ?"
+
+
+class RowWriter:
+    """The rows of one space, in one transaction. It decides nothing."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        space_id: int,
+        now_ms: int,
+        find: Callable[[Sequence[Name]], dict[Name, FoundRecord]],
+    ) -> None:
+        self._connection, self._space_id, self._now = connection, space_id, now_ms
+        self.find = find
+        self._projects: dict[str, int] = {}
+        self._sessions: dict[str, int] = {}
+
+    def find_session(self, uid: str) -> FoundRecord | None:
+        row = self._connection.first("SELECT key FROM sessions WHERE space_id = ? AND uid = ?", (self._space_id, uid))
+        return None if row is None else self.find([("session", row[0])])["session", row[0]]
+
+    def twin(self, draft: Draft) -> FoundRecord | None:
+        """The item with the same content in the same project, apart from the one of this uid."""
+        place = (self._space_id, self._project_id(draft.project) or 0, draft.content_hash)
+        row = self._connection.first(f"SELECT uid FROM items WHERE {SAME} AND uid <> ?", (*place, draft.uid))
+        return None if row is None else self.find([("item", row[0])])["item", row[0]]
+
+    def number(self, uid: str) -> int | None:
+        row = self._connection.first("SELECT id FROM items WHERE space_id = ? AND uid = ?", (self._space_id, uid))
+        return None if row is None else int(row[0])
+
+    def awaiting(self, uids: Sequence[str]) -> list[tuple[int, str]]:
+        """The id, and the uid of the replacement, of items that wait for one of these to replace them."""
+        select = f"SELECT id, awaits FROM records WHERE space_id = ? AND awaits {IN_LIST}"
+        return self._connection.rows(select, (self._space_id, self._connection.array(uids))) if uids else []
+
+    def leads_to(self, other_id: int, item_id: int) -> bool:
+        """Whether the other item is this one, or was replaced by it over any number of others."""
+        select = "SELECT superseded_by FROM items WHERE space_id = ? AND id = ?"
+        above: int | None = other_id
+        while above is not None and above != item_id:
+            above = self._connection.value(select, (self._space_id, above))
+        return above is not None
+
+    def project(self, name: str, created_ms: int, apart: Collection[str] = ()) -> str:
+        """The name of a project here; a new one is added. Those of names that are known to be `apart` are others."""
+        number = projects.find_or_create(self._connection, self._space_id, name, created_ms, apart)
+        select = "SELECT name FROM projects WHERE space_id = ? AND id = ?"
+        return str(self._connection.value(select, (self._space_id, number)))
+
+    def add_aliases(self, name: str, aliases: Sequence[str]) -> int:
+        """How many of the names are new: one that another project has stays with that."""
+        insert = "INSERT INTO project_aliases (space_id, alias, project_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+        return sum(self._connection.run(insert, (self._space_id, alias, self._project_id(name))) for alias in aliases)
+
+    def add_session(self, record: Record) -> int:
+        fields = record.fields
+        number = self._connection.insert(
+            "INSERT INTO sessions (space_id, uid, key, started_ms, ended_ms, accessed_ms) VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                self._space_id,
+                fields["uid"],
+                record.name,
+                fields["started_ms"],
+                fields["started_ms"],
+                fields["accessed_ms"],
+            ),
+        )
+        assert number is not None
+        self.change_session(number, record)
+        return number
+
+    def change_session(self, session_id: int, record: Record) -> None:
+        names = ("source", "label", "folder", "status", "importance", "started_ms", "updated_ms", "forgotten_ms", "rev")
+        columns = {name: record.fields[name] for name in names} | {
+            "project_id": self._project_id(record.fields["project"]),
+            "meta": self._connection.as_json(record.fields["meta"]),
+        }
+        self._update("sessions", session_id, columns)
+
+    def add_items(self, added: Sequence[ItemToWrite]) -> list[int]:
+        located = [
+            (ItemLocation(self._project_id(item.draft.project), self._session_id(item.record)), item.draft)
+            for item in added
+        ]
+        stored = item_writes.insert_all(self._connection, self._space_id, located, self._now)
+        assert not any(one.duplicate for one in stored)
+        numbers = [one.id for one in stored]
+        pairs = [*zip(numbers, added, strict=True)]
+        self._connection.run_all(_STATE, [self._state(number, item) for number, item in pairs])
+        recorded = [(item.record.version, item.awaits, self._space_id, number) for number, item in pairs]
+        self._connection.run_all(_RECORD, recorded)
+        hidden = [number for number, item in pairs if not item.live]
+        if hidden:
+            indexing.hide(self._connection, self._space_id, hidden)
+        self._count([one for one, item in zip(located, added, strict=True) if item.live])
+        return numbers
+
+    def change_item(self, item_id: int, item: ItemToWrite) -> None:
+        old = changeable(self._connection, self._space_id, item_id)
+        draft, before = item.draft, location_of(self._connection, self._space_id, item_id)
+        place = ItemLocation(self._project_id(draft.project), before.session_id)
+        if is_live(old):
+            count_items(self._connection, self._space_id, [(before, old)], -1)
+        columns = {
+            "project_id": place.project_id,
+            "type": draft.type,
+            "importance": draft.importance,
+            "tagged": bool(draft.tags),
+            "content_hash": draft.content_hash,
+            "created_ms": draft.created_ms,
+        }
+        self._update("items", item_id, columns | content_columns(self._connection, draft))
+        self._connection.run(_STATE, self._state(item_id, item))
+        self._await(item_id, item.awaits)
+        delete = "DELETE FROM item_tags WHERE +space_id = ? AND item_id = ?"
+        self._connection.run(delete, (self._space_id, item_id))
+        write_tags(self._connection, self._space_id, [(item_id, draft.tags)])
+        indexing.delete_passages(self._connection, self._space_id, item_id)
+        if item.live:
+            indexing.add(self._connection, self._space_id, item_id, place.project_id, draft)
+            self._count([(place, draft)])
+        else:
+            indexing.add_passages(self._connection, self._space_id, item_id, draft.passages)
+
+    def replace_item(self, item_id: int, by: int) -> None:
+        """Mark an item as replaced, without a line in its history."""
+        item = changeable(self._connection, self._space_id, item_id)
+        select = "SELECT version FROM records WHERE space_id = ? AND what = 'item' AND id = ?"
+        version = self._connection.value(select, (self._space_id, item_id))
+        self._update("items", item_id, {"superseded_by": by, "valid_until_ms": version})
+        self._connection.run(_RECORD, (version, None, self._space_id, item_id))
+        if item.forgotten_ms is None:
+            indexing.hide(self._connection, self._space_id, [item_id])
+            place = location_of(self._connection, self._space_id, item_id)
+            count_items(self._connection, self._space_id, [(place, item)], -1)
+
+    def step_aside(self, item_id: int, content_hash: bytes, awaits: str | None) -> None:
+        """Let another item have the content of this one, without a line in its history."""
+        self._update("items", item_id, {"content_hash": content_hash})
+        if awaits is not None:
+            self._await(item_id, awaits)
+
+    def add_lines(self, what: RecordKind, id_: int, lines: Sequence[Change], rev: int) -> None:
+        """Add lines to a history and number all of them up to the revision, which grows if they are more.
+
+        The first lines of a history keep their numbers.
+        """
+        table, history, column = _TABLES[what]
+        self._connection.run_all(
+            f"INSERT INTO {history} (space_id, {column}, rev, op, at_ms, before) VALUES (?, ?, ?, ?, ?, ?)",
+            [(self._space_id, id_, one.rev, one.op, one.at_ms, self._connection.as_json(one.before)) for one in lines],
+        )
+        select = f"SELECT id FROM {history} WHERE +space_id = ? AND {column} = ? ORDER BY at_ms, rev, id"
+        ids = [row[0] for row in self._connection.rows(select, (self._space_id, id_))]
+        if keep_numbers(lines, len(ids), rev):
+            ids = []
+        rev = max(rev, len(ids) + 1)
+        numbered = [(number, self._space_id, line_id) for number, line_id in enumerate(ids, rev - len(ids))]
+        self._connection.run_all(f"UPDATE {history} SET rev = ? WHERE space_id = ? AND id = ?", numbered)
+        self._update(table, id_, {"rev": rev})
+
+    def set_version(self, what: RecordKind, id_: int, version: int) -> None:
+        change = "UPDATE records SET version = ? WHERE space_id = ? AND what = ? AND id = ?"
+        self._connection.run(change, (version, self._space_id, what, id_))
+
+    def _update(self, table: str, id_: int, columns: dict[str, object]) -> None:
+        changes = ", ".join(f"{name} = ?" for name in columns)
+        bindings = (*columns.values(), self._space_id, id_)
+        self._connection.run(f"UPDATE {table} SET {changes} WHERE space_id = ? AND id = ?", bindings)
+
+    def _state(self, item_id: int, item: ItemToWrite) -> tuple[object, ...]:
+        """When an item changed, and whether it is forgotten or replaced."""
+        fields = item.record.fields
+        until = None if item.by is None else item.record.version
+        state = (fields["updated_ms"], fields["rev"], fields["status"], fields["forgotten_ms"], item.by, until)
+        return *state, self._space_id, item_id
+
+    def _count(self, located: Sequence[tuple[ItemLocation, Draft]]) -> None:
+        """Count new items. They bring no session back: whether one is forgotten, its own record says."""
+        ids = sorted({place.session_id for place, _draft in located if place.session_id is not None})
+        forgotten = self._connection.rows(
+            "SELECT s.id, s.forgotten_ms, r.version FROM sessions s CROSS JOIN records r"
+            " ON r.space_id = s.space_id AND r.what = 'session' AND r.id = s.id"
+            f" WHERE +s.space_id = ? AND s.id {IN_LIST} AND s.forgotten_ms IS NOT NULL",
+            (self._space_id, self._connection.array(ids)),
+        )
+        count_items(self._connection, self._space_id, located, +1)
+        for session_id, forgotten_ms, version in forgotten:
+            self._update("sessions", session_id, {"forgotten_ms": forgotten_ms})
+            self.set_version("session", session_id, version)
+
+    def _await(self, item_id: int, uid: str | None) -> None:
+        change = "UPDATE records SET awaits = ? WHERE space_id = ? AND what = 'item' AND id = ?"
+        self._connection.run(change, (uid, self._space_id, item_id))
+
+    def _project_id(self, name: str | None) -> int | None:
+        if name is None:
+            return None
+        if name not in self._projects:
+            self._projects[name] = projects.find_or_create(self._connection, self._space_id, name, self._now)
+        return self._projects[name]
+
+    def _session_id(self, record: Record) -> int | None:
+        """The session of an item. A missing one is created, and gives way to whatever record of it arrives."""
+        key, started_ms = record.fields["session"], record.fields["created_ms"]
+        if key is None or key in self._sessions:
+            return self._sessions.get(key)
+        row = self._connection.first("SELECT id FROM sessions WHERE space_id = ? AND key = ?", (self._space_id, key))
+        if row is None:
+            number = sessions.find_or_create(self._connection, self._space_id, key, None, started_ms, self._now)
+            self.set_version("session", number, 0)
+        else:
+            number = int(row[0])
+        self._sessions[key] = number
+        return number
+
 
 _ROW = "SELECT r.what, r.id, r.seq, r.version, r.awaits"
 _OF_TABLE = "{table} t CROSS JOIN records r ON r.space_id = t.space_id AND r.what = '{what}' AND r.id = t.id"
 # Where the names of records are.
 _NAMED = {"item": ("items", "uid"), "session": ("sessions", "key"), "project": ("projects", "name")}
-_HISTORY = {"item": ("history", "item_id"), "session": ("session_history", "session_id")}
 
 Row = tuple[RecordKind, int, int, int, str | None]
 
@@ -156,10 +389,10 @@ def _projects(connection: Connection, space_id: int, rows: dict[int, tuple[Any, 
 def _histories(
     connection: Connection, space_id: int, what: str, ids: dict[int, tuple[Any, ...]]
 ) -> defaultdict[int, list[Change]]:
-    table, column = _HISTORY[what]
+    _table, history, column = _TABLES[what]
     histories: defaultdict[int, list[Change]] = defaultdict(list)
     rows = connection.rows(
-        f"SELECT {column}, rev, op, at_ms, before FROM {table}"
+        f"SELECT {column}, rev, op, at_ms, before FROM {history}"
         f" WHERE +space_id = ? AND {column} {IN_LIST} ORDER BY rev, id",
         (space_id, connection.array(ids)),
     )
