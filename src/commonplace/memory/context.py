@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from commonplace.memory.items import is_stale
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.recall import Hit, recall_in_sessions
 from commonplace.memory.rules import applies_to
 from commonplace.memory.timeline import EVENT_KINDS
 from commonplace.model import KINDS, KNOWLEDGE_TYPES, Item, Scope, Session
@@ -328,6 +327,8 @@ def assemble_messages(
     excluded: Sequence[str] = (),
 ) -> list[CitedMessage]:
     """What fits the budget. Folders that are excluded stay out with all below them."""
+    from commonplace.memory.recall import recall_in_sessions
+
     trees = [normalise_folder(folder) for folder in excluded]
     recalled, sessions = recall_in_sessions(memory, question, Scope(kinds=_ASSEMBLED_KINDS), ASSEMBLE_CANDIDATES)
     wanted = {label.strip().casefold() for label in preferred}

@@ -120,7 +120,7 @@ def test_trust_shows_it_in_a_folder_that_shares_no_commit(known: Path, settings:
 
 def test_trust_needs_a_repository_with_a_commit(settings: Settings, tmp_path: Path) -> None:
     told = trust(settings, str(tmp_path))
-    assert told.returncode == 2 and b"no git repository" in told.stderr
+    assert told.returncode == 2 and b"not a git repository with a commit" in told.stderr
 
 
 def test_a_project_called_after_its_folder_has_nothing_to_prove(settings: Settings, tmp_path: Path) -> None:

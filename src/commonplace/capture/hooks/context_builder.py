@@ -6,16 +6,19 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commonplace.capture.hooks.context_cache import UNKNOWN_STAMP, cache_context, cached_contexts, content_stamp
 from commonplace.capture.hooks.repository_identity import is_known_repository, name_clash_warning
 from commonplace.capture.hooks.working_folder import WorkingFolders
 from commonplace.config import load
-from commonplace.hosts.hook_event import Event
 from commonplace.memory.content_mark import mark_reader
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.session_context import session_context
 from commonplace.text.redact import redact
+
+if TYPE_CHECKING:
+    from commonplace.hosts.hook_event import Event
 
 # A session that starts does not wait for other writers.
 _BUSY_TIMEOUT = 0.05
