@@ -9,7 +9,8 @@ from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember, remember_all
-from commonplace.memory.rules import Rule, Skill, normalise_statement, resolve_project, rule_set
+from commonplace.memory.rules import Rule, Skill, resolve_project, rule_set
+from commonplace.text.titles import normalise_statement
 
 
 def test_rules_come_oldest_first_whichever_was_stored_first(memory: LocalMemory) -> None:

@@ -23,8 +23,9 @@ from commonplace.hosts.rule_files import RuleFile, skill_files
 from commonplace.hosts.rules_markdown import KnownStatements, as_markdown, statements
 from commonplace.memory.content_mark import mark_reader
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.rules import RULE_SET_TYPES, RuleSet, normalise_statement, rule_set
+from commonplace.memory.rules import RULE_SET_TYPES, RuleSet, rule_set
 from commonplace.text.paths import glob_from_root
+from commonplace.text.titles import normalise_statement
 
 BOM = "\ufeff"
 

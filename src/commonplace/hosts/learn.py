@@ -17,9 +17,10 @@ from commonplace.hosts.rule_files import GENERAL, file_name, skill_name
 from commonplace.hosts.rules_markdown import KnownStatements, statements
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, make_draft, remember_all
-from commonplace.memory.rules import SKILL, normalise_statement, rule_set
+from commonplace.memory.rules import SKILL, rule_set
 from commonplace.model import MEMORY_TYPES
 from commonplace.text.paths import check_glob, split_globs
+from commonplace.text.titles import normalise_statement
 
 MAX_FILES = 500
 EVERY_FILE = frozenset({"*", "**", "**/*"})

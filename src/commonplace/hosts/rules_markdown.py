@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from commonplace.hosts.markers import disarmed, without_imports
-from commonplace.memory.rules import Rule, normalise_statement
+from commonplace.text.titles import normalise_statement
+
+if TYPE_CHECKING:
+    from commonplace.memory.rules import Rule
 
 # In the order in which they are written.
 HEADINGS = {

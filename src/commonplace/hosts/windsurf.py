@@ -23,7 +23,6 @@ from commonplace.hosts.hook_event import (
 )
 from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, RuleFiles, http_entry
 from commonplace.hosts.rule_files import RuleFile, RuleGroup, group_rules
-from commonplace.hosts.rules_markdown import HEADINGS, list_item, path_heading
 from commonplace.text.json_fields import parse_if_json
 
 if TYPE_CHECKING:
@@ -126,6 +125,9 @@ def _portions(rules: tuple[Rule, ...], room: int) -> Iterator[tuple[Rule, ...]]:
 
 
 def _length(rule: Rule, headings: set[object]) -> int:
+    # Whoever connects an editor writes no rules.
+    from commonplace.hosts.rules_markdown import HEADINGS, list_item, path_heading
+
     length = len(list_item(rule)) + 1
     if rule.type not in headings:
         length += len(HEADINGS[rule.type]) + 7

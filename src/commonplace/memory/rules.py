@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from commonplace.model import MEMORY_TYPES, Item, Scope
 from commonplace.text.paths import any_glob_matches, split_globs
 from commonplace.text.project_names import same_project
 from commonplace.text.redact import redact
+from commonplace.text.titles import normalise_statement
 
 MOST_RULES = 1000
 # What a rule counts for beside its text, and the most that one text counts for.
@@ -148,11 +148,6 @@ def resolve_project(memory: LocalMemory, name: str) -> str:
     if alike:
         raise Conflict(f"{name!r} may mean {' or '.join(alike)}.", "Name the project in full.")
     raise NotFound(f"There is no project {name!r}.", "`commonplace projects` lists them.")
-
-
-def normalise_statement(text: str) -> str:
-    """What makes two statements the same: their words, whatever their case, spacing and final full stop."""
-    return _SPACE.sub(" ", unicodedata.normalize("NFC", redact(text))).strip().rstrip(".").rstrip().casefold()
 
 
 def _all(memory: LocalMemory, project: str | None, types: tuple[str, ...]) -> Iterator[Item]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+
+from commonplace.text.redact import redact
 
 _READ = 20_000
 _FENCE = re.compile(r"\s*(?:```|~~~)")
@@ -62,3 +65,8 @@ def _title(line: str, limit: int) -> str:
     if len(line) > limit and (sentence := _SENTENCE.match(line)) and 10 <= len(sentence[0]) <= limit:
         return sentence[0]
     return shorten(line, limit)
+
+
+def normalise_statement(text: str) -> str:
+    """What makes two statements the same: their words, whatever their case, spacing and final full stop."""
+    return " ".join(unicodedata.normalize("NFC", redact(text)).split()).rstrip(".").rstrip().casefold()
