@@ -160,7 +160,7 @@ def test_statements_and_summaries_tell_their_day(memory: LocalMemory) -> None:
     "topic",
     ["rate limiting", "how did the rate limiting come about?", "the history of rate limiting", "Why rate limiting"],
 )
-def test_wordings_of_a_request_to_tell_are_not_the_topic(past: Call, topic: str) -> None:
+def test_tool_texts_of_a_request_to_tell_are_not_the_topic(past: Call, topic: str) -> None:
     reply = past("explain", topic=topic)
     assert reply["timeline"][0]["date"] == "2025-02-10"
     assert LIMITED in [chunk["content"] for chunk in reply["keyChunks"][:2]]

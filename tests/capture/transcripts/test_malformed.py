@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.capture.transcripts.corpus import Record, event, item, jsonl, line, reading
 from tests.capture.transcripts.test_cursor import BUBBLES, COMPOSER, database, readings
-from tests.capture.transcripts.test_going_on import claude_session, codex_session, gemini_session
-from tests.capture.transcripts.test_wording import JSON
+from tests.capture.transcripts.test_resuming import claude_session, codex_session, gemini_session
+from tests.capture.transcripts.test_tool_text import JSON
 
 from commonplace.capture.transcript_reading import detect_source
 from commonplace.hosts.transcript import Source

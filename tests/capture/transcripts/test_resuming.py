@@ -232,7 +232,7 @@ def test_stopping_in_the_middle_loses_no_turn(tmp_path: Path) -> None:
         assert list(known.values()) == turns
 
 
-def test_going_on_does_not_read_what_was_read(tmp_path: Path) -> None:
+def test_resuming_does_not_read_what_was_read(tmp_path: Path) -> None:
     session = Claude()
     for number in range(5):
         session.user(f"Question {number}")
