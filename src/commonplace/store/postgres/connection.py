@@ -12,7 +12,7 @@ import psycopg
 
 from commonplace.model import Item, Session
 from commonplace.store.postgres.dialect import translate
-from commonplace.store.postgres.fulltext_rows import FullTextRows, delete_rows
+from commonplace.store.postgres.fulltext_rows import PostgresFullTextRows, delete_rows
 from commonplace.store.sql.connection import Bindings, Columns, Ids, Rows
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -91,8 +91,8 @@ class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
     def database_size(self) -> int:
         return int(self.value("SELECT pg_database_size(current_database())"))
 
-    def fulltext_rows(self, space_id: int) -> FullTextRows:
-        return FullTextRows(self, space_id)
+    def fulltext_rows(self, space_id: int) -> PostgresFullTextRows:
+        return PostgresFullTextRows(self, space_id)
 
     def delete_fulltext(self, space_id: int, rowids: Sequence[int]) -> None:
         delete_rows(self, space_id, rowids)

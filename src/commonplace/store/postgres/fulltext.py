@@ -13,7 +13,6 @@ from commonplace.store.indexed_text import COMMON_MOST, LOOKED_UP, NEWEST_ROWS, 
 from commonplace.store.postgres.bm25 import CountCache, Scored, ScoredRows, Statistics, count_rows
 from commonplace.store.postgres.fulltext_rows import PART, lexeme, name_token
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.postgres.text_query import (
     Bound,
     Leaf,
@@ -37,7 +36,7 @@ GLANCE, CLEARLY = 1_000, 1.5
 ROWS = "FROM searched_words w WHERE w.space_id = %(space)s AND "
 
 
-class FullText(Items, PostgresSpace):
+class FullText(Items):
     """Finding passages of one space by their words."""
 
     @functools.cached_property

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.model import Kind
 from commonplace.store.indexed_text import COLUMNS, WEIGHTS
+from commonplace.store.sql.connection import FullTextRows
 
 if TYPE_CHECKING:
     from commonplace.store.postgres.connection import PostgresConnection
@@ -61,30 +62,22 @@ def lexeme(space_id: int, token: str) -> str:
     return f"'{space_id}:{safe}'"
 
 
-class FullTextRows:
-    """Rows of words of many items, written at once."""
+class PostgresFullTextRows(FullTextRows):
+    """Written in one statement, besides the sums over all rows of the space."""
 
-    def __init__(self, connection: PostgresConnection, space_id: int) -> None:
-        self._connection, self._space_id = connection, space_id
-        self.rows: list[tuple[Any, ...]] = []
-
-    def add(
-        self, rowid: int, words: Mapping[str, str], project_id: int, kind: Kind, type_: str, *, part: bool = False
-    ) -> None:
+    def _row(self, words: Mapping[str, str], project_id: int, kind: Kind, type_: str, *, part: bool) -> tuple[Any, ...]:
         columns = [words.get(name, "") for name in COLUMNS]
         tokens = [column.split() for column in columns]
         scope = [project_token(project_id), kind_token(kind), type_token(type_), *([PART] if part else ())]
         # On SQLite the space is one of the tokens that tell where a row belongs, and the type is not.
         length = sum(map(len, tokens)) + len(scope)
         streams = BORDER.join(f" {column} " if column else "" for column in columns)
-        self.rows.append((rowid, length, streams, _vector(self._space_id, tokens, scope)))
+        return length, streams, _vector(self._space_id, tokens, scope)
 
-    def write(self) -> None:
-        if self.rows:
-            self._connection.execute(_INSERT, (self._space_id, *map(list, zip(*self.rows, strict=True))))
-            length = sum(row[1] for row in self.rows)
-            self._connection.execute(_TOTALS, (self._space_id, len(self.rows), length))
-        self.rows = []
+    def _write(self) -> None:
+        self._connection.execute(_INSERT, (self._space_id, *map(list, zip(*self.rows, strict=True))))
+        length = sum(row[1] for row in self.rows)
+        self._connection.execute(_TOTALS, (self._space_id, len(self.rows), length))
 
 
 def delete_rows(connection: PostgresConnection, space_id: int, rowids: Sequence[int]) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from commonplace.store.invariants import AUTHORED, DERIVED, LIVE, SEARCHED, SPLIT, USED, Invariant, counted_use, indexed
 from commonplace.store.maintenance import FileDamage, ReportProgress
 from commonplace.store.postgres.connection import PostgresConnection
-from commonplace.store.postgres.migrate import check
-from commonplace.store.postgres.space import PostgresSpace
+from commonplace.store.postgres.database import Database
 from commonplace.store.sql import indexing, items
 from commonplace.store.sql.integrity import Integrity
 from commonplace.store.text_tables import TEXT_TABLES
@@ -44,8 +43,10 @@ SELECT e.id FROM unnest(%s::bigint[], %s::integer[], %s::text[], %s::text[]) AS 
 """
 
 
-class PostgresIntegrity(Integrity, PostgresSpace):
+class PostgresIntegrity(Integrity):
     """Checking the database."""
+
+    _database: Database
 
     # Of an item that was split, the whole has a row too.
     _WORDLESS = f"""{SEARCHED}
@@ -57,9 +58,6 @@ class PostgresIntegrity(Integrity, PostgresSpace):
            SELECT p.item_id FROM passages p WHERE p.space_id = w.space_id AND p.id = w.id) END)"""
     _STRAY_ROW = "w.id"
     _INVARIANTS = (*AUTHORED, SPLIT, *indexed(_WORDLESS, _STRAY_WORDS, _STRAY_ROW), *_OWN, *DERIVED)
-
-    def check_schema(self) -> int:
-        return check(self._database)
 
     def _file_damage(self, connection: PostgresConnection, *, quick: bool) -> list[FileDamage]:
         """What the server knows to be wrong with its files."""

@@ -2,27 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from commonplace.model import Kind
+from commonplace.store.postgres.database import Database
 from commonplace.store.postgres.fulltext import FullText
 from commonplace.store.postgres.integrity import PostgresIntegrity
-from commonplace.store.postgres.space import use_replicas
+from commonplace.store.postgres.migrate import check, confined
+from commonplace.store.postgres.migrate import migrate as run_migrations
+from commonplace.store.postgres.pool import MOST
 from commonplace.store.postgres.vector_search import Vectors
 from commonplace.store.sql.connection import Connection
 from commonplace.store.sql.items import Filter
 from commonplace.store.sql.shared_store import SharedStore
 from commonplace.text.dates import DAY_MS
 
+_T = TypeVar("_T")
+
+
+def use_replicas(store: type[_T]) -> type[_T]:
+    """Let replicas answer every method of a store that is marked with `allow_replica`."""
+    for name in dir(store):
+        method = getattr(store, name)
+        if getattr(method, "allow_replica", False):
+            setattr(store, name, _on_replica(method))
+    return store
+
+
+def _on_replica(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def read(self: PostgresStore, /, *args: Any, **kwargs: Any) -> Any:
+        return self._database.on_replica(functools.partial(method, self, *args, **kwargs))
+
+    return read
+
 
 @use_replicas
-class PostgresStore(
-    SharedStore,
-    FullText,
-    Vectors,
-    PostgresIntegrity,
-):
+class PostgresStore(SharedStore, FullText, Vectors, PostgresIntegrity):
     """One space of one PostgreSQL database, shared with any number of other servers."""
+
+    _database: Database
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        space: str = "default",
+        query_timeout: float = 10.0,
+        now_ms: int = 0,
+        migrate: bool = True,
+        replicas: Sequence[str] = (),
+        connections: int = MOST,
+        durability: str = "full",
+        busy_timeout: float = 30.0,
+    ) -> None:
+        # Kept for a store of another space.
+        self._options: dict[str, Any] = {
+            "replicas": replicas,
+            "connections": connections,
+            "durability": durability,
+            "busy_timeout": busy_timeout,
+        }
+        self._url = url
+        self._database = Database(url, **self._options)
+        try:
+            self._open(space, now_ms, query_timeout, migrate=migrate)
+            self._database.space_id = self._space_id
+            with self._database.admin_read() as connection:
+                self._database.confined = confined(connection)
+        except BaseException:
+            self._database.close()
+            raise
 
     def describe(self) -> Mapping[str, object]:
         with self._database.read() as connection:
@@ -48,7 +100,14 @@ class PostgresStore(
         )
 
     def for_space(self, name: str) -> PostgresStore:
-        return PostgresStore(**self._opened, space=name, migrate=False)
+        timeout = self._query_timeout
+        return PostgresStore(self._url, space=name, query_timeout=timeout, migrate=False, **self._options)
 
     def close(self) -> None:
         self._database.close()
+
+    def check_schema(self) -> int:
+        return check(self._database)
+
+    def _migrate(self) -> int:
+        return run_migrations(self._database)

@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from commonplace.model import KINDS, Scope, VectorHit
+from commonplace.store.postgres.database import Database
 from commonplace.store.postgres.dialect import translate
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.space import PostgresSpace
 from commonplace.store.postgres.vector_values import SMALL_SPACE as KEPT_MOST
 from commonplace.store.postgres.vector_values import VectorCache, signs, signs_of
 from commonplace.store.sql.connection import IN_LIST
@@ -67,8 +67,10 @@ def catch_up(connection: SharedConnection, space_id: int, model_id: int, most: i
     )
 
 
-class Vectors(EmbeddingJobs, PostgresSpace):
+class Vectors(EmbeddingJobs):
     """The vectors of one space, and what waits for one."""
+
+    _database: Database
 
     _nearest: Nearest | None = None
 

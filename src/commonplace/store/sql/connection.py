@@ -27,19 +27,31 @@ def json_field(column: str, name: str) -> str:
     return f"json_extract(iif(json_valid({column}), {column}, '{{}}'), '$.{name}')"
 
 
-class FullTextRows(Protocol):
-    """Full-text rows of many items, gathered here and written at once."""
+class FullTextRows:
+    """Full-text rows of many items, gathered here and written at once. An engine knows how."""
 
-    # What was added, as it is written.
-    rows: list[tuple[Any, ...]]
+    def __init__(self, connection: Any, space_id: int) -> None:
+        self._connection, self._space_id = connection, space_id
+        # What was added, as it is written.
+        self.rows: list[tuple[Any, ...]] = []
 
     def add(
         self, rowid: int, words: Mapping[str, str], project_id: int, kind: Kind, type_: str, *, part: bool = False
     ) -> None:
         """The words of each column of a passage, or of a whole item under minus its id; a `part` of an item is one."""
+        self.rows.append((rowid, *self._row(words, project_id, kind, type_, part=part)))
 
     def write(self) -> None:
         """Write what was gathered, and begin again."""
+        if self.rows:
+            self._write()
+        self.rows = []
+
+    def _row(self, words: Mapping[str, str], project_id: int, kind: Kind, type_: str, *, part: bool) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    def _write(self) -> None:
+        raise NotImplementedError
 
 
 class Connection(Protocol):

@@ -54,6 +54,21 @@ class Space:
     _space_id: int
     _query_timeout: float
     _lock: threading.Lock
+    schema: int
+
+    def _open(self, name: str, now_ms: int, query_timeout: float, *, migrate: bool) -> None:
+        """Bring the database to this version's schema, or only check it, and find the space."""
+        self._query_timeout, self._lock = query_timeout, threading.Lock()
+        self.schema = self._migrate() if migrate else self.check_schema()
+        self._space_id = self._find_space(name, now_ms, migrate)
+
+    def _migrate(self) -> int:
+        """Apply the migrations that are missing, and return the schema's version."""
+        raise NotImplementedError
+
+    def check_schema(self) -> int:
+        """The schema's version, if this version can work with it; nothing is applied."""
+        raise NotImplementedError
 
     def _find_space(self, name: str, now_ms: int, create: bool) -> int:
         """The number of the space with this name; a missing one is added if `create`, else NotFound."""

@@ -29,7 +29,7 @@ from commonplace.identity import new_uid
 from commonplace.model import Item, Session
 from commonplace.store.damage import DamagedText, content_checksum
 from commonplace.store.sql.connection import Bindings, Columns, Ids, Rows
-from commonplace.store.sqlite.fulltext_rows import FullTextRows, delete_rows
+from commonplace.store.sqlite.fulltext_rows import SqliteFullTextRows, delete_rows
 from commonplace.text.dates import clamp_time
 
 _BATCH = 500
@@ -110,8 +110,8 @@ class SqliteConnection(apsw.Connection):
     def database_size(self) -> int:
         return int(self.pragma("page_count")) * int(self.pragma("page_size"))
 
-    def fulltext_rows(self, space_id: int) -> FullTextRows:
-        return FullTextRows(self, space_id)
+    def fulltext_rows(self, space_id: int) -> SqliteFullTextRows:
+        return SqliteFullTextRows(self, space_id)
 
     def delete_fulltext(self, space_id: int, rowids: Sequence[int]) -> None:
         delete_rows(self, rowids)

@@ -22,7 +22,6 @@ from commonplace.store.sql import passages
 from commonplace.store.sql.items import Filter, Items
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.fulltext_rows import PART, kind_token, project_token, space_token
-from commonplace.store.sqlite.space import SqliteSpace
 from commonplace.store.types import TextAnswer
 from commonplace.text.query import Query, Word, to_fts5, words_to_fts5
 from commonplace.text.tokens import index_text
@@ -34,7 +33,7 @@ WIDE, WIDE_SHARE = 2_000, 0.1
 SPEAKER_ROWS = 50_000
 
 
-class FullText(Items, SqliteSpace):
+class FullText(Items):
     """Finding passages of one space by their words."""
 
     def _search_text(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.model import Kind
 from commonplace.store.indexed_text import COLUMNS
+from commonplace.store.sql.connection import FullTextRows
 
 if TYPE_CHECKING:
     from commonplace.store.sqlite.connection import SqliteConnection
@@ -21,25 +22,17 @@ _INSERT = (
 )
 
 
-class FullTextRows:
-    """Full-text rows of many items, written at once: whenever their ids go back, FTS5 writes out what it gathered."""
+class SqliteFullTextRows(FullTextRows):
+    """Written in the order of their ids: whenever these go back, FTS5 writes out what it gathered."""
 
-    def __init__(self, connection: SqliteConnection, space_id: int) -> None:
-        self._connection, self._space_id = connection, space_id
-        self.rows: list[tuple[Any, ...]] = []
-
-    def add(
-        self, rowid: int, words: Mapping[str, str], project_id: int, kind: Kind, type_: str, *, part: bool = False
-    ) -> None:
+    def _row(self, words: Mapping[str, str], project_id: int, kind: Kind, type_: str, *, part: bool) -> tuple[Any, ...]:
         space = self._space_id
         scope = f"{space_token(space)} {project_token(space, project_id)} {kind_token(space, kind)}"
-        row = (rowid, *(words.get(name, "") for name in COLUMNS), f"{scope} {PART}" if part else scope)
-        self.rows.append(row)
+        return *(words.get(name, "") for name in COLUMNS), f"{scope} {PART}" if part else scope
 
-    def write(self) -> None:
+    def _write(self) -> None:
         for row in sorted(self.rows):
             self._connection.execute(_INSERT, row)
-        self.rows = []
 
 
 def delete_rows(connection: SqliteConnection, rowids: Sequence[int]) -> None:

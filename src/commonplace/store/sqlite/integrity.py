@@ -14,9 +14,8 @@ from commonplace.store.sql.integrity import Integrity
 from commonplace.store.sqlite import fulltext_check
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.content_mark import WIPED
-from commonplace.store.sqlite.migrate import check
+from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.online_backup import ROW_PROBLEMS
-from commonplace.store.sqlite.space import SqliteSpace
 
 MAX_PROBLEMS = 100
 WORDS = "passages_fts"
@@ -46,8 +45,10 @@ _OWN = (
 )
 
 
-class SqliteIntegrity(Integrity, SqliteSpace):
+class SqliteIntegrity(Integrity):
     """Checking the file."""
+
+    _database: Database
 
     # Of an item that was split, the whole has a row too.
     _WORDLESS = f"""{SEARCHED} AND (NOT EXISTS (SELECT 1 FROM {_WORDED} d WHERE d.id = p.id)
@@ -58,9 +59,6 @@ class SqliteIntegrity(Integrity, SqliteSpace):
        AND i.id = iif(d.id < 0, -d.id, (SELECT p.item_id FROM passages p WHERE p.id = d.id)))"""
     _STRAY_ROW = "d.id"
     _INVARIANTS = (*AUTHORED, *_OWN, SPLIT, *indexed(_WORDLESS, _STRAY_WORDS, _STRAY_ROW), *DERIVED)
-
-    def check_schema(self) -> int:
-        return check(self._database)
 
     def _file_damage(self, connection: SqliteConnection, *, quick: bool) -> list[FileDamage]:
         return [*map(_damage, _problems(connection, "quick_check" if quick else "integrity_check"))]

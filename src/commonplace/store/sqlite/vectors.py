@@ -11,8 +11,8 @@ from commonplace.model import Scope, VectorHit
 from commonplace.store.sql.items import Filter, filter_of
 from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits, pack_bits, score
 from commonplace.store.sqlite.connection import SqliteConnection
+from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.fulltext import chosen_passages, wide_share
-from commonplace.store.sqlite.space import SqliteSpace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 READ_ROWS = 20_000
 
 
-class Vectors(EmbeddingJobs, SqliteSpace):
+class Vectors(EmbeddingJobs):
     """The vectors of one space, and what waits for one."""
+
+    _database: Database
 
     _model_name = ""
     _matrix: SignMatrix | None = None
@@ -42,8 +44,8 @@ class Vectors(EmbeddingJobs, SqliteSpace):
             hits = score(connection, self._space_id, self._model[0], query, passage_ids)
             return {hit.passage_id: hit.cosine for hit in hits}
 
-    def reread(self) -> None:
-        super().reread()
+    def _reread_vectors(self) -> None:
+        """Another file has taken the place of the store."""
         model, self._model, self._matrix = self._model, None, None
         if model is not None and self._space_id:
             self.use_model(self._model_name, model[1])
