@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -10,15 +9,12 @@ from typing import Any
 
 import psycopg
 
-from commonplace.model import Item, Session
 from commonplace.store.postgres.dialect import translate
 from commonplace.store.postgres.fulltext_rows import PostgresFullTextRows, delete_rows
-from commonplace.store.sql.connection import Bindings, Columns, Ids, Rows
-
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+from commonplace.store.sql.connection import Bindings, Columns, Connection, Ids, Rows
 
 
-class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
+class PostgresConnection(Connection, psycopg.Connection[tuple[Any, ...]]):
     """What `Connection` promises, and psycopg's own methods for statements in PostgreSQL's words."""
 
     has_checksums = False
@@ -32,14 +28,6 @@ class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
     ) -> list[tuple[Any, ...]]:
         """The rows of a statement in PostgreSQL's own words."""
         return self.execute(sql, bindings, binary=binary, prepare=prepared).fetchall()
-
-    def first(self, sql: str, bindings: Bindings = (), *, prepared: bool = False) -> Any:
-        return self.execute(translate(sql), _named(sql, bindings), prepare=prepared).fetchone()
-
-    def value(self, sql: str, bindings: Bindings = ()) -> Any:
-        row = self.first(sql, bindings)
-        assert row is not None
-        return row[0]
 
     def stream(self, sql: str, bindings: Bindings = ()) -> Iterator[tuple[Any, ...]]:
         yield from self.execute(translate(sql), _named(sql, bindings))
@@ -73,7 +61,7 @@ class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
 
     def as_json(self, value: object) -> str:
         """As the database can read it: PostgreSQL has no NUL characters, also not spelled as JSON does."""
-        text = _ENCODER.encode(value) if value else "{}"
+        text = super().as_json(value)
         return re.sub(r"(\\\\)|\\u0000", lambda found: found[1] or "\ufffd", text) if "\\u0000" in text else text
 
     def get_setting(self, space_id: int, name: str) -> str | None:
@@ -96,12 +84,6 @@ class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
 
     def delete_fulltext(self, space_id: int, rowids: Sequence[int]) -> None:
         delete_rows(self, space_id, rowids)
-
-    def make_item_changeable(self, item: Item) -> None:
-        """The server lets any row be changed."""
-
-    def make_session_changeable(self, session: Session) -> None:
-        """The server lets any row be changed."""
 
 
 def _named(sql: str, bindings: Bindings) -> Bindings:

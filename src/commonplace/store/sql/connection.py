@@ -7,8 +7,9 @@ index that begins with the space, it is written `+space_id`. What stands in `/*p
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from commonplace.model import Item, Kind, Session
 
@@ -16,6 +17,9 @@ Bindings = Sequence[Any] | Mapping[str, Any]
 Columns = Mapping[str, str]
 Rows = Sequence[Sequence[Any]]
 Ids = list[int | None]
+
+# Made once: making one takes longer than writing a few fields with it.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 # Whether a column is one of a list, which is bound as `connection.array(values)`.
 IN_LIST = "IN (SELECT value FROM json_each(?))"
@@ -54,8 +58,8 @@ class FullTextRows:
         raise NotImplementedError
 
 
-class Connection(Protocol):
-    """One connection in a transaction."""
+class Connection:
+    """One connection in a transaction. What an engine does its own way raises NotImplementedError here."""
 
     # Which columns of `items` an engine has besides those of both.
     has_checksums: bool
@@ -68,49 +72,66 @@ class Connection(Protocol):
         For PostgreSQL: what is `prepared` is planned once for all values, for rows that are looked up by their keys;
         whatever searches is planned each time. `binary` is quicker where rows hold many bytes.
         """
+        raise NotImplementedError
 
     def first(self, sql: str, bindings: Bindings = (), *, prepared: bool = False) -> Any:
         """The first row as a tuple, or None."""
+        found = self.rows(sql, bindings, prepared=prepared)
+        return found[0] if found else None
 
     def value(self, sql: str, bindings: Bindings = ()) -> Any:
         """The one value of a query that always has exactly one row, such as a count."""
+        return self.rows(sql, bindings)[0][0]
 
     def stream(self, sql: str, bindings: Bindings = ()) -> Iterator[tuple[Any, ...]]:
         """Rows one by one, for queries whose rows would not fit into memory together."""
+        raise NotImplementedError
 
     def run(self, sql: str, bindings: Bindings = ()) -> int:
         """Change rows; how many."""
+        raise NotImplementedError
 
     def run_all(self, sql: str, many: Sequence[Bindings]) -> None:
         """The same for many bindings, in one trip to a server."""
+        raise NotImplementedError
 
     def insert(self, sql: str, bindings: Bindings) -> int | None:
         """Add a row, and return its id; None if ON CONFLICT DO NOTHING kept it out."""
+        raise NotImplementedError
 
     def insert_all(self, table: str, columns: Columns, rows: Rows, *, key: Sequence[str], conflict: str = "") -> Ids:
         """Add rows, in one trip to a server, and return the id of each; None for what a `conflict` kept out.
 
         `columns` has PostgreSQL's type of each; rows are told apart by the columns in `key`.
         """
+        raise NotImplementedError
 
     def array(self, values: Iterable[Any]) -> Any:
         """A list of numbers, texts or bytes, as it is bound."""
+        raise NotImplementedError
 
-    def as_json(self, value: object) -> str: ...
+    def as_json(self, value: object) -> str:
+        return _ENCODER.encode(value) if value else "{}"
 
     def get_setting(self, space_id: int, name: str) -> str | None:
         """What is noted of a space in the table `meta`."""
+        raise NotImplementedError
 
-    def set_setting(self, space_id: int, name: str, value: str) -> None: ...
+    def set_setting(self, space_id: int, name: str, value: str) -> None:
+        raise NotImplementedError
 
     def database_size(self) -> int:
         """Bytes of the whole database."""
+        raise NotImplementedError
 
-    def fulltext_rows(self, space_id: int) -> FullTextRows: ...
+    def fulltext_rows(self, space_id: int) -> FullTextRows:
+        raise NotImplementedError
 
-    def delete_fulltext(self, space_id: int, rowids: Sequence[int]) -> None: ...
+    def delete_fulltext(self, space_id: int, rowids: Sequence[int]) -> None:
+        raise NotImplementedError
 
     def make_item_changeable(self, item: Item) -> None:
-        """Write a damaged item as it was read, so that the engine lets it be changed."""
+        """Write a damaged item as it was read, for an engine that would not let it be changed."""
 
-    def make_session_changeable(self, session: Session) -> None: ...
+    def make_session_changeable(self, session: Session) -> None:
+        """The same for a session."""

@@ -28,17 +28,15 @@ from commonplace.errors import StoreError
 from commonplace.identity import new_uid
 from commonplace.model import Item, Session
 from commonplace.store.damage import DamagedText, content_checksum
-from commonplace.store.sql.connection import Bindings, Columns, Ids, Rows
+from commonplace.store.sql.connection import Bindings, Columns, Connection, Ids, Rows
 from commonplace.store.sqlite.fulltext_rows import SqliteFullTextRows, delete_rows
 from commonplace.text.dates import clamp_time
 
 _BATCH = 500
 _CHANGED = re.compile(r"\s*(?:UPDATE|DELETE FROM|INSERT INTO|INSERT OR \w+ INTO)\s+(\w+)", re.IGNORECASE)
-# Made once: making one takes longer than writing a few fields with it.
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
-class SqliteConnection(apsw.Connection):
+class SqliteConnection(Connection, apsw.Connection):
     """What `Connection` promises, and apsw's own methods; by it a damaged row can be read and changed.
 
     SQLite refuses to change a row that has a value of the wrong type, and one whose entry it does not find in an index,
@@ -54,13 +52,6 @@ class SqliteConnection(apsw.Connection):
             return self.execute(sql, bindings).fetchall()
         except UnicodeDecodeError:
             return [*self._decoded(sql, bindings)]
-
-    def first(self, sql: str, bindings: Bindings = (), *, prepared: bool = False) -> Any:
-        found = self.rows(sql, bindings)
-        return found[0] if found else None
-
-    def value(self, sql: str, bindings: Bindings = ()) -> Any:
-        return self.rows(sql, bindings)[0][0]
 
     def stream(self, sql: str, bindings: Bindings = ()) -> Iterator[tuple[Any, ...]]:
         read = 0
@@ -93,9 +84,6 @@ class SqliteConnection(apsw.Connection):
 
     def array(self, values: Iterable[Any]) -> str:
         return json.dumps([value.hex() if isinstance(value, bytes) else value for value in values])
-
-    def as_json(self, value: object) -> str:
-        return _ENCODER.encode(value) if value else "{}"
 
     def get_setting(self, space_id: int, name: str) -> str | None:
         row = self.first("SELECT value FROM meta WHERE key = ?", (f"{name}:{space_id}",))
