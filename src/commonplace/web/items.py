@@ -12,7 +12,7 @@ from commonplace.memory.edit_and_forget import forget_items, mark_superseded, re
 from commonplace.memory.graph import related_items
 from commonplace.memory.items import changed_file, get_item, list_projects
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import NewItem, as_new_item, remember, remember_all, rewrite_item
+from commonplace.memory.remember import NewItem, as_new_item, remember_all, remember_item, rewrite_item
 from commonplace.memory.revisions import (
     FieldChange,
     Revision,
@@ -311,7 +311,7 @@ def add_item(memory: LocalMemory, request: PageRequest) -> PageReply:
             tags=parse_tags(written["tags"]),
             importance=parse_importance(written["importance"]),
         )
-        stored = remember(memory, new_item)
+        stored = remember_item(memory, new_item)
     except CommonplaceError as error:
         return Rendered("add", {"written": written, "wrong": error, **choices(memory)}, error.http_status)
-    return Redirect(f"/items/{stored.uid[-12:]}", "known" if stored.duplicate else "added")
+    return Redirect(f"/items/{stored.item.short_id}", "known" if stored.duplicate else "added")

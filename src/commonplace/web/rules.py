@@ -16,7 +16,7 @@ from commonplace.memory.contradictions import Contradiction, find_contradictions
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
 from commonplace.memory.items import browse_items, get_item, get_items, list_projects
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.remember import NewItem, remember_item
 from commonplace.memory.rules import active_rules, rule_paths
 from commonplace.model import Item, Scope
 from commonplace.text.paths import any_glob_matches
@@ -64,10 +64,10 @@ def add_rule(memory: LocalMemory, request: PageRequest) -> PageReply:
     project = request.given("project").strip()
     try:
         rule = NewItem(request.given("content"), type="rule", project=project or None, details=_paths(request))
-        stored = remember(memory, rule)
+        stored = remember_item(memory, rule)
     except CommonplaceError as error:
         return _rules_page(memory, request, _rejected_edit(request, None, error), error.http_status)
-    return Redirect(_back(request), "known" if stored.duplicate else "added", stored.uid[-12:])
+    return Redirect(_back(request), "known" if stored.duplicate else "added", stored.item.short_id)
 
 
 def edit_rule(memory: LocalMemory, request: PageRequest) -> PageReply:
