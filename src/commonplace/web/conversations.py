@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from markupsafe import Markup
 
@@ -24,7 +23,7 @@ from commonplace.memory.conversations import (
     update_conversation,
 )
 from commonplace.memory.export_conversations import EXPORT_FORMATS, export_text
-from commonplace.memory.items import get_items, list_projects
+from commonplace.memory.items import get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.sessions import (
     kinds_in_sessions,
@@ -39,9 +38,19 @@ from commonplace.text.paths import ROOT_FOLDER, folder_names, is_in_folder, norm
 from commonplace.text.query import plain_words
 from commonplace.text.redact import redact
 from commonplace.web.markdown import markdown
-from commonplace.web.page import FileReply, PageReply, PageRequest, Redirect, Rendered, local_path
+from commonplace.web.page import (
+    FileReply,
+    PageReply,
+    PageRequest,
+    Redirect,
+    Rendered,
+    local_path,
+    project_names,
+    with_query,
+)
 from commonplace.web.rendering import highlight_excerpt
 
+LIST = "/conversations"
 PAGE_SIZE = 50
 FOLDERS = 200
 # What is shown by default: archived conversations are hidden.
@@ -77,13 +86,13 @@ def list_conversations(memory: LocalMemory, request: PageRequest) -> Rendered:
         "views": VIEWS,
         "sessions": page.sessions,
         "kinds_in": kinds_in_sessions(memory, page.sessions),
-        "older": page.next_cursor and _address({**chosen, "cursor": page.next_cursor}),
-        "newest": _address(chosen) if request.one("cursor") else "",
+        "older": page.next_cursor and with_query(LIST, {**chosen, "cursor": page.next_cursor}),
+        "newest": with_query(LIST, chosen) if request.one("cursor") else "",
         "tree": folder_tree(counts.folders, scope.folder or ROOT_FOLDER),
         "all_folders": sorted(counts.folders)[:FOLDERS],
         "sources": sorted(counts.sources),
-        "projects": [project.name for project in list_projects(memory)],
-        "address": lambda **more: _address({**chosen, **more}),
+        "projects": project_names(memory),
+        "address": lambda **more: with_query(LIST, {**chosen, **more}),
         "undoable": undoable(request),
         "may_change": request.may("write"),
     }
@@ -92,7 +101,7 @@ def list_conversations(memory: LocalMemory, request: PageRequest) -> Rendered:
 
 def change_chosen(memory: LocalMemory, request: PageRequest) -> Redirect:
     """Archive, unarchive or move the chosen conversations, unless somebody changed one of them meanwhile."""
-    back = local_path(request.given("back"), "/conversations")
+    back = local_path(request.given("back"), LIST)
     do, folder = request.given("do"), request.given("to")
     if do not in ACTIONS:
         raise InvalidInput("No action was chosen.", "Choose to archive or to move them.")
@@ -106,7 +115,7 @@ def change_chosen(memory: LocalMemory, request: PageRequest) -> Redirect:
 
 def undo_changes(memory: LocalMemory, request: PageRequest) -> Redirect:
     """Undo the last change."""
-    back = local_path(request.given("back"), "/conversations")
+    back = local_path(request.given("back"), LIST)
     seen = [_checked(memory, id_, rev) for id_, rev in _seen(request)]
     for session in seen:
         undo_conversation_change(memory, session.uid, session.rev)
@@ -144,8 +153,7 @@ def folder_tree(counts: Mapping[str, int], at: str) -> list[Folder]:
 
 def with_undo(path: str, sessions: Sequence[Session]) -> str:
     """A path that also says what can be undone there."""
-    query = urlencode({"undo": ",".join(f"{one.short_id}.{one.rev}" for one in sessions)})
-    return f"{path}{'&' if '?' in path else '?'}{query}"
+    return with_query(path, {"undo": ",".join(f"{one.short_id}.{one.rev}" for one in sessions)})
 
 
 def undoable(request: PageRequest) -> list[str]:
@@ -164,11 +172,6 @@ def _scope(chosen: Mapping[str, str]) -> SessionScope:
         empty=True,
         named=chosen["named"],
     )
-
-
-def _address(values: Mapping[str, str]) -> str:
-    given = {name: value for name, value in values.items() if value}
-    return "/conversations" + (f"?{urlencode(given)}" if given else "")
 
 
 def _seen(request: PageRequest) -> list[tuple[str, int]]:
@@ -246,7 +249,7 @@ def edit_conversation(memory: LocalMemory, request: PageRequest) -> PageReply:
     mine = {name: request.given(name) for name in ("label", "folder", "importance")}
     try:
         wanted = ConversationChanges(mine["label"], mine["folder"], _importance(mine["importance"]))
-        changed = update_conversation(memory, session.uid, wanted, _rev(request))
+        changed = update_conversation(memory, session.uid, wanted, request.rev)
     except CommonplaceError as error:
         wrong = None if isinstance(error, Conflict) else error
         held = {"held": mine, "wrong": wrong}
@@ -259,13 +262,13 @@ def change_status(memory: LocalMemory, request: PageRequest) -> Redirect:
     session, do = find_session(memory, request.path["id"]), request.given("do")
     if do not in ACTIONS:
         raise InvalidInput(f"do is {do[:40]!r}.", f"Choose one of {', '.join(ACTIONS)}.")
-    changed = update_conversation(memory, session.uid, changes_for(memory, session, do, session.folder), _rev(request))
+    changed = update_conversation(memory, session.uid, changes_for(memory, session, do, session.folder), request.rev)
     return Redirect(with_undo(f"/conversations/{session.short_id}", [changed]), ACTIONS[do], session.label[:80])
 
 
 def forget_conversation(memory: LocalMemory, request: PageRequest) -> Redirect:
     """Forget a conversation with its messages; its page then offers to restore it."""
-    session = forget_session(memory, request.path["id"], _rev(request))
+    session = forget_session(memory, request.path["id"], request.rev)
     return Redirect(f"/conversations/{session.short_id}", "forgot")
 
 
@@ -366,7 +369,3 @@ def _importance(text: str) -> float:
         return float(text)
     except ValueError:
         raise InvalidInput(f"importance is {text[:40]!r}.", "Choose a number from 0 to 10.") from None
-
-
-def _rev(request: PageRequest) -> int:
-    return request.number("rev", 0, 0, 10**9)

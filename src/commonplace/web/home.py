@@ -12,7 +12,7 @@ from commonplace.memory.sessions import active_sessions
 from commonplace.memory.stats import day_start_ms, items_per_day
 from commonplace.memory.status import status
 from commonplace.model import KINDS, Scope
-from commonplace.web.page import PageRequest, Rendered
+from commonplace.web.page import PageRequest, Rendered, project_names
 
 WEEKS = 53
 # Shades of a day, by its share of the fullest day; 0 is empty.
@@ -101,7 +101,7 @@ def feed_page(memory: LocalMemory, request: PageRequest) -> Rendered:
     values = {
         "newest": browse_items(memory, scope, FEED_ITEMS).items,
         "sessions": active_sessions(memory, scope, FEED_SESSIONS),
-        "projects": [known.name for known in list_projects(memory)],
+        "projects": project_names(memory),
         "project": project or "",
         "kinds": KINDS,
     }

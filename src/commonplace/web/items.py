@@ -10,7 +10,7 @@ from typing import Any
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound
 from commonplace.memory.edit_and_forget import forget_items, mark_superseded, restore_items
 from commonplace.memory.graph import related_items
-from commonplace.memory.items import changed_file, get_item, list_projects
+from commonplace.memory.items import changed_file, get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, as_new_item, remember_all, remember_item, rewrite_item
 from commonplace.memory.revisions import (
@@ -25,7 +25,7 @@ from commonplace.model import DETAIL_FIELDS, MEMORY_TYPES, Item
 from commonplace.text.diff import DiffHunk, diff_texts
 from commonplace.text.redact import redact
 from commonplace.text.titles import title_of
-from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered
+from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered, project_names
 
 # How many characters of a long text are shown at once, and how many changes are compared.
 SHOWN = 20_000
@@ -98,7 +98,7 @@ def heading(found: Item) -> str:
 
 def choices(memory: LocalMemory) -> dict[str, Any]:
     """What forms for items offer to choose from."""
-    return {"types": MEMORY_TYPES, "projects": [project.name for project in list_projects(memory)]}
+    return {"types": MEMORY_TYPES, "projects": project_names(memory)}
 
 
 def form_values(found: Item) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from urllib.parse import urlencode
 
 from commonplace.errors import InvalidInput
+from commonplace.memory.items import list_projects
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Key
 from commonplace.web.forms import last_value
@@ -55,6 +56,11 @@ class PageRequest:
             raise InvalidInput(f"{name} is {text[:40]!r}.", f"Choose a whole number from {least} to {most}.")
         return int(text)
 
+    @property
+    def rev(self) -> int:
+        """The revision that a form was made for."""
+        return self.number("rev", 0, 0, 10**9)
+
     def may(self, scope: KeyScope) -> bool:
         return self.key.allows(scope)
 
@@ -80,8 +86,7 @@ class Redirect:
     @property
     def address(self) -> str:
         path, mark, place = self.path.partition("#")
-        notice = {name: value for name, value in (("did", self.did), ("about", self.about)) if value}
-        return path + (("&" if "?" in path else "?") + urlencode(notice) if notice else "") + mark + place
+        return with_query(path, {"did": self.did, "about": self.about}) + mark + place
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,17 @@ class Page:
     call: PageFunction
     place: str = ""
     parts: tuple[str, ...] = ()
+
+
+def with_query(path: str, values: Mapping[str, str | Sequence[str]]) -> str:
+    """A path with these values in its query, after those it has; empty ones are left out."""
+    query = urlencode({name: value for name, value in values.items() if value}, doseq=True)
+    return f"{path}{'&' if '?' in path else '?'}{query}" if query else path
+
+
+def project_names(memory: LocalMemory) -> list[str]:
+    """The projects that pages offer to choose from."""
+    return [project.name for project in list_projects(memory)]
 
 
 def local_path(path: str, default: str = "/") -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from urllib.parse import urlencode
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import ConversationChanges, unarchive_conversation, update_conversation
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE, find_prunable
 from commonplace.text.paths import ROOT_FOLDER
-from commonplace.web.page import PageRequest, Redirect, Rendered
+from commonplace.web.page import PageRequest, Redirect, Rendered, with_query
 
 # As many as a person looks through at once; the rest follow when these are archived.
 AT_ONCE = 100
@@ -56,9 +55,7 @@ def undo_archiving(memory: LocalMemory, request: PageRequest) -> Redirect:
 
 def _address(request: PageRequest, **more: str) -> str:
     """The page with the filters it had."""
-    filters = {name: request.given(name) for name in FILTERS} | more
-    query = urlencode({name: value for name, value in filters.items() if value})
-    return "/prune" + (f"?{query}" if query else "")
+    return with_query("/prune", {name: request.given(name) for name in FILTERS} | more)
 
 
 def _chosen(request: PageRequest) -> Sequence[str]:

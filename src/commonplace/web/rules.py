@@ -6,21 +6,19 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput
 from commonplace.hosts.generate import generate
 from commonplace.hosts.registry import rule_targets
 from commonplace.memory.contradictions import Contradiction, find_contradictions
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
-from commonplace.memory.items import browse_items, get_item, get_items, list_projects
+from commonplace.memory.items import browse_items, get_item, get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember_item
 from commonplace.memory.rules import active_rules, rule_paths
 from commonplace.model import Item, Scope
 from commonplace.text.paths import any_glob_matches
-from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered
+from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered, project_names, with_query
 
 AT_ONCE = 200
 # Stands for the global rules; no project has this name.
@@ -75,7 +73,7 @@ def edit_rule(memory: LocalMemory, request: PageRequest) -> PageReply:
     old: Item | None = None
     try:
         old = get_item(memory, request.path["id"])
-        edit_item(memory, old.id, Changes(content=request.given("content"), details=_paths(request)), _rev(request))
+        edit_item(memory, old.id, Changes(content=request.given("content"), details=_paths(request)), request.rev)
     except CommonplaceError as error:
         now = next(iter(get_items(memory, [request.path["id"]]).items), None)
         conflict = isinstance(error, Conflict) and now is not None
@@ -114,7 +112,7 @@ def preview_rule_files(memory: LocalMemory, request: PageRequest) -> Rendered:
         made = generate(memory, Path(folder), project or None, [target], write=False)
     files = [(made_file.path, (made_file.after or b"").decode()) for made_file in made.changes]
     values = {"files": files, "notes": made.notes, "targets": names, "target": target, "project": project}
-    return Rendered("rules_preview", values | _where(memory))
+    return Rendered("rules_preview", values | {"projects": project_names(memory)})
 
 
 def _rules_page(
@@ -134,7 +132,7 @@ def _rules_page(
         "paths_of": rule_paths,
         "everywhere": EVERYWHERE,
     }
-    return Rendered("rules", values | _where(memory), status)
+    return Rendered("rules", values | {"projects": project_names(memory)}, status)
 
 
 def _found(memory: LocalMemory, named: str, files: Sequence[str]) -> tuple[Sequence[Item], int]:
@@ -151,10 +149,6 @@ def _found(memory: LocalMemory, named: str, files: Sequence[str]) -> tuple[Seque
 
 def _rejected_edit(request: PageRequest, item: Item | None, wrong: CommonplaceError | None) -> RejectedEdit:
     return RejectedEdit(item, request.given("content"), request.given("paths"), request.given("project"), wrong)
-
-
-def _where(memory: LocalMemory) -> dict[str, Any]:
-    return {"projects": [project.name for project in list_projects(memory)]}
 
 
 def _sections(items: Sequence[Item]) -> list[Section]:
@@ -184,10 +178,5 @@ def _paths(request: PageRequest) -> dict[str, str]:
     return {"paths": "\n".join(line.strip() for line in request.given("paths").splitlines() if line.strip())}
 
 
-def _rev(request: PageRequest) -> int:
-    return request.number("rev", 0, 0, 10**9)
-
-
 def _back(request: PageRequest) -> str:
-    place = {name: request.given(f"at_{name}") for name in ("project", "file") if request.given(f"at_{name}")}
-    return "/rules" + (f"?{urlencode(place)}" if place else "")
+    return with_query("/rules", {name: request.given(f"at_{name}") for name in ("project", "file")})

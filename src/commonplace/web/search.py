@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.parse import urlencode
 
 from markupsafe import Markup
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.items import browse_items, list_projects
+from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import MAX_QUERY, Hit, query_tokens, recall, sessions_of_hits
 from commonplace.model import KINDS, MEMORY_TYPES, Item, Scope, Session, SessionScope
@@ -20,7 +19,7 @@ from commonplace.text.paths import ROOT_FOLDER, normalise_folder
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact
 from commonplace.text.sentences import excerpt
-from commonplace.web.page import PART_HEADER, PageRequest, Rendered
+from commonplace.web.page import PART_HEADER, PageRequest, Rendered, project_names, with_query
 from commonplace.web.rendering import highlight
 
 FILTER_NAMES = ("project", "kind", "type", "tag", "folder", "when", "since", "until")
@@ -46,8 +45,7 @@ class Filters:
 
     def address(self, question: str, **more: str) -> str:
         """The URL of this search."""
-        named = {"q": question, **self.chosen, **more}
-        return "/search?" + urlencode({name: value for name, value in named.items() if value})
+        return with_query("/search", {"q": question, **self.chosen, **more})
 
 
 def read_filters(request: PageRequest, now_ms: int) -> Filters:
@@ -172,7 +170,7 @@ def _running(text: str) -> str:
 
 
 def _choices(memory: LocalMemory) -> dict[str, Any]:
-    names = [project.name for project in list_projects(memory)]
+    names = project_names(memory)
     return {"kinds": KINDS, "types": MEMORY_TYPES, "spans": SPANS, "projects": names, "nowhere": NO_PROJECT}
 
 

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
 from typing import Any
-from urllib.parse import urlencode
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import find_session
-from commonplace.memory.items import list_projects
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import EARLIEST_MS, LATEST_MS
 from commonplace.memory.sessions import read_session
@@ -21,7 +19,7 @@ from commonplace.memory.timeline import items_in_period, sessions_by_item, timel
 from commonplace.model import KINDS, Item, Kind, Scope, Session
 from commonplace.text.dates import DAY_MS
 from commonplace.text.titles import shorten
-from commonplace.web.page import PageRequest, Rendered
+from commonplace.web.page import PageRequest, Rendered, project_names, with_query
 
 # Beyond this many months the bars are years.
 MONTHS = 30
@@ -222,7 +220,7 @@ def timeline_page(memory: LocalMemory, request: PageRequest) -> Rendered:
     values: dict[str, Any] = {
         "chosen": chosen,
         "kinds": KINDS,
-        "projects": [project.name for project in list_projects(memory)],
+        "projects": project_names(memory),
         "address": lambda **more: _address(chosen, more),
         "anchor": None,
         "session": None,
@@ -309,8 +307,7 @@ def _total(counted: Mapping[date, Mapping[Kind, int]], span: Span) -> int:
 
 
 def _address(chosen: Mapping[str, Any], more: Mapping[str, str]) -> str:
-    given = {name: value for name, value in {**chosen, **more}.items() if value}
-    return "/timeline" + (f"?{urlencode(given, doseq=True)}" if given else "")
+    return with_query("/timeline", {**chosen, **more})
 
 
 def _letters(text: str) -> str:

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import cos, pi, sin, sqrt
 
-from commonplace.memory.items import get_items, list_projects
+from commonplace.memory.items import get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.topics import build_topic_map, passage_links
 from commonplace.memory.topics import find_topic as one_topic
 from commonplace.memory.topics import list_topics as all_topics
 from commonplace.text.redact import redact_data
 from commonplace.text.titles import shorten
-from commonplace.web.page import FileReply, PageRequest, Rendered
+from commonplace.web.page import FileReply, PageRequest, Rendered, project_names
 
 # Between two points of a disc, and between two discs.
 STEP, GAP = 6.0, 26.0
@@ -75,9 +75,10 @@ def list_topics(memory: LocalMemory, request: PageRequest) -> Rendered:
     """The list of topics, and the place for the map."""
     project = request.one("project")
     found = all_topics(memory, project or None)
-    names = [known.name for known in list_projects(memory)]
     largest = max((topic.size for topic in found), default=1)
-    return Rendered("topics", {"topics": found, "largest": largest, "project": project, "projects": names})
+    return Rendered(
+        "topics", {"topics": found, "largest": largest, "project": project, "projects": project_names(memory)}
+    )
 
 
 def topic_map(memory: LocalMemory, request: PageRequest) -> FileReply:
