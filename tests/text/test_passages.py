@@ -88,7 +88,7 @@ def test_pieces_cover_every_visible_character_once_and_in_order(text: str, targe
 
 
 @pytest.mark.parametrize("unit", ["x", " ", "```\n", SENTENCE, "\u0301", "a\n\n"])
-def test_ten_megabytes_are_cut_without_losing_a_character(unit: str) -> None:
-    """Ten times what takes a second in quadratic time would not end."""
-    text = unit * (10_000_000 // len(unit))
+def test_megabytes_are_split_without_losing_a_character(unit: str) -> None:
+    """What takes quadratic time would not end."""
+    text = unit * (3_000_000 // len(unit))
     assert sum(len("".join(piece.text.split())) for piece in split_passages(text)) == len("".join(text.split()))

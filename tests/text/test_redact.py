@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 from commonplace.text.redact import redact, redact_counted
 
+# Quadratic time on so many characters would not end.
+HOSTILE_CHARACTERS = 300_000
+
 # Put together at run time so that no scanner takes this file for a leak.
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 MIXED = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3gH5"
@@ -229,9 +232,9 @@ def test_a_long_word_after_a_placeholder_is_soon_judged() -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_a_megabyte_of_hostile_text_is_cleaned_once_and_for_all(unit: str) -> None:
+def test_hostile_text_is_cleaned_once_and_for_all(unit: str) -> None:
     """A pattern that backtracks would not end here."""
-    cleaned = redact(unit * (1_000_000 // len(unit)))
+    cleaned = redact(unit * (HOSTILE_CHARACTERS // len(unit)))
     assert redact(cleaned) == cleaned
 
 

@@ -9,6 +9,9 @@ import pytest
 
 from commonplace.text.redact import redact, redact_counted
 
+# Quadratic time on so many characters would not end.
+HOSTILE_CHARACTERS = 300_000
+
 PASSWORD = "hunter" + "22x"
 
 FORMS = [
@@ -138,7 +141,7 @@ def test_tables_about_passwords_stay(text: str) -> None:
         "variable \"token\" { default", "user\tpassword\n",
     ],
 )  # fmt: skip
-def test_a_megabyte_of_hostile_markup_is_cleaned_once_and_for_all(unit: str) -> None:
+def test_hostile_markup_is_cleaned_once_and_for_all(unit: str) -> None:
     """A pattern that backtracks would not end here."""
-    cleaned = redact(unit * (1_000_000 // len(unit)))
+    cleaned = redact(unit * (HOSTILE_CHARACTERS // len(unit)))
     assert redact(cleaned) == cleaned
