@@ -171,7 +171,7 @@ def test_a_file_that_is_not_ours_is_not_touched(serve: Serve, tmp_path: Path) ->
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "api-key").write_text("of something else", encoding="utf-8")
     server = serve()
-    assert "holds no key of ours" in server.remark
+    assert "contains no key of Commonplace" in server.remark
     assert (tmp_path / "data" / "api-key").read_text(encoding="utf-8") == "of something else"
 
 

@@ -153,7 +153,7 @@ def test_an_item_is_replaced_by_what_is_written_or_named(visit: Visit, memory: L
     page = visitor.go(f"/items/{old.id}")
     page.click("summary >> text=Replace it")
     page.click("button >> text=Replace it")
-    page.wait_for_selector(".wrong >> text=Nothing takes its place")
+    page.wait_for_selector(".wrong >> text=Nothing replaces it")
     page.click("summary >> text=Replace it")
     page.fill("#replacement", "Lamps are electric")
     page.click("button >> text=Replace it")

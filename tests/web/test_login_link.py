@@ -37,7 +37,7 @@ def test_the_link_at_a_terminal_signs_in_once(tmp_path: Path) -> None:
             assert "Home" in browser.get(link).text
         with httpx2.Client(follow_redirects=True, headers=HTML) as another:
             reply = another.get(link)
-            assert reply.status_code == 401 and "used already" in reply.text
+            assert reply.status_code == 401 and "already used" in reply.text
     finally:
         timer.cancel()
         process.terminate()

@@ -58,7 +58,7 @@ def test_a_form_that_no_page_of_this_visit_made_is_refused(visit: Visit, served:
     with httpx2.Client(base_url=served.url, cookies=cookies) as client:
         assert client.get("/", headers=HTML).status_code == 200
         without = client.post("/theme", data={"theme": "dark"})
-        assert without.status_code == 403 and "not one of this visit" in without.text
+        assert without.status_code == 403 and "does not belong to this login" in without.text
         foreign = client.post("/theme", data={"theme": "dark"}, headers={"sec-fetch-site": "same-site"})
         assert foreign.status_code == 403
         # The cookie is for pages, not for programs.

@@ -67,7 +67,7 @@ class EndpointEmbedder:
     ) -> None:
         if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
             raise InvalidInput(
-                "The key of the embedding endpoint has characters that no HTTP header may hold.",
+                "The key of the embedding endpoint has characters that an HTTP header cannot contain.",
                 "Correct endpoint_key.",
             )
         self._address = parse_address(url)
@@ -157,7 +157,7 @@ class EndpointEmbedder:
 
         data = reply["data"]
         if sorted(entry["index"] for entry in data) != list(range(count)):
-            raise ValueError(f"{count} vectors were asked for, and the indexes are not 0 to {count - 1}")
+            raise ValueError(f"{count} vectors were requested, and the indexes are not 0 to {count - 1}")
         vectors = [entry["embedding"] for entry in sorted(data, key=lambda entry: int(entry["index"]))]
         widths = {len(vector) for vector in vectors}
         if self._dim is not None:
@@ -166,7 +166,7 @@ class EndpointEmbedder:
             raise ValueError(f"vectors of different lengths {sorted(widths)}")
         rows = np.array(vectors, dtype=np.float64)
         if rows.ndim != 2 or not np.isfinite(rows).all():
-            raise ValueError("a vector holds something that is not a finite number")
+            raise ValueError("a vector contains something that is not a finite number")
         # By the largest number first: squares of very large or small ones would leave the range of floats.
         largest = np.abs(rows).max(axis=1, keepdims=True)
         if not largest.all():

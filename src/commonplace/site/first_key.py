@@ -29,7 +29,7 @@ def ensure_first_key(memory: LocalMemory, path: Path) -> str:
     if keys.working_keys(memory):
         return f"Keys exist, but none is in {path}. {_ANOTHER}"
     if stored and not keys.looks_like_key(stored):
-        return f"{path} holds no key of ours. {_ANOTHER}"
+        return f"{path} contains no key of Commonplace. {_ANOTHER}"
     try:
         if stored is not None:
             path.unlink(missing_ok=True)

@@ -43,7 +43,7 @@ class HealthProbes:
 
     async def _answer(self, scope: Scope) -> Response:
         if scope["method"] not in ("GET", "HEAD"):
-            return error_response(WrongMethod("A probe is only asked.", "There is GET, HEAD."))
+            return error_response(WrongMethod("Probes answer only GET and HEAD.", "There is GET, HEAD."))
         if scope["path"] == LIVE:
             return JSONResponse({"status": "live"})
         if self._ending():

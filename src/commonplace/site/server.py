@@ -42,7 +42,7 @@ def run(settings: Settings, show: bool | None = None) -> None:
     """
     if not _is_loopback(settings.host) and not listed(settings.allowed_hosts):
         raise InvalidInput(
-            f"{settings.host!r} is not a loopback address, and nothing says by which names others call this server.",
+            f"{settings.host!r} is not a loopback address, and allowed_hosts does not name this server.",
             "Use 127.0.0.1, ::1 or localhost, or set allowed_hosts to those names, such as memory.example.com.",
         )
     trim()
@@ -150,7 +150,7 @@ def _print(event: str, words: str, log_format: str, **fields: object) -> None:
 def _show(address: str, settings: Settings, tickets: LoginTickets, show: bool | None) -> None:
     page = login_link(address, read_key_file(settings.key_file) if _is_loopback(settings.host) else None, tickets)
     if sys.stderr.isatty() and settings.log_format == "text":
-        sys.stderr.write(f"See what is remembered: {page}\n")
+        sys.stderr.write(f"Open the dashboard: {page}\n")
         sys.stderr.flush()
     if should_open_browser(show):
         open_browser(page)

@@ -22,13 +22,13 @@ def normalise_folder(text: str) -> str:
     """
     text = redact(unicodedata.normalize("NFC", text))
     if _CONTROLS.search(text):
-        raise InvalidInput("folder holds control characters.", _FOLDER_HINT)
+        raise InvalidInput("folder contains control characters.", _FOLDER_HINT)
     names = [name.strip() for name in text.split("/")]
     path = ROOT_FOLDER + "/".join(name for name in names if name)
     if not text.strip():
         raise InvalidInput("folder is empty.", _FOLDER_HINT)
     if any(name in (".", "..") for name in names):
-        raise InvalidInput(f"{text[:60]!r} is not a folder: . and .. are no names.", _FOLDER_HINT)
+        raise InvalidInput(f"{text[:60]!r} is not a folder: . and .. are not allowed.", _FOLDER_HINT)
     if len(path) > MAX_FOLDER:
         raise InvalidInput(f"folder has {len(path)} characters, more than {MAX_FOLDER}.", _FOLDER_HINT)
     return path

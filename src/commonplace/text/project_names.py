@@ -122,7 +122,7 @@ def _segments(path: str, optional: bool = False) -> list[str]:
         if bare:
             segments.append(bare)
     if not segments and not optional:
-        raise InvalidInput("The project name holds no name.", "Name the project, or give its full path.")
+        raise InvalidInput("The project name contains no name.", "Name the project, or give its full path.")
     return segments
 
 

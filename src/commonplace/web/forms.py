@@ -50,7 +50,7 @@ def check_form_mark(request: Request, form: Mapping[str, list[str]]) -> None:
     mark, expected = last_value(form, "form_mark"), keys.csrf_token(login_token(request))
     # A caller with a key in a header is not a browser that can be misled.
     if request.state.by_login and not hmac.compare_digest(mark.encode(), expected.encode()):
-        raise Forbidden("The form is not one of this visit.", "Go back, load the page again and send it once more.")
+        raise Forbidden("The form does not belong to this login.", "Go back, reload the page and send it again.")
 
 
 def check_same_origin(request: Request) -> None:
@@ -60,7 +60,7 @@ def check_same_origin(request: Request) -> None:
     site = request.headers.get("sec-fetch-site", "")
     origin = request.headers.get("origin", "")
     if site not in ("", "same-origin", "none") or (origin and origin.rpartition("/")[2] != request.headers["host"]):
-        raise Forbidden("Pages of other sites may not send anything here.", "Open the page here and send it from it.")
+        raise Forbidden("Pages of other sites may not send anything here.", "Open the page here and send the form from it.")
 
 
 def login_cookie(connection: HTTPConnection) -> str:

@@ -193,7 +193,7 @@ def supersede_item(memory: LocalMemory, request: PageRequest) -> PageReply:
     named, text = request.given("by").strip(), request.given("replacement")
     try:
         if not named and not text.strip():
-            raise InvalidInput("Nothing takes its place.", "Write what does, or name its id.")
+            raise InvalidInput("Nothing replaces it.", "Write what does, or give its id.")
         # A replacement that differs only in a full stop or capitals is a change too.
         by = named or remember_all(memory, [_replacement(old, text)])[0].id
         _old, new = mark_superseded(memory, old.id, by)

@@ -67,7 +67,7 @@ class LoginTickets:
         """The key it stands for; the ticket cannot be used again."""
         secret, until = self._open.pop(ticket, ("", 0.0))
         if time.monotonic() >= until:
-            raise Unauthorized("This link was used already, or is too old.", "Sign in with a key.")
+            raise Unauthorized("This link was already used, or is too old.", "Sign in with a key.")
         return secret
 
 

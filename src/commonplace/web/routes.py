@@ -72,7 +72,7 @@ def is_browser_request(path: str, accept: str) -> bool:
 
 
 def _page_not_found(_memory: LocalMemory, _request: PageRequest) -> NoReturn:
-    raise NotFound("There is no page at this address.", "Look for it from the first page.")
+    raise NotFound("There is no page at this address.", "Look for it from the home page.")
 
 
 NOT_FOUND_PAGE = Page("GET", "/{anywhere}", "read", _page_not_found, "")

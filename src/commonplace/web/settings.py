@@ -65,7 +65,7 @@ def make_backup(memory: LocalMemory, request: PageRequest) -> Redirect:
 def check_machine(memory: LocalMemory, request: PageRequest) -> None:
     """What concerns the machine, and not a space, is for the server's admins."""
     if not spaces.is_server_admin(memory, request.key):
-        raise Forbidden("This is about the server's machine.", "It takes an admin's key of the server's own space.")
+        raise Forbidden("This concerns the server's machine.", "It needs an admin key of the server's own space.")
 
 
 def _values(memory: LocalMemory, request: PageRequest) -> dict[str, Any]:
