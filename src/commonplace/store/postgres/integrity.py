@@ -8,7 +8,7 @@ from commonplace.store.postgres.connection import PostgresConnection
 from commonplace.store.postgres.database import Database
 from commonplace.store.sql import indexing, items
 from commonplace.store.sql.integrity import Integrity
-from commonplace.store.text_tables import TEXT_TABLES
+from commonplace.store.sql.scrubbing import TEXT_TABLES
 
 _ITEMS = 200
 # Whoever runs the server checks its files; this is what it shows to everybody.

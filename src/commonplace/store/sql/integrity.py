@@ -13,10 +13,9 @@ from commonplace.store.invariants import SEARCHED, STRAY_VECTORS, UNSPLIT, VECTO
 from commonplace.store.maintenance import FileDamage, IndexState, RowKey, Violations
 from commonplace.store.sql import indexing, item_changes, items, sessions
 from commonplace.store.sql.connection import Connection
-from commonplace.store.sql.scrubbing import table_rows
+from commonplace.store.sql.scrubbing import TEXT_TABLES, damaged_row, table_rows
 from commonplace.store.sql.space import Space
 from commonplace.store.sql.vectors import current_model
-from commonplace.store.text_tables import TEXT_TABLES, damaged_row
 from commonplace.store.types import MAX_EMBED_TRIES
 
 EXAMPLES = 5
@@ -28,7 +27,7 @@ _WAITING = f"FROM jobs WHERE space_id = {{space}} AND kind = 'embed' AND tries <
 class Integrity(Space):
     """Checking one space. An engine adds its own invariants, and what it knows of its files."""
 
-    # Searched passages without a row in the full-text index, rows of it that belong to nothing, and how those are named.
+    # Searched passages without a row in the full-text index, rows of it that belong to nothing, and their id.
     _WORDLESS: str
     _STRAY_WORDS: str
     _STRAY_ROW: str

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from commonplace.store.sql.api_keys import ApiKeys
-from commonplace.store.sql.captures import Captures
+from commonplace.store.sql.captures_and_sources import Captures, Sources
 from commonplace.store.sql.conversations import Conversations
 from commonplace.store.sql.counts import Counting
-from commonplace.store.sql.events import Events
+from commonplace.store.sql.events_and_replies import Events, Replies
 from commonplace.store.sql.item_writes import ItemWrites
 from commonplace.store.sql.items import Items
+from commonplace.store.sql.keys_and_spaces import ApiKeys, Spaces
 from commonplace.store.sql.links import Links
 from commonplace.store.sql.passages import Passages
 from commonplace.store.sql.periods import Periods
 from commonplace.store.sql.projects import Projects
 from commonplace.store.sql.records import Records
-from commonplace.store.sql.replies import Replies
 from commonplace.store.sql.scrubbing import Scrubbing
-from commonplace.store.sql.sources import Sources
-from commonplace.store.sql.spaces import Spaces
 from commonplace.store.sql.streams import Streams
 from commonplace.store.sql.topics import Topics
 
