@@ -1,7 +1,7 @@
 """Write the weights and the tokenizer that training starts from: `python -m training.base_model FOLDER`.
 
-They come from the pinned package that the built-in model is built from (packaging/minilm_source.py). Weights are in fp16:
-half the size, which matters where they have to travel to a machine with a GPU.
+They come from the pinned package that the built-in model is built from (packaging/minilm_source.py). Weights are in
+fp16: half the size, which matters where they have to travel to a machine with a GPU.
 """
 
 from __future__ import annotations
