@@ -1,4 +1,5 @@
-# Two commands are enough: `make serve` to use it, `make test` to check it. Both install what they need first.
+# Two commands are enough: `make serve` to use it, `make test` to test it. Both install what they need first.
+# `make check` is the quick half of `make test`, for while you work.
 
 PYTHON ?= python3
 UV ?= uv
@@ -13,7 +14,7 @@ endif
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint types unit test-postgres judge torture soak bench bench-recall fuzz audit demo lock build clean
+.PHONY: help install serve test check lint types unit test-postgres judge torture soak bench bench-recall fuzz audit demo lock build clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | tr '@' '\t' | expand -t 22
@@ -32,6 +33,12 @@ serve: install ## Run the HTTP server (more options: make serve ARGS="--port 900
 	$(BIN)/commonplace serve $(ARGS)
 
 test: lint types unit ## Lint, check types, run every test
+
+# Tests that need no PostgreSQL, no browser, no wheel and hardly a process of their own.
+QUICK := tests/test_*.py tests/text tests/ranking tests/memory tests/dialects tests/promises tests/store/sqlite tests/hosts tests/training
+
+check: lint types ## Lint, check types, run the quick tests
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q -k "not postgres" $(QUICK) $(ARGS)
 
 lint: install ## Check style, formatting, and the licences and hashes of what we depend on
 	$(BIN)/ruff check .
