@@ -11,9 +11,9 @@ import pytest
 # By itself the C library keeps blocks of 2 MB once one of 4 MB was freed.
 MAPPED = """
 import ctypes
-from commonplace.malloc import give_back
+from commonplace.malloc import trim
 if {given_back}:
-    give_back()
+    trim()
 class Info(ctypes.Structure):
     names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
     _fields_ = [(name, ctypes.c_size_t) for name in names.split()]
