@@ -9,8 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from commonplace.capture.transcript_messages import session_title, turn_messages
-from commonplace.capture.transcript_reading import detect_source, read_sessions
+from commonplace.capture.transcripts import detect_source, read_sessions, session_title, turn_messages
 from commonplace.hosts.transcript import Position, Source
 from fuzzing import workspace
 from fuzzing.target import must

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.capture.ingest import IngestReport, IngestRun
-from commonplace.capture.transcript_messages import turn_messages
-from commonplace.capture.transcript_reading import read_sessions
+from commonplace.capture.transcripts import read_sessions, turn_messages
 from commonplace.memory.conversations import find_session, messages_after
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Session

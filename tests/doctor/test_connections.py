@@ -13,10 +13,16 @@ import pytest
 from commonplace.capture.hooks.spool import spool_folder
 from commonplace.doctor import editor_checks
 from commonplace.doctor.context import DoctorContext
-from commonplace.hosts.connections import apply_plan, plan_connection, read_connection
+from commonplace.hosts.connections import (
+    DesiredConnection,
+    apply_plan,
+    commonplace_program,
+    local_server,
+    plan_connection,
+    read_connection,
+)
 from commonplace.hosts.host import Locations, Server
 from commonplace.hosts.registry import editor_named
-from commonplace.hosts.server_entry import DesiredConnection, commonplace_program, local_server
 from commonplace.memory import keys
 from commonplace.memory.local_memory import open_memory
 

@@ -15,8 +15,7 @@ from typing import Any
 
 from commonplace.capture.import_report import UNTITLED, Advance, ImportReport, Skipped, Tally
 from commonplace.capture.transcript_files import ReadMark, changed_since, file_stamp, mark_of_file, plain_name
-from commonplace.capture.transcript_messages import session_title, turn_messages
-from commonplace.capture.transcript_reading import (
+from commonplace.capture.transcripts import (
     Reading,
     TranscriptFile,
     candidate_files,
@@ -24,6 +23,8 @@ from commonplace.capture.transcript_reading import (
     is_database,
     read_sessions,
     recognise,
+    session_title,
+    turn_messages,
 )
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound, TooLarge
 from commonplace.hosts.transcript import Position, Transcript, Turn, off_path, transcript_project

@@ -22,9 +22,12 @@ from commonplace.errors import CommonplaceError, InvalidInput, NotFound, Unautho
 from commonplace.hosts.connections import (
     CONNECT_KEY_PREFIX,
     ConnectionPlan,
+    DesiredConnection,
     apply_plan,
     calls_this_memory,
+    commonplace_program,
     installed_editors,
+    local_server,
     plan_connection,
     plan_disconnection,
     read_connection,
@@ -32,7 +35,6 @@ from commonplace.hosts.connections import (
 from commonplace.hosts.host import Host, Locations, Server, locations_here
 from commonplace.hosts.registry import EDITOR_NAMES, editor_names, editors_named
 from commonplace.hosts.registry import editors as all_editors
-from commonplace.hosts.server_entry import DesiredConnection, commonplace_program, local_server
 from commonplace.model import Key
 from commonplace.text.redact import redact
 

@@ -30,7 +30,7 @@ from commonplace.capture.importers.formats import (
 )
 from commonplace.capture.importers.text_files import MAX_TEXT_BYTES
 from commonplace.capture.ingest import IngestReport, IngestRun, SessionWatcher
-from commonplace.capture.transcript_reading import TranscriptFile, transcript_folders
+from commonplace.capture.transcripts import TranscriptFile, transcript_folders
 from commonplace.cli import tables
 from commonplace.cli.command import Call, StoppedEarly, command
 from commonplace.cli.options import STDIN, PluginChoice

@@ -23,16 +23,18 @@ from commonplace.doctor.mcp_probe import ProbeResult, probe_process, probe_url
 from commonplace.errors import CommonplaceError
 from commonplace.hosts.connections import (
     Connection,
+    DesiredConnection,
     Hook,
     apply_plan,
     calls_this_memory,
+    commonplace_program,
     is_installed,
+    local_server,
     plan_connection,
     read_connection,
 )
 from commonplace.hosts.host import Host, Locations, Server
 from commonplace.hosts.registry import editors
-from commonplace.hosts.server_entry import DesiredConnection, commonplace_program, local_server
 from commonplace.memory.keys import find_working_key
 from commonplace.model import Key
 from commonplace.text.dates import DAY_MS, time_ago

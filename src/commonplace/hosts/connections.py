@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import stat
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,24 +16,19 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from commonplace.errors import Conflict, InvalidInput
-from commonplace.hosts.host import NAME, Host, Locations
+from commonplace.hosts.host import NAME, Entry, Host, Locations, Server
 from commonplace.hosts.project_files import Change, write_all
 from commonplace.hosts.registry import editors
-from commonplace.hosts.server_entry import (
-    DesiredConnection,
-    event_of_command,
-    is_our_hook_command,
-    wanted_entry,
-    wanted_events,
-    wanted_hooks,
-)
 from commonplace.hosts.settings_file import (
     BACKUP,
     OurSettings,
     SettingsFile,
     add_our_settings,
     check_writable,
+    event_of_command,
     foreign_settings,
+    hook_command,
+    is_our_hook_command,
     list_of,
     our_hooks,
     parse_settings,
@@ -103,7 +99,7 @@ def read_connection(host: Host, locations: Locations) -> Connection | None:
     hooks = tuple(hooks_in(read_settings(hook_path, "jsonc").value)) if hook_path else ()
     if entry is None and not hooks:
         return None
-    return _read(path, entry, hook_path, hooks)
+    return _describe(path, entry, hook_path, hooks)
 
 
 def entry_in(config: SettingsFile, host: Host) -> Mapping[str, Any] | None:
@@ -115,11 +111,6 @@ def entry_in(config: SettingsFile, host: Host) -> Mapping[str, Any] | None:
     return entry if isinstance(entry, dict) else {}
 
 
-def described(path: Path, entry: Mapping[str, Any]) -> Connection:
-    """An entry of any editor in the same words."""
-    return _read(path, entry, None, ())
-
-
 def hooks_in(value: object) -> Iterator[Hook]:
     """Every command line of ours in a file of hooks."""
     if isinstance(value, str) and is_our_hook_command(value):
@@ -129,7 +120,10 @@ def hooks_in(value: object) -> Iterator[Hook]:
             yield from hooks_in(inner)
 
 
-def _read(path: Path, entry: Mapping[str, Any] | None, hook_path: Path | None, hooks: tuple[Hook, ...]) -> Connection:
+def _describe(
+    path: Path, entry: Mapping[str, Any] | None, hook_path: Path | None = None, hooks: tuple[Hook, ...] = ()
+) -> Connection:
+    """An entry of any editor in the same terms."""
     values = entry or {}
     command, args = values.get("command"), values.get("args")
     # OpenCode has the whole command line in one list.
@@ -195,6 +189,69 @@ def is_installed(host: Host, locations: Locations) -> bool:
 def installed_editors(locations: Locations) -> list[Host]:
     """The editors on this machine that can be connected here."""
     return [host for host in editors() if host.mcp.file(locations) is not None and is_installed(host, locations)]
+
+
+def commonplace_program() -> tuple[str, ...]:
+    """The command that was called, else the one next to the interpreter, else on the PATH, else the module."""
+    called = Path(sys.argv[0])
+    if called.stem == NAME and called.is_file():
+        return (str(called.absolute()),)
+    neighbour = Path(sys.executable).parent / (f"{NAME}.exe" if sys.platform == "win32" else NAME)
+    if neighbour.is_file():
+        return (str(neighbour),)
+    known = shutil.which(NAME)
+    return (str(Path(known).absolute()),) if known else (sys.executable, "-m", NAME)
+
+
+# What says how a server is reached: always ours. The rest of an entry (allowed tools, a time limit) is the person's.
+_REACHED = {"type", "command", "args", "url", "serverUrl", "httpUrl", "headers", "http_headers"}
+_VARIABLES = ("env", "environment")
+_DATA_DIR = "COMMONPLACE_DATA_DIR"
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredConnection:
+    """A server, and the program that hooks call; () for no hooks."""
+
+    server: Server
+    hook_program: tuple[str, ...] = ()
+    data_dir: str | None = None
+
+
+def local_server(program: tuple[str, ...], profile: str, data_dir: str | None) -> Server:
+    """The server that an editor starts itself."""
+    args = (*program[1:], "mcp", "--profile", profile)
+    return Server(program[0], args, {_DATA_DIR: data_dir} if data_dir else {})
+
+
+def wanted_entry(host: Host, wanted: DesiredConnection, there: Mapping[str, Any]) -> Entry:
+    """Our entry, with what a person added to the one that is there: other settings, and other variables."""
+    entry = host.mcp.entry(wanted.server)
+    others = {key: value for key, value in there.items() if key not in _REACHED and key not in _VARIABLES}
+    for name in _VARIABLES:
+        old = there.get(name)
+        if isinstance(old, dict) and not wanted.server.url:
+            merged = {key: value for key, value in old.items() if key != _DATA_DIR} | dict(entry.get(name) or {})
+            others |= {name: merged} if merged else {}
+    return entry | others
+
+
+def wanted_events(host: Host, locations: Locations, wanted: DesiredConnection) -> tuple[str, ...]:
+    """The events at which the editor is to call us."""
+    offered = host.hooks if host.hooks and host.hooks.file(locations) else None
+    return offered.events if offered and wanted.hook_program else ()
+
+
+def wanted_hooks(host: Host, locations: Locations, wanted: DesiredConnection) -> list[tuple[tuple[str, ...], Entry]]:
+    """The hooks, each with the path of the list that it belongs to."""
+    hooks = []
+    for event in wanted_events(host, locations, wanted):
+        assert host.hooks is not None
+        line = hook_command(
+            wanted.hook_program, host.name, event, wanted.data_dir, locations.system, host.hooks.windows
+        )
+        hooks.append((host.hooks.path(event), host.hooks.entry(event, line)))
+    return hooks
 
 
 State = Literal["connected", "updated", "already connected", "disconnected", "not connected"]
@@ -294,7 +351,7 @@ def _check_inside(path: Path, project: Path | None) -> None:
 def _found(part: _Part, host: Host) -> OurSettings:
     """What of ours is in a file now."""
     entry = entry_in(part.config, host) if part.servers else None
-    ours = entry if entry is not None and described(part.config.path, entry).ours else None
+    ours = entry if entry is not None and _describe(part.config.path, entry).ours else None
     if not part.hooks or host.hooks is None:
         return OurSettings(host.mcp.servers, ours)
     hooks = [(list_of(path), item) for path, item in our_hooks(part.config.value)]
@@ -306,7 +363,7 @@ def _wanted(part: _Part, host: Host, locations: Locations, wanted: DesiredConnec
     entry = None
     if part.servers:
         there = entry_in(part.config, host)
-        foreign = there is not None and not described(part.config.path, there).ours
+        foreign = there is not None and not _describe(part.config.path, there).ours
         if foreign and not force:
             raise Conflict(
                 f"{part.config.path} has another server that is called {NAME}.", "Rename it, or use --force."

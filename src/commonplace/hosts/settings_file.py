@@ -7,17 +7,18 @@ Out of a project none is (plan.py).
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any, Literal
 
 from commonplace.errors import Conflict, TooLarge
 from commonplace.hosts import settings_text
-from commonplace.hosts.host import NAME, Entry
-from commonplace.hosts.server_entry import is_our_hook_command
+from commonplace.hosts.host import NAME, Entry, Shell, System
 
 Format = Literal["jsonc", "toml"]
 BOM = "\ufeff"
@@ -110,6 +111,44 @@ def parse_settings(text: str, format_: Format) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("it is not an object")
     return value
+
+
+_OURS = re.compile(
+    r"""(?:^|[\\/\s"'])commonplace(?:\.exe)?["']?[ ]hook[ ]"""
+    r"""(?:--data-dir[ ](?:"[^"]*"|'.*'|\S+)[ ])?[\w.-]+[ ](?P<event>[\w.:-]+)\s*""",
+    re.VERBOSE,
+)
+_PLAIN = re.compile(r"[\w.:\\/@%+=,~-]+", re.ASCII)
+
+
+def hook_command(
+    program: Sequence[str], host: str, event: str, data_dir: str | None, system: System, windows: Shell
+) -> str:
+    """`commonplace hook EDITOR EVENT`, quoted so that the editor's shell takes it apart as it was meant."""
+    folder = ["--data-dir", data_dir] if data_dir else []
+    words = [*program, "hook", *folder, host, event]
+    if system != "win32":
+        return shlex.join(words)
+    if windows == "cmd":
+        return " ".join(word if _PLAIN.fullmatch(word) else f'"{word}"' for word in words)
+    if windows == "bash or powershell":
+        # In bash a backslash outside of quotes is lost; every program takes the other slash.
+        words = [PureWindowsPath(word).as_posix() if "\\" in word else word for word in words]
+    quoted = [word if _PLAIN.fullmatch(word) else "'" + word.replace("'", "''") + "'" for word in words]
+    # What begins with a quote is a mere text to PowerShell unless it is called.
+    called = windows == "powershell" or quoted != words
+    return " ".join(["&", *quoted] if called else quoted)
+
+
+def is_our_hook_command(line: str) -> bool:
+    """Whether a command line is one of ours, of whichever version and place."""
+    return _OURS.search(line) is not None
+
+
+def event_of_command(line: str) -> str:
+    """The event that a line of ours is for."""
+    match = _OURS.search(line)
+    return match["event"] if match else ""
 
 
 Keys = tuple[str | int, ...]

@@ -1,4 +1,4 @@
-"""Sessions of coding agents, whichever product wrote them: a transcript, its turns and blocks, and a builder of turns."""
+"""Sessions of coding agents, whichever product wrote them: transcripts, turns and blocks, and a builder of turns."""
 
 from __future__ import annotations
 

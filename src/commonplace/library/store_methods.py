@@ -55,7 +55,7 @@ class StoreMethods(BoundMethods):
         Only what is new since the last time is read.
         """
         from commonplace.capture.ingest import IngestRun
-        from commonplace.capture.transcript_reading import transcript_folders
+        from commonplace.capture.transcripts import transcript_folders
         from commonplace.hosts.host import locations_here
         from commonplace.memory.catch_up import link_pending
 

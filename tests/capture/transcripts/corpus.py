@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.transcript_reading import FileReading
+from commonplace.capture.transcripts import FileReading
 from commonplace.hosts.transcript import Position, Source, Turn
 
 Record = dict[str, Any]

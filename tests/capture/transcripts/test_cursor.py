@@ -10,7 +10,7 @@ import apsw
 import pytest
 from tests.capture.transcripts.corpus import texts
 
-from commonplace.capture.transcript_reading import Reading, read_sessions
+from commonplace.capture.transcripts import Reading, read_sessions
 from commonplace.errors import InvalidInput
 from commonplace.hosts.transcript import Turn
 

@@ -11,7 +11,7 @@ from tests.capture.transcripts.corpus import SESSION, Claude, asked, codex_meta,
 from tests.capture.transcripts.test_cursor import database
 
 from commonplace.capture.import_report import Skipped
-from commonplace.capture.transcript_reading import TranscriptFile, detect_source, find_transcripts, transcript_folders
+from commonplace.capture.transcripts import TranscriptFile, detect_source, find_transcripts, transcript_folders
 from commonplace.hosts.host import Locations, System
 from commonplace.hosts.transcript import Source
 

@@ -14,7 +14,7 @@ from tests.capture.transcripts.test_cursor import BUBBLES, COMPOSER, database, r
 from tests.capture.transcripts.test_resuming import claude_session, codex_session, gemini_session
 from tests.capture.transcripts.test_tool_text import JSON
 
-from commonplace.capture.transcript_reading import detect_source
+from commonplace.capture.transcripts import detect_source
 from commonplace.hosts.transcript import Source
 
 CORPUS: dict[Source, list[Record]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.capture.transcript_messages import MAX_MESSAGE, session_title, turn_messages
+from commonplace.capture.transcripts import MAX_MESSAGE, session_title, turn_messages
 from commonplace.hosts.transcript import Block, Transcript, Turn
 from commonplace.memory.remember import NewItem, make_draft
 

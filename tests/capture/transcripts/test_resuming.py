@@ -22,7 +22,7 @@ from tests.capture.transcripts.corpus import (
 )
 from tests.capture.transcripts.test_gemini import META, message
 
-from commonplace.capture.transcript_reading import FileReading
+from commonplace.capture.transcripts import FileReading
 from commonplace.hosts.transcript import Position, Source, Turn, off_path
 
 

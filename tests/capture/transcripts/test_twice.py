@@ -9,7 +9,7 @@ from tests.capture.transcripts.corpus import SESSION, Claude, asked, codex_meta,
 from tests.capture.transcripts.test_cursor import BUBBLES, database
 
 from commonplace.capture.transcript_files import ReadMark, changed_since, mark_of_file, plain_name
-from commonplace.capture.transcript_reading import TranscriptFile, find_transcripts, read_sessions, transcript_folders
+from commonplace.capture.transcripts import TranscriptFile, find_transcripts, read_sessions, transcript_folders
 from commonplace.hosts.host import Locations
 
 

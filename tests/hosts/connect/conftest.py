@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.hosts.connections import ConnectionPlan, apply_plan, plan_connection, plan_disconnection
+from commonplace.hosts.connections import (
+    ConnectionPlan,
+    DesiredConnection,
+    apply_plan,
+    local_server,
+    plan_connection,
+    plan_disconnection,
+)
 from commonplace.hosts.host import Host, Locations, System
-from commonplace.hosts.server_entry import DesiredConnection, local_server
 
 SYSTEMS: tuple[System, ...] = ("linux", "darwin", "win32")
 PROGRAMS = {

@@ -12,10 +12,16 @@ from typing import Any
 import pytest
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput
-from commonplace.hosts.connections import apply_plan, plan_connection, plan_disconnection, read_connection
+from commonplace.hosts.connections import (
+    DesiredConnection,
+    apply_plan,
+    local_server,
+    plan_connection,
+    plan_disconnection,
+    read_connection,
+)
 from commonplace.hosts.host import Locations, Server
 from commonplace.hosts.registry import editor_named, editors
-from commonplace.hosts.server_entry import DesiredConnection, local_server
 
 from .conftest import PROGRAMS, connect, disconnect, tree, wanted
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.hosts.host import Shell
-from commonplace.hosts.server_entry import event_of_command, hook_command, is_our_hook_command
+from commonplace.hosts.settings_file import event_of_command, hook_command, is_our_hook_command
 
 WORDS = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=12)
 
