@@ -30,14 +30,14 @@ def session_of(row: Sequence[Any]) -> Session:
     """A session from its columns, which stand in the order of its fields."""
     id_, uid, key, source, project, label, folder, status, importance, meta = row[:10]
     try:
-        kept = {} if meta == "{}" else json.loads(meta)
+        metadata = {} if meta == "{}" else json.loads(meta)
     except (ValueError, TypeError, RecursionError):
         return _damaged_session(row)
     if not (
-        has_types(tuple(map(type, row)), _SESSION_TYPES) and UID(uid) and status in STATUSES and type(kept) is dict
+        has_types(tuple(map(type, row)), _SESSION_TYPES) and UID(uid) and status in STATUSES and type(metadata) is dict
     ):
         return _damaged_session(row)
-    return Session(id_, uid, key, source, project, label, folder, status, importance, kept, *row[10:])
+    return Session(id_, uid, key, source, project, label, folder, status, importance, metadata, *row[10:])
 
 
 def change_of(rev: object, op: object, at_ms: object, before: object) -> Change:
@@ -71,8 +71,8 @@ def passage_text(text: object, kind: object, type_: object, title: object, body:
 
 def speaker_of(details: object) -> str:
     """Who said something, by name or else by role."""
-    kept = {} if details is None else texts_of(details)
-    return kept.get("speaker") or kept.get("role", "")
+    texts = {} if details is None else texts_of(details)
+    return texts.get("speaker") or texts.get("role", "")
 
 
 def session_before(session: Session) -> Mapping[str, object]:
@@ -102,15 +102,15 @@ def damaged_item(row: Sequence[Any]) -> Item:
     id_, uid, kind, type_, title, body, details, meta, project, session, tags, *rest = row
     importance, status, tokens, created_ms, updated_ms, rev, forgotten_ms, superseded_by, content_hash = rest
     read = Reader()
-    kept = read.json_texts("details", details)
+    texts = read.json_texts("details", details)
     return Item(
         id_,
         read.uid("uid", uid),
-        cast("Kind", read.choice("kind", kind, KINDS, _likely_kind(kept))),
+        cast("Kind", read.choice("kind", kind, KINDS, _likely_kind(texts))),
         _type(read, type_),
         read.text("title", title),
         read.text("body", body),
-        kept,
+        texts,
         read.json_object("meta", meta),
         # Damage of these is that of the project and of the session.
         Reader().text_or_none("project", project),

@@ -49,8 +49,8 @@ class Leaf:
 
     def query(self, space_id: int) -> str:
         """A tsquery for every row that may have it."""
-        sought = [lexeme(space_id, token) for token in dict.fromkeys(self.tokens[:-1])]
-        return " & ".join([*sought, lexeme(space_id, self.tokens[-1]) + ":*" * self.prefix])
+        wanted = [lexeme(space_id, token) for token in dict.fromkeys(self.tokens[:-1])]
+        return " & ".join([*wanted, lexeme(space_id, self.tokens[-1]) + ":*" * self.prefix])
 
     def condition(self, bound: Bound) -> str:
         """Whether a row `w` has it."""

@@ -126,7 +126,7 @@ class Integrity(Space):
         change = "UPDATE sessions SET messages = ?, words = ?, bytes = ?, sketch = ? WHERE space_id = ? AND id = ?"
         with self._database.write() as connection:
             for id_ in session_ids:
-                counted = sessions.count_anew(connection, self._space_id, id_)
+                counted = sessions.count_messages(connection, self._space_id, id_)
                 connection.run(change, (*counted, b"", self._space_id, id_))
 
     def index_state(self, seconds: float) -> IndexState:

@@ -149,8 +149,8 @@ def _bodies(connection: Connection, space_id: int, session_ids: Sequence[int]) -
     return texts
 
 
-def count_anew(connection: Connection, space_id: int, session_id: int) -> tuple[int, int, int]:
-    """How many messages, words and bytes its live messages have, counted anew."""
+def count_messages(connection: Connection, space_id: int, session_id: int) -> tuple[int, int, int]:
+    """How many messages, words and bytes its live messages have, counted again."""
     messages = words = size = 0
     select = f"SELECT body, CASE meta WHEN '{{}}' THEN 0 ELSE octet_length(meta) END {_MESSAGES}"
     for body, more in connection.stream(select, (space_id, connection.array([session_id]))):
@@ -163,7 +163,7 @@ def count_anew(connection: Connection, space_id: int, session_id: int) -> tuple[
 
 def is_counted(connection: Connection, space_id: int, session_id: int, sums: tuple[int, ...], known: bytes) -> bool:
     """Whether a session counts its messages as they are; a sketch that is not kept is none that is wrong."""
-    if sums != count_anew(connection, space_id, session_id):
+    if sums != count_messages(connection, space_id, session_id):
         return False
     return not known or known == pack_sketch(sketch(_bodies(connection, space_id, [session_id])[session_id]))
 
