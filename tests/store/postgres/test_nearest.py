@@ -47,7 +47,7 @@ def embed_all(store: Store, seed: int) -> None:
 @pytest.fixture(params=[5, 3_000], ids=["large", "small"], autouse=True)
 def kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The space is larger than what is kept whole, or is not."""
-    monkeypatch.setattr(vector_search, "KEPT_MOST", request.param)
+    monkeypatch.setattr(vector_search, "SMALL_SPACE", request.param)
 
 
 @pytest.fixture

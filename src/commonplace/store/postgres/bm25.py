@@ -72,8 +72,8 @@ class Statistics:
 
     def worth(self, leaves: Iterable[Leaf]) -> dict[Leaf, float]:
         """What each leaf is worth to BM25. Those that were not counted yet are."""
-        asked = list(dict.fromkeys(leaves))
-        unknown = [leaf for leaf in asked if leaf not in self.counts.of_leaves]
+        wanted = list(dict.fromkeys(leaves))
+        unknown = [leaf for leaf in wanted if leaf not in self.counts.of_leaves]
         bound = Bound(self.space_id)
         having = [_ROWS + _having(leaf, bound) for leaf in unknown]
         found = dict(zip(unknown, (all_ for _some, all_ in count_rows(self.connection, having, bound)), strict=True))
@@ -81,7 +81,7 @@ class Statistics:
         for leaf, share in zip(most, self.shares([(leaf,) for leaf in most]), strict=True):
             found[leaf] = max(found[leaf], int(self.rows * share))
         self.counts.of_leaves.update(found)
-        return {leaf: idf(self.rows, self.counts.of_leaves[leaf]) for leaf in asked}
+        return {leaf: idf(self.rows, self.counts.of_leaves[leaf]) for leaf in wanted}
 
     def shares(self, words: Sequence[Leaves]) -> list[float]:
         """The share of rows that have each of these, judged by the newest: counting all would cost too much."""

@@ -67,7 +67,7 @@ class FullText(Items):
 
 
 @dataclass(frozen=True, slots=True)
-class _Weighed:
+class _QueryWords:
     """A plain question's words, what each is worth, and how many rows hold the commonest."""
 
     leaves: Sequence[Leaves]
@@ -126,7 +126,7 @@ class TextSearch:
     def plain(self, words: Sequence[Word], also: Sequence[int], *, shares: bool) -> TextAnswer:
         leaves = [leaves_of_word(word) for word in words]
         rare, common = self._rare(leaves, also)
-        weighed = self._weighed(words, leaves, rare, common)
+        weighed = self._weigh_words(words, leaves, rare, common)
         scores: list[tuple[int, float]] = [*rare.best]
         together: list[int] = []
         if len(weighed.common) > 1 or not weighed.rare:
@@ -138,8 +138,8 @@ class TextSearch:
         hits = self._hits(scores[: self.k], rare.items)
         if not shares:
             return TextAnswer(tuple(hits), {}, len(hits))
-        asked = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
-        found = self._found(weighed, rare.having, frozenset(together), asked)
+        passage_ids = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
+        found = self._found(weighed, rare.having, frozenset(together), passage_ids)
         matches = rare.total if weighed.rare else self._matches(weighed)
         return TextAnswer(tuple(hits), found, max(matches, len(hits)))
 
@@ -187,16 +187,16 @@ class TextSearch:
         scoring = ScoredRows(rows, bound, self.statistics.rows, self.statistics.average, worth, by_index)
         return scoring.scored(self.connection, words, self.k, also, only="id > 0")
 
-    def _weighed(
+    def _weigh_words(
         self, words: Sequence[Word], leaves: Sequence[Leaves], rare: Scored, common: frozenset[int]
-    ) -> _Weighed:
+    ) -> _QueryWords:
         rows = self.within.rows
         found = iter(rare.passages)
         count = [0 if n in common else next(found) for n in range(len(words))]
         shares = self.statistics.shares([leaves[n] for n in sorted(common)])
         for n, share in zip(sorted(common), shares, strict=True):
             count[n] = int(rows * share)
-        return _Weighed(
+        return _QueryWords(
             leaves,
             [leaves_of_word(word, with_parts=False) for word in words],
             tuple(n for n, found in enumerate(count) if found and n not in common),
@@ -206,22 +206,26 @@ class TextSearch:
         )
 
     def _found(
-        self, weighed: _Weighed, having: Mapping[Leaf, frozenset[int]], together: frozenset[int], asked: Sequence[int]
+        self,
+        weighed: _QueryWords,
+        having: Mapping[Leaf, frozenset[int]],
+        together: frozenset[int],
+        passage_ids: Sequence[int],
     ) -> dict[int, float]:
         """The share of the words' worth in each of the passages asked about."""
-        value = dict.fromkeys(asked, 0.0)
+        value = dict.fromkeys(passage_ids, 0.0)
         for n in weighed.rare:
             for passage in value.keys() & set[int]().union(*(having[leaf] for leaf in weighed.leaves[n])):
                 value[passage] += weighed.worth[n]
         if weighed.common:
-            read = self._read(weighed, [passage for passage in asked if passage not in together])
-            for passage in asked:
+            read = self._read(weighed, [passage for passage in passage_ids if passage not in together])
+            for passage in passage_ids:
                 held = weighed.common if passage in together else read.get(passage, ())
                 value[passage] += sum(weighed.worth[n] for n in held)
         whole = sum(weighed.worth) or 1.0
         return {passage: worth / whole for passage, worth in value.items()}
 
-    def _read(self, weighed: _Weighed, unread: Sequence[int]) -> dict[int, list[int]]:
+    def _read(self, weighed: _QueryWords, unread: Sequence[int]) -> dict[int, list[int]]:
         """Which common words stand in the first and the last few of these passages."""
         half = LOOKED_UP // 2
         bound = Bound(self.space_id)
@@ -235,7 +239,7 @@ class TextSearch:
         rows = self.connection.native_rows(f"SELECT w.id, {holds} {ROWS}{' AND '.join(clauses)}", bound.values)
         return {id_: [n for n, has in zip(weighed.common, held, strict=True) if has] for id_, *held in rows}
 
-    def _matches(self, weighed: _Weighed) -> int:
+    def _matches(self, weighed: _QueryWords) -> int:
         """How many passages hold any of the common words: counted as far as that is quick, and judged beyond."""
         if not weighed.common:
             return 0
@@ -246,7 +250,7 @@ class TextSearch:
             ((found, _rows),) = count_rows(self.connection, [rows], bound)
         return found if found < COMMON_MOST else max(found, weighed.most)
 
-    def _newest(self, weighed: _Weighed, operator: Literal["AND", "OR"]) -> list[int]:
+    def _newest(self, weighed: _QueryWords, operator: Literal["AND", "OR"]) -> list[int]:
         if not weighed.common:
             return []
         bound = Bound(self.space_id)

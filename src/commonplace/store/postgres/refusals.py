@@ -94,14 +94,14 @@ def translated(place: str) -> Iterator[None]:
 
 def not_connected(place: str, error: psycopg.Error) -> StoreError:
     """Why no connection came about."""
-    said = _sentence(error)
+    reason = _sentence(error)
     for marks, (sentence, hint) in _NOT_NOW.items():
-        if any(mark in said for mark in marks):
-            return StoreUnavailable(f"{place} {sentence}: {said}.", hint)
+        if any(mark in reason for mark in marks):
+            return StoreUnavailable(f"{place} {sentence}: {reason}.", hint)
     for mark, hint in _NOT_LET_IN.items():
-        if mark in said:
-            return StoreError(f"{place} lets nobody in: {said}.", hint)
-    return StoreUnavailable(f"{place} cannot be reached: {said}.")
+        if mark in reason:
+            return StoreError(f"{place} lets nobody in: {reason}.", hint)
+    return StoreUnavailable(f"{place} cannot be reached: {reason}.")
 
 
 def is_cut(error: psycopg.Error) -> bool:
@@ -116,16 +116,16 @@ def _told(place: str, error: psycopg.Error) -> CommonplaceError:
     if isinstance(error, psycopg.IntegrityError):
         # Its words tell values of other rows.
         return StoreConstraint()
-    said = _sentence(error)
+    reason = _sentence(error)
     for kinds, ours, sentence, hint in _KINDS:
         if isinstance(error, kinds):
-            return ours(f"{sentence}: {said}.", hint)
+            return ours(f"{sentence}: {reason}.", hint)
     if is_cut(error) or isinstance(error, errors.OperatorIntervention):
         return StoreUnavailable(
-            f"The connection to {place} was cut: {said}.",
+            f"The connection to {place} was cut: {reason}.",
             "Try again. What was being written may be there: writing the same twice is one.",
         )
-    return StoreError(f"{place} refused: {said}.", "Look at the log of the database server.")
+    return StoreError(f"{place} refused: {reason}.", "Look at the log of the database server.")
 
 
 def _sentence(error: psycopg.Error) -> str:

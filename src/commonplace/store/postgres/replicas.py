@@ -88,8 +88,8 @@ class Replicas:
 
     def _has_come_far_enough(self, pool: Pool, now: float) -> bool:
         try:
-            if self._primary.asked < now - LAG_SECONDS:
-                self._primary.reached, self._primary.asked = _place(self._primary, _SAFE), now
+            if self._primary.asked_at < now - LAG_SECONDS:
+                self._primary.reached, self._primary.asked_at = _place(self._primary, _SAFE), now
         except (psycopg.Error, StoreError):
             # Whoever asks the primary next is told.
             return False

@@ -3,7 +3,7 @@
 The signs of the newest vectors are kept by each process and compared there, exactly (store/sql/vectors.py): for all but
 very large spaces those are all of them. The older ones of such a space are in an index of the server (HNSW over Hamming
 distances), a few more with each batch of new vectors. A filter that leaves only few of them is served without the
-index, which would have to look for them. Of a small space the vectors themselves are kept, too (kept.py).
+index, which would have to look for them. Of a small space the vectors themselves are kept, too (vector_values.py).
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from commonplace.model import KINDS, Scope, VectorHit
 from commonplace.store.postgres.database import Database
 from commonplace.store.postgres.dialect import translate
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.vector_values import SMALL_SPACE as KEPT_MOST
-from commonplace.store.postgres.vector_values import VectorCache, signs, signs_of
+from commonplace.store.postgres.vector_values import SMALL_SPACE, VectorCache, signs, signs_of
 from commonplace.store.sql.connection import IN_LIST
 from commonplace.store.sql.connection import Connection as SharedConnection
 from commonplace.store.sql.items import Filter, filter_of
@@ -120,7 +119,7 @@ class Nearest:
         self.space_id, self.model_id, self.dim = space_id, model_id, dim
         self._lock = threading.Lock()
         self._breaks = self._moment = 0
-        self._begin_anew()
+        self._start_over()
 
     def __call__(
         self,
@@ -140,7 +139,7 @@ class Nearest:
         most = max(RESCORED, k)
         with self._lock:
             if breaks != self._breaks:
-                self._begin_anew()
+                self._start_over()
                 self._breaks = breaks
             is_current, has_older = self._catch_up(connection)
             if not is_current:
@@ -148,16 +147,18 @@ class Nearest:
             self._moment = moment
             among = self._among(connection, filter_)
             near = self._signs.nearest(query, filter_.projects, filter_.kinds, among, most)
-            if self._kept is not None:
-                kept = [(id_, self._kept.item_of(id_), cosine) for id_, cosine in self._kept.cosines(query, near)[:k]]
-                return [VectorHit(id_, item, cosine) for id_, item, cosine in kept if item is not None]
+            if self._cache is not None:
+                nearest = [
+                    (id_, self._cache.item_of(id_), cosine) for id_, cosine in self._cache.cosines(query, near)[:k]
+                ]
+                return [VectorHit(id_, item, cosine) for id_, item, cosine in nearest if item is not None]
         older = self._older(connection, query, filter_, most) if has_older else []
         either = {*near, *older}
         hits = score(connection, self.space_id, self.model_id, query, either) if either else []
         if afresh or len(hits) >= len(either) * (1 - GONE_SHARE):
             return hits[:k]
         with self._lock:
-            self._begin_anew()
+            self._start_over()
         return self(connection, query, filter_, k, breaks, moment, afresh=True)
 
     def cosines(
@@ -165,14 +166,14 @@ class Nearest:
     ) -> list[tuple[int, float]]:
         """Each of these passages that has a vector with its cosine to the query, best first."""
         with self._lock:
-            if self._kept is not None and moment <= self._moment:
-                return self._kept.cosines(query, passage_ids)
+            if self._cache is not None and moment <= self._moment:
+                return self._cache.cosines(query, passage_ids)
         hits = score(connection, self.space_id, self.model_id, query, passage_ids)
         return [(hit.passage_id, hit.cosine) for hit in hits]
 
-    def _begin_anew(self) -> None:
+    def _start_over(self) -> None:
         self._signs = SignBits(self.dim)
-        self._kept: VectorCache | None = VectorCache(self.dim)
+        self._cache: VectorCache | None = VectorCache(self.dim)
 
     def _catch_up(self, connection: Connection, *, afresh: bool = False) -> tuple[bool, bool]:
         """Read what is new, and tell whether the model is still that of the space, and whether the index has others.
@@ -181,41 +182,41 @@ class Nearest:
         """
         if self._signs.size > 2 * LOOSE:
             # Half of them are in the index by now.
-            self._begin_anew()
+            self._start_over()
         while True:
             rows = self._news(connection)
             is_current, has_older, count, *_none = rows[0]
             if rows[0][3] is not None:
                 self._add(rows)
                 continue
-            if self._kept is None or len(self._kept) == count:
+            if self._cache is None or len(self._cache) == count:
                 return is_current, has_older
             if afresh:
                 # The index has some, though the space is small by now.
-                self._kept = None
+                self._cache = None
                 return is_current, has_older
             # Some are gone, and only those that are there tell which.
-            self._begin_anew()
+            self._start_over()
             return self._catch_up(connection, afresh=True)
 
     def _news(self, connection: Connection) -> list[tuple[Any, ...]]:
         seen = {"space": self.space_id, "model": self.model_id, "seen": self._signs.seen}
-        if self._kept is None:
+        if self._cache is None:
             return connection.native_rows(_SIGNS, seen | {"most": READ_ROWS}, binary=True, prepared=True)
-        return connection.native_rows(_WHOLE, seen | {"most": KEPT_MOST + 1}, binary=True, prepared=True)
+        return connection.native_rows(_WHOLE, seen | {"most": SMALL_SPACE + 1}, binary=True, prepared=True)
 
     def _add(self, rows: list[tuple[Any, ...]]) -> None:
         import numpy as np
 
         _current, _older, _count, seqs, ids, projects, kinds, bits, *whole = zip(*rows, strict=True)
         # The server tells first how many bits there are.
-        told = np.frombuffer(b"".join(bits), np.uint8).reshape(len(rows), -1)[:, 4:]
-        words = np.pad(told, ((0, 0), (0, -told.shape[1] % 8))).view(np.uint64)
+        bit_bytes = np.frombuffer(b"".join(bits), np.uint8).reshape(len(rows), -1)[:, 4:]
+        words = np.pad(bit_bytes, ((0, 0), (0, -bit_bytes.shape[1] % 8))).view(np.uint64)
         self._signs.add(seqs[-1], ids, projects, kinds, words)
-        if self._kept is not None:
-            self._kept.add(ids, *whole)
-            if len(self._kept) > KEPT_MOST:
-                self._kept = None
+        if self._cache is not None:
+            self._cache.add(ids, *whole)
+            if len(self._cache) > SMALL_SPACE:
+                self._cache = None
 
     def _among(self, connection: Connection, filter_: Filter) -> list[int] | None:
         """The passages inside what is not kept with the signs, None if that is all of them."""

@@ -23,9 +23,9 @@ _STAMP = "%Y%m%dT%H%M%S"
 _QUIET_NS = 200_000_000
 
 
-def missing(path: Path, kept: Path | None = None) -> StoreMissing:
+def missing(path: Path, copy: Path | None = None) -> StoreMissing:
     """The database is gone. To begin a new one, what uses it has to be stopped first."""
-    where = f" A copy of what it held is {kept}." if kept else ""
+    where = f" A copy of what it held is {copy}." if copy else ""
     return StoreMissing(f"The store {path} was removed or moved while it was in use.{where}")
 
 
@@ -60,9 +60,9 @@ def save_open_files(
     now = files_at(watch.path)
     if now.log not in (None, files.log) and now.log_size:
         # Somebody began another log: folding ours in would mix both.
-        kept = _copy(watch, connection, key, busy_ms)
+        copy = _copy(watch, connection, key, busy_ms)
         watch.record(log=0)
-        return kept
+        return copy
     watch.record(checkpointing=True)
     try:
         busy, _pages, _moved = connection.execute("PRAGMA wal_checkpoint(FULL)").fetchall()[0]

@@ -54,9 +54,9 @@ class FullText(Items):
         if not shares:
             if within.rows < indexed_text.COMMON_LEAST:
                 # So few rows that no word can be common, and nobody asks what it is worth.
-                weighed = _Weighed(query.words, tuple(range(len(query.words))), (), ())
+                weighed = _QueryWords(query.words, tuple(range(len(query.words))), (), ())
             else:
-                weighed = _weigh(connection, query.words, within)
+                weighed = _weigh_words(connection, query.words, within)
             hits, *_seen = _best(connection, self._space_id, weighed, filter_, within, k)
             return TextAnswer(tuple(hits), {}, len(hits))
         answer = _plain(connection, self._space_id, query.words, filter_, within, k, also)
@@ -111,7 +111,7 @@ def _strict(
 
 
 @dataclass(frozen=True, slots=True)
-class _Weighed:
+class _QueryWords:
     """A plain question's words by how many rows hold them, what each is worth, and the rows of the commonest."""
 
     words: Sequence[Word]
@@ -133,10 +133,10 @@ def _plain(
     k: int,
     also: Sequence[int],
 ) -> TextAnswer:
-    weighed = _weigh(connection, words, within)
+    weighed = _weigh_words(connection, words, within)
     hits, together, all_seen = _best(connection, space_id, weighed, filter_, within, k)
-    asked = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
-    found, matches = _found(connection, space_id, weighed, within, frozenset(together), asked)
+    passage_ids = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
+    found, matches = _found(connection, space_id, weighed, within, frozenset(together), passage_ids)
     if not weighed.rare:
         matches = _matches(connection, within, weighed)
     if within.share < 1.0 and all_seen:
@@ -145,7 +145,7 @@ def _plain(
 
 
 def _best(
-    connection: SqliteConnection, space_id: int, weighed: _Weighed, filter_: Filter, within: Within, k: int
+    connection: SqliteConnection, space_id: int, weighed: _QueryWords, filter_: Filter, within: Within, k: int
 ) -> tuple[list[TextHit], list[int], bool]:
     """The best passages, those of them that hold all the common words, and whether nothing else holds a rare one."""
     reach = within.reach(k)
@@ -168,7 +168,7 @@ def _best(
     return _inside(connection, space_id, filter_, scored)[:k], together, 0 < rare < reach
 
 
-def _weigh(connection: SqliteConnection, words: Sequence[Word], within: Within) -> _Weighed:
+def _weigh_words(connection: SqliteConnection, words: Sequence[Word], within: Within) -> _QueryWords:
     common_rows = common_from(within.rows)
     count = [_count(connection, within, word, common_rows) for word in words]
     rare = tuple(n for n, rows in enumerate(count) if 0 < rows < common_rows)
@@ -176,19 +176,19 @@ def _weigh(connection: SqliteConnection, words: Sequence[Word], within: Within) 
     for n in common:
         count[n] = _estimated(connection, words_to_fts5([words[n]]), within.rows)
     worth = tuple(word_value(within.rows, rows) for rows in count)
-    return _Weighed(words, rare, common, worth, max(count, default=0))
+    return _QueryWords(words, rare, common, worth, max(count, default=0))
 
 
 def _found(
     connection: SqliteConnection,
     space_id: int,
-    weighed: _Weighed,
+    weighed: _QueryWords,
     within: Within,
     together: frozenset[int],
-    asked: Sequence[int],
+    passage_ids: Sequence[int],
 ) -> tuple[dict[int, float], int]:
     """The share of the words' worth in each of the passages asked about, and how many hold any of the rare words."""
-    value = dict.fromkeys(asked, 0.0)
+    value = dict.fromkeys(passage_ids, 0.0)
     matching: set[int] = set()
     for n in weighed.rare:
         rows = _rows(connection, within, weighed.words[n])
@@ -196,7 +196,7 @@ def _found(
         for passage in value.keys() & rows:
             value[passage] += weighed.worth[n]
     if weighed.common:
-        unread = [passage for passage in asked if passage not in together]
+        unread = [passage for passage in passage_ids if passage not in together]
         half = LOOKED_UP // 2
         read = _read(connection, space_id, [*unread[:half], *unread[half:][-half:]])
         for n in weighed.common:
@@ -207,7 +207,7 @@ def _found(
     return {passage: worth / whole for passage, worth in value.items()}, len(matching)
 
 
-def _matches(connection: SqliteConnection, within: Within, weighed: _Weighed) -> int:
+def _matches(connection: SqliteConnection, within: Within, weighed: _QueryWords) -> int:
     """How many passages hold any of the common words: counted as far as that is quick, and judged beyond."""
     any_of_them = within.around(words_to_fts5(weighed.of(weighed.common)))
     question = f"SELECT count(*) FROM ({_holding(within)} LIMIT ?)"

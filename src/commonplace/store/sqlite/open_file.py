@@ -193,10 +193,10 @@ class OpenFile:
             state = watch.state(locked=True) if watch.attached else State.REPLACED
             if state is not State.CURRENT:
                 self._settled = False
-                kept = save_open_files(watch, state, self._connections.any(), self._key, self._busy_ms)
+                copy = save_open_files(watch, state, self._connections.any(), self._key, self._busy_ms)
                 if state is State.MISSING:
                     # Left open: it may be moved back.
-                    raise missing(self.path, kept)
+                    raise missing(self.path, copy)
                 self._close_connections(fold=False)
                 self._connections.keep(self._attach(watch))
         if not self._settled:

@@ -56,12 +56,12 @@ def _table_of(rows: list[Row], tables: list[Table]) -> Table | None:
     for row in rows:
         fitting = [table for table in tables if table.fits(row)]
         exact = [table for table in fitting if len(table.columns) == len(row.values)]
-        votes.update(table.name for table in _told_apart(exact or fitting, row))
+        votes.update(table.name for table in _distinguished(exact or fitting, row))
     best = votes.most_common(1)
     return next((table for table in tables if best and table.name == best[0][0]), None)
 
 
-def _told_apart(fitting: list[Table], row: Row) -> list[Table]:
+def _distinguished(fitting: list[Table], row: Row) -> list[Table]:
     """Histories of items and of sessions differ in what they keep."""
     if {table.name for table in fitting} >= {"history", "session_history"}:
         try:

@@ -178,12 +178,12 @@ def _start(number: int) -> int:
 
 def _page_size(file: BinaryIO, header: bytes) -> int:
     """What the header says, unless another size fits the pages better: it may be damaged too."""
-    told = int.from_bytes(header[16:18])
-    told = 65536 if told == 1 else told
-    sensible = header.startswith(_HEADER) and told >= 512 and told & (told - 1) == 0
-    if not sensible or told == _DEFAULT_SIZE:
+    stated = int.from_bytes(header[16:18])
+    stated = 65536 if stated == 1 else stated
+    sensible = header.startswith(_HEADER) and stated >= 512 and stated & (stated - 1) == 0
+    if not sensible or stated == _DEFAULT_SIZE:
         return _DEFAULT_SIZE
-    return told if _share(file, told) > _share(file, _DEFAULT_SIZE) + _BETTER else _DEFAULT_SIZE
+    return stated if _share(file, stated) > _share(file, _DEFAULT_SIZE) + _BETTER else _DEFAULT_SIZE
 
 
 def _share(file: BinaryIO, size: int) -> float:

@@ -151,12 +151,12 @@ def _be_alone(path: Path, key: str, busy_ms: int) -> None:
 
 def _version(damaged: SqliteConnection | None, pages: Pages | None, roots: Mapping[tuple[str, str], int]) -> int | None:
     """Which version of the schema the file has; None for the newest."""
-    told = None
+    stated_version = None
     with contextlib.suppress(apsw.Error):
-        told = None if damaged is None else int(damaged.pragma("user_version"))
-    if told is None and pages is not None:
-        told = int.from_bytes(pages.page(1)[60:64])
-    return version_of({name for kind, name in roots if kind == "table"}, told)
+        stated_version = None if damaged is None else int(damaged.pragma("user_version"))
+    if stated_version is None and pages is not None:
+        stated_version = int.from_bytes(pages.page(1)[60:64])
+    return version_of({name for kind, name in roots if kind == "table"}, stated_version)
 
 
 @contextlib.contextmanager
@@ -283,7 +283,7 @@ class _Copier:
         try:
             self._insert(table, fitted)
         except (apsw.ConstraintError, apsw.MismatchError) as error:
-            self._beside(table, fitted, error)
+            self._insert_apart(table, fitted, error)
 
     def _insert(self, table: Table, values: Values) -> None:
         places = ", ".join(map(_place, values))
@@ -292,7 +292,7 @@ class _Copier:
 
     def _fitted(self, table: Table, values: Values) -> Values:
         """A row as the table takes it. What has to be changed for that is said, and kept in its history."""
-        kept, changed = [], []
+        values_left, changed = [], []
         row = dict(zip(table.columns, values, strict=True))
         for column, value in row.items():
             fit = table.fitted(column, value)
@@ -300,8 +300,8 @@ class _Copier:
                 fit = nearest(str(fit), *choice)
             if fit is not value and fit != value:
                 changed.append(f"{column} was {shown(value)!r}, is {shown(fit)!r}")
-            kept.append(fit)
-        fields = dict(zip(table.columns, kept, strict=True))
+            values_left.append(fit)
+        fields = dict(zip(table.columns, values_left, strict=True))
         if table.name == "items":
             fields["uid"] = fields["uid"] or new_uid(clamp_time(fields["created_ms"]))
             fields["content_hash"] = fields["content_hash"] or _hash(f"damaged {fields['id']}")
@@ -313,7 +313,7 @@ class _Copier:
                 self._repaired.append((_as_item(row), content))
         return tuple(fields.values())
 
-    def _beside(self, table: Table, values: Values, error: apsw.Error) -> None:
+    def _insert_apart(self, table: Table, values: Values, error: apsw.Error) -> None:
         """Keep a row whose number or name another has: under the next number, told apart by it."""
         if table.name not in _SAID:
             return

@@ -117,9 +117,9 @@ def replace_store(path: Path, fresh: Path, aside: Path) -> None:
         # Not every file system can do that.
         shutil.copy2(path, aside)
     for end in LOG_ENDS:
-        beside = path.with_name(path.name + end)
-        if beside.exists():
-            beside.replace(aside.with_name(aside.name + end))
+        log_file = path.with_name(path.name + end)
+        if log_file.exists():
+            log_file.replace(aside.with_name(aside.name + end))
     fresh.replace(path)
 
 
