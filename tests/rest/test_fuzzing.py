@@ -28,8 +28,22 @@ def bounded(value: Any) -> Any:
     return [bounded(entry) for entry in value] if isinstance(value, list) else value
 
 
+def lean(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with each header on the first route of its method only: one handler reads it for all of them."""
+    seen: set[tuple[str, str]] = set()
+    paths: dict[str, dict[str, Any]] = {}
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            parameters = [
+                one for one in operation["parameters"] if one["in"] != "header" or (method, one["name"]) not in seen
+            ]
+            seen |= {(method, one["name"]) for one in parameters}
+            paths.setdefault(path, {})[method] = {**operation, "parameters": parameters}
+    return {**document, "paths": paths}
+
+
 def fuzz(site: Site, folder: Path, *arguments: str) -> None:
-    (folder / "openapi.json").write_text(json.dumps(bounded(DOCUMENT)), encoding="utf-8")
+    (folder / "openapi.json").write_text(json.dumps(bounded(lean(DOCUMENT))), encoding="utf-8")
     token = site.secrets["admin"]
     (folder / "settings.toml").write_text(f'[auth.openapi]\nbearer = {{ bearer = "{token}" }}\n', encoding="utf-8")
     command = [
@@ -60,9 +74,9 @@ def test_nothing_is_found_by_looking_everywhere(tmp_path: Path) -> None:
     elsewhere = tuple(word for path in paths for word in ("--exclude-path", path))
     with running(settings_in(tmp_path)) as site:
         filled(site)
-        fuzz(site, tmp_path, *elsewhere, "-n", "5", "--phases", "coverage,fuzzing")
+        fuzz(site, tmp_path, *elsewhere, "-n", "3", "--phases", "coverage,fuzzing")
 
 
 def test_nothing_is_found_in_batches(tmp_path: Path) -> None:
     with running(settings_in(tmp_path)) as site:
-        fuzz(site, tmp_path, "--include-path", "/api/v1/items/batch", "-n", "20", "--phases", "fuzzing")
+        fuzz(site, tmp_path, "--include-path", "/api/v1/items/batch", "-n", "10", "--phases", "fuzzing")

@@ -203,7 +203,7 @@ def _composed(
     files: Sequence[str] = (),
     limit: int | None = None,
 ) -> Context:
-    """What a context holds for someone who writes it as `measure` says, beside an `envelope` of so many tokens."""
+    """What a context holds for someone who writes it as `measure` says, besides an `envelope` of so many tokens."""
     project = _scope(name).project
     found = build_context(memory, project, query, token_budget, measure, envelope, files=files, limit=limit)
     return replace(found, project=name)

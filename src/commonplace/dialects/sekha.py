@@ -100,7 +100,7 @@ def memory_update(
     importance_score: Annotated[float | None, _score("New rating")] = None,
     status: Annotated[_Text, Param("New status", choices=STATUSES)] = None,
 ) -> Reply[ConversationBrief]:
-    """Change what is said about a conversation."""
+    """Change a conversation's label, folder, importance or status."""
     changes = ConversationChanges(label, folder, importance_score, status)
     return Reply(conversation_brief(update_conversation(memory, conversation_id, changes)))
 

@@ -81,7 +81,7 @@ def error_response(error: CommonplaceError, status: int | None = None) -> Respon
 
 
 def _challenge(error: Unauthorized) -> str:
-    """What RFC 6750 wants said: who sent no key is told no error, who sent a wrong one is."""
+    """The challenge of RFC 6750: without an error for who sent no key, with one for who sent a wrong one."""
     if isinstance(error, KeyMissing):
         return _REALM
     described = "".join(character for character in error.message if " " <= character <= "~" and character not in '"\\')
@@ -104,18 +104,18 @@ def rendered_error(error: CommonplaceError, status: int, style: ErrorStyle) -> t
     """The status and the body of an error. Bad input is 400 to clients that would repeat a request after 422."""
     if style != "commonplace" and status == UNPROCESSABLE:
         status = BAD_REQUEST
-    told: dict[str, Any] = {"code": error.code, "message": error.message, "details": error.hint}
-    body: dict[str, Any] = {"error": told, "code": status}
+    details: dict[str, Any] = {"code": error.code, "message": error.message, "details": error.hint}
+    body: dict[str, Any] = {"error": details, "code": status}
     if style == "sekha":
         sentence = " ".join(part for part in (error.message, error.hint) if part)
-        body = {"error": sentence, "code": status, "error_code": error.code, **_without_code(told)}
+        body = {"error": sentence, "code": status, "error_code": error.code, **_without_code(details)}
     elif style == "memories":
         kind = "internal_error" if status >= 500 else _TYPES.get(status, "http_error")
         retryable = status == RateLimited.http_status or status >= 500
         body = {
             "ok": False,
             "data": None,
-            "error": {"type": kind, **told, "status": status, "retryable": retryable},
+            "error": {"type": kind, **details, "status": status, "retryable": retryable},
         }
     return status, json_bytes(redact_data(body))
 
@@ -124,8 +124,8 @@ def json_bytes(data: object) -> bytes:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def _without_code(told: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in told.items() if name != "code"}
+def _without_code(details: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in details.items() if name != "code"}
 
 
 def _is_below(path: str, roots: tuple[str, ...]) -> bool:

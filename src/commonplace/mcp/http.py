@@ -26,7 +26,7 @@ from commonplace.mcp.jsonrpc import check_message, error_for_message
 from commonplace.mcp.server import MEMORIES_PATH, build_server
 from commonplace.workers import Workers
 
-# Bytes of a message that are checked beside the other work of the server, not in its midst.
+# Longer messages are checked in a thread, so that others need not wait.
 LONG = 1 << 20
 
 
@@ -39,7 +39,7 @@ class McpRoutes:
 
 
 def mcp_routes(settings: Settings, workers: Workers) -> McpRoutes:
-    """The tools of the profile at /mcp, each call on the book in its request's state."""
+    """The tools of the profile at /mcp, each call on the memory in its request's state."""
     # A server that was given a profile offers that one to everybody.
     names = PROFILES if settings.profile == "all" else (settings.profile,)
     servers = {name: build_server(_no_caller, name, workers, one_caller=False) for name in names}
@@ -60,7 +60,7 @@ def routes_for_servers(servers: Mapping[str, Server[Any]], usual: str, settings:
                 await stack.enter_async_context(server.session_manager.run())
             yield
 
-    # Nothing is ever said unasked, so nobody is let wait for it, and there are no sessions to end.
+    # The server sends nothing unasked and has no sessions, so that only POST is there.
     return McpRoutes(
         [
             Route(
@@ -121,8 +121,8 @@ class BoundedBody:
             else:
                 check_message(whole[0])
         except CommonplaceError as error:
-            told = error_for_message(whole[0], error).model_dump_json(by_alias=True)
-            await Response(told, error.http_status, media_type="application/json")(scope, receive, send)
+            refusal = error_for_message(whole[0], error).model_dump_json(by_alias=True)
+            await Response(refusal, error.http_status, media_type="application/json")(scope, receive, send)
             return
 
         async def again() -> Message:

@@ -68,8 +68,8 @@ def error_for_message(raw: bytes, error: CommonplaceError) -> types.JSONRPCError
     found = _FIRST_ID.match(raw, 0, 1000) or _LAST_ID.search(raw, max(0, len(raw) - 1000))
     data = {"code": error.code, "details": error.hint}
     code = types.INVALID_REQUEST if isinstance(error, TooLarge) else types.PARSE_ERROR
-    told = types.ErrorData(code=code, message=error.message, data=data)
-    return types.JSONRPCError(jsonrpc="2.0", id=json.loads(found[1]) if found else None, error=told)
+    shown = types.ErrorData(code=code, message=error.message, data=data)
+    return types.JSONRPCError(jsonrpc="2.0", id=json.loads(found[1]) if found else None, error=shown)
 
 
 class _Stream:

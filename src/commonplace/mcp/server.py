@@ -1,4 +1,4 @@
-"""One protocol server over one book: tools from the profile, resources and prompts from their tables."""
+"""One protocol server over one memory: tools from the profile, resources and prompts from their tables."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ LISTS_FRESH_MS = 300_000
 WAIT_FOR_WRITES = 1.0
 
 MEMORIES_PATH = "/api/mcp"
-"""Where memories.sh's SDK calls: there replies have its fields beside ours, and errors come in its envelope."""
+"""Where memories.sh's SDK calls: there replies have its fields besides ours, and errors come in its envelope."""
 
-# What each tool is for in a session; told only of tools that the profile has.
+# What each tool is for in a session; only tools of the profile are named.
 _ADVICE = {
     "get_context": "At the start of a task call get_context for the project (the git repository's name).",
     "search": "Before deciding something that may have been decided, call search.",
@@ -59,7 +59,7 @@ _Read = TypeVar("_Read")
 def build_server(
     reach: Callable[[], LocalMemory], profile: str, workers: Workers, *, one_caller: bool = True
 ) -> Server[Any]:
-    """A server that answers from the book, reached for at each call, with the tools of the profile.
+    """A server that answers from the memory, which `reach` gives at each call, with the tools of the profile.
 
     What `one_caller` asks after a write waits for it; several callers do not wait for each other.
     """
@@ -193,7 +193,7 @@ class _RequestHandlers:
         return await self._workers.do(lambda: read(_open_or_raise(reach)), _caller_of(context))
 
     def _reach_of(self, context: _Context) -> Callable[[], LocalMemory]:
-        """How to reach the book of a call: over HTTP the site put the one that the key opens into the request."""
+        """How to reach the memory of a call: over HTTP the site put the one that the key opens into the request."""
         memory: LocalMemory | None = getattr(getattr(context.request, "state", None), "memory", None)
         return self._reach if memory is None else lambda: memory
 
@@ -284,7 +284,7 @@ def _may_write(context: _Context) -> bool:
 
 
 def _open_or_raise(reach: Callable[[], LocalMemory]) -> LocalMemory:
-    """The book, or a protocol error where there is no other way to say that it cannot be opened."""
+    """The memory, or a protocol error where nothing else can say that it cannot be opened."""
     try:
         return reach()
     except CommonplaceError as error:

@@ -37,8 +37,8 @@ def run(settings: Settings) -> None:
         server = build_server(lazy_memory.memory, settings.profile, Workers())
 
         async def serve() -> None:
-            asked = BoundedLines(_private_stdin(), settings.max_body_mb << 20)
-            async with stdio_server(anyio.wrap_file(cast(Any, asked))) as (reading, writing):
+            lines = BoundedLines(_private_stdin(), settings.max_body_mb << 20)
+            async with stdio_server(anyio.wrap_file(cast(Any, lines))) as (reading, writing):
                 lazy_memory.open_soon(OPEN_AFTER)
                 answers = OutgoingMessages(writing)
                 await server.run(IncomingMessages(reading, answers), answers, server.create_initialization_options())

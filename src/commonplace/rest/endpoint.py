@@ -39,9 +39,9 @@ class ServerContext:
     """What endpoints can know about the server they are part of."""
 
     workers: Workers
-    # What is here, as OpenAPI tells it.
+    # The OpenAPI document.
     document: Callable[[], bytes]
-    # What was counted, and what this book holds, as Prometheus reads it.
+    # What was counted, and what this memory holds, as Prometheus reads it.
     counted: Callable[[LocalMemory], bytes]
     # Whether the server is about to end.
     ending: Callable[[], bool]
@@ -51,7 +51,8 @@ class ServerContext:
 class ApiRequest(Generic[_Query, _Body]):
     """A request after every check: who asks, and what was in its path, its query and its body.
 
-    `files` is a body that was kept. `recheck` looks the caller's key up again: Unauthorized if it works no more.
+    `files` are those that the body was saved to. `recheck` looks the caller's key up again: Unauthorized if it works
+    no more.
     """
 
     path: Mapping[str, str]

@@ -1,7 +1,7 @@
-"""Events over HTTP: what happens to the memory, told as it happens, whichever process does it.
+"""Events over HTTP: what happens to the memory, sent as it happens, whichever process does it.
 
 A stream ends with the key or the visit that opened it. Before events are sent the key is looked up again, after they
-were read: what happened after it was revoked is not told.
+were read: what happened after it was revoked is not sent.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ async def _event_stream(
 
 
 def _news(memory: LocalMemory, mark: str, recheck: Callable[[], None], check: bool) -> tuple[Sequence[Event], str]:
-    """What happened after a mark. Unauthorized if the key works no more, before anything is told to whoever has it."""
+    """What happened after a mark. Unauthorized if the key works no more, before anything is sent."""
     found, now = events_since(memory, mark)
     if found or check:
         recheck()

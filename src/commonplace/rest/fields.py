@@ -31,7 +31,7 @@ _PART = f"[.]?{_LETTER}({_LETTER}|[ .+-])*"
 _PLACE = f"^(https?://|ssh://|git@|~?/)?{_PART}([/:]{_PART})*/?$"
 _BRACES = rf"\{{{_LETTER}({_LETTER}|[,.-])*\}}"
 _NAME = f"({_LETTER}|[?]|{_BRACES})"
-# Stars stand alone within a name: two beside each other are folders of any depth.
+# Stars stand alone within a name: two next to each other are folders of any depth.
 _NAMES = f"([*]|[.]?[*]?[.]?{_NAME}([*]?((([.][*])*[.][*]?)?{_NAME}|[+@-]))*([*]?([.][*])+|[*])?)"
 _GLOB = f"^([*][*]/)?{_NAMES}(/{_NAMES})*(/[*][*])?$|^[*][*]$"
 _TYPE = f"^{_LETTER}({_LETTER}|[ .:/-]){{0,99}}$"
@@ -59,7 +59,7 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-# Last among the marks of a number, or its bounds are not told.
+# Last among the marks of a number, or its bounds are not in the document.
 WHOLE = BeforeValidator(_whole)
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
 NonBlankText = Annotated[str, Field(max_length=MAX_TEXT, pattern=VISIBLE_CHARACTER)]

@@ -41,7 +41,7 @@ from commonplace.text.dates import parse_period
 
 MAX_BATCH = 500
 DETAILS: tuple[str, ...] = tuple(dict.fromkeys(name for names in DETAIL_FIELDS.values() for name in names))
-# Lists on the way in; one text each where they are kept.
+# Lists in requests; one text each where they are stored.
 _LISTS = {"concepts": ", ", "files_read": ", ", "files_modified": ", ", "relevant_files": ", ", "paths": "\n"}
 _Names = Annotated[list[fields.Text], Field(max_length=1000)]
 _Globs = Annotated[list[fields.Glob], Field(max_length=MAX_PATHS)]
@@ -64,8 +64,8 @@ class NewItemFields(Strict):
 
     @model_validator(mode="after")
     def says_something(self) -> Self:
-        told = (getattr(self, name) for name in _text_fields(type(self)))
-        if not any(isinstance(text, str) and _VISIBLE.search(text) for text in told):
+        texts = (getattr(self, name) for name in _text_fields(type(self)))
+        if not any(isinstance(text, str) and _VISIBLE.search(text) for text in texts):
             raise ValueError("There is nothing to remember. Give some content")
         return self
 
@@ -88,12 +88,12 @@ def _details(*names: str) -> dict[str, Any]:
 
 def _shape(kind: Kind) -> Any:
     """What a new item of this kind may say. Without a kind it is a memory."""
-    said: dict[str, Any] = {"kind": (Literal[kind], "memory" if kind == "memory" else ...)}
+    kind_field: dict[str, Any] = {"kind": (Literal[kind], "memory" if kind == "memory" else ...)}
 
     class Shaped(NewItemFields):
         model_config = ConfigDict(json_schema_extra=_require_some_text)
 
-    return create_model(f"New{kind.capitalize()}", __base__=Shaped, **said, **_details(*DETAIL_FIELDS[kind]))
+    return create_model(f"New{kind.capitalize()}", __base__=Shaped, **kind_field, **_details(*DETAIL_FIELDS[kind]))
 
 
 def _kind_of(given: Any) -> str:
@@ -135,19 +135,19 @@ class ItemChanges(_Changed):  # type: ignore[misc]
 
 def new_item_of(new: ItemBody) -> NewItem:
     """A request as the note that is remembered."""
-    told = new.root
+    given = new.root
     return NewItem(
-        content=told.content or "",
-        kind=told.kind,
-        type=told.type or "",
-        title=told.title or "",
-        details=_detail_texts(told),
-        meta=told.metadata or {},
-        project=told.project,
-        session=told.session,
-        tags=told.tags or (),
-        importance=told.importance,
-        created_ms=told.created_at_epoch,
+        content=given.content or "",
+        kind=given.kind,
+        type=given.type or "",
+        title=given.title or "",
+        details=_detail_texts(given),
+        meta=given.metadata or {},
+        project=given.project,
+        session=given.session,
+        tags=given.tags or (),
+        importance=given.importance,
+        created_ms=given.created_at_epoch,
     )
 
 
@@ -165,8 +165,8 @@ def changes_of(wanted: ItemChanges) -> Changes:
     )
 
 
-def _detail_texts(told: Strict) -> dict[str, str]:
-    given = {name: getattr(told, name, None) for name in DETAILS}
+def _detail_texts(request: Strict) -> dict[str, str]:
+    given = {name: getattr(request, name, None) for name in DETAILS}
     return {
         name: _LISTS[name].join(value) if isinstance(value, list) else value
         for name, value in given.items()

@@ -182,7 +182,7 @@ class SdkFilters(Strict):
 
 def _chosen(schema: dict[str, Any]) -> None:
     """Tell in the document that something has to be chosen."""
-    meant = {
+    choices = {
         "types": {"type": "array", "minItems": 1},
         "tags": {"type": "array", "minItems": 1},
         "olderThanDays": {"not": {"type": "null"}},
@@ -193,7 +193,7 @@ def _chosen(schema: dict[str, Any]) -> None:
     schema["properties"]["filters"] = {
         "allOf": [
             schema["properties"]["filters"],
-            {"anyOf": [{"required": [name], "properties": {name: one}} for name, one in meant.items()]},
+            {"anyOf": [{"required": [name], "properties": {name: one}} for name, one in choices.items()]},
         ]
     }
 

@@ -24,7 +24,7 @@ from commonplace.rest.fields import Strict
 # Sekha's scores begin at 1, ours at 0.
 LOWEST_SCORE = 1.0
 ESTIMATED = "rules"
-"""What clients are told in place of a language model's name."""
+"""What clients get in place of a language model's name."""
 
 
 class TextPart(Strict):
@@ -128,12 +128,12 @@ def message_row(item: Item) -> MessageRow:
 
 
 def new_messages_of(messages: list[MessageBody]) -> list[NewMessage]:
-    """Messages as they are kept. An image leaves a line in its place."""
-    told = (one.model_dump(exclude_none=True) | {"content": _text(one)} for one in messages)
-    kept = [parse_message(entry, number) for number, entry in enumerate(told)]
+    """Messages as they are stored. An image leaves a line in its place."""
+    entries = (one.model_dump(exclude_none=True) | {"content": _text(one)} for one in messages)
+    parsed = [parse_message(entry, number) for number, entry in enumerate(entries)]
     # Nobody looks at them again, and thousands of them take much more memory than their text.
     messages.clear()
-    return kept
+    return parsed
 
 
 def list_messages(memory: LocalMemory, request: ApiRequest[Paged, None]) -> Answer[MessagePage]:

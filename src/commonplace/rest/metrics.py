@@ -91,11 +91,11 @@ class RequestMetrics:
             self._errors.labels(seen.error).inc()
 
     def text(self, memory: LocalMemory) -> bytes:
-        """Everything, as one reads who may use this book."""
+        """Everything, for a caller who may use this memory."""
         return generate_latest(self._registry) + self._holds(memory)
 
     def _holds(self, memory: LocalMemory) -> bytes:
-        # The book is kept with it, so that no other one can have its identity.
+        # The memory is stored with it, so that no other one can have its identity.
         known = self._held.get(id(memory))
         if known is not None and time.monotonic() < known[0]:
             return known[2]
@@ -156,17 +156,17 @@ def _counts(held: Mapping[str, Any]) -> Iterator[Metric]:
 
 def _connections(store: Mapping[str, Any]) -> Iterator[Metric]:
     """Of a store on a server: those of this process to it."""
-    told = store.get("connections")
-    if told is None:
+    pool = store.get("connections")
+    if pool is None:
         return
     connections = GaugeMetricFamily("commonplace_database_connections", "Connections by state.", labels=("state",))
     for state in ("in_use", "idle"):
-        connections.add_metric([state], told[state])
+        connections.add_metric([state], pool[state])
     yield connections
-    yield GaugeMetricFamily("commonplace_database_waiting", "Calls that wait for a connection.", value=told["waiting"])
-    yield GaugeMetricFamily("commonplace_database_connections_limit", "Connections at most.", value=told["most"])
+    yield GaugeMetricFamily("commonplace_database_waiting", "Calls that wait for a connection.", value=pool["waiting"])
+    yield GaugeMetricFamily("commonplace_database_connections_limit", "Connections at most.", value=pool["most"])
     yield CounterMetricFamily(
-        "commonplace_replica_fallbacks", "Questions that no replica answered.", value=told["replica_fallbacks"]
+        "commonplace_replica_fallbacks", "Questions that no replica answered.", value=pool["replica_fallbacks"]
     )
 
 

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made from the table of endpoints: what is checked is what is told."""
+"""The OpenAPI 3.1 document, made from the table of endpoints: what is checked is what is described."""
 
 from __future__ import annotations
 
@@ -228,9 +228,9 @@ def _parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
     if endpoint.query is not None:
         schema = endpoint.query.model_json_schema()
         for name, described in schema["properties"].items():
-            told = _tidy(_in_address(described, name in schema.get("required", ())))
-            parameter = {"name": name, "in": "query", "required": name in schema.get("required", ()), "schema": told}
-            if description := told.pop("description", ""):
+            shown = _tidy(_in_address(described, name in schema.get("required", ())))
+            parameter = {"name": name, "in": "query", "required": name in schema.get("required", ()), "schema": shown}
+            if description := shown.pop("description", ""):
                 parameter["description"] = description
             yield parameter
     for name in header_names(endpoint):

@@ -29,7 +29,7 @@ from commonplace.rest.fields import PATTERN_HINTS
 from commonplace.workers import Workers
 
 MOST_PARAMETERS = 2000
-# How many of the problems of a request are told.
+# How many of the problems of a request an error names.
 _MOST_PROBLEMS = 5
 # Bytes of a body that are parsed once more to say what is wrong with it: that takes several times as much memory.
 _READ_AGAIN = 1 << 20
@@ -146,30 +146,30 @@ def _checked(model: type[BaseModel], given: Any) -> Any:
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        told = error.errors(include_url=False, include_context=True)
-        problems = [_problem(one) for one in told[:_MOST_PROBLEMS]]
-        hint = " ".join(problems[1:]) or _next_step(model, told[0])
+        errors = error.errors(include_url=False, include_context=True)
+        problems = [_problem(one) for one in errors[:_MOST_PROBLEMS]]
+        hint = " ".join(problems[1:]) or _next_step(model, errors[0])
         raise InvalidInput(problems[0], hint) from error
     except RecursionError as error:
         raise InvalidInput("The body is nested too deeply.", "Make it flatter.") from error
 
 
-def _next_step(model: type[BaseModel], told: Mapping[str, Any]) -> str:
-    if told["type"] == "extra_forbidden" and len(told["loc"]) == 1:
+def _next_step(model: type[BaseModel], found: Mapping[str, Any]) -> str:
+    if found["type"] == "extra_forbidden" and len(found["loc"]) == 1:
         return f"Those that exist: {', '.join(field.alias or name for name, field in model.model_fields.items())}."
     return "GET /api/v1/openapi.json describes every request."
 
 
-def _problem(told: Mapping[str, Any]) -> str:
+def _problem(found: Mapping[str, Any]) -> str:
     """One thing that is wrong, with its place."""
     where = ""
-    for step in told["loc"]:
+    for step in found["loc"]:
         # The kind or the type that something was taken for is no step of its path.
         if step not in KINDS and not (isinstance(step, str) and _TYPE_NAME.match(step)):
             where += f"[{step}]" if isinstance(step, int) else f".{step}" if where else str(step)
-    what = _PROBLEM_SENTENCES.get(told["type"]) or told["msg"].removeprefix("Value error, ")
-    if told["type"] == "string_pattern_mismatch":
-        what = PATTERN_HINTS.get(told["ctx"]["pattern"], "It has another form")
+    what = _PROBLEM_SENTENCES.get(found["type"]) or found["msg"].removeprefix("Value error, ")
+    if found["type"] == "string_pattern_mismatch":
+        what = PATTERN_HINTS.get(found["ctx"]["pattern"], "It has another form")
     return f"{where}: {what}." if where else f"{what}."
 
 
@@ -190,7 +190,7 @@ _ODD = re.compile(r"[^\w. -]|^[. ]+|[. ]+$")
 
 @dataclass(frozen=True, slots=True)
 class ReceivedBody:
-    """A body: its bytes, or the files that it was kept in and the digest of its bytes."""
+    """A body: its bytes, or the files that it was saved to and the digest of its bytes."""
 
     raw: bytes
     files: tuple[Path, ...] = ()
