@@ -20,7 +20,6 @@ from commonplace.dialects.tool import Tool
 from commonplace.memory.catch_up import embed_for_question
 from commonplace.memory.items import get_item, require_project
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.rules import active_rules
 from commonplace.model import Scope
 from commonplace.text.redact import redact_lines
 
@@ -133,8 +132,8 @@ def rules(call: Call, project: str | None, only_global: bool, files: Sequence[st
     """
     name = call.project(project, only_global)
     wanted = [_path_in_project(file) for file in files]
-    with call.local_memory() as memory:
-        active = active_rules(memory, name, wanted, MAX_RULES)
+    with call.memory() as memory:
+        active = memory.rules(name, files=wanted, limit=MAX_RULES)
     record = {
         "project": name,
         "project_rules": [item_record(item) for item in active.project],

@@ -45,15 +45,15 @@ from commonplace.memory.prune import (
     PRUNE_IMPORTANCE,
     PruneCandidate,
     PruneProposal,
-    find_prunable,
 )
-from commonplace.memory.stats import conversation_stats
 from commonplace.model import Session
 from commonplace.text.paths import ROOT_FOLDER, folder_names
 from commonplace.text.redact import redact_data
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from commonplace.library.memory import Memory
 
 EMPTY = "No conversations."
 ROLE_COLOURS = {"user": "cyan", "assistant": "green", "system": "yellow", "tool": "magenta"}
@@ -125,8 +125,8 @@ def history(call: Call, id_: str) -> None:
 @folder_filter
 def folders(call: Call, folder: str | None) -> None:
     """Show the tree of folders, with the conversations in each, without and with subfolders."""
-    with call.local_memory() as memory:
-        own = conversation_stats(memory, folder).counts.folders
+    with call.memory() as memory:
+        own = memory.stats(folder).counts.folders
     totals = _folder_totals(own)
     rows = [{"folder": path, "conversations": own.get(path, 0), "total": total} for path, total in totals.items()]
     call.answer_list("folders", rows, lambda rows: _show_folders(rows, own, totals), EMPTY)
@@ -170,7 +170,7 @@ def _draw_folders(terminal: Console, own: Mapping[str, int], totals: Mapping[str
 @click.argument("folder")
 def move(call: Call, id_: str, folder: str) -> None:
     """Move a conversation to FOLDER, which is created if needed."""
-    _update(call, id_, ConversationChanges(folder=folder), "{0.label} is in {0.folder} now.")
+    _update(call, id_, "{0.label} is in {0.folder} now.", folder=folder)
 
 
 @command("rename", 'commonplace conversations rename 1 "Colours of the brand"')
@@ -178,7 +178,7 @@ def move(call: Call, id_: str, folder: str) -> None:
 @click.argument("label")
 def rename(call: Call, id_: str, label: str) -> None:
     """Change the label of a conversation to LABEL."""
-    _update(call, id_, ConversationChanges(label=label), "Conversation {0.short_id} is called {0.label} now.")
+    _update(call, id_, "Conversation {0.short_id} is called {0.label} now.", label=label)
 
 
 @command("rate", "commonplace conversations rate 1 8", "commonplace conversations rate 1 2.5 --json")
@@ -187,12 +187,12 @@ def rename(call: Call, id_: str, label: str) -> None:
 def rate(call: Call, id_: str, importance: float) -> None:
     """Set the importance of a conversation. 10 pins it, less unpins it; the default is 5."""
     sentence = "{0.label} has importance {0.importance:g} and is {0.status} now."
-    _update(call, id_, ConversationChanges(importance=importance), sentence)
+    _update(call, id_, sentence, importance=importance)
 
 
-def _update(call: Call, id_: str, wanted: ConversationChanges, sentence: str) -> None:
-    with call.local_memory() as memory:
-        session = update_conversation(memory, id_, wanted)
+def _update(call: Call, id_: str, sentence: str, **changes: Any) -> None:
+    with call.memory() as memory:
+        session = memory.update_conversation(id_, **changes)
     call.answer(conversation_record(session), sentence.format(session))
 
 
@@ -323,8 +323,8 @@ def prune(call: Call, days: int, importance: float, folder: str, yes: bool, dry_
     Archiving removes nothing and can be undone. Pinned conversations are never suggested. Without a terminal nothing
     changes unless --yes is given.
     """
-    with call.local_memory() as memory:
-        proposed = find_prunable(memory, days, importance, folder)
+    with call.memory() as memory:
+        proposed = memory.prune(days=days, importance=importance, folder=folder)
         if not call.json:
             _show_candidates(call, proposed)
         chosen: Sequence[PruneCandidate] = ()
@@ -371,14 +371,12 @@ def _prompt_for_selection(candidates: Sequence[PruneCandidate]) -> Sequence[Prun
             click.secho(f"{error.message} {error.hint}", fg="yellow")
 
 
-def _archive_chosen(call: Call, memory: LocalMemory, chosen: Sequence[PruneCandidate]) -> list[Session]:
+def _archive_chosen(call: Call, memory: Memory, chosen: Sequence[PruneCandidate]) -> list[Session]:
     """Archive them, except those that changed since they were shown."""
     done = []
     for one in chosen:
         try:
-            done.append(
-                update_conversation(memory, one.session.uid, ConversationChanges(status="archived"), one.session.rev)
-            )
+            done.append(memory.update_conversation(one.session.uid, status="archived", expect_rev=one.session.rev))
         except Conflict:
             call.note(f"{one.session.short_id} was changed meanwhile and is not archived.")
     return done

@@ -13,7 +13,6 @@ from commonplace.cli.options import page_options, project_filter, source_filter
 from commonplace.cli.terminal import one_line, plain
 from commonplace.dialects.records import conversation_record
 from commonplace.memory.sessions import MIN_RECONSTRUCT_TOKENS, RECONSTRUCT_TOKENS, Reconstruction, ShownMessage
-from commonplace.memory.sessions import reconstruct as reconstruct_session
 from commonplace.text.dates import iso_time
 from commonplace.text.redact import redact
 
@@ -68,8 +67,8 @@ def reconstruct(call: Call, session: str | None, last: int | None, budget: int) 
     SESSION is an id from `sessions`, or the id its agent uses; if omitted, the newest session of the current
     project, or of all.
     """
-    with call.local_memory(drain_more=True) as memory:
-        found = reconstruct_session(memory, session, call.current_project(), last, budget)
+    with call.memory(drain_more=True) as memory:
+        found = memory.reconstruct(session, project=call.current_project(), last=last, tokens=budget)
     record = {
         "session": conversation_record(found.session),
         "messages": [_message_record(one) for one in found.messages],
