@@ -63,7 +63,6 @@ class Connection:
     env: Mapping[str, str] | None = None
     url: str = ""
     headers: Mapping[str, str] | None = None
-    hook_file: Path | None = None
     hooks: tuple[Hook, ...] = ()
 
     @property
@@ -99,7 +98,7 @@ def read_connection(host: Host, locations: Locations) -> Connection | None:
     hooks = tuple(hooks_in(read_settings(hook_path, "jsonc").value)) if hook_path else ()
     if entry is None and not hooks:
         return None
-    return _describe(path, entry, hook_path, hooks)
+    return _describe(path, entry, hooks)
 
 
 def entry_in(config: SettingsFile, host: Host) -> Mapping[str, Any] | None:
@@ -120,9 +119,7 @@ def hooks_in(value: object) -> Iterator[Hook]:
             yield from hooks_in(inner)
 
 
-def _describe(
-    path: Path, entry: Mapping[str, Any] | None, hook_path: Path | None = None, hooks: tuple[Hook, ...] = ()
-) -> Connection:
+def _describe(path: Path, entry: Mapping[str, Any] | None, hooks: tuple[Hook, ...] = ()) -> Connection:
     """An entry of any editor in the same terms."""
     values = entry or {}
     command, args = values.get("command"), values.get("args")
@@ -136,7 +133,6 @@ def _describe(
         _texts(values.get("env") or values.get("environment")),
         next((str(values[name]) for name in _ADDRESSES if values.get(name)), ""),
         _texts(values.get("headers") or values.get("http_headers")),
-        hook_path,
         hooks,
     )
 
