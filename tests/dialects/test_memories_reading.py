@@ -9,8 +9,8 @@ from tests.conftest import Clock
 from tests.dialects.conftest import Memories, calling
 
 from commonplace.config import Settings
-from commonplace.memory.items import alias_project
 from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.memory.projects import alias_project
 from commonplace.memory.remember import NewItem, remember
 
 APP = "github.com/acme/my-app"

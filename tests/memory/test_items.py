@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory.edit_and_forget import forget_items
-from commonplace.memory.items import alias_project, browse_items, get_item, get_items, is_stale, list_projects
+from commonplace.memory.items import browse_items, get_item, get_items, is_stale
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.projects import alias_project, list_projects
 from commonplace.memory.remember import NewItem, remember, remember_all
 from commonplace.memory.status import status
 from commonplace.memory.timeline import timeline

@@ -8,8 +8,9 @@ from tests.conftest import THEN
 from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.projects import resolve_project
 from commonplace.memory.remember import NewItem, remember, remember_all
-from commonplace.memory.rules import Rule, Skill, resolve_project, rule_set
+from commonplace.memory.rules import Rule, Skill, rule_set
 from commonplace.text.titles import normalise_statement
 
 

@@ -18,7 +18,7 @@ from commonplace.dialects.memories_records import rules_text
 from commonplace.dialects.records import item_record, parse_id
 from commonplace.dialects.tool import Tool
 from commonplace.memory.catch_up import embed_for_question
-from commonplace.memory.items import get_item, require_project
+from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Scope
 from commonplace.text.redact import redact_lines

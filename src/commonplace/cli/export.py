@@ -25,8 +25,8 @@ from commonplace.memory.export_conversations import (
     conversation_export,
     export_text,
 )
-from commonplace.memory.items import require_project
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.projects import require_project
 from commonplace.memory.stats import conversation_stats
 from commonplace.memory.sync_records import SyncScope
 from commonplace.model import Item, Session, SessionScope

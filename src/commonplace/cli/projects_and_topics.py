@@ -29,7 +29,7 @@ MAX_SHOWN = 200
 @click.argument("alias")
 def alias(call: Call, name: str, alias: str) -> None:
     """Give the project NAME another name, ALIAS."""
-    from commonplace.memory.items import alias_project
+    from commonplace.memory.projects import alias_project
 
     with call.local_memory() as memory:
         canonical = alias_project(memory, name, alias)

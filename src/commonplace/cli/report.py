@@ -17,7 +17,7 @@ from commonplace.cli.options import force_option, global_filter
 from commonplace.cli.output_files import atomic_file, check_target
 from commonplace.cli.terminal import one_line
 from commonplace.errors import InvalidInput
-from commonplace.memory.items import require_project
+from commonplace.memory.projects import require_project
 from commonplace.memory.report import Report
 from commonplace.memory.report import report as report_of
 from commonplace.model import Scope

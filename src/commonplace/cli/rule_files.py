@@ -27,7 +27,8 @@ from commonplace.hosts.learn import LearnedFile
 from commonplace.hosts.learn import learn as read_rules
 from commonplace.hosts.registry import TARGET_NAMES, target_names
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.rules import RULE_SET_TYPES, resolve_project
+from commonplace.memory.projects import resolve_project
+from commonplace.memory.rules import RULE_SET_TYPES
 from commonplace.text.paths import split_globs
 from commonplace.text.redact import redact
 

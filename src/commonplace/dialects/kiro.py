@@ -37,8 +37,9 @@ from commonplace.dialects.tool import (
 )
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory.context import Context, ContextItem, Measure, build_context
-from commonplace.memory.items import get_item, get_items, require_project
+from commonplace.memory.items import get_item, get_items
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.projects import require_project
 from commonplace.memory.recall import recall_scopes
 from commonplace.memory.timeline import EVENT_KINDS, timeline
 from commonplace.model import Item, Scope

@@ -48,7 +48,7 @@ class BoundMethods:
         )
 
     def _require(self, project: str | None) -> None:
-        from commonplace.memory.items import require_project
+        from commonplace.memory.projects import require_project
 
         require_project(self._local, project)
 

@@ -241,7 +241,7 @@ class ItemMethods(BoundMethods):
 
     def projects(self) -> list[Project]:
         """Every project, the one used last first."""
-        from commonplace.memory.items import list_projects
+        from commonplace.memory.projects import list_projects
 
         return list_projects(self._local)
 

@@ -16,8 +16,8 @@ from commonplace.dialects import kiro
 from commonplace.dialects.memories_records import rules_text
 from commonplace.dialects.tool import LONGEST_NOTICE
 from commonplace.errors import CommonplaceError
-from commonplace.memory.items import list_projects
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.projects import list_projects
 from commonplace.memory.rules import active_rules
 from commonplace.text.control_characters import strip_control_characters
 from commonplace.text.redact import redact, redact_lines

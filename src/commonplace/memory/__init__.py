@@ -1,1 +1,1 @@
-"""One file per thing a user can do. The only room that takes decisions; no SDK, HTTP, SQL or printing here."""
+"""The verbs: what a user can do with a memory. Decisions are made here; no SDK, HTTP, SQL or printing."""

@@ -140,7 +140,7 @@ def list_backups(settings: Settings) -> list[Backup]:
 
 
 def restore_backup(settings: Settings, named: str, now_ms: int, *, dry_run: bool = False) -> RestoreResult:
-    """Put a backup in the place of the store, which is kept aside first; `dry_run` only tells what that would change.
+    """Replace the store by a backup after copying it aside; `dry_run` only returns what that would change.
 
     The store must not be open anywhere, in this process neither. One that is damaged can be replaced too.
     """

@@ -66,7 +66,7 @@ def known_events(memory: LocalMemory, events: Sequence[str]) -> set[str]:
 
 
 def session_thread(memory: LocalMemory, key: str, opening: int, recent: int) -> SessionProgress | None:
-    """Where a session stands: how it began, what happened last, what is told of it; None if it is new."""
+    """The progress of a session: how it began, what happened last, its summary; None if it is new."""
     return memory.maintenance.session_progress(key, opening, recent)
 
 
@@ -82,7 +82,7 @@ def store_captured(
     happenings: Sequence[EventOutcome],
     summaries: Sequence[NewItem],
 ) -> Counter[str]:
-    """Keep what is new, all of it or nothing, and count what became of the events."""
+    """Store what is new, all of it or nothing, and count the outcomes of the events."""
     now = memory.clock()
     # Seen in all of them at once that there is no secret, each need not be searched.
     have_no_secrets(text for one in happenings if one.note for text in (one.note.content, *one.note.details.values()))
@@ -153,7 +153,7 @@ _MAX_ANSWERS = 5_000
 
 
 def answer_in_transcript(memory: LocalMemory, session: str, answer: str, at_ms: int) -> bool:
-    """Whether a message of the session, said at about that time, holds this answer."""
+    """Whether a message of the session from about that time holds this answer."""
     found = memory.maintenance.session_progress(session, 0, 0)
     if found is None:
         return False

@@ -1,4 +1,4 @@
-"""Check: hold everything that is kept against what always holds, and tell what does not. Nothing is changed."""
+"""Check: find rows that break an invariant, damaged pages and stale indexes. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ NOT_DAMAGE = (StoreBusy, StoreFull, StoreLocked, StoreReadOnly, StoreTooNew, Sto
 _STEP = 500
 # So many of the last items are looked at when a server starts.
 _LAST = 200
-REBUILT_BY_REPAIR = "It is made anew by `commonplace repair`."
+REBUILT_BY_REPAIR = "`commonplace repair` rebuilds it."
 COMPARE_WITH_BACKUP = (
     "It is left as it is. Compare with a backup (`commonplace backups`), and edit or forget what is wrong."
 )
 RECOVER = "Keep the file. `commonplace repair` copies all that can be read; `commonplace backups` lists what you have."
-SEE_TEAM_DOCS = "Whoever runs the database server mends this: see docs/team.md."
+SEE_TEAM_DOCS = "Whoever runs the database server repairs this: see docs/team.md."
 
 
 def ignore_progress(_items: int) -> None:
@@ -84,7 +84,7 @@ def _spaces(memory: LocalMemory, every: list[LocalMemory]) -> Iterable[Fault]:
 
 
 def _engine_damage(memory: LocalMemory, quick: bool, damage: list[FileDamage]) -> list[FileDamage]:
-    """What the engine finds wrong with its own files, kept for later too."""
+    """What the engine finds wrong with its own files; also added to `damage`."""
     damage += memory.maintenance.file_damage(quick=quick)
     return damage
 
@@ -179,7 +179,7 @@ def _counts(memory: LocalMemory) -> Iterator[Fault]:
 
 
 def _rows(memory: LocalMemory) -> Iterator[Fault]:
-    """Rows besides items that cannot be read as they should be."""
+    """Rows other than items that cannot be read whole."""
     damaged: list[DamagedRow] = []
     for part in AUTHORED:
         after: RowKey | None = None

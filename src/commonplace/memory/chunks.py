@@ -1,4 +1,4 @@
-"""Chunks: passages of what was said and done, with where they stand: their session, topic and neighbours."""
+"""Chunks: passages of past sessions that answer a question, with their session, topic and neighbours."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Chunk:
 
     @property
     def place(self) -> str:
-        """What tells its session from others."""
+        """What distinguishes its session from others."""
         return self.session.uid if self.session else self.slug
 
 
@@ -83,7 +83,7 @@ class LatestQuestion:
 
 
 def recall_chunks(memory: LocalMemory, question: str, limit: int = 10, min_score: float = 0.5) -> RecalledChunks:
-    """What was said and done about something; a question about time alone is answered by the latest."""
+    """Chunks about a question; one about time alone is answered by the latest chunks."""
     latest = parse_latest_question(memory, question)
     waiting = 0
     if latest:
@@ -114,7 +114,7 @@ def parse_latest_question(memory: LocalMemory, question: str) -> LatestQuestion 
 
 
 def latest_chunks(memory: LocalMemory, question: LatestQuestion, most: int) -> list[Chunk]:
-    """What was said and done in a period, the latest first, each thing once."""
+    """Chunks of a period, the latest first, each thing once."""
     items = list(islice(latest_items(memory, question), 2 * most))
     return one_chunk_per_item(
         memory, drop_near_duplicates(items, lambda item: f"{item.project} {item.title} {item.text}")[:most]
@@ -122,7 +122,7 @@ def latest_chunks(memory: LocalMemory, question: LatestQuestion, most: int) -> l
 
 
 def latest_items(memory: LocalMemory, question: LatestQuestion) -> Iterator[Item]:
-    """All items of a period, the latest first, read as they are asked for."""
+    """All items of a period, the latest first, read lazily."""
     scope, period = Scope(project=question.project, kinds=CHUNK_KINDS), question.period
     before = None if period.to_ms is None else (period.to_ms, 0)
     while page := memory.store.newest(scope, PAGE, before):
@@ -153,7 +153,7 @@ def _chunks_above(memory: LocalMemory, recalled: RecallResult, min_score: float)
 
 
 def is_small_talk_item(item: Item) -> bool:
-    """Thanks, go on, and the like: said between people, and no part of the work."""
+    """Whether it is only thanks, "go on" and the like."""
     return item.kind == "message" and is_small_talk(item.text)
 
 

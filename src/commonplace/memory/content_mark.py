@@ -1,4 +1,4 @@
-"""Unchanged: whether what is remembered is still what it was, told so quickly that a hook may ask."""
+"""A mark of what a store holds, read quickly enough for a hook: it changes whenever the content does."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 def content_mark(database: str) -> str | None:
-    """A word for what the store at a path holds, which changes with it; None if it cannot be told at this moment."""
+    """A mark of what the store at a path holds; None if it cannot be read at this moment."""
     from commonplace.store.sqlite.content_mark import content_mark
 
     return content_mark(database)
 
 
 def mark_reader(memory: LocalMemory) -> Callable[[], str] | None:
-    """How to ask a store that is no file here for such a word; None for one that is."""
+    """How to read the mark of a store that is not a file here; None for one that is."""
     return (lambda: memory.store.events(None, 0)[1]) if memory.settings.database_url else None

@@ -198,7 +198,7 @@ class _Selection:
 
 
 def _limited(ranked: Sequence[ContextItem], answers: Sequence[int], limit: int | None) -> Sequence[ContextItem]:
-    """All rules, and besides them as many items as the limit says: what answers the query, then the first."""
+    """All rules, and up to `limit` other items: those that answer the query, then the first."""
     if limit is None:
         return ranked
     others = [entry.item.id for entry in ranked if entry.item.type != RULE]
@@ -277,7 +277,7 @@ def _summaries(memory: LocalMemory, here: Scope, question: ParsedQuestion | None
 
 
 def _content(item: Item) -> str:
-    """What an item says, in one text; what happened is told by its narrative, shorter than its input and output."""
+    """The text of an item; of an observation its narrative, which is shorter than its input and output."""
     narrative = item.details.get("narrative", "").strip() if item.kind == "observation" else ""
     return narrative or item.text or item.title
 

@@ -1,4 +1,4 @@
-"""Conversations: whole exchanges, kept with their messages in order, found again by id and listed by folder."""
+"""Conversations: stored with their messages, found by id, listed by folder, renamed, archived, pinned, forgotten."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CONVERSATION_HINT = "Verify conversation_id: a search, a list or the reply to st
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """One message that someone wants kept. `identity` is what its source calls it; without one, its words are it.
+    """One message to store. `identity` is what its source calls it; without one, it is known by its words.
 
     Without a `title` it is called by its first words.
     """
@@ -58,7 +58,7 @@ class NewMessage:
 
 @dataclass(frozen=True, slots=True)
 class NewConversation:
-    """A conversation that someone wants kept.
+    """A conversation to store.
 
     `key` is what its source calls it: the same key again adds the messages that are new. Without one, the same
     label, folder and messages are the same conversation. One that `follows` its source lets what changed there change
@@ -148,12 +148,12 @@ def _as_message(message: MessageLike) -> NewMessage:
 
 
 def store_conversation(memory: LocalMemory, conversation: NewConversation) -> StoredConversation:
-    """Keep one conversation, all of it or nothing."""
+    """Store one conversation, all of it or nothing."""
     return store_conversations(memory, [conversation])[0]
 
 
 def store_conversations(memory: LocalMemory, conversations: Sequence[NewConversation]) -> list[StoredConversation]:
-    """Keep several in one transaction."""
+    """Store several in one transaction."""
     now = memory.clock()
     written = memory.store.store_sessions([_drafts(memory, conversation, now) for conversation in conversations], now)
     memory.embeddings.wake()
@@ -246,7 +246,7 @@ def checked_score(importance: float) -> float:
 
 
 def _page(found: Sequence[Session], limit: int) -> SessionPage:
-    """The first of what was found; one more than they are tells that there is a next page."""
+    """A page of what was found; one more than its limit means that there is a next page."""
     page, more = found[:limit], len(found) > limit
     return SessionPage(tuple(page), make_cursor(page[-1].ended_ms, page[-1].id) if more else None)
 
@@ -357,7 +357,7 @@ class ConversationChanges:
 def update_conversation(
     memory: LocalMemory, id_: int | str, wanted: ConversationChanges, expect_rev: int | None = None
 ) -> Session:
-    """Change what is said about a conversation; what was stays in its history."""
+    """Change the label, folder, importance, status, project or metadata; the history keeps what it was."""
     if wanted == ConversationChanges():
         raise InvalidInput("Nothing to change.", "Give at least one of label, folder, importance_score and status.")
     session = find_session(memory, id_)

@@ -1,4 +1,4 @@
-"""Supersede: say that one item replaces another. The old one leaves context and search, and stays in history."""
+"""Change items: edit, add tags and metadata, supersede, forget and restore. The history keeps what they were."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _changed(old: Item, changes: Changes) -> NewItem:
 def enrich_item(
     memory: LocalMemory, item: Item, tags: Sequence[str] = (), meta: Mapping[str, object] | None = None
 ) -> Item:
-    """Add tags and metadata to an item. Nothing it has is lost; a metadata key said anew takes its new value."""
+    """Add tags and metadata to an item. Nothing is lost; a metadata key that is given again gets its new value."""
     more_tags = [tag for tag in tags if " ".join(tag.split()) not in item.tags]
     merged = {**item.meta, **(meta or {})}
     if not more_tags and merged == item.meta:

@@ -85,7 +85,7 @@ class Embeddings:
         """Passages whose vectors were made here, and those of which none could be made."""
 
     def for_space(self, store: Store) -> Embeddings:
-        """The same model for another store, whose passages somebody else has embedded."""
+        """The same model for another space."""
         return Embeddings(store, self._embedder, self._clock, self._idle)
 
     def lag(self) -> float:

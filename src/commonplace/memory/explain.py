@@ -1,4 +1,4 @@
-"""Explain: how something came about, in phases, extracted from what was said and done about it."""
+"""Explain: how something came about, in phases, extracted from past sessions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _TELLING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class TimelineEvent:
-    """What happened in one session on one day; `worth` tells how much it says."""
+    """What happened in one session on one day; `worth` is how informative it is."""
 
     day: str
     session: str
@@ -96,7 +96,7 @@ def _without_telling(topic: str) -> str:
 
 
 def _last_days(memory: LocalMemory, latest: LatestQuestion) -> list[Item]:
-    """The last things said and done on each of the last days, and what each day began with."""
+    """The last items of each of the last days, and the first of each day."""
     days: defaultdict[tuple[str, str | None, str | None], list[Item]] = defaultdict(list)
     most = LATEST_DAYS if latest.period.from_ms is None else PERIOD_DAYS
     for item in islice(latest_items(memory, latest), MOST_READ):
@@ -110,7 +110,7 @@ def _last_days(memory: LocalMemory, latest: LatestQuestion) -> list[Item]:
 def _followed(
     memory: LocalMemory, key: Sequence[Chunk], depth: int, about: frozenset[str]
 ) -> tuple[list[Chunk], list[Chunk]]:
-    """The story with what the graph reaches and what speaks of the topic too; and what stands right beside it."""
+    """The chunks with those that the graph reaches and that are about the topic; and their direct neighbours."""
     reached = walk_links(memory, {chunk.passage_id: chunk.score for chunk in key}, depth=depth, most=REACHED)
     speaking = [one for one in reached if about & content_stems(one.text)]
     near = [one for one in reached if one.hops == 1 and one not in speaking]
@@ -121,7 +121,7 @@ def _followed(
 
 
 def _events(story: Sequence[Chunk], nearby: Sequence[Chunk], about: frozenset[str]) -> list[TimelineEvent]:
-    """One for each session and day, oldest first: what its chunks, and those right beside them, tell best."""
+    """One event for each session and day, oldest first: the best line of its chunks and their neighbours."""
     days: defaultdict[tuple[str, str], list[Chunk]] = defaultdict(list)
     for chunk in story:
         days[chunk.day, chunk.place].append(chunk)
@@ -139,7 +139,7 @@ def _event(day: str, chunks: Sequence[Chunk], about: frozenset[str]) -> Timeline
 
 
 def _line(chunk: Chunk, about: frozenset[str]) -> RankedSentence:
-    """What a chunk tells. What someone decided or summed up tells more; what a tool printed or someone asked, less."""
+    """The best line of a chunk. Decisions and summaries count more, output of tools and questions less."""
     item = chunk.item
     line = key_sentence(item.text or chunk.text, about, EVENT)
     weight = {"summary": 1.5, "memory": 1.0}.get(item.kind, 0.0) + chunk.score
@@ -167,7 +167,7 @@ def _summary_text(timeline: Sequence[TimelineEvent], verb: str) -> str:
 
 
 def _phases(timeline: Sequence[TimelineEvent]) -> list[TimelineEvent]:
-    """At most a few: days that follow one another closely are told by the one that says most."""
+    """At most a few events: of days that follow one another closely the most informative one."""
     if len(timeline) <= PHASES:
         return list(timeline)
     days = [date.fromisoformat(one.day).toordinal() for one in timeline]

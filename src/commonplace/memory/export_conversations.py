@@ -1,4 +1,4 @@
-"""Export: a conversation as data that can be imported again, or as Markdown to read."""
+"""Export a conversation as JSON that can be imported again, or as Markdown."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def conversation_data(session: Session, messages: Sequence[Item]) -> dict[str, A
 
 
 def conversation_export(session: Session, messages: Sequence[Item], *, metadata: bool = True) -> dict[str, Any]:
-    """A conversation that can be imported again without loss; without `metadata`, only what was said."""
+    """A conversation that can be imported again without loss; without `metadata`, only its messages."""
     if not metadata:
         plain = [{name: m[name] for name in ("role", "content", "timestamp")} for m in map(message_data, messages)]
         return {"id": session.uid, "label": session.label, "folder": session.folder, "messages": plain}

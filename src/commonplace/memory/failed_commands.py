@@ -1,4 +1,4 @@
-"""Failures: commands that went wrong, and whether the same one went well later."""
+"""Failed commands, and whether the same command passed later."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CALL = re.compile(r"\[[^\s\]]+\] (.+)")
 
 @dataclass(frozen=True, slots=True)
 class FailedCommand:
-    """A command that failed, told by its last failure; `mended_ms` is when it went well after that, if it did."""
+    """A command that failed, described by its last failure; `fixed_ms` is when it passed after that, if it did."""
 
     command: str
     why: str
@@ -62,7 +62,7 @@ def passed_after(happened: Iterable[ItemHeader], command: str, at_ms: int) -> bo
 
 
 def command_runs(item: Item) -> list[CommandRun]:
-    """The commands that one item tells of, in their order."""
+    """The commands that an item reports, in their order."""
     found = ItemHeader(
         item.id, item.kind, item.type, item.title, item.details, item.meta, item.project, None, item.created_ms
     )
@@ -83,7 +83,7 @@ def _failure(runs: Sequence[CommandRun], passed: Sequence[CommandRun]) -> Failed
 
 
 def _runs(one: ItemHeader, body: str) -> Iterable[CommandRun]:
-    """The commands that an item tells of; of a message, those of its turn."""
+    """The commands that an item reports; of a message, those of its turn."""
     if one.kind == "message":
         return _of_turn(one, body)
     if one.type != "command":
@@ -94,7 +94,7 @@ def _runs(one: ItemHeader, body: str) -> Iterable[CommandRun]:
 
 
 def _of_turn(one: ItemHeader, body: str) -> Iterable[CommandRun]:
-    """The commands of a turn that an agent told whole, each with what was printed before the next call."""
+    """The commands of a whole turn of an agent, each with what was printed before the next call."""
     commands = [line.strip() for line in one.details.get("commands", "").splitlines() if line.strip()]
     errors = [line.strip() for line in one.details.get("errors", "").splitlines() if line.strip()]
     if not errors:
@@ -108,7 +108,7 @@ def _of_turn(one: ItemHeader, body: str) -> Iterable[CommandRun]:
 
 
 def _calls(body: str) -> Iterable[tuple[str, Sequence[str]]]:
-    """Each call of a tool, as transcripts tell it (`[tool] command`), with the lines up to the next call."""
+    """Each call of a tool as transcripts write it (`[tool] command`), with the lines up to the next call."""
     found: list[tuple[str, list[str]]] = []
     fence = ""
     for line in map(str.strip, body.splitlines()):

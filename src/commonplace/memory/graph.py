@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from commonplace.memory.contradictions import Contradiction, find_contradictions
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import EARLIEST_MS, LATEST_MS
 from commonplace.model import Item, Scope, Session, SessionScope
 from commonplace.store.types import Edge
 from commonplace.text.references import references
+
+if TYPE_CHECKING:
+    from commonplace.memory.contradictions import Contradiction
 
 Direction = Literal["both", "backward", "forward"]
 
@@ -99,7 +101,7 @@ class _Way:
 
 
 class _Walk:
-    """One walk: the strongest ways first, a few at a time, until nothing better can come or enough was looked at."""
+    """One walk: the strongest paths first, a few at a time, until nothing better can come or the limit is reached."""
 
     def __init__(
         self,
@@ -196,6 +198,9 @@ class RelatedItems:
 
 def related_items(memory: LocalMemory, item: Item) -> RelatedItems:
     """Everything that leads on from an item. What was forgotten belongs to nothing but what replaced it."""
+    # Servers load this module when they start, and only pages show contradictions.
+    from commonplace.memory.contradictions import find_contradictions
+
     session = memory.store.sessions_of([item.id]).get(item.id)
     above = memory.store.get([] if item.superseded_by is None else [item.superseded_by])
     below = memory.store.get(memory.store.superseded(item.id))

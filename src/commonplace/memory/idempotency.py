@@ -1,4 +1,4 @@
-"""Replies: a call that names itself is done once, however often it is sent; repeating it repeats the answer."""
+"""Idempotency keys: a request with a key is done once, however often it is sent; repeating it repeats the answer."""
 
 from __future__ import annotations
 

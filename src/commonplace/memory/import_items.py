@@ -1,4 +1,4 @@
-"""Take in: things that another product remembered, each known by the identity it brings, so that none comes twice.
+"""Import items of other products, each known by its own identity, so that none is stored twice.
 
 What was forgotten or changed here since it came in stays as it is here.
 """
@@ -18,7 +18,7 @@ from commonplace.memory.remember import NewItem, make_draft, rewrite_item
 from commonplace.model import Draft, Item
 
 SOURCE_HASH = "source_said"
-"""The metadata that tells what the source said when it was last looked at, to know what changed there or here."""
+"""The metadata key for a hash of what the source had at the last import, to know what changed there or here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _source_hash(written: Draft | Item) -> str:
 
 
 def _follow(memory: LocalMemory, item: Item, note: NewItem, draft: Draft) -> bool:
-    """Let an item say what its source says by now, unless somebody changed it here.
+    """Update an item from its source, unless somebody changed it here.
 
     What the source does not mention stays: an export tells less than a database.
     """
@@ -134,7 +134,7 @@ def session_turns(memory: LocalMemory, key: str) -> list[tuple[str, str | None]]
 
 
 def mark_abandoned_turns(memory: LocalMemory, key: str, turns: Collection[str]) -> None:
-    """Mark what a conversation left behind when someone went back and asked otherwise: kept, and told apart."""
+    """Mark the turns that were abandoned when someone went back in a conversation."""
     memory.maintenance.mark_abandoned(key, turns)
 
 

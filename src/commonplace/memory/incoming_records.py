@@ -1,4 +1,4 @@
-"""Arrivals: records that another store tells, checked and cleaned like anything that somebody wants remembered."""
+"""Records from another store, validated and cleaned like anything that is remembered."""
 
 from __future__ import annotations
 

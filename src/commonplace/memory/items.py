@@ -1,4 +1,4 @@
-"""Fetch: full records by any spelling of their ids, in the order asked."""
+"""Items: get them by id, list them page by page, and tell which are stale."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from difflib import get_close_matches
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.identity import HINT, ref
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import MEMORY_TYPES, Change, Item, Project, Scope
-from commonplace.text.project_names import base_name
+from commonplace.model import MEMORY_TYPES, Change, Item, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,22 +92,6 @@ def browse_items(memory: LocalMemory, scope: Scope, limit: int = 20, cursor: str
     return ItemPage(tuple(page), make_cursor(page[-1].created_ms, page[-1].id) if more else None)
 
 
-def list_projects(memory: LocalMemory) -> list[Project]:
-    """Every project, the one used last first."""
-    return memory.store.projects()
-
-
-def require_project(memory: LocalMemory, name: str | None) -> None:
-    """Raise NotFound if a project was named that is not there, with the name that is nearest."""
-    if name is None or memory.store.find_project(name) is not None:
-        return
-    known = {base_name(project.name): project.name for project in list_projects(memory)}
-    close = get_close_matches(base_name(name).casefold(), [one.casefold() for one in known], 1)
-    near = next((one for one in known if close and one.casefold() == close[0]), "")
-    hint = f"Did you mean {near!r}?" if near else "`commonplace projects` lists those that are known."
-    raise NotFound(f"There is no project {name!r}.", hint)
-
-
 def require_types(memory: LocalMemory, types: Iterable[str]) -> None:
     """Raise NotFound if a type was named that no item has and that is none of the usual ones."""
     for type_ in types:
@@ -117,12 +100,6 @@ def require_types(memory: LocalMemory, types: Iterable[str]) -> None:
         close = get_close_matches(type_.casefold(), MEMORY_TYPES, 1)
         hint = f"Did you mean {close[0]!r}?" if close else f"The usual types are {', '.join(MEMORY_TYPES)}."
         raise NotFound(f"Nothing has the type {type_!r}.", hint)
-
-
-def alias_project(memory: LocalMemory, project: str, alias: str) -> str:
-    """Let a project answer to another name as well; returns its canonical name."""
-    memory.maintenance.alias_project(project, alias)
-    return memory.store.find_project(alias) or project
 
 
 def make_cursor(ms: int, id_: int) -> str:

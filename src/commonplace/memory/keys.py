@@ -1,4 +1,4 @@
-"""Keys: who may call over HTTP, and what for. A secret is told once, when it is made; only its digest is kept."""
+"""Access keys and browser logins. The secret of a key is shown once, when it is made; only its digest is stored."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNKNOWN_KEY = "This key is not known here."
 def create_key(
     memory: LocalMemory, name: str, scope: str = "write", project: str | None = None, expires_ms: int | None = None
 ) -> tuple[Key, str]:
-    """A new key and its secret, which cannot be told again."""
+    """A new key and its secret, which cannot be shown again."""
     name = redact(" ".join(name.split()))
     if not 0 < len(name) <= MAX_KEY_NAME or not name.isprintable():
         raise InvalidInput(f"A key's name has 1 to {MAX_KEY_NAME} characters.", "Name it after who uses it.")
@@ -45,7 +45,7 @@ def create_key(
 
 
 def parse_key_scope(word: str) -> str:
-    """What a key may do, said by its scope or by the role of whoever has it."""
+    """The scope of a key, named by itself or by the role of its holder."""
     scope = next((scope for scope, role in ROLES.items() if word in (scope, role)), None)
     if scope is None:
         raise InvalidInput(f"{word[:60]!r} is not a role.", f"Choose one of {', '.join(ROLES.values())}.")
@@ -95,7 +95,7 @@ def find_working_key(memory: LocalMemory, secret: str) -> Key | None:
 
 
 def key_prefix(secret: str) -> str:
-    """How a secret begins: what its key is looked up by."""
+    """The start of a secret, by which its key is looked up."""
     return secret[:_PREFIX]
 
 
@@ -135,7 +135,7 @@ def _is_named(key: Key, named: str) -> bool:
 
 
 def key_digest(secret: str) -> bytes:
-    """What is kept of a secret."""
+    """What is stored of a secret."""
     return hashlib.sha256(secret.encode()).digest()
 
 
@@ -144,7 +144,7 @@ _SIGNED_OUT = "You were signed out."
 
 
 def start_login(key: Key, secret: str, now_ms: int) -> str:
-    """A token for whoever has shown this key."""
+    """A login token for the holder of this key."""
     until = now_ms + LOGIN_MS
     return f"{key.prefix}.{until}.{_seal(key_digest(secret), key.prefix, until)}"
 
@@ -170,12 +170,12 @@ def end_login(memory: LocalMemory, token: str) -> None:
 
 
 def is_login_token(secret: str) -> bool:
-    """Whether this is meant to be a token, not a key."""
+    """Whether this looks like a login token, not a key."""
     return "." in secret
 
 
 def csrf_token(token: str) -> str:
-    """What forms carry, so that only our own pages can send them: it cannot be told from outside, nor lead back."""
+    """The token in forms, so that only our own pages can send them; it does not reveal the login token."""
     return hashlib.sha256(f"form {token}".encode()).hexdigest()[:32]
 
 

@@ -1,7 +1,7 @@
-"""Cures: what put an error right, told by the command that failed with it and went well later.
+"""Predict: what came next in situations like this one, what fixed the same error, and what was never fixed.
 
-That needs no word of anybody: the same command, or a test run that includes it, passed. What was edited between, and
-what the agent said afterwards, tell how.
+A fix is known by the command that failed with an error and passed later: the same command, or a test run that includes
+it. What was edited between, and what the agent wrote afterwards, show how.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _FEWEST_LETTERS = 12
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """The item that tells most of a cure, what it says, and what was changed and run."""
+    """The item that says most about a fix, its text, and what was changed and run."""
 
     item: Item
     text: str
@@ -57,7 +57,7 @@ class Fix:
 
 
 def errors_in_item(item: Item) -> tuple[str, ...]:
-    """The errors that an item tells of; of a command that failed, at least what it printed."""
+    """The errors in an item; of a failed command at least what it printed."""
     found = references(item.text).errors
     error = item.details.get("errors", "") if item.kind == "message" else item.meta.get("error")
     if found or not isinstance(error, str):
@@ -68,7 +68,7 @@ def errors_in_item(item: Item) -> tuple[str, ...]:
 
 
 def items_with_error(memory: LocalMemory, error: str, but: Sequence[int]) -> list[Item]:
-    """Other items of sessions that tell of the same error, also those that say it word for word alike."""
+    """Other items of sessions with the same error, also word for word repetitions."""
     words = " ".join(re.findall(r"\w+", error.replace("#", " ")))
     if not words:
         return []
@@ -213,7 +213,7 @@ def _plain(context: str) -> str:
 
 
 def _of_errors(memory: LocalMemory, found: Sequence[_Candidate], now: str) -> list[_Candidate]:
-    """For each error in the sessions that were found: what cured it, or that nothing did; one met now counts more."""
+    """For each error in the sessions found: what fixed it, or that nothing did; an error of now counts more."""
     met = references(now).errors
     seen: defaultdict[str, list[_Candidate]] = defaultdict(list)
     for one in found:
@@ -262,7 +262,7 @@ class _Ending:
 
 
 def _ending(memory: LocalMemory, item: Item, error: str) -> _Ending | None:
-    """How an error ended in its session: what put it right, else what came of it, or was said."""
+    """How an error ended in its session: what fixed it, else what came of it."""
     after = session_items_after(memory, item)
     if fix := find_fix_by_rerun(memory, after, error):
         return _Ending(fix.item, fix.text, fix.how, fixed=True)
@@ -281,7 +281,7 @@ def _asks(item: Item) -> bool:
 
 
 def _came_of(text: str) -> bool:
-    """Whether it tells what was done, if not that it helped."""
+    """Whether it says what was done, if not that it helped."""
     return key_sentence(text, (), SUMMARY).is_outcome
 
 
@@ -310,7 +310,7 @@ def _predictions(memory: LocalMemory, found: Iterable[_Candidate], context: str,
 
 
 def _part(memory: LocalMemory, parts: Sequence[int], one: _Candidate, about: frozenset[str]) -> int:
-    """The passage of a long item that tells what is suggested; how something ended stands at the end."""
+    """The passage of a long item that shows the suggestion; how something ended is near the end."""
     if len(parts) == 1:
         return parts[0]
     last = parts[-LAST_PASSAGES:]

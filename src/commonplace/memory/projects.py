@@ -1,21 +1,23 @@
-"""Whereabouts: the project of a folder. Its repository's, else one that is known by the name of the folder itself.
+"""Projects: list them, give them other names, and find the one that a name or a folder means.
 
-Hooks file what happens outside a repository under the folder's name, so whoever asks there is told about that.
+A folder outside any repository has the project that hooks file its work under: the one of the folder's name.
 """
 
 from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 
 from commonplace.config import Settings
-from commonplace.errors import CommonplaceError
-from commonplace.memory.local_memory import open_memory
-from commonplace.text.project_names import detect_project, normalise_project
+from commonplace.errors import CommonplaceError, Conflict, NotFound
+from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.model import Project
+from commonplace.text.project_names import base_name, detect_project, normalise_project, same_project
 
-# Whoever wants to know where he is does not wait for whoever writes.
-_PATIENCE = 0.05
+# How many seconds a project is waited for while somebody writes.
+_BUSY_SECONDS = 0.05
 
 
 def detect_known_project(settings: Settings, folder: Path) -> str | None:
@@ -25,7 +27,44 @@ def detect_known_project(settings: Settings, folder: Path) -> str | None:
         return found
     with contextlib.suppress(CommonplaceError, OSError):
         name = normalise_project(str(folder.absolute()))
-        quick = replace(settings, busy_timeout=_PATIENCE, embedder="off")
+        quick = replace(settings, busy_timeout=_BUSY_SECONDS, embedder="off")
         with contextlib.closing(open_memory(quick, migrate=False)) as memory:
             return name if memory.store.find_project(name) == name else None
     return None
+
+
+def list_projects(memory: LocalMemory) -> list[Project]:
+    """Every project, the one used last first."""
+    return memory.store.projects()
+
+
+def require_project(memory: LocalMemory, name: str | None) -> None:
+    """Raise NotFound if a project was named that is not there, with the name that is nearest."""
+    if name is None or memory.store.find_project(name) is not None:
+        return
+    known = {base_name(project.name): project.name for project in list_projects(memory)}
+    close = get_close_matches(base_name(name).casefold(), [one.casefold() for one in known], 1)
+    near = next((one for one in known if close and one.casefold() == close[0]), "")
+    hint = f"Did you mean {near!r}?" if near else "`commonplace projects` lists those that are known."
+    raise NotFound(f"There is no project {name!r}.", hint)
+
+
+def alias_project(memory: LocalMemory, project: str, alias: str) -> str:
+    """Let a project answer to another name as well; returns its canonical name."""
+    memory.maintenance.alias_project(project, alias)
+    return memory.store.find_project(alias) or project
+
+
+def resolve_project(memory: LocalMemory, name: str) -> str:
+    """The canonical name of a project that someone named; a typing error must not empty their rule files."""
+    found = memory.store.find_project(name)
+    if found is not None:
+        return found
+    alike = [
+        known.name
+        for known in memory.store.projects()
+        if any(same_project(name, a) for a in (known.name, *known.aliases))
+    ]
+    if alike:
+        raise Conflict(f"{name!r} may mean {' or '.join(alike)}.", "Name the project in full.")
+    raise NotFound(f"There is no project {name!r}.", "`commonplace projects` lists them.")

@@ -85,7 +85,7 @@ def _days(number: int) -> str:
 
 
 def _near_duplicates(memory: LocalMemory, idle: Sequence[Session]) -> Mapping[int, Session]:
-    """For each idle session the one that says nearly the same and is rather kept: more important, then newer."""
+    """For each idle session the near-duplicate to keep instead: the more important, then the newer one."""
     sketches = memory.store.sketches()
     saying: defaultdict[Sketch, list[int]] = defaultdict(list)
     for id_, made in sketches.items():

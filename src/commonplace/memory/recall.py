@@ -1,4 +1,4 @@
-"""Recall: find what is meant, by its words and by its meaning, and say how likely each hit is an answer."""
+"""Recall: search items by words and by meaning, and estimate how likely each hit is an answer."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def query_tokens(question: str) -> frozenset[str]:
 def recall_scopes(
     memory: LocalMemory, question: str | ParsedQuestion, scopes: Sequence[Scope], limit: int
 ) -> list[RecallResult]:
-    """The same question asked of several scopes, understood once; what waits there for a vector gets one first."""
+    """The same question in several scopes, parsed once; what waits for a vector there is embedded first."""
 
     def answers(parsed: ParsedQuestion) -> list[RecallResult]:
         return memory.store.snapshot(lambda: [_recall(memory, parsed, scope, limit) for scope in scopes])
@@ -311,7 +311,7 @@ def _is_noise(x: float, evidence: Evidence, among: int) -> bool:
 
 
 def _boost_by_context(memory: LocalMemory, parsed: ParsedQuestion, own: Mapping[int, float]) -> dict[int, float]:
-    """The likeness of items, with what is said around the best of them, and by whom."""
+    """The scores of items, boosted by their neighbours and by who speaks."""
     turns = memory.store.turns(list(own)[:CONTEXT_BOOSTED])
     if parsed.names:
         named = [id_ for id_, turn in turns.items() if not parsed.names.isdisjoint(index_text(turn.speaker).split())]
@@ -327,7 +327,7 @@ def _boost_by_context(memory: LocalMemory, parsed: ParsedQuestion, own: Mapping[
 
 
 def _repeating(parsed: ParsedQuestion, items: Sequence[Item]) -> list[Item]:
-    """Those of the items that only ask what the question asks, unless it is about what was asked."""
+    """Items that only repeat the question, unless the question is about questions."""
     if parsed.query.strict or is_about_questions(parsed.query.text):
         return []
     tokens = {word.token for word in parsed.query.words}
@@ -336,7 +336,7 @@ def _repeating(parsed: ParsedQuestion, items: Sequence[Item]) -> list[Item]:
 
 
 def _replies(memory: LocalMemory, scope: Scope, questions: Sequence[Item]) -> list[tuple[Item, Item]]:
-    """The next message of somebody else after each message that asks the same, if it says something; with that one."""
+    """For each message that repeats the question, the next message of somebody else, if it says something."""
     parsed = {item.id: item for item in questions if item.kind == "message"}
     if not parsed or scope.types or scope.tag or (scope.kinds and "message" not in scope.kinds):
         return []
@@ -420,14 +420,14 @@ def _session_title(item: Item) -> tuple[str, str] | None:
 
 
 def _own_text(item: Item) -> str:
-    """What an item says itself, without what it was about if it tells more than that."""
+    """The text of an item without its request, if it has more than that."""
     if item.kind in ("summary", "checkpoint"):
         return item.told("request", "task", "snapshot", "relevant_files") or item.text or item.title
     return item.text or item.title
 
 
 def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
-    """The likeness of items once they were read: what they tell, when that was, and whether they only ask."""
+    """The scores of items after reading them: what they answer, when they happened, and whether they only ask."""
     if parsed.query.strict:
         return {}
     return {

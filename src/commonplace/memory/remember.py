@@ -1,4 +1,4 @@
-"""Remember: validate, clean, redact, hash and cut what someone wants kept, then write it once."""
+"""Remember: validate, clean, redact, hash and split new items, then store each once."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def make_draft(note: NewItem, now_ms: int, *, dated: bool = True, identity: byte
 
 
 def as_new_item(item: Item) -> NewItem:
-    """An item as the note it could be remembered from, to be changed and written anew."""
+    """An item as the new item that it could be stored from, to be changed and written again."""
     return NewItem(
         content=item.body,
         kind=item.kind,
@@ -209,7 +209,7 @@ def as_new_item(item: Item) -> NewItem:
 def rewrite_item(
     memory: LocalMemory, item: Item, note: NewItem, expect_rev: int | None = None, supersedes: int | None = None
 ) -> Item:
-    """Let an item say what the note says. An event keeps telling others apart by what it did so before."""
+    """Rewrite an item. An event keeps what distinguishes it from others."""
     now = memory.clock()
     rewritten = memory.store.rewrite(item.id, redraft(item, note, now), now, expect_rev, supersedes)
     memory.embeddings.wake()
@@ -227,7 +227,7 @@ def redraft(item: Item, note: NewItem, now_ms: int) -> Draft:
 
 
 def content_hashes(item: Item) -> tuple[bytes, ...]:
-    """What its text may have made it: the same whenever it is said, or at its time."""
+    """The hashes that its text may have: without its time, and with it."""
     return _hash(item, None), _hash(item, item.created_ms)
 
 

@@ -1,4 +1,4 @@
-"""Upkeep: whether the store is whole and its indexes hold what they should, and making the words of it anew."""
+"""Repair: rebuild indexes and counts, and save the rows of a damaged file; stored content is unchanged."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _WORDS_STEP = 200
 
 
 def file_errors(memory: LocalMemory, seconds: float) -> Sequence[str]:
-    """What a check of the file finds wrong; empty if it is well."""
+    """What a check of the file finds wrong; empty if it is sound."""
     return memory.maintenance.file_problems(seconds)
 
 
@@ -77,7 +77,7 @@ class RepairResult:
 def repair_store(
     settings: Settings, clock: Clock = wall_clock, *, dry_run: bool = False, advance: ReportProgress = ignore_progress
 ) -> RepairResult:
-    """Keep a copy, put right what can be, and check again. A store that is well is left alone, as in a `dry_run`."""
+    """Copy the store, repair what can be repaired, and check again. A sound store is left alone, as in a `dry_run`."""
     memory, found = open_or_fault(settings, clock)
     try:
         if memory is not None:
@@ -116,7 +116,7 @@ def _is_lost(fault: Fault) -> bool:
 
 
 def _recover(settings: Settings, now_ms: int) -> tuple[Path, Recovered]:
-    """Save every row that can be read of a file whose pages are damaged, which is kept aside."""
+    """Copy a damaged file aside, and save every row of it that can be read."""
     from commonplace.store.sqlite.recover import recover
 
     aside = backup_path(settings, "damaged", now_ms)

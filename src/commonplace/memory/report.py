@@ -53,7 +53,7 @@ class ReportedFile:
 
 @dataclass(frozen=True, slots=True)
 class OpenEnd:
-    """Something that was left to do, to answer or to mend, and in which session."""
+    """Something left to do, to answer or to fix, and in which session."""
 
     what: OpenEndKind
     text: str
@@ -63,7 +63,7 @@ class OpenEnd:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is told. `quiet` counts sessions in which nothing happened; `left_out`, by part, what there was besides."""
+    """A report. `quiet` counts sessions in which nothing happened; `left_out` counts, by part, what is not listed."""
 
     from_ms: int
     to_ms: int
@@ -83,7 +83,7 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether all that happened was looked at; else only the newest of it was."""
+        """Whether everything in the period was read, not only the newest of it."""
         return self.happenings < MAX_EVENTS
 
 
@@ -195,7 +195,7 @@ def _passed_since(end: OpenEnd, happened: Iterable[ItemHeader]) -> bool:
 
 
 def _left_to_do(happened: Iterable[ItemHeader]) -> Iterator[OpenEnd]:
-    """Next steps and open questions, as the newest summary or checkpoint of each session tells them."""
+    """Next steps and open questions of the newest summary or checkpoint of each session."""
     notes: defaultdict[object, list[ItemHeader]] = defaultdict(list)
     for one in happened:
         if one.kind in _NOTES:

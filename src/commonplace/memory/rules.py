@@ -1,4 +1,4 @@
-"""Rules: what always holds, everywhere or in a project, for every file or only for some."""
+"""Rules: those that are active for a project and its files, and the set that is written into rule files."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from commonplace.errors import Conflict, InvalidInput, NotFound
+from commonplace.errors import InvalidInput
 from commonplace.memory.items import MAX_PAGE, browse_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import MEMORY_TYPES, Item, Scope
 from commonplace.text.paths import any_glob_matches, split_globs
-from commonplace.text.project_names import same_project
 from commonplace.text.redact import redact
 from commonplace.text.titles import normalise_statement
 
@@ -47,7 +46,7 @@ def active_rules(
 
 
 def rules_within(active: ActiveRules, characters: int) -> ActiveRules:
-    """As many rules as can be told in about so many characters: the project's first, and of those the newest."""
+    """As many rules as fit into about so many characters: the project's first, and of those the newest."""
     chosen: set[int] = set()
     for item in (*reversed(active.project), *reversed(active.everywhere)):
         characters -= _LABEL + min(len(item.body), _LONGEST)
@@ -82,7 +81,7 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One thing to be told: its words, the heading it was once read under, and the files it is about."""
+    """One rule: its text, the heading it was imported under, and the files it is about."""
 
     id: int
     type: str
@@ -93,7 +92,7 @@ class Rule:
 
     @property
     def words(self) -> str:
-        """What is told when it stands alone: without its heading a short rule may not make sense."""
+        """Its text with its heading, without which a short rule may not make sense."""
         return f"{self.topic}: {self.text}" if self.topic else self.text
 
 
@@ -109,7 +108,7 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """Everything to be told in one project, oldest first."""
+    """The rules and skills of one project, oldest first."""
 
     project: str | None
     rules: tuple[Rule, ...]
@@ -133,21 +132,6 @@ def rule_set(memory: LocalMemory, project: str | None, types: Sequence[str] = RU
             # The same said for the project and for everywhere is told once.
             rules.setdefault((normalise_statement(rule.words), rule.paths), rule)
     return RuleSet(project, tuple(rules.values()), tuple(_skill(item) for item in items if item.type == SKILL))
-
-
-def resolve_project(memory: LocalMemory, name: str) -> str:
-    """The canonical name of a project that someone named; a typing error must not empty their rule files."""
-    found = memory.store.find_project(name)
-    if found is not None:
-        return found
-    alike = [
-        known.name
-        for known in memory.store.projects()
-        if any(same_project(name, a) for a in (known.name, *known.aliases))
-    ]
-    if alike:
-        raise Conflict(f"{name!r} may mean {' or '.join(alike)}.", "Name the project in full.")
-    raise NotFound(f"There is no project {name!r}.", "`commonplace projects` lists them.")
 
 
 def _all(memory: LocalMemory, project: str | None, types: tuple[str, ...]) -> Iterator[Item]:

@@ -1,4 +1,4 @@
-"""Scrub: find secrets that were kept before anyone knew better, or a text that a person names, and clean them away."""
+"""Scrub: find and remove secrets that were stored unnoticed, or a text that a person names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ALL_PRIVATE = "All of this was private."
 
 @dataclass(slots=True)
 class ScrubResult:
-    """What was looked at and found: how many secrets of each kind, and where."""
+    """What was checked and found: how many secrets of each kind, and where."""
 
     looked_at: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
@@ -53,7 +53,7 @@ def scrub_secrets(
     dry_run: bool = False,
     advance: Callable[[int], object] = lambda _rows: None,
 ) -> ScrubResult:
-    """Clean every place, a few rows at a time; whoever is interrupted goes on by doing it again.
+    """Clean every table, a few rows at a time; after an interruption it can be run again.
 
     With `named`, that text goes too. What is cleaned is still in the file until it is wiped.
     """
@@ -92,7 +92,7 @@ def files_holding(memory: LocalMemory, named: str) -> list[Path]:
 
 
 class Cleaner:
-    """Tells what is left of a text."""
+    """Removes secrets and the named text from a text."""
 
     def __init__(self, named: str | None) -> None:
         self._named = named

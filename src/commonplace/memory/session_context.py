@@ -1,4 +1,4 @@
-"""Opening: what a session is told when it starts.
+"""Session context: the text that a session gets when it starts.
 
 Rules, knowledge, where the last one stopped, what is left to do, what happened lately.
 
@@ -107,7 +107,7 @@ def _line(entry: ContextItem) -> str:
 
 
 def _fields(item: Item) -> list[str]:
-    """A summary or a checkpoint: when it was, then a line for each thing it tells."""
+    """A summary or a checkpoint: its day and title, then a line for each field."""
     # What is left to do has a section of its own, for all sessions.
     names = [name for name in DETAIL_FIELDS[item.kind] if name not in (*_LEFT_OUT, "next_steps")]
     texts = {name: item.details.get(name, "").strip() for name in names}

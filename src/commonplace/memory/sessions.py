@@ -1,4 +1,4 @@
-"""Reading: a session page by page with everything that happened in it, words in it, and the sessions around it."""
+"""Sessions: read page by page, searched, reconstructed within a budget, with related and active ones."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ _FENCED = re.compile(r"^(`{3,})[^\n]*\n(.*?)^\1[ \t]*$\n?", re.MULTILINE | re.DO
 
 @dataclass(frozen=True, slots=True)
 class ShownMessage:
-    """One message as it is told; `whole` if nothing of it was left out."""
+    """One message as it is shown; `whole` if nothing of it was left out."""
 
     item: Item
     text: str

@@ -1,4 +1,4 @@
-"""Spaces: made, listed and limited, and people invited into them by a key.
+"""Spaces: make, list and limit them, and make keys to them.
 
 Whoever is at the server's machine (no `key`) may do all of this, and so may an admin of the space that the server was
 started for, its home. An admin of another space looks after that one; everybody may know what their own space holds.
@@ -87,7 +87,7 @@ def create_space_key(
     expires_ms: int | None = None,
     key: Key | None = None,
 ) -> tuple[Key, str]:
-    """A new key to a space, and its secret, which cannot be told again."""
+    """A new key to a space, and its secret, which cannot be shown again."""
     return keys.create_key(_memory_of_space(memory, name, key), who, role, project, expires_ms)
 
 
@@ -97,13 +97,13 @@ def revoke_space_key(memory: LocalMemory, name: str, id_or_prefix: int | str, ke
 
 
 def memories_of_key(memory: LocalMemory, secret: str) -> Iterator[LocalMemory]:
-    """The spaces that a key, or a visit by it, may belong to, by how it begins; the book itself if there is none."""
+    """The memories of the spaces that a key or login may belong to, by its start; this memory if there is none."""
     for name in memory.maintenance.spaces_of_key(keys.key_prefix(secret)) or [memory.settings.space]:
         yield for_space(memory, name)
 
 
 def is_server_admin(memory: LocalMemory, key: Key | None) -> bool:
-    """Whether somebody looks after the server and all of its spaces; a key to one project does not."""
+    """Whether the caller administers the server and all of its spaces; a key to one project does not."""
     if key is None:
         return True
     return key.allows("admin") and key.project is None and memory.settings.space == memory.open_spaces.home

@@ -1,4 +1,4 @@
-"""Stats: how much was said, where, how important, and since when."""
+"""Statistics: conversations, messages and words by folder, label and status, and activity by day."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ConversationStats:
 
 @dataclass(frozen=True, slots=True)
 class MessageActivity:
-    """Messages per week or month (UTC), by its first day, oldest first, and how many were said before all of them."""
+    """Messages per week or month (UTC), by its first day, oldest first, and how many there were before."""
 
     unit: Literal["week", "month"]
     messages: Mapping[date, int]

@@ -1,4 +1,4 @@
-"""What the last check of a store found, kept beside it, so that whoever asks for its state is told."""
+"""Status: counts, engine, model, what waits, and what the last check of the store found."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEALTH_FILE = "health.json"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that is not as it should be. What is derived can be made anew; of the rest a person decides."""
+    """Something that is wrong. What is derived can be rebuilt; about the rest a person decides."""
 
     part: str
     says: str
@@ -37,7 +37,7 @@ class CheckResult:
 
 
 def save_check_result(settings: Settings, how: str, faults: Sequence[Fault], now_ms: int) -> None:
-    """Keep what a check found, in the place of what one found before. A folder that takes no file is told elsewhere."""
+    """Save what a check found instead of the last result. A folder that cannot be written is reported elsewhere."""
     path = settings.data_dir / HEALTH_FILE
     partial = path.with_name(f"{HEALTH_FILE}.{os.getpid()}")
     data = {"checked_ms": now_ms, "how": how, "faults": [asdict(fault) for fault in faults]}
@@ -51,7 +51,7 @@ def save_check_result(settings: Settings, how: str, faults: Sequence[Fault], now
 
 
 def last_check_result(settings: Settings) -> CheckResult | None:
-    """What the last check found; None if there was none, or nobody can tell."""
+    """What the last check found; None if there was none, or it cannot be read."""
     try:
         data = json.loads((settings.data_dir / HEALTH_FILE).read_text(encoding="utf-8"))
         faults = tuple(Fault(**{**fault, "examples": tuple(fault["examples"])}) for fault in data["faults"])

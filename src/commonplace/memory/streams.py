@@ -1,4 +1,4 @@
-"""Streams: collect a memory chunk by chunk, from any process, then keep it as one or drop it."""
+"""Streams: collect a memory chunk by chunk, from any process, then store it as one item or drop it."""
 
 from __future__ import annotations
 

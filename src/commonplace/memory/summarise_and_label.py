@@ -1,4 +1,4 @@
-"""Digest: what a conversation was about lately, in its own sentences. No model writes it, so nothing is made up."""
+"""Summaries, label suggestions and importance estimates of conversations, made of their own words without a model."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _OTHERS = 200
 
 @dataclass(frozen=True, slots=True)
 class LabelSuggestion:
-    """A label, where its like is kept, how sure that is, and why."""
+    """A label, the folder of similar conversations, how sure it is, and why."""
 
     label: str
     folder: str
@@ -86,7 +86,7 @@ def label_suggestions(
 def label_suggestions_for_texts(
     memory: LocalMemory, texts: Sequence[str], most: int = MAX_LABELS, own: Session | None = None
 ) -> list[LabelSuggestion]:
-    """Labels for what was said, whether it is kept or not."""
+    """Labels for messages, whether they are stored or not."""
     texts = list(map(redact, texts))
     question = " ".join(main_sentences(texts, _QUESTION)) or " ".join(texts)[:_QUESTION]
     found = _labels_of_similar(memory, question, own) + _label_from_words(memory, texts, own)
@@ -125,7 +125,7 @@ def _like(number: int, near: Session) -> str:
 
 
 def _label_from_words(memory: LocalMemory, texts: Sequence[str], own: Session | None) -> list[LabelSuggestion]:
-    """What tells these texts from the others, if a word does."""
+    """A label made of the words that distinguish these texts from others, if there are any."""
     mine = set(texts)
     others = [item.body for item in memory.store.newest(Scope(kinds=("message",)), _OTHERS) if item.body not in mine]
     (name,) = name_topics([texts], others)

@@ -1,4 +1,4 @@
-"""Records: a memory told piece by piece, compared with another one, and joined with what that one has.
+"""Sync records: a memory as records that are compared and merged with those of another one.
 
 What goes out and what comes in is cleaned of secrets like any other text; `Extent` says what may go out at all.
 """
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 RECORD_FORMAT = 1
-"""How records are told. Another number means that one of two stores is too old to understand the other."""
+"""The version of the record format. Another number means that one of two stores is too old."""
 PRIVATE_TAG = "private"
 """The tag of what stays where it is."""
 # Records that are held at once; each may have texts of a megabyte.
@@ -52,7 +52,7 @@ _PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class SyncScope:
-    """Which records are meant: of some projects only, and not of others. What is tagged as private is never meant."""
+    """Which records are exchanged: of some projects only, and not of others; private ones only if asked for."""
 
     projects: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class RecordBatch:
 
 @dataclass(frozen=True, slots=True)
 class RecordOutcome:
-    """What became of a record that was taken in; `why` tells what is wrong with one that failed."""
+    """The outcome of a record that was taken in; `why` is the reason of a failure."""
 
     what: str
     name: str
@@ -167,7 +167,7 @@ def first_fitting(records: Iterable[Record], most_bytes: int) -> list[tuple[Reco
 def take_records(
     memory: LocalMemory, data: Sequence[Mapping[str, Any]], *, future_as_now: bool = False
 ) -> list[RecordOutcome]:
-    """Take records in, all that can be; what fails is told and left out.
+    """Take in all records that are valid; each failure is in the result.
 
     One that was changed in the future fails, unless it is to be taken as if it was changed now.
     """
@@ -208,7 +208,7 @@ def correct_future_versions(memory: LocalMemory, chosen: Sequence[Record]) -> li
 
 
 def peer_position(memory: LocalMemory, uid: str, extent: SyncScope) -> Peer:
-    """How far another space has been read and told."""
+    """How far another space was pulled and pushed."""
     return memory.maintenance.peer(uid, extent.spelled)
 
 
@@ -217,7 +217,7 @@ def save_peer_position(memory: LocalMemory, uid: str, extent: SyncScope, peer: P
 
 
 def parse_record_name(what: str, name: str) -> Name:
-    """A name as another store tells it."""
+    """The name of a record from another store."""
     kinds: dict[str, RecordKind] = {"item": "item", "session": "session", "project": "project"}
     if what not in kinds:
         raise InvalidInput(f"{what[:40]!r} is no kind of record.", f"Choose one of {', '.join(kinds)}.")
@@ -229,7 +229,7 @@ def _outgoing(records: Sequence[Record], extent: SyncScope) -> list[Record]:
 
 
 def _clean(record: Record) -> Record:
-    """A record without secrets that were kept before anyone knew them as such."""
+    """A record without secrets that were stored unnoticed."""
     lines = (Change(one.rev, one.op, one.at_ms, _redacted(one.before)) for one in record.history)
     return replace(record, fields=_redacted(record.fields), history=tuple(lines))
 

@@ -1,4 +1,4 @@
-"""Timeline: what happened around something; and what happened in a stretch of time."""
+"""Timeline: what happened around an item, in a period, and since an event."""
 
 from __future__ import annotations
 

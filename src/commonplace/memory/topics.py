@@ -1,4 +1,4 @@
-"""Grouping: how the topics of a project are built from all of its passages, and extended by those that came since."""
+"""Topics: what the passages of a project are about, found in the background, listed, and drawn as a map."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def extend_topics(memory: LocalMemory, place: int) -> None:
 
 
 def rebuild_topics(memory: LocalMemory, place: int, owner: str) -> None:
-    """Group all passages of a project anew. Nothing is locked until the result is written."""
+    """Group all passages of a project again. Nothing is locked until the result is written."""
     points = _all_points(memory, place)
     if points is None:
         return
@@ -148,7 +148,7 @@ CENTRAL = 10
 
 @dataclass(frozen=True, slots=True)
 class CentralPassage:
-    """A passage of a topic; `nearness` (up to 1) tells how central it is."""
+    """A passage of a topic; `nearness` (up to 1) is how central it is."""
 
     passage: PassageText
     nearness: float
@@ -182,7 +182,7 @@ def find_topic(memory: LocalMemory, name_or_id: str | int, limit: int = CENTRAL)
 
 
 def update_topics(memory: LocalMemory) -> bool:
-    """One step: a project's topics built anew, or some new passages assigned. Whether there is more to do."""
+    """One step: rebuild the topics of a project, or assign some new passages. Returns whether there is more to do."""
     for grown in memory.store.stale_topics():
         if _outgrown(grown):
             owner = uuid.uuid4().hex

@@ -136,7 +136,9 @@ def _http_error(not_found: PageHandler) -> Callable[[Request, Exception], Awaita
         if absent and typed:
             return await not_found.respond(request)
         unknown = NotFound("There is nothing here.", "`/` shows what is where.") if absent else None
-        response = error_response(unknown or InvalidInput(f"{error.detail}.", "Check the method and the path."), error.status_code)
+        response = error_response(
+            unknown or InvalidInput(f"{error.detail}.", "Check the method and the path."), error.status_code
+        )
         response.headers.update(error.headers or {})
         return response
 

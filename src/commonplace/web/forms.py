@@ -60,7 +60,9 @@ def check_same_origin(request: Request) -> None:
     site = request.headers.get("sec-fetch-site", "")
     origin = request.headers.get("origin", "")
     if site not in ("", "same-origin", "none") or (origin and origin.rpartition("/")[2] != request.headers["host"]):
-        raise Forbidden("Pages of other sites may not send anything here.", "Open the page here and send the form from it.")
+        raise Forbidden(
+            "Pages of other sites may not send anything here.", "Open the page here and send the form from it."
+        )
 
 
 def login_cookie(connection: HTTPConnection) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
-from commonplace.memory.items import browse_items, list_projects
+from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.projects import list_projects
 from commonplace.memory.sessions import active_sessions
 from commonplace.memory.stats import day_start_ms, items_per_day
 from commonplace.memory.status import status

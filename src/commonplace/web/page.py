@@ -9,8 +9,8 @@ from typing import Any, Literal
 from urllib.parse import urlencode
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.items import list_projects
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.projects import list_projects
 from commonplace.model import Key
 from commonplace.web.forms import last_value
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from commonplace.config import Settings
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
-from commonplace.memory.items import alias_project
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.projects import alias_project
 from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.scrub import wipe_deleted
 from commonplace.store.sqlite.content_mark import content_mark
