@@ -13,7 +13,6 @@ from commonplace.cli.main import run
 from commonplace.dialects.profiles import ALL
 
 Door = Callable[[Site, str], None]
-STATED = {"type": "rule", "project": "works"}
 
 
 @pytest.fixture(scope="module")
@@ -23,16 +22,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def by_library(site: Site, text: str) -> None:
-    Memory.over(site.memory).remember(text, tags=["again"], metadata={"root": "/work"}, **STATED)
+    Memory.over(site.memory).remember(text, tags=["again"], metadata={"root": "/work"}, type="rule", project="works")
 
 
 def by_server(site: Site, text: str) -> None:
     with Memory(site.url, key=site.secrets["write"]) as memory:
-        memory.remember(text, tags=["again"], metadata={"root": "/work"}, **STATED)
+        memory.remember(text, tags=["again"], metadata={"root": "/work"}, type="rule", project="works")
 
 
 def by_rest(site: Site, text: str) -> None:
-    body = {"content": text, "tags": ["again"], "metadata": {"root": "/work"}, **STATED}
+    body = {"content": text, "tags": ["again"], "metadata": {"root": "/work"}, "type": "rule", "project": "works"}
     with site.client("write") as client:
         assert client.post("/api/v1/items", json=body).json()["duplicate"] is True
 
@@ -46,9 +45,11 @@ def by_tool(site: Site, text: str) -> None:
 @pytest.mark.parametrize("door", [by_library, by_server, by_rest, by_tool], ids=lambda door: door.__name__)
 def test_what_is_said_again_gets_what_is_new(site: Site, door: Door) -> None:
     text = f"Valves are checked {door.__name__.replace('_', ' ')}"
-    first = Memory.over(site.memory).remember(text, tags=["first"], metadata={"by": "ann"}, **STATED)
+    first = Memory.over(site.memory).remember(
+        text, tags=["first"], metadata={"by": "ann"}, type="rule", project="works"
+    )
     door(site, text)
-    item = Memory.over(site.memory).get(first.id)
+    item = library.get(first.id)
     assert set(item.tags) == {"first", "again"} and item.meta == {"by": "ann", "root": "/work"}
 
 

@@ -165,9 +165,11 @@ class HttpClient:
 
 
 def _all_errors(error: type[CommonplaceError]) -> Iterator[type[CommonplaceError]]:
+    """An error and those below it that are in `errors`; what a door derives from them is its own."""
     yield error
     for one in error.__subclasses__():
-        yield from _all_errors(one)
+        if one.__module__ == CommonplaceError.__module__:
+            yield from _all_errors(one)
 
 
 def _read_body(response: http.client.HTTPResponse) -> bytes:
