@@ -44,10 +44,9 @@ def by_tool(site: Site, text: str) -> None:
 
 @pytest.mark.parametrize("door", [by_library, by_server, by_rest, by_tool], ids=lambda door: door.__name__)
 def test_what_is_said_again_gets_what_is_new(site: Site, door: Door) -> None:
+    library = Memory.over(site.memory)
     text = f"Valves are checked {door.__name__.replace('_', ' ')}"
-    first = Memory.over(site.memory).remember(
-        text, tags=["first"], metadata={"by": "ann"}, type="rule", project="works"
-    )
+    first = library.remember(text, tags=["first"], metadata={"by": "ann"}, type="rule", project="works")
     door(site, text)
     item = library.get(first.id)
     assert set(item.tags) == {"first", "again"} and item.meta == {"by": "ann", "root": "/work"}

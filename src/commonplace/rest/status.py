@@ -9,7 +9,7 @@ from pydantic import Field
 from commonplace.dialects.records import ProjectRecord, project_record
 from commonplace.dialects.schema import Json, component
 from commonplace.dialects.sekha_records import Statistics, statistics
-from commonplace.memory import items
+from commonplace.memory import projects
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.repair import queue_all_embeddings
 from commonplace.memory.spaces import is_server_admin
@@ -116,13 +116,16 @@ class RebuildReply(TypedDict):
 
 def list_projects(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[ProjectList]:
     """Every project, the one used last first."""
-    return Answer({"projects": [project_record(project) for project in items.list_projects(memory)]})
+    return Answer({"projects": [project_record(project) for project in projects.list_projects(memory)]})
 
 
 def alias_project(memory: LocalMemory, request: ApiRequest[None, Alias]) -> Answer[AliasReply]:
     """Let a project answer to another name as well."""
     return Answer(
-        {"project": items.alias_project(memory, request.body.project, request.body.alias), "alias": request.body.alias}
+        {
+            "project": projects.alias_project(memory, request.body.project, request.body.alias),
+            "alias": request.body.alias,
+        }
     )
 
 
