@@ -20,6 +20,7 @@ from commonplace.dialects.tool import Tool
 from commonplace.memory.catch_up import embed_for_question
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.projects import require_project
 from commonplace.model import Scope
 from commonplace.text.redact import redact_lines
 
